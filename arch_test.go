@@ -16,12 +16,14 @@ import (
 	"testing"
 )
 
-// Who may import whom, and what only a few may do. The files are parsed rather than asked of `go list`, whose answer can
-// come from a cache that does not know of the latest import. Tests may import what they like.
+// Who may import whom, and what only a few may do. The files are parsed rather than asked of `go
+// list`, whose answer can come from a cache that does not know of the latest import. Tests may
+// import what they like.
 
 const module = "github.com/patchbay-dev/patchbay"
 
-// notYet are folders that rules speak of and that are still to come. A folder that has come must leave the list.
+// notYet are folders that rules speak of and that are still to come. A folder that has come must
+// leave the list.
 var notYet = []string{}
 
 // leaves may import of the module what is listed, and nothing else.
@@ -100,7 +102,8 @@ const sdkWhy = "the SDK is the plugins' side of the protocols, a module of its o
 // dialects is the folder of the plugin protocols.
 const dialects = "internal/dialect"
 
-// A bar keeps the folders that match from importing those that are barred. Folders are relative to the module; the root is ".".
+// A bar keeps the folders that match from importing those that are barred. Folders are relative to
+// the module; the root is ".".
 type bar struct {
 	from   func(dir string) bool
 	barred func(from, to string) bool
@@ -149,7 +152,8 @@ type privilege struct {
 	why   string
 }
 
-// linkerWhy is the reason against packages that look up methods by names which are known only at run time.
+// linkerWhy is the reason against packages that look up methods by names which are known only at
+// run time.
 const linkerWhy = "it makes the linker keep every exported method of the program, 6 MB of them: see docs/decisions/0017-what-the-linker-drops.md"
 
 var privileges = []privilege{
@@ -199,7 +203,8 @@ func TestArchitectureNamesRealFolders(t *testing.T) {
 	}
 }
 
-// TestArchitectureRulesCanFail gives each rule a file that breaks it, and one beside it that does not.
+// TestArchitectureRulesCanFail gives each rule a file that breaks it, and one beside it that does
+// not.
 func TestArchitectureRulesCanFail(t *testing.T) {
 	for _, c := range []struct{ file, source, want string }{
 		{"hook/a.go", `import "` + module + `/internal/proc"`, "hook must not import internal/proc"},
@@ -370,7 +375,8 @@ func (f source) hasInit() bool {
 	})
 }
 
-// moduleFiles parses every Go file of the module. Folders with a go.mod of their own are other modules.
+// moduleFiles parses every Go file of the module. Folders with a go.mod of their own are other
+// modules.
 func moduleFiles(t *testing.T) []source {
 	t.Helper()
 	var files []source
@@ -476,7 +482,8 @@ var testsOnly = map[string]string{
 	"github.com/santhosh-tekuri/jsonschema": "it compiles five metaschemas whenever a program starts that links it: see docs/decisions/0018-json-schema.md",
 }
 
-// TestTheLibraryIsLight follows the imports of the root through the module: none of them may lead to what is heavy.
+// TestTheLibraryIsLight follows the imports of the root through the module: none of them may lead
+// to what is heavy.
 func TestTheLibraryIsLight(t *testing.T) {
 	files := moduleFiles(t)
 	for _, list := range []map[string]string{heavy, banned, testsOnly} {
@@ -486,8 +493,8 @@ func TestTheLibraryIsLight(t *testing.T) {
 	}
 }
 
-// TestTheCommandIsLight follows the imports of the command, and looks through go.mod: it names every module that a
-// package of ours or of others needs.
+// TestTheCommandIsLight follows the imports of the command, and looks through go.mod: it names
+// every module that a package of ours or of others needs.
 func TestTheCommandIsLight(t *testing.T) {
 	files := moduleFiles(t)
 	for _, list := range []map[string]string{banned, testsOnly} {
@@ -504,7 +511,8 @@ func TestTheCommandIsLight(t *testing.T) {
 	}
 }
 
-// TestTheSDKNeedsNothing: the SDK requires no other module, so a plugin that uses it does not either.
+// TestTheSDKNeedsNothing: the SDK requires no other module, so a plugin that uses it does not
+// either.
 func TestTheSDKNeedsNothing(t *testing.T) {
 	text, err := os.ReadFile("sdk/go/go.mod")
 	if err != nil {
@@ -515,8 +523,8 @@ func TestTheSDKNeedsNothing(t *testing.T) {
 	}
 }
 
-// slow are packages that a program which agents wait for at each event must not get: loading them takes longer than the daemon
-// takes to answer.
+// slow are packages that a program which agents wait for at each event must not get: loading them
+// takes longer than the daemon takes to answer.
 var slow = map[string]string{
 	"net/http":                        "one request is spoken by hand",
 	"github.com/spf13/":               "two words of a command line are read by hand",

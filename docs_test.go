@@ -14,8 +14,8 @@ import (
 var guides = []string{"docs/README.md", "docs/examples.md", "docs/glossary.md", "docs/troubleshooting.md", "docs/plugin-dev.md", "docs/configuration.md",
 	"docs/first-plugin.md", "docs/first-plugin-go.md", "docs/first-plugin-python.md", "docs/first-plugin-javascript.md", "docs/first-plugin-bash.md", "docs/porting.md"}
 
-// TestTheIndexHasEveryPage: docs/README.md names every page below docs, but for the decisions, which have an index of
-// their own.
+// TestTheIndexHasEveryPage: docs/README.md names every page below docs, but for the decisions,
+// which have an index of their own.
 func TestTheIndexHasEveryPage(t *testing.T) {
 	index := page(t, "docs/README.md")
 	for _, path := range pages(t) {
@@ -37,8 +37,8 @@ func TestEveryDecisionIsListed(t *testing.T) {
 	}
 }
 
-// TestTheExamplesAreListed: docs/examples.md names every directory and plugin in examples, every page of a protocol,
-// and every plugin that a page prints.
+// TestTheExamplesAreListed: docs/examples.md names every directory and plugin in examples, every
+// page of a protocol, and every plugin that a page prints.
 func TestTheExamplesAreListed(t *testing.T) {
 	index := page(t, "docs/examples.md")
 	for _, pattern := range []string{"examples/*", "examples/plugins/*", "examples/agents/*"} {
@@ -64,8 +64,8 @@ func TestTheExamplesAreListed(t *testing.T) {
 	}
 }
 
-// checkListed: a page is named, and the plugins that it prints; of the guides to hosts, which print the same one,
-// their index.
+// checkListed: a page is named, and the plugins that it prints; of the guides to hosts, which print
+// the same one, their index.
 func checkListed(t *testing.T, index, name string, printed []string) {
 	t.Helper()
 	if strings.HasPrefix(name, "hosts/") {
@@ -104,7 +104,8 @@ func printedPlugins(t *testing.T, path string) []string {
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// TestLinksOfTheGuides: every link leads to a file that is there, and every anchor to a heading of it.
+// TestLinksOfTheGuides: every link leads to a file that is there, and every anchor to a heading of
+// it.
 func TestLinksOfTheGuides(t *testing.T) {
 	for _, guide := range guides {
 		for _, m := range link.FindAllStringSubmatch(page(t, guide), -1) {

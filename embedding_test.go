@@ -177,7 +177,8 @@ func flat(code string) string {
 	return b.String()
 }
 
-// TestDirsLeaveTheUserAlone: with directories of the program's own, neither the user's plugins nor the user's configuration count.
+// TestDirsLeaveTheUserAlone: with directories of the program's own, neither the user's plugins nor
+// the user's configuration count.
 func TestDirsLeaveTheUserAlone(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(home, ".local/scaffold/plugins/theirs"), shout)
@@ -328,7 +329,8 @@ func TestPluginsOfFunctions(t *testing.T) {
 	}
 }
 
-// TestPendingCallsAreNamed: who closes a host while a plugin has not answered learns which one it is.
+// TestPendingCallsAreNamed: who closes a host while a plugin has not answered learns which one it
+// is.
 func TestPendingCallsAreNamed(t *testing.T) {
 	asked, leave := make(chan struct{}), make(chan struct{})
 	var log bytes.Buffer

@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// shout is a scaffold plugin in a few lines of shell. In real life it lies in ~/.local/scaffold/plugins.
+// shout is a scaffold plugin in a few lines of shell. In real life it lies in
+// ~/.local/scaffold/plugins.
 const shout = `#!/bin/sh
 while IFS= read -r line; do
   id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\)}$/\1/')

@@ -11,20 +11,21 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// Options say how a host is opened. The zero value, and nil, read the user's
-// configuration file and search the places where plugins live.
+// Options say how a host is opened. The zero value, and nil, read the user's configuration file and
+// search the places where plugins live.
 type Options struct {
 	// Logger gets what plugins write to stderr and what is odd about them. Nil discards it.
 	Logger *slog.Logger
-	// Dir is the working directory of the host's work, and of its plugins. Empty: the process's own.
+	// Dir is the working directory of the host's work, and of its plugins. Empty: the process's
+	// own.
 	Dir string
 	// Environ replaces os.Environ: where to search, and what plugins may see of it.
 	Environ []string
 	// ConfigFile replaces the user's configuration file. It must exist.
 	ConfigFile string
 	// Dirs are directories with plugins in them, of any dialect. Where they are given, no other
-	// place is searched, and the user's configuration and secrets are not read, unless
-	// ConfigFile names a file. A directory that does not exist has no plugins.
+	// place is searched, and the user's configuration and secrets are not read, unless ConfigFile
+	// names a file. A directory that does not exist has no plugins.
 	Dirs []string
 	// Paths are plugins to open beside those that are found.
 	Paths []string
@@ -32,20 +33,20 @@ type Options struct {
 	Plugins []Plugin
 	// Points are the program's own points, beside those of package hook.
 	Points []Point
-	// Connect wires hooks to points beyond their own, as [[connect]] in the configuration file does.
+	// Connect wires hooks to points beyond their own, as [[connect]] in the configuration file
+	// does.
 	Connect []Connection
 	// Dialects limits the protocols, by name: see [Dialects]. Nil: all.
 	Dialects []string
-	// Storage is where plugins keep what they store: for each a place of its own,
-	// within a quota. The name is one that no two plugins have. Nil: plugins are told
-	// that there is no storage.
+	// Storage is where plugins keep what they store: for each a place of its own, within a quota.
+	// The name is one that no two plugins have. Nil: plugins are told that there is no storage.
 	Storage func(plugin string, quota StorageQuota) Storage
 	// OnNotification is told what plugins say unasked. It must return at once. May be nil.
 	OnNotification func(Notification)
 }
 
-// Storage keeps the values of one plugin. When Put and Delete return nil, the
-// change is kept. All methods are safe for concurrent use.
+// Storage keeps the values of one plugin. When Put and Delete return nil, the change is kept. All
+// methods are safe for concurrent use.
 type Storage interface {
 	Get(ctx context.Context, key string) (value json.RawMessage, ok bool, err error)
 	Put(ctx context.Context, key string, value json.RawMessage) error
@@ -60,10 +61,10 @@ type StorageQuota struct {
 	Keys  int   // 0: 10,000
 }
 
-// A Point is a point of your program's own. It is like a built-in one: in its mode,
-// in the fields that plugins may change, and in who is asked, which are all plugins
-// that hook the built-in one. A plugin is told of the built-in point's event, so that
-// plugins which know nothing of your program take part.
+// A Point is a point of your program's own. It is like a built-in one: in its mode, in the fields
+// that plugins may change, and in who is asked, which are all plugins that hook the built-in one. A
+// plugin is told of the built-in point's event, so that plugins which know nothing of your program
+// take part.
 type Point struct {
 	Name   hook.Point
 	Like   hook.Point      // a built-in one
@@ -78,8 +79,8 @@ type Connection struct {
 	Point  hook.Point
 }
 
-// A Plugin is made of Go functions, which are safe for concurrent use. It takes part
-// like any other plugin: in order, with deadlines, failures and a trace.
+// A Plugin is made of Go functions, which are safe for concurrent use. It takes part like any other
+// plugin: in order, with deadlines, failures and a trace.
 type Plugin struct {
 	Name        string
 	Description string

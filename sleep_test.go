@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestSleepsAreForSomething: a test that sleeps until something has probably happened fails on a busy machine. A sleep is the pause of a loop that looks
-// again, or passes on the clock of testing/synctest, or a comment in its line says why time itself is what the test needs.
+// TestSleepsAreForSomething: a test that sleeps until something has probably happened fails on a
+// busy machine. A sleep is the pause of a loop that looks again, or passes on the clock of
+// testing/synctest, or a comment in its line says why time itself is what the test needs.
 func TestSleepsAreForSomething(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -81,7 +82,8 @@ func bareSleeps(path string, source any) (places []token.Position, err error) {
 	return places, nil
 }
 
-// paced tells whether what is below these nodes is in a loop of the same function, or on a clock of its own.
+// paced tells whether what is below these nodes is in a loop of the same function, or on a clock of
+// its own.
 func paced(above []ast.Node) bool {
 	inFunction := true
 	for i := len(above) - 1; i >= 0; i-- {

@@ -12,9 +12,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// WithArguments is a call with arguments that plugins may have had a hand in:
-// none at all are an empty object, a string of JSON is what is in it, and what
-// is no object makes the call malformed, as if the model had written it.
+// WithArguments is a call with arguments that plugins may have had a hand in: none at all are an
+// empty object, a string of JSON is what is in it, and what is no object makes the call malformed,
+// as if the model had written it.
 func WithArguments(c model.ToolCall, raw json.RawMessage) model.ToolCall {
 	if o, err := rawjson.Parse(raw); err == nil {
 		c.Arguments = o.JSON()

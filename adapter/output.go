@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// MaxOutput is how much of a tool's output is kept: 256 KiB is some 64,000
-// tokens, more than any model makes use of at once.
+// MaxOutput is how much of a tool's output is kept: 256 KiB is some 64,000 tokens, more than any
+// model makes use of at once.
 const MaxOutput = 256 << 10
 
-// Told is a result as a model is told it: the output, and the error where the
-// output does not say it already.
+// Told is a result as a model is told it: the output, and the error where the output does not say
+// it already.
 func Told(r ToolResult) string {
 	text := CutMiddle(r.Output, MaxOutput)
 	if r.Error == "" || strings.Contains(text, r.Error) {
@@ -22,8 +22,8 @@ func Told(r ToolResult) string {
 	return text + "error: " + CutMiddle(r.Error, MaxOutput/16)
 }
 
-// CutMiddle keeps the beginning and the end of a text that is too long, and
-// says how much is missing. No character is cut in two.
+// CutMiddle keeps the beginning and the end of a text that is too long, and says how much is
+// missing. No character is cut in two.
 func CutMiddle(text string, most int) string {
 	if len(text) <= most {
 		return text

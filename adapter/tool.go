@@ -15,10 +15,12 @@ type Tool struct {
 	Changes     bool            // it may change things: who may decide is asked first
 	Plugin      string          // whose it is; "": built in
 
-	// Definition is the tool in the words of its protocol, where that has more to say than the fields above; nil: it has not.
+	// Definition is the tool in the words of its protocol, where that has more to say than the
+	// fields above; nil: it has not.
 	Definition json.RawMessage
 
-	// Run does it. A tool that ran and failed is a result; the error is for those that could not run.
+	// Run does it. A tool that ran and failed is a result; the error is for those that could not
+	// run.
 	Run func(ctx context.Context, call Call) (ToolResult, error)
 }
 
@@ -36,10 +38,11 @@ type ToolResult struct {
 	Success bool
 	Error   string // why not, where Success is false
 
-	// Raw is the result in the words of the tool's protocol, where that has more to say than a text: an object. It is dropped
-	// when a plugin changes the result.
+	// Raw is the result in the words of the tool's protocol, where that has more to say than a
+	// text: an object. It is dropped when a plugin changes the result.
 	Raw json.RawMessage
-	// Pending: the tool asks for something before it goes on, and Raw says for what. It has not run to its end.
+	// Pending: the tool asks for something before it goes on, and Raw says for what. It has not run
+	// to its end.
 	Pending bool
 }
 

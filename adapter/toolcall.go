@@ -19,8 +19,9 @@ import (
 // InterruptedTool is the result of a call that never came to its end.
 const InterruptedTool = "interrupted"
 
-// About is what every event of a request says of it, beside the fields of its point: a python plugin's context is made of it,
-// whichever of its hooks is asked first, and a kaged plugin's _context has the session's id.
+// About is what every event of a request says of it, beside the fields of its point: a python
+// plugin's context is made of it, whichever of its hooks is asked first, and a kaged plugin's
+// _context has the session's id.
 type About struct {
 	SessionID  string `json:"session_id"`
 	WorkingDir string `json:"working_dir"`
@@ -34,13 +35,15 @@ type ToolHost struct {
 	Session session.Session
 	Tools   []Tool
 
-	// Forbid says why a tool that may change things must not run; "" where it may. nil: everything is allowed.
+	// Forbid says why a tool that may change things must not run; "" where it may. nil: everything
+	// is allowed.
 	Forbid   func(ctx context.Context, t *Tool, c model.ToolCall) string
 	Progress func() func(text string) // who takes the output as it comes; asked when the tool is run
 	Logger   *slog.Logger
 }
 
-// A ToolCall is one call of a tool on its way: the same way for whoever makes it. The goroutine that runs it owns it.
+// A ToolCall is one call of a tool on its way: the same way for whoever makes it. The goroutine
+// that runs it owns it.
 //
 //	Run
 //	  before    tool.before: plugins change the call, or answer in the tool's place
@@ -78,7 +81,8 @@ type toolOutcome struct {
 	Error   *string `json:"error"`
 }
 
-// Run takes the call through plugins and tool. The error is that of a plugin whose failure aborts what the call is part of.
+// Run takes the call through plugins and tool. The error is that of a plugin whose failure aborts
+// what the call is part of.
 func (c *ToolCall) Run(ctx context.Context) (ToolResult, error) {
 	answer, err := c.before(ctx)
 	if err != nil || answer != nil {
@@ -126,7 +130,8 @@ func (c *ToolCall) before(ctx context.Context) (*ToolResult, error) {
 	return nil, nil
 }
 
-// resolve asks whether a plugin runs this tool. The first result wins: docs/protocols/python.md, on_resolve_tool.
+// resolve asks whether a plugin runs this tool. The first result wins: docs/protocols/python.md,
+// on_resolve_tool.
 func (c *ToolCall) resolve(ctx context.Context) (answer *ToolResult, denied bool, err error) {
 	out, fields, err := c.fire(ctx, hook.ToolResolve, nil)
 	if err != nil {
@@ -141,7 +146,8 @@ func (c *ToolCall) resolve(ctx context.Context) (answer *ToolResult, denied bool
 	return nil, false, nil
 }
 
-// after lets plugins change the result. What has more to it than a text stays as it is where they do not.
+// after lets plugins change the result. What has more to it than a text stays as it is where they
+// do not.
 func (c *ToolCall) after(ctx context.Context, was ToolResult) (ToolResult, error) {
 	outcome := &toolOutcome{Result: was.Output, Success: was.Success}
 	if was.Error != "" {
@@ -183,8 +189,8 @@ func (c *ToolCall) refused(out *hook.Outcome) *ToolResult {
 	return &result
 }
 
-// answered is a plugin's answer in the tool's place. One without a result is a
-// plugin that only meant to stop the tool.
+// answered is a plugin's answer in the tool's place. One without a result is a plugin that only
+// meant to stop the tool.
 func (c *ToolCall) answered(out *hook.Outcome, fields hook.Object) *ToolResult {
 	if Missing(fields.Get("result")) {
 		return c.refused(out)
@@ -199,8 +205,8 @@ func readResult(fields hook.Object) ToolResult {
 	return ToolResult{Output: Plain(fields, "result"), Success: string(fields.Get("success")) != "false", Error: Plain(fields, "error")}
 }
 
-// execute runs the tool, where it exists, takes these arguments, and may. It
-// tells whether there was anything to run.
+// execute runs the tool, where it exists, takes these arguments, and may. It tells whether there
+// was anything to run.
 func (c *ToolCall) execute(ctx context.Context) (result ToolResult, ran bool) {
 	tool, fault := find(c.host.Tools, c.Call.Name)
 	if fault == "" {
@@ -242,8 +248,7 @@ func (c *ToolCall) perform(ctx context.Context, tool *Tool) (result ToolResult, 
 	return tool.Run(ctx, Call{ID: c.Asked.ID, Session: c.host.Session, Arguments: c.Call.Arguments, Progress: c.host.Progress()})
 }
 
-// Plain is a payload field as text: what is not a string is serialised, and
-// nothing at all is "".
+// Plain is a payload field as text: what is not a string is serialised, and nothing at all is "".
 func Plain(fields hook.Object, name string) string {
 	v := fields.Get(name)
 	if text, ok := rawjson.Unquote(v); ok {

@@ -60,7 +60,8 @@ func TestJudge(t *testing.T) {
 	})
 }
 
-// TestEveryBarHasItsSection would catch a section renamed under a bar, which would then never be judged.
+// TestEveryBarHasItsSection would catch a section renamed under a bar, which would then never be
+// judged.
 func TestEveryBarHasItsSection(t *testing.T) {
 	for _, b := range allBars() {
 		if _, err := choose(b.Section); err != nil {

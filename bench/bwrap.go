@@ -19,9 +19,10 @@ const (
 	nameBwrap         = "in bwrap --unshare-all"
 )
 
-// measureBwrap compares what a sandbox adds to a process with what bubblewrap adds. The section runs as an ordinary user,
-// from a directory in which there is no patchbay-jail. From the third call on a program finds its sandbox built ahead, where there was time for
-// that since the last one; the first two, and those that come faster, have it built for them.
+// measureBwrap compares what a sandbox adds to a process with what bubblewrap adds. The section
+// runs as an ordinary user, from a directory in which there is no patchbay-jail. From the third
+// call on a program finds its sandbox built ahead, where there was time for that since the last
+// one; the first two, and those that come faster, have it built for them.
 func measureBwrap(ctx context.Context, e effort) ([]Series, error) {
 	names := []string{nameOrdinary, nameOrdinaryBoxed, nameOrdinaryFirst, nameBwrap}
 	cat, err := exec.LookPath("cat")
@@ -60,8 +61,9 @@ func measureBwrap(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// preparedRuns is timedRuns with a sandbox that stands ready at each call, as where a person or a model takes its time in between. At the end another one
-// is ready, so that no other contestant is measured while it is built.
+// preparedRuns is timedRuns with a sandbox that stands ready at each call, as where a person or a
+// model takes its time in between. At the end another one is ready, so that no other contestant is
+// measured while it is built.
 func preparedRuns(g *proc.Group, run func(context.Context) error, n int) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		samples := make([]float64, 0, n)

@@ -56,8 +56,9 @@ func measureCommand(ctx context.Context, e effort) ([]Series, error) {
 	return roundRobin(ctx, e.of(40), entrants)
 }
 
-// copyProgram installs a program. What a linker has just written lies in memory in small pages, and a large program starts a fifth slower from those than after it was copied
-// or, after the next start of the machine, read from disk.
+// copyProgram installs a program. What a linker has just written lies in memory in small pages, and
+// a large program starts a fifth slower from those than after it was copied or, after the next
+// start of the machine, read from disk.
 func copyProgram(from, to string) error {
 	program, err := os.ReadFile(from)
 	if err != nil {

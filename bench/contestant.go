@@ -14,8 +14,9 @@ type Contestant interface {
 	// Open starts the plugin process and does whatever handshake the protocol wants. It returns an
 	// error that wraps errSkip where this contestant cannot take part on this machine.
 	Open(ctx context.Context) error
-	// Call sends the payload, a JSON object, and returns once the same object has come back; checkEcho
-	// compares the two. The in-flight section calls it from many goroutines at once, the others from one.
+	// Call sends the payload, a JSON object, and returns once the same object has come back;
+	// checkEcho compares the two. The in-flight section calls it from many goroutines at once, the
+	// others from one.
 	Call(ctx context.Context, payload []byte) error
 	// Close ends the plugin process and waits for it.
 	Close() error
@@ -44,8 +45,8 @@ func oneAtATime() []Contestant {
 	}
 }
 
-// manyInFlight lists who takes part where many calls share one plugin process. The bare pipe and the
-// serial wire have one call in flight by definition and stay out.
+// manyInFlight lists who takes part where many calls share one plugin process. The bare pipe and
+// the serial wire have one call in flight by definition and stay out.
 func manyInFlight() []Contestant {
 	return []Contestant{&wirePeer{}, &fireMany{name: nameFireMany}, &fireMany{name: nameInjectMany, inject: true}, &jrpc2Line{}, &netRPC{}, &grpcPlugin{}, &mcpTool{}}
 }
@@ -69,8 +70,8 @@ func children() map[string]func() error {
 	}
 }
 
-// checkEcho is the proof that the work was done: the reply is what was sent, byte for byte. It costs
-// every contestant the same few nanoseconds (2 µs at 64 KiB).
+// checkEcho is the proof that the work was done: the reply is what was sent, byte for byte. It
+// costs every contestant the same few nanoseconds (2 µs at 64 KiB).
 func checkEcho(sent, got []byte) error {
 	if bytes.Equal(sent, got) {
 		return nil

@@ -5,17 +5,17 @@
 //	       [--source TREE] [--old-source TREE]
 //
 // It answers five questions: what a call to a plugin costs (sections call-300, call-64k, in-flight,
-// allocs), what a process costs (spawn, standby, sandbox-bwrap), what starting costs (start, command), what
-// programs weigh (size, packages, idle, and cold-build, which is measured only where it is named), and how a
-// cost grows with the number of messages, sessions, keys, events or plugins (growth.go). The last start a
-// daemon and use it over HTTP (package drive), and an older one beside it where --old names one. It is
-// not a micro-benchmark suite: those live beside the code they measure, as Go benchmarks. Nor does it
-// compare numbers across machines or days: a bar is a ratio between two things measured in turns,
-// seconds apart, on the same processor.
+// allocs), what a process costs (spawn, standby, sandbox-bwrap), what starting costs (start,
+// command), what programs weigh (size, packages, idle, and cold-build, which is measured only where
+// it is named), and how a cost grows with the number of messages, sessions, keys, events or plugins
+// (growth.go). The last start a daemon and use it over HTTP (package drive), and an older one
+// beside it where --old names one. It is not a micro-benchmark suite: those live beside the code
+// they measure, as Go benchmarks. Nor does it compare numbers across machines or days: a bar is a
+// ratio between two things measured in turns, seconds apart, on the same processor.
 //
 // Every contestant carries the same work: one JSON object there, the same object back, each reply
-// compared with what was sent. Every plugin process is this very program, executed again, but for those whose
-// start is measured (programs.go).
+// compared with what was sent. Every plugin process is this very program, executed again, but for
+// those whose start is measured (programs.go).
 //
 // The flow:
 //

@@ -16,10 +16,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// The section "faults" asks what a plugin's neighbour notices of its misbehaviour. One host has two plugins, an echo and a
-// culprit. The echo's hook is fired, call after call, first while the culprit does nothing, then while a tool of the
-// culprit's misbehaves for as long as the turn lasts. All of them share the machine's processors: where a flood keeps two
-// cores busy, an echo has to wait for its turn, whoever hosts it. So there is no bar, only figures, as multiples of the
+// The section "faults" asks what a plugin's neighbour notices of its misbehaviour. One host has two
+// plugins, an echo and a culprit. The echo's hook is fired, call after call, first while the
+// culprit does nothing, then while a tool of the culprit's misbehaves for as long as the turn
+// lasts. All of them share the machine's processors: where a flood keeps two cores busy, an echo
+// has to wait for its turn, whoever hosts it. So there is no bar, only figures, as multiples of the
 // median of an echo alone: of the median, and of each round's p99.
 
 // faultPrefix starts the file name of a plugin that misbehaves; the rest says how.
@@ -28,7 +29,8 @@ const faultPrefix = scaffoldPrefix + "fault-"
 // nameAlone is the series of an echo whose neighbour does nothing.
 const nameAlone = "alone"
 
-// misdeeds are what a culprit can do for one call of its tool, by name, and what the tables call it.
+// misdeeds are what a culprit can do for one call of its tool, by name, and what the tables call
+// it.
 var misdeeds = []struct {
 	name, title string
 	do          func(w io.Writer) error // once; it is done again until the turn is over
@@ -150,9 +152,10 @@ func (n *neighbourhood) turn(payload []byte, calls int) turn {
 	}
 }
 
-// misbehave calls the culprit's tool again and again. The last call is not cut short, so that nothing of it falls into
-// another's turn. Its errors are the point, but for a tool that is not there. A culprit that has crashed is back after
-// the host's own pause, which grows with each crash.
+// misbehave calls the culprit's tool again and again. The last call is not cut short, so that
+// nothing of it falls into another's turn. Its errors are the point, but for a tool that is not
+// there. A culprit that has crashed is back after the host's own pause, which grows with each
+// crash.
 func (n *neighbourhood) misbehave(ctx, enough context.Context) error {
 	pause := time.NewTicker(time.Millisecond)
 	defer pause.Stop()

@@ -38,8 +38,9 @@ var (
 		event: func(payload []byte) []byte { return fmt.Appendf(nil, `{"tool":"note","arguments":%s}`, payload) }}
 )
 
-// fire is the whole of Patchbay as an embedding program sees it: an event fired at a point, translated
-// into the scaffold dialect's hook, sent over the wire, the reply translated back, merged, traced.
+// fire is the whole of Patchbay as an embedding program sees it: an event fired at a point,
+// translated into the scaffold dialect's hook, sent over the wire, the reply translated back,
+// merged, traced.
 type fire struct {
 	kind fireKind
 	dir  string

@@ -22,8 +22,8 @@ const (
 	nameInjectMany = "patchbay Host.Fire, kaged, text answered"
 )
 
-// File names of kaged plugins that answer as quickly as they can begin with the first; with the second they inject the
-// message that they got.
+// File names of kaged plugins that answer as quickly as they can begin with the first; with the
+// second they inject the message that they got.
 const (
 	quickPrefix  = "bench-quick-"
 	injectPrefix = quickPrefix + "inject-"

@@ -28,7 +28,8 @@ const (
 	sectionDrops    = "drops"
 )
 
-// growthSections lists them. Where they drive a daemon over HTTP, an older one takes its turns beside it (--old).
+// growthSections lists them. Where they drive a daemon over HTTP, an older one takes its turns
+// beside it (--old).
 func growthSections() []section {
 	return []section{
 		{sectionHistory, "One message over HTTP, to a session with so many earlier messages", "ms", 0, nameHistory(10), measureHistory},
@@ -53,7 +54,8 @@ func growthSections() []section {
 // oldPrefix is before the names of series of the older daemon.
 const oldPrefix = "old: "
 
-// growthBars are the promises about growth. They are held to the program at hand, never to the older one.
+// growthBars are the promises about growth. They are held to the program at hand, never to the
+// older one.
 func growthBars() []Bar {
 	return []Bar{
 		{What: "turn after 5,000 messages, of one after 10", Section: sectionHistory, Of: nameHistory(5000), Over: nameHistory(10), Limit: 1.5},
@@ -100,7 +102,8 @@ func (e effort) sides() ([]*side, error) {
 // A furnishing puts into a home what a section wants to find there, before any daemon runs.
 type furnishing func(ctx context.Context, home string) error
 
-// withHomes gives every side a home that furnish has filled, and has the section measured. The homes are removed.
+// withHomes gives every side a home that furnish has filled, and has the section measured. The
+// homes are removed.
 func withHomes(ctx context.Context, e effort, furnish furnishing, measure func([]*side) ([]Series, error)) (out []Series, err error) {
 	all, err := e.sides()
 	if errors.Is(err, errSkip) {

@@ -34,7 +34,8 @@ const (
 	nameMemProcess  = "a plugin, its own process (Go)"
 )
 
-// measureAppends counts records of 300 bytes that an engine takes in a second, each of them synced to disk.
+// measureAppends counts records of 300 bytes that an engine takes in a second, each of them synced
+// to disk.
 func measureAppends(ctx context.Context, e effort) (out []Series, err error) {
 	dir, err := os.MkdirTemp("", "bench-appends-")
 	if err != nil {
@@ -77,7 +78,8 @@ func repeat(ctx context.Context, n int, f func(context.Context) error) error {
 	return nil
 }
 
-// perSecond is the turn that calls f so often, which does units of work each time; its one sample is units a second.
+// perSecond is the turn that calls f so often, which does units of work each time; its one sample
+// is units a second.
 func perSecond(units, times int, f func(context.Context) error) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		took, err := stopwatch(func() error { return repeat(ctx, times, f) })
@@ -85,7 +87,8 @@ func perSecond(units, times int, f func(context.Context) error) turn {
 	}
 }
 
-// measureBytes sends short messages, which the offline model answers with 280 bytes, and looks at what they take up.
+// measureBytes sends short messages, which the offline model answers with 280 bytes, and looks at
+// what they take up.
 func measureBytes(ctx context.Context, e effort) ([]Series, error) {
 	return withDaemons(ctx, effort{quick: e.quick, program: e.program}, oneScaffold, func(all []*side) ([]Series, error) {
 		const sessions, messages = 10, 20
@@ -113,7 +116,8 @@ func measureBytes(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// events reads all events there are: the last id, how many are traces, and how long their data is together.
+// events reads all events there are: the last id, how many are traces, and how long their data is
+// together.
 func (s *side) events(ctx context.Context) (last uint64, traces, size int, err error) {
 	id, err := s.client.CreateSession(ctx)
 	if err != nil {
@@ -153,7 +157,8 @@ func fileBytes(store, stream string) (total float64, err error) {
 	return total, err
 }
 
-// measureMemory looks at the live memory of a daemon, before and after there is more of something, and divides by how much more.
+// measureMemory looks at the live memory of a daemon, before and after there is more of something,
+// and divides by how much more.
 func measureMemory(ctx context.Context, e effort) ([]Series, error) {
 	const sessions, followers = 2000, 200
 	out, err := withDaemons(ctx, effort{program: e.program}, oneScaffold, func(all []*side) ([]Series, error) {
@@ -186,8 +191,9 @@ func kilobytes(name string, megabytes float64) Series {
 // restless is how long a daemon is made to collect its garbage, so that one sees what is live.
 const restless = 10 * time.Second
 
-// atRest is the live heap of the daemon and its goroutines' stacks, in megabytes, after a pause. To be asked for the metrics makes garbage; the
-// least of what is told meanwhile is from right after a collection.
+// atRest is the live heap of the daemon and its goroutines' stacks, in megabytes, after a pause. To
+// be asked for the metrics makes garbage; the least of what is told meanwhile is from right after a
+// collection.
 func (s *side) atRest(ctx context.Context, pause time.Duration) (least float64, err error) {
 	time.Sleep(pause)
 	for end := time.Now().Add(restless); time.Now().Before(end); {
@@ -243,7 +249,8 @@ func (s *side) followMany(ctx context.Context, n int) (undo func(), err error) {
 	return cancel, nil
 }
 
-// measurePluginMemory compares a daemon with one plugin and one with sixteen, and looks at the plugins' own processes.
+// measurePluginMemory compares a daemon with one plugin and one with sixteen, and looks at the
+// plugins' own processes.
 func measurePluginMemory(ctx context.Context, e effort) ([]Series, error) {
 	var rest [2]float64
 	var process float64

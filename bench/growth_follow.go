@@ -21,7 +21,8 @@ func measureReplays(ctx context.Context, e effort) ([]Series, error) {
 	return replays(ctx, e, e.of(20), func(took time.Duration, _ int) float64 { return millis(took) })
 }
 
-// measureLost counts what followers did not get, over five times as many replays: all of it, since a median would hide what is rare.
+// measureLost counts what followers did not get, over five times as many replays: all of it, since
+// a median would hide what is rare.
 func measureLost(ctx context.Context, e effort) ([]Series, error) {
 	series, err := replays(ctx, e, e.of(100), func(_ time.Duration, lost int) float64 { return float64(lost) })
 	for i := range series {
@@ -57,7 +58,8 @@ func replays(ctx context.Context, e effort, rounds int, value func(took time.Dur
 	})
 }
 
-// replay reads the first thousand events, and says how many did not come in their place. One that stalls has lost the rest.
+// replay reads the first thousand events, and says how many did not come in their place. One that
+// stalls has lost the rest.
 func (s *side) replay(ctx context.Context) (time.Duration, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

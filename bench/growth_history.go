@@ -18,8 +18,8 @@ func historySizes() []int { return []int{10, 100, 1000, 5000} }
 
 func nameHistory(n int) string { return "after " + thousands(int64(n)) + " messages" }
 
-// historyRounds is how often each is measured, with so many turns each. A session of few messages is used for one round, or it would have
-// many soon.
+// historyRounds is how often each is measured, with so many turns each. A session of few messages
+// is used for one round, or it would have many soon.
 const (
 	historyRounds = 10
 	historyTurns  = 3
@@ -34,7 +34,8 @@ func seeded(n, round int) string {
 	return fmt.Sprintf("ses_bench%d0%d", n, round)
 }
 
-// seedHistories writes the sessions into a home as any version has written them, by the engine: a turn that began, its messages, and its end.
+// seedHistories writes the sessions into a home as any version has written them, by the engine: a
+// turn that began, its messages, and its end.
 func seedHistories(ctx context.Context, home string) error {
 	return withEngine(ctx, home, func(e *engine.Engine) error {
 		for _, n := range historySizes() {
@@ -130,7 +131,8 @@ func historyTurn(s *side, n int) turn {
 	}
 }
 
-// measureResume times whole processes that go on with a session. No daemon runs: each opens the engine itself.
+// measureResume times whole processes that go on with a session. No daemon runs: each opens the
+// engine itself.
 func measureResume(ctx context.Context, e effort) ([]Series, error) {
 	return withHomes(ctx, e, seedHistories, func(all []*side) ([]Series, error) {
 		var entrants []entrant

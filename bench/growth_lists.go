@@ -37,7 +37,8 @@ func seedSessions(n int) furnishing {
 	}
 }
 
-// measureList times a page of sessions: of 50, and of 5,000. A daemon that knows no limit lists them all.
+// measureList times a page of sessions: of 50, and of 5,000. A daemon that knows no limit lists
+// them all.
 func measureList(ctx context.Context, e effort) ([]Series, error) {
 	const page = 50
 	return withDaemons(ctx, e, seedSessions(page), func(few []*side) ([]Series, error) {
@@ -118,8 +119,8 @@ func listKeys(peer *wire.Peer) (json.RawMessage, error) {
 // kagedHome puts n kaged plugins with tools into a home.
 func kagedHome(home string, n int) error { return kagedPlugins(home, kagedPrefix, n) }
 
-// kagedPlugins puts n kaged plugins into a home, each a link to this program. The prefix of their names says what they do. They are not
-// confined: what is measured is not the sandbox.
+// kagedPlugins puts n kaged plugins into a home, each a link to this program. The prefix of their
+// names says what they do. They are not confined: what is measured is not the sandbox.
 func kagedPlugins(home, prefix string, n int) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -147,7 +148,8 @@ func kagedPlugins(home, prefix string, n int) error {
 	return os.WriteFile(filepath.Join(home, "patchbay", "config.toml"), []byte("sandbox = \"off\"\n"), 0o600)
 }
 
-// measureStorageList times a plugin's own list of ten keys, before and after another one has put ten thousand.
+// measureStorageList times a plugin's own list of ten keys, before and after another one has put
+// ten thousand.
 func measureStorageList(ctx context.Context, e effort) ([]Series, error) {
 	twoKaged := func(_ context.Context, home string) error { return kagedHome(home, 2) }
 	return withDaemons(ctx, e, twoKaged, func(alone []*side) ([]Series, error) {
@@ -224,7 +226,8 @@ func measureTraces(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// growJournal has turns run until there are so many events, and returns the id of the first turn of all.
+// growJournal has turns run until there are so many events, and returns the id of the first turn of
+// all.
 func (s *side) growJournal(ctx context.Context, events int) (turn string, err error) {
 	var last uint64
 	for from := uint64(0); int(last) < events; {
@@ -238,7 +241,8 @@ func (s *side) growJournal(ctx context.Context, events int) (turn string, err er
 	return turn, nil
 }
 
-// settleAfter follows events until the newest that there is, from where it stopped before, and notes the first turn that it sees.
+// settleAfter follows events until the newest that there is, from where it stopped before, and
+// notes the first turn that it sees.
 func (s *side) settleAfter(ctx context.Context, from, last *uint64, turn *string) error {
 	id, err := s.client.CreateSession(ctx) // the last event
 	if err != nil {

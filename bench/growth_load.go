@@ -36,8 +36,8 @@ const (
 	loadTurns    = 20 // of each session in one sample
 )
 
-// measureSynced counts what a daemon has the disk sync, as strace sees it: calls of fsync and fdatasync, and files that are opened to be
-// written in sync.
+// measureSynced counts what a daemon has the disk sync, as strace sees it: calls of fsync and
+// fdatasync, and files that are opened to be written in sync.
 func measureSynced(ctx context.Context, e effort) ([]Series, error) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -95,10 +95,12 @@ func (s *side) sendMany(ctx context.Context, id string, n int) error {
 	return nil
 }
 
-// quiet is how long no event comes where no more are to be written. A daemon that has dropped some never tells of all turns' ends.
+// quiet is how long no event comes where no more are to be written. A daemon that has dropped some
+// never tells of all turns' ends.
 const quiet = 3 * time.Second
 
-// settle waits until the events of all turns so far are written: the last one of a turn is told to followers.
+// settle waits until the events of all turns so far are written: the last one of a turn is told to
+// followers.
 func (s *side) settle(ctx context.Context) error {
 	counters, err := s.client.Metrics(ctx)
 	if err != nil {
@@ -153,7 +155,8 @@ func (s *side) traced(ctx context.Context, strace string, do func() error) (int,
 	return countSyncs(text), errors.Join(err, rerr)
 }
 
-// countSyncs counts the lines of strace that are a synced write. A call that another thread interrupted has two lines.
+// countSyncs counts the lines of strace that are a synced write. A call that another thread
+// interrupted has two lines.
 func countSyncs(text []byte) (n int) {
 	for line := range bytes.Lines(text) {
 		if bytes.Contains(line, []byte("resumed>")) {
@@ -166,7 +169,8 @@ func countSyncs(text []byte) (n int) {
 	return n
 }
 
-// measureTurnLoad counts turns a second of many sessions at once: in a process that has the daemon in it, and over HTTP.
+// measureTurnLoad counts turns a second of many sessions at once: in a process that has the daemon
+// in it, and over HTTP.
 func measureTurnLoad(ctx context.Context, e effort) ([]Series, error) {
 	return withDaemons(ctx, e, unfurnished, func(all []*side) (out []Series, err error) {
 		dir, err := os.MkdirTemp("", "bench-load-")
@@ -245,7 +249,8 @@ func atOnce(n int, f func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// measureDrops puts a daemon under loads that its journal must keep up with, and asks what it dropped. Each load has a fresh daemon.
+// measureDrops puts a daemon under loads that its journal must keep up with, and asks what it
+// dropped. Each load has a fresh daemon.
 func measureDrops(ctx context.Context, e effort) ([]Series, error) {
 	loads := []struct {
 		name string
@@ -294,8 +299,9 @@ func (s *side) crowd(ctx context.Context, sessions, messages int) error {
 	})
 }
 
-// watched is a crowd with followers of all events. It is over when each of them has seen that a session was created after the crowd was
-// done. That event may itself be dropped, by a daemon that drops some: then another is tried.
+// watched is a crowd with followers of all events. It is over when each of them has seen that a
+// session was created after the crowd was done. That event may itself be dropped, by a daemon that
+// drops some: then another is tried.
 func (s *side) watched(ctx context.Context, followers, sessions, messages int) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()

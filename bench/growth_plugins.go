@@ -29,7 +29,8 @@ const (
 	payloadLate  = 256 << 10
 )
 
-// serveKaged answers calls by their method until stdin ends. The peer is for requests of the plugin's own.
+// serveKaged answers calls by their method until stdin ends. The peer is for requests of the
+// plugin's own.
 func serveKaged(peer **wire.Peer, methods map[string]func(json.RawMessage) (json.RawMessage, error)) error {
 	ended := make(chan struct{})
 	*peer = wire.NewPeer(os.Stdin, os.Stdout, wire.PeerOptions{
@@ -75,11 +76,12 @@ func measureKaged(ctx context.Context, e effort) (out []Series, err error) {
 	return roundRobin(ctx, e.of(20), entrants)
 }
 
-// nameBareEach is the series of as many processes without Patchbay: what the scheduler and the caches make of the number alone.
+// nameBareEach is the series of as many processes without Patchbay: what the scheduler and the
+// caches make of the number alone.
 func nameBareEach(n int) string { return fmt.Sprint("bare pipe, each of ", n) }
 
-// namePeerEach is that of as many processes which read in one goroutine and answer in another, on both sides, as the kaged dialect does; without
-// the hub.
+// namePeerEach is that of as many processes which read in one goroutine and answer in another, on
+// both sides, as the kaged dialect does; without the hub.
 func namePeerEach(n int) string { return fmt.Sprint("wire alone, each of ", n) }
 
 // peerChild answers every call with its params, from a goroutine of its own.
@@ -230,7 +232,8 @@ func inMicros(call func(context.Context) error) turn {
 	}
 }
 
-// nameTaken is the series of the same bytes on a bare pipe: what the system makes of their number alone.
+// nameTaken is the series of the same bytes on a bare pipe: what the system makes of their number
+// alone.
 func nameTaken(size int) string { return "bare pipe, " + namePayload(size) }
 
 // takerCall writes a line, and reads the byte that says that it was taken.

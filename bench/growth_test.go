@@ -23,7 +23,8 @@ func TestCountSyncs(t *testing.T) {
 	}
 }
 
-// TestSeedIsASession: what the sections write by the engine is read as a session by the code that is measured.
+// TestSeedIsASession: what the sections write by the engine is read as a session by the code that
+// is measured.
 func TestSeedIsASession(t *testing.T) {
 	home := t.TempDir()
 	err := withEngine(t.Context(), home, func(e *engine.Engine) error { return seedSession(t.Context(), e, home, "ses_bench1", 7) })

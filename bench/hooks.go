@@ -46,7 +46,8 @@ process.stdin.on("end", () => {
 `
 )
 
-// measureHooks times what an agent waits for: a process from its start to its end, with an event on its stdin.
+// measureHooks times what an agent waits for: a process from its start to its end, with an event on
+// its stdin.
 func measureHooks(ctx context.Context, e effort) (series []Series, err error) {
 	dir, err := os.MkdirTemp("", "bench-hooks-")
 	if err != nil {

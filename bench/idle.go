@@ -15,14 +15,15 @@ const (
 	nameProcessor = "of a processor, %"
 )
 
-// The daemon is looked at a minute after it is ready, when what it began with is cleared away, and its use of the
-// processor is that of the minute after.
+// The daemon is looked at a minute after it is ready, when what it began with is cleared away, and
+// its use of the processor is that of the minute after.
 const (
 	settled      = time.Minute
 	settledQuick = 20 * time.Second
 )
 
-// measureIdle looks at a daemon with 16 plugins to whom nothing happens. It is not asked for anything meanwhile.
+// measureIdle looks at a daemon with 16 plugins to whom nothing happens. It is not asked for
+// anything meanwhile.
 func measureIdle(ctx context.Context, e effort) ([]Series, error) {
 	pause := settled
 	if e.quick {

@@ -117,7 +117,8 @@ func (w *works) agent() *job.Manifest {
 	return m
 }
 
-// run lets the scheduler make a run of every schedule, and calls at each mark of all runs so far. tick counts from 1.
+// run lets the scheduler make a run of every schedule, and calls at each mark of all runs so far.
+// tick counts from 1.
 func (w *works) run(ctx context.Context, m *job.Manifest, tick int, at func(n int), marks ...int) error {
 	ctx, cancel := context.WithTimeout(ctx, jobsAtOnceWait)
 	defer cancel()
@@ -197,8 +198,9 @@ func measureJobs(ctx context.Context, e effort) ([]Series, error) {
 	return []Series{bare, runs}, errors.Join(err, w.close())
 }
 
-// measureJobHeap looks at the live heap after 2,500 queued runs, and after 5,000 and 10,000 of the same schedules, each time in a
-// pause, long enough for the engine to let go of what it has just written.
+// measureJobHeap looks at the live heap after 2,500 queued runs, and after 5,000 and 10,000 of the
+// same schedules, each time in a pause, long enough for the engine to let go of what it has just
+// written.
 func measureJobHeap(ctx context.Context, _ effort) ([]Series, error) {
 	const ticks = 4
 	w, err := openWorks(ctx, manyRuns/ticks)

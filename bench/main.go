@@ -24,7 +24,8 @@ const (
 	envSection = "BENCH_SECTION"
 	// envQuick tells it to be quick.
 	envQuick = "BENCH_QUICK"
-	// envProgram and envOld name the patchbay that sections start as a daemon, and an older one beside it.
+	// envProgram and envOld name the patchbay that sections start as a daemon, and an older one
+	// beside it.
 	envProgram = "BENCH_PROGRAM"
 	envOld     = "BENCH_OLD"
 	// envSource and envOldSource name the source tree that sections build, and an older one.
@@ -170,8 +171,8 @@ func measureAll(ctx context.Context, chosen []section, f flags) (Report, error) 
 	return report, nil
 }
 
-// runSection measures one section in a process of its own: it can be pinned, and no section inherits
-// the heap of the one before.
+// runSection measures one section in a process of its own: it can be pinned, and no section
+// inherits the heap of the one before.
 func runSection(ctx context.Context, s section, f flags) (series []Series, where string, err error) {
 	self, err := os.Executable()
 	if err != nil {

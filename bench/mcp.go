@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mcpTool is one tool call through the MCP Go SDK: the SDK's own command transport, and a tool added by
-// the low-level Server.AddTool, which neither validates nor re-encodes the arguments.
+// mcpTool is one tool call through the MCP Go SDK: the SDK's own command transport, and a tool
+// added by the low-level Server.AddTool, which neither validates nor re-encodes the arguments.
 type mcpTool struct {
 	session *mcp.ClientSession
 }
@@ -47,7 +47,8 @@ func (m *mcpTool) Close() error {
 	return m.session.Close()
 }
 
-// mcpChild serves one tool that answers with its arguments as text, the form every MCP client reads.
+// mcpChild serves one tool that answers with its arguments as text, the form every MCP client
+// reads.
 func mcpChild() error {
 	server := mcp.NewServer(&mcp.Implementation{Name: "bench", Version: "1"}, nil)
 	tool := &mcp.Tool{Name: "echo", InputSchema: json.RawMessage(`{"type":"object"}`)}

@@ -50,7 +50,8 @@ func mcpEnviron(dir string) []string {
 	return append(environ, "PATCHBAY_HOME="+dir)
 }
 
-// mcpThrough is the same client, and Patchbay between it and the same server: both ends of MCP, the points around a call, the trace.
+// mcpThrough is the same client, and Patchbay between it and the same server: both ends of MCP, the
+// points around a call, the trace.
 type mcpThrough struct {
 	mcpTool
 	program string

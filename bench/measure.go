@@ -18,9 +18,9 @@ type entrant struct {
 // turn does a small amount of work and returns its samples.
 type turn func(ctx context.Context) ([]float64, error)
 
-// roundRobin lets the entrants take turns for so many rounds, so that whatever else the machine does
-// hits all of them alike. Each round begins with another entrant, so that none always follows the same
-// neighbour. One turn each goes unmeasured before, as warm-up.
+// roundRobin lets the entrants take turns for so many rounds, so that whatever else the machine
+// does hits all of them alike. Each round begins with another entrant, so that none always follows
+// the same neighbour. One turn each goes unmeasured before, as warm-up.
 func roundRobin(ctx context.Context, rounds int, entrants []entrant) ([]Series, error) {
 	series := make([]Series, len(entrants))
 	for i, e := range entrants {
@@ -44,16 +44,17 @@ func roundRobin(ctx context.Context, rounds int, entrants []entrant) ([]Series, 
 }
 
 // settle is how many calls of a turn go unmeasured: the turn of another contestant has cooled the
-// caches, which no host that calls one plugin in a row would see. Small calls have longer turns than
-// others, and more of this: on one core they have two speeds, by whether the scheduler lets the plugin run
-// in the middle of the host's write, and it stays with one of them for dozens of calls.
+// caches, which no host that calls one plugin in a row would see. Small calls have longer turns
+// than others, and more of this: on one core they have two speeds, by whether the scheduler lets
+// the plugin run in the middle of the host's write, and it stays with one of them for dozens of
+// calls.
 const (
 	settle      = 5
 	settleSmall = 50
 )
 
-// timed is the turn that makes n calls after so many unmeasured ones, one after another, and times each, in
-// microseconds.
+// timed is the turn that makes n calls after so many unmeasured ones, one after another, and times
+// each, in microseconds.
 func timed(c Contestant, payload []byte, settle, n int) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		for range settle {
@@ -73,8 +74,8 @@ func timed(c Contestant, payload []byte, settle, n int) turn {
 	}
 }
 
-// throughput is the turn in which callers goroutines make each so many calls at once; its one sample is
-// in calls per second.
+// throughput is the turn in which callers goroutines make each so many calls at once; its one
+// sample is in calls per second.
 func throughput(c Contestant, payload []byte, callers, each int) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		var all sync.WaitGroup
@@ -95,7 +96,8 @@ func throughput(c Contestant, payload []byte, callers, each int) turn {
 	}
 }
 
-// mallocs is the turn that counts the host's heap allocations over n calls; its one sample is per call.
+// mallocs is the turn that counts the host's heap allocations over n calls; its one sample is per
+// call.
 func mallocs(c Contestant, payload []byte, n int) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		var before, after runtime.MemStats
@@ -115,8 +117,8 @@ func mallocs(c Contestant, payload []byte, n int) turn {
 	}
 }
 
-// each opens the contestants, makes each an entrant, runs them all and closes them. Those that cannot
-// take part are in the result with the reason.
+// each opens the contestants, makes each an entrant, runs them all and closes them. Those that
+// cannot take part are in the result with the reason.
 func each(ctx context.Context, rounds int, cs []Contestant, turnOf func(Contestant) turn) (out []Series, err error) {
 	var entrants []entrant
 	var absent []Series

@@ -10,11 +10,12 @@ import (
 	"syscall"
 )
 
-// nobody is an ordinary user and group. A section that must not be measured as root runs as this user.
+// nobody is an ordinary user and group. A section that must not be measured as root runs as this
+// user.
 const nobody = 65534
 
-// asOrdinary has a section run as an ordinary user, from a directory in which nothing lies but this program. It installs
-// bubblewrap where it may and must. undo removes the directory.
+// asOrdinary has a section run as an ordinary user, from a directory in which nothing lies but this
+// program. It installs bubblewrap where it may and must. undo removes the directory.
 func asOrdinary(cmd *exec.Cmd) (undo func() error, err error) {
 	dir, err := os.MkdirTemp("", "bench-ordinary-")
 	if err != nil {
@@ -35,7 +36,8 @@ func asOrdinary(cmd *exec.Cmd) (undo func() error, err error) {
 	return undo, nil
 }
 
-// installBwrap installs bubblewrap on Debian and its like. Where that fails, the section says that there is no bwrap.
+// installBwrap installs bubblewrap on Debian and its like. Where that fails, the section says that
+// there is no bwrap.
 func installBwrap() {
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		_ = exec.Command("apt-get", "install", "-y", "bubblewrap").Run()

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pinned calls start, which starts a process, such that the process and all its descendants may only
-// run on n of the processors this one may use (the last ones: the first takes most interrupts). It
-// says in note what came of it.
+// pinned calls start, which starts a process, such that the process and all its descendants may
+// only run on n of the processors this one may use (the last ones: the first takes most
+// interrupts). It says in note what came of it.
 //
 // Affinity belongs to a thread and is inherited by what the thread starts, so it is set on a locked
 // thread around the start and put back afterwards.

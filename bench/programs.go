@@ -11,12 +11,14 @@ import (
 	"strings"
 )
 
-// sources are the programs that are built for a run: this one is too large to stand for a plugin, or for a hello-world.
+// sources are the programs that are built for a run: this one is too large to stand for a plugin,
+// or for a hello-world.
 //
 //go:embed programs/hello/main.go programs/plugin/main.go programs/byhand/main.go programs/sdk/main.go
 var sources embed.FS
 
-// buildProgram builds one of the sources in a directory, and returns the path of the program. modules are lines of its go.mod.
+// buildProgram builds one of the sources in a directory, and returns the path of the program.
+// modules are lines of its go.mod.
 func buildProgram(ctx context.Context, dir, name string, modules ...string) (string, error) {
 	text, err := sources.ReadFile("programs/" + name + "/main.go")
 	if err != nil {

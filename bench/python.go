@@ -21,8 +21,8 @@ async def look(ctx, text):
     return text
 `
 
-// pythonFire is an event fired at a plugin of the python dialect: translated, sent to the interpreter all such
-// plugins share, run there as a coroutine, and back.
+// pythonFire is an event fired at a plugin of the python dialect: translated, sent to the
+// interpreter all such plugins share, run there as a coroutine, and back.
 type pythonFire struct {
 	dir  string
 	host *pluginhost.Host

@@ -30,8 +30,8 @@ const (
 // benchHost is a name that exists in the sandbox only.
 const benchHost = "bench.test"
 
-// measureSandboxSpawn compares a process per call with one in a sandbox: namespaces, mounts, filters and
-// the two short starts of this very program that build them.
+// measureSandboxSpawn compares a process per call with one in a sandbox: namespaces, mounts,
+// filters and the two short starts of this very program that build them.
 func measureSandboxSpawn(ctx context.Context, e effort) ([]Series, error) {
 	path, err := exec.LookPath("cat")
 	if err != nil {
@@ -63,8 +63,9 @@ func skipAll(why string, names ...string) []Series {
 	return all
 }
 
-// measureSandboxConnect compares what a program waits for a connection and one line: straight to a server, and from the sandbox, where the
-// name is looked up, the connection accepted by the host, and another one made.
+// measureSandboxConnect compares what a program waits for a connection and one line: straight to a
+// server, and from the sandbox, where the name is looked up, the connection accepted by the host,
+// and another one made.
 func measureSandboxConnect(ctx context.Context, e effort) ([]Series, error) {
 	group := proc.NewGroup(nil)
 	defer group.Close()
@@ -120,7 +121,8 @@ func greeter() (net.Listener, error) {
 	return l, nil
 }
 
-// connectorPrefix starts the name of the child that makes connections: in its sandbox it has no other sign.
+// connectorPrefix starts the name of the child that makes connections: in its sandbox it has no
+// other sign.
 const connectorPrefix = "bench-connector"
 
 // connector is a child that makes connections on request.

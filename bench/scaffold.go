@@ -20,8 +20,9 @@ const (
 // continued is the answer of a plugin that has no opinion.
 var continued = json.RawMessage(`{"action":"continue"}`)
 
-// scaffoldChild is a plugin of the scaffold dialect. Its name is its file's, so that sixteen links are sixteen plugins. The
-// name also says what it does at post_user_input and pre_tool_execute: it hands back what it got, edits it, or has no opinion.
+// scaffoldChild is a plugin of the scaffold dialect. Its name is its file's, so that sixteen links
+// are sixteen plugins. The name also says what it does at post_user_input and pre_tool_execute: it
+// hands back what it got, edits it, or has no opinion.
 func scaffoldChild() error {
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	hooks, answer := `"post_user_input","context_enhance","post_llm_response"`, handBack()
@@ -61,8 +62,8 @@ func edited(answer func(json.RawMessage) json.RawMessage) func(json.RawMessage) 
 	return func(params json.RawMessage) json.RawMessage { return editLast(answer(params)) }
 }
 
-// editLast changes the last letter of the text at the end of a JSON object, which may itself be in a string. The host
-// has to read all of both texts before it knows that they differ.
+// editLast changes the last letter of the text at the end of a JSON object, which may itself be in
+// a string. The host has to read all of both texts before it knows that they differ.
 func editLast(object []byte) []byte {
 	if i := bytes.LastIndexFunc(object, func(r rune) bool { return !strings.ContainsRune(`\"}`, r) }); i >= 0 {
 		object[i] = '!'
@@ -73,8 +74,8 @@ func editLast(object []byte) []byte {
 // scaffoldHome makes a directory that holds n scaffold plugins that echo.
 func scaffoldHome(dir string, n int) error { return scaffoldPlugins(dir, scaffoldPrefix, n) }
 
-// scaffoldPlugins makes a directory that holds n scaffold plugins, each a link to this program. The prefix of their
-// names says what they do.
+// scaffoldPlugins makes a directory that holds n scaffold plugins, each a link to this program. The
+// prefix of their names says what they do.
 func scaffoldPlugins(dir, prefix string, n int) error {
 	plugins := filepath.Join(dir, "plugins")
 	if err := os.MkdirAll(plugins, 0o700); err != nil {
@@ -92,7 +93,8 @@ func scaffoldPlugins(dir, prefix string, n int) error {
 	return nil
 }
 
-// linkOrCopy makes a second name for a program; a copy where the temporary directory lies on another disk.
+// linkOrCopy makes a second name for a program; a copy where the temporary directory lies on
+// another disk.
 func linkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil

@@ -46,7 +46,8 @@ const (
 	kagedContext  = `{"operator_id":"ann","project_id":"garden","agent_path":"primary","session_id":"ses_1","request_id":"246a49f261249caa","project_root":"/home/ann/garden"}`
 )
 
-// measureSDK makes 60 × 200 calls of each kind to a plugin that is written with the SDK, and to one that is not.
+// measureSDK makes 60 × 200 calls of each kind to a plugin that is written with the SDK, and to one
+// that is not.
 func measureSDK(ctx context.Context, e effort) ([]Series, error) {
 	dir, err := os.MkdirTemp("", "bench-sdk-")
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Names of the series about what is built: its size, its packages, and how long it takes with an empty cache.
+// Names of the series about what is built: its size, its packages, and how long it takes with an
+// empty cache.
 const (
 	nameEmbed    = "examples/embed"
 	nameStripped = "patchbay, stripped"
@@ -99,7 +100,8 @@ func measureSize(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// measurePackages counts what a program that embeds the library is built of, without the standard library and Patchbay.
+// measurePackages counts what a program that embeds the library is built of, without the standard
+// library and Patchbay.
 func measurePackages(ctx context.Context, e effort) ([]Series, error) {
 	return e.ofTrees([]string{nameEmbed}, func(tree, name string) (float64, error) {
 		if err := checkTree(tree, name); err != nil {

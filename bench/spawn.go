@@ -19,7 +19,8 @@ const (
 )
 
 // measureSpawn compares a process per call as Patchbay runs it (own group, bounded output, guarded
-// against orphans) with the least that os/exec can do. cat does nothing, so the difference is all ours.
+// against orphans) with the least that os/exec can do. cat does nothing, so the difference is all
+// ours.
 func measureSpawn(ctx context.Context, e effort) ([]Series, error) {
 	path, err := exec.LookPath("cat")
 	if err != nil {
@@ -43,7 +44,8 @@ func measureSpawn(ctx context.Context, e effort) ([]Series, error) {
 	return series, err
 }
 
-// bareSpawn runs a program once: stdin written and closed, stdout read to its end, the process waited for.
+// bareSpawn runs a program once: stdin written and closed, stdout read to its end, the process
+// waited for.
 func bareSpawn(ctx context.Context, path string, env []string, payload []byte) error {
 	cmd := exec.CommandContext(ctx, path)
 	cmd.Env = env

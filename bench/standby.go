@@ -19,16 +19,16 @@ const (
 	nameStandby = "spare standing by"
 )
 
-// pythonPlugin is a usual Python plugin: it imports what the protocol documents' own examples import, reads
-// stdin to its end and answers.
+// pythonPlugin is a usual Python plugin: it imports what the protocol documents' own examples
+// import, reads stdin to its end and answers.
 const pythonPlugin = `import datetime, json, os, subprocess, sys
 event = json.load(sys.stdin)
 sys.stdout.write(json.dumps(event, separators=(",", ":")))
 `
 
-// measureStandby compares a process-per-call Python plugin started when it is called with one that was
-// started ahead and waits on its stdin. Between calls there is time enough for the spare to get ready:
-// that is the case the feature is for.
+// measureStandby compares a process-per-call Python plugin started when it is called with one that
+// was started ahead and waits on its stdin. Between calls there is time enough for the spare to get
+// ready: that is the case the feature is for.
 func measureStandby(ctx context.Context, e effort) ([]Series, error) {
 	python, err := findPython(ctx)
 	if err != nil {
@@ -85,8 +85,8 @@ func thinkTime(ctx context.Context, cold func(context.Context) error) (time.Dura
 	return time.Duration(4 * median(samples) * float64(time.Millisecond)), nil
 }
 
-// findPython returns the real interpreter: python3 on the path may be a shim that costs more to start
-// than Python itself.
+// findPython returns the real interpreter: python3 on the path may be a shim that costs more to
+// start than Python itself.
 func findPython(ctx context.Context) (string, error) {
 	shim, err := exec.LookPath("python3")
 	if err != nil {

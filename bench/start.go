@@ -17,7 +17,8 @@ const (
 	nameOpenPython = "patchbay Open, Python"
 )
 
-// pythonScaffold is a small plugin of the scaffold dialect in Python; the interpreter's path goes before it.
+// pythonScaffold is a small plugin of the scaffold dialect in Python; the interpreter's path goes
+// before it.
 const pythonScaffold = `
 import json, os, sys
 answers = {

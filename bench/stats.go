@@ -25,14 +25,15 @@ func (s Series) roundMedians() []float64 {
 }
 
 // Ratio is how two series compare: the median, over the rounds, of the quotient of their medians in
-// that round. Both took their turn of a round within milliseconds, so what slowed the machine slowed
-// both, and the quotient is steadier than either.
+// that round. Both took their turn of a round within milliseconds, so what slowed the machine
+// slowed both, and the quotient is steadier than either.
 type Ratio struct {
 	Value float64 `json:"value"`
 	Noise float64 `json:"noise"` // see spread
 }
 
-// ratioOf compares a with b; where b is nil, a stands alone. Rounds that only one of them has are left out.
+// ratioOf compares a with b; where b is nil, a stands alone. Rounds that only one of them has are
+// left out.
 func ratioOf(a Series, b *Series) Ratio {
 	quotients := a.roundMedians()
 	if b != nil {
@@ -41,7 +42,8 @@ func ratioOf(a Series, b *Series) Ratio {
 	return Ratio{Value: median(quotients), Noise: spread(quotients)}
 }
 
-// minus returns by how much the median of each round is above that of another series; nil where s is nil.
+// minus returns by how much the median of each round is above that of another series; nil where s
+// is nil.
 func (s *Series) minus(other *Series) *Series {
 	if s == nil {
 		return nil
@@ -77,8 +79,8 @@ func spread(values []float64) float64 {
 	return (percentile(values, 75) - percentile(values, 25)) / 2 / m
 }
 
-// percentile returns the value below which p per cent of values lie, interpolated between neighbours;
-// NaN where there are none. It leaves values as they are.
+// percentile returns the value below which p per cent of values lie, interpolated between
+// neighbours; NaN where there are none. It leaves values as they are.
 func percentile(values []float64, p float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

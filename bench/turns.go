@@ -131,12 +131,13 @@ func measureTurnRate(ctx context.Context, e effort) ([]Series, error) {
 	return []Series{rate}, a.close()
 }
 
-// cachesExpire is how long the engine keeps things in memory that it has just written: the last block of each stream for ten
-// seconds, up to 8 MB, and the ids of messages for a minute.
+// cachesExpire is how long the engine keeps things in memory that it has just written: the last
+// block of each stream for ten seconds, up to 8 MB, and the ids of messages for a minute.
 const cachesExpire = 65 * time.Second
 
-// measureTurnHeap looks at the live heap after a quarter of the turns, when everything is warm, and after all of them: each
-// time in a pause, long enough for the engine to let go of what it has just written, and once without it.
+// measureTurnHeap looks at the live heap after a quarter of the turns, when everything is warm, and
+// after all of them: each time in a pause, long enough for the engine to let go of what it has just
+// written, and once without it.
 func measureTurnHeap(ctx context.Context, _ effort) ([]Series, error) {
 	a, err := openAgency(ctx)
 	if err != nil {

@@ -9,10 +9,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// wireMethod is the method both wire contestants call; its length is that of a scaffold hook's name.
+// wireMethod is the method both wire contestants call; its length is that of a scaffold hook's
+// name.
 const wireMethod = "hook/post_user_input"
 
-// wireSerial is Patchbay's wire where one call is in flight: the goroutine that calls writes and reads.
+// wireSerial is Patchbay's wire where one call is in flight: the goroutine that calls writes and
+// reads.
 type wireSerial struct {
 	child *child
 	wire  *wire.Serial

@@ -13,7 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// install copies an example plugin to where its dialect looks, as its header says, and opens a host that finds it.
+// install copies an example plugin to where its dialect looks, as its header says, and opens a host
+// that finds it.
 func install(t *testing.T, plugin, folder string, needs ...string) *pluginhost.Host {
 	t.Helper()
 	for _, tool := range needs {

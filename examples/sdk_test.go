@@ -43,8 +43,8 @@ func careful(t *testing.T) sdkPlugin {
 	return sdkPlugin{"careful", map[string]string{"careful": "sdk-python/careful", "patchbay_plugin.py": "../sdk/python/patchbay_plugin.py"}}
 }
 
-// install puts a plugin where a dialect looks for it, as its README says, and opens a host with it. The program is the same
-// in all of them; its manifest is what it prints itself.
+// install puts a plugin where a dialect looks for it, as its README says, and opens a host with it.
+// The program is the same in all of them; its manifest is what it prints itself.
 func (p sdkPlugin) install(t *testing.T, dialect, config string) (*pluginhost.Host, string) {
 	t.Helper()
 	home := t.TempDir()
@@ -132,7 +132,8 @@ func result(t *testing.T, host *pluginhost.Host, tool string, args any) string {
 	return r.Result
 }
 
-// TestOneGoPluginInEveryDialect: the same program is a sink, a transform hook, a tool, a hook of an agent and an MCP server.
+// TestOneGoPluginInEveryDialect: the same program is a sink, a transform hook, a tool, a hook of an
+// agent and an MCP server.
 func TestOneGoPluginInEveryDialect(t *testing.T) {
 	p := buildVeil(t)
 	t.Run("dotagent", func(t *testing.T) {
@@ -304,7 +305,8 @@ func TestTheSDKInThePythonDialect(t *testing.T) {
 	}
 }
 
-// TestPythonSDK runs the tests of the SDK in Python, the examples of its README, and the tests of the plugin that is written with it.
+// TestPythonSDK runs the tests of the SDK in Python, the examples of its README, and the tests of
+// the plugin that is written with it.
 func TestPythonSDK(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	python, err := exec.LookPath("python3")

@@ -20,9 +20,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// A clock that jumps must change no deadline, no pause and no health check. time.Now reads a monotonic clock beside the
-// wall's, and a difference of two such times is the monotonic one's: no jump is in it. That is lost only by what turns a
-// time into a wall's alone. So the code that times plugins is searched for these, and what is found must be known.
+// A clock that jumps must change no deadline, no pause and no health check. time.Now reads a
+// monotonic clock beside the wall's, and a difference of two such times is the monotonic one's: no
+// jump is in it. That is lost only by what turns a time into a wall's alone. So the code that times
+// plugins is searched for these, and what is found must be known.
 
 // timed are the folders whose code times plugins, and what is below them.
 var timed = []string{"hook", "internal/dialect", "internal/limits", "internal/proc", "internal/program", "internal/wire", "internal/guard"}

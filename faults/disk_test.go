@@ -35,8 +35,9 @@ func fill(t *testing.T, dir string) (free func()) {
 	}
 }
 
-// TestAFullDiskLosesNothingThatWasStored: what a plugin stores goes to the host's own data directory. Where that is full the
-// plugin is told so, all that was stored before is still there, and with room again it can store on.
+// TestAFullDiskLosesNothingThatWasStored: what a plugin stores goes to the host's own data
+// directory. Where that is full the plugin is told so, all that was stored before is still there,
+// and with room again it can store on.
 func TestAFullDiskLosesNothingThatWasStored(t *testing.T) {
 	disk := plugtest.SmallDisk(t, "24m")
 	open := func() (*engine.Engine, *storage.Store) {

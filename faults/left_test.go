@@ -16,8 +16,8 @@ import (
 
 // What a host may leave behind: no process, no descriptor, no memory. Goroutines are goleak's.
 
-// survivors are the processes of the plugins below home that live: those whose pids they noted, and those that have that
-// home in their environment. Whoever clears its environment notes its pid.
+// survivors are the processes of the plugins below home that live: those whose pids they noted, and
+// those that have that home in their environment. Whoever clears its environment notes its pid.
 func survivors(t testing.TB, home string, noted []string) []string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -69,8 +69,8 @@ func descriptors(t testing.TB) []string {
 	return open
 }
 
-// wantDescriptors wants no more of them than before. A pipe may be closed a moment after Close has returned: by the
-// collector, where a goroutine that owned it has just ended.
+// wantDescriptors wants no more of them than before. A pipe may be closed a moment after Close has
+// returned: by the collector, where a goroutine that owned it has just ended.
 func wantDescriptors(t *testing.T, before []string) {
 	t.Helper()
 	var now []string
@@ -120,10 +120,12 @@ func (g *gauge) run() {
 }
 
 const (
-	// mostLeft is how much more may be in use when a flood is over: buffers that are kept, and what the log of the test has.
+	// mostLeft is how much more may be in use when a flood is over: buffers that are kept, and what
+	// the log of the test has.
 	mostLeft = 16 << 20
-	// mostPeak is how much more may be in use, or wait to be collected, while it lasts. The largest message of any
-	// dialect has 16 MiB, and a buffer that grows to it is copied on the way; a flood has 100 MiB.
+	// mostPeak is how much more may be in use, or wait to be collected, while it lasts. The largest
+	// message of any dialect has 16 MiB, and a buffer that grows to it is copied on the way; a
+	// flood has 100 MiB.
 	mostPeak = 72 << 20
 )
 

@@ -33,7 +33,8 @@ type cell struct {
 	why      string    // it has no meaning here
 }
 
-// works: the call is answered, or nothing fails that anybody could see, and the plugin works afterwards.
+// works: the call is answered, or nothing fails that anybody could see, and the plugin works
+// afterwards.
 func works() cell { return cell{} }
 
 // fails: the call fails so, its error has these words, and the plugin works afterwards.

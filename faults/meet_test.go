@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// meetings are what brings each moment about. Each leaves a host in which the neighbour has answered.
+// meetings are what brings each moment about. Each leaves a host in which the neighbour has
+// answered.
 var meetings = map[plugtest.Moment]func(*play){
 	plugtest.AtStart:        (*play).meetOpening,
 	plugtest.InHandshake:    (*play).meetOpening,
@@ -41,7 +42,8 @@ func run(t *testing.T, r *row, dialect string, c cell) {
 	}
 }
 
-// reached tells whether the culprit is to be asked again: not where its end is what the row is about.
+// reached tells whether the culprit is to be asked again: not where its end is what the row is
+// about.
 func (p *play) reached() bool { return p.row.moment != plugtest.InShutdown }
 
 func (p *play) meetOpening() {
@@ -98,7 +100,8 @@ func (p *play) meetTool() {
 	})
 }
 
-// meetHealth: kaged plugins are asked at intervals and restarted, those of mine when somebody wants to know.
+// meetHealth: kaged plugins are asked at intervals and restarted, those of mine when somebody wants
+// to know.
 func (p *play) meetHealth() {
 	p.beside("its health to be bad", func() bool {
 		if err := p.host.CheckHealth(p.Context(), p.dialect+":"+p.plugin); err != nil {

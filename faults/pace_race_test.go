@@ -4,7 +4,8 @@ package faults
 
 import "time"
 
-// Under the race detector the plugins, which are this binary too, need many times as long to start. See pace_test.go.
+// Under the race detector the plugins, which are this binary too, need many times as long to start.
+// See pace_test.go.
 const (
 	atOnce = 8
 	brief  = 3 * time.Second

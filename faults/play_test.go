@@ -67,7 +67,8 @@ func start(t *testing.T, r *row, dialect string, c cell) *play {
 	return p
 }
 
-// configure gives the culprit a short time where it is to be used up, and a long one where it is to be enough.
+// configure gives the culprit a short time where it is to be used up, and a long one where it is to
+// be enough.
 func (p *play) configure() {
 	limit := patience
 	if p.kind == hook.Timeout {
@@ -197,7 +198,8 @@ func (p *play) names(err string, words ...string) {
 	}
 }
 
-// recovers waits until the culprit works again and its fellow does. Until then every error must be of the known kinds.
+// recovers waits until the culprit works again and its fellow does. Until then every error must be
+// of the known kinds.
 func (p *play) recovers() {
 	p.Helper()
 	var last error

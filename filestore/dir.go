@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// A dir is a plugin's directory, open. Everything in it is reached through the open directory, so that nobody can put
-// another in its place meanwhile.
+// A dir is a plugin's directory, open. Everything in it is reached through the open directory, so
+// that nobody can put another in its place meanwhile.
 type dir struct {
 	root *os.Root
 	path string // for errors
@@ -53,7 +53,8 @@ func (b *bucket) openDir() (*dir, error) {
 	return &dir{root: root, path: path}, nil
 }
 
-// openFor opens the plugin's directory, and makes it where there is none and something is to be put there.
+// openFor opens the plugin's directory, and makes it where there is none and something is to be put
+// there.
 func (b *bucket) openFor(c change) (*dir, error) {
 	d, err := b.openDir()
 	if !errors.Is(err, fs.ErrNotExist) || c.deletes() {
@@ -65,7 +66,8 @@ func (b *bucket) openFor(c change) (*dir, error) {
 	return b.openDir()
 }
 
-// makeAll makes a directory and those above it, each flushed into its parent: a file is as durable as the way to it.
+// makeAll makes a directory and those above it, each flushed into its parent: a file is as durable
+// as the way to it.
 func makeAll(path string) error {
 	err := os.Mkdir(path, 0o700)
 	if above := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) && above != path {
@@ -94,8 +96,9 @@ func syncPath(path string) error {
 
 // open opens a regular file of the directory. It follows no link and never waits.
 //
-// The kind is looked at twice. The first look keeps links from being followed and devices from being opened; the second is
-// at what was opened, since another file may have taken its place. A link that comes between the two cannot lead out of the root.
+// The kind is looked at twice. The first look keeps links from being followed and devices from
+// being opened; the second is at what was opened, since another file may have taken its place. A
+// link that comes between the two cannot lead out of the root.
 func (d *dir) open(name string, flag int) (*os.File, error) {
 	info, err := d.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0 {

@@ -1,5 +1,5 @@
-// Package filestore keeps what plugins store in files, for programs that embed
-// Patchbay and want storage without a database:
+// Package filestore keeps what plugins store in files, for programs that embed Patchbay and want
+// storage without a database:
 //
 //	store := filestore.New(dir)
 //	host, err := patchbay.Open(ctx, &patchbay.Options{Dirs: plugins, Storage: store.Plugin})
@@ -31,8 +31,9 @@
 //   - A file that is damaged or not ours is an error that names it. Other keys are not touched by it.
 //   - Directories have mode 0700 and files 0600.
 //
-// On Windows the lock is LockFileEx. Modes mean nothing there: the files have the access list of the directory that New is
-// given. A directory cannot be flushed there, so that after a power failure the last changes may be missing, each as a whole.
+// On Windows the lock is LockFileEx. Modes mean nothing there: the files have the access list of
+// the directory that New is given. A directory cannot be flushed there, so that after a power
+// failure the last changes may be missing, each as a whole.
 //
 // It is not a database: a Put takes a few milliseconds, and there is no compare-and-set.
 package filestore

@@ -16,14 +16,16 @@ import (
 //	"KEY" CHECKSUM
 //	VALUE
 //
-// The key is a JSON string. The checksum is the CRC-32C of the value in eight hexadecimal digits: a value that was cut off or changed
-// may still be valid JSON, and must not be taken for what the plugin stored.
+// The key is a JSON string. The checksum is the CRC-32C of the value in eight hexadecimal digits: a
+// value that was cut off or changed may still be valid JSON, and must not be taken for what the
+// plugin stored.
 
 // sumLen is the length of a space, a checksum and a newline.
 const sumLen = 1 + 8 + 1
 
 const (
-	// maxHead is the longest first line: a key of nothing but control characters, six bytes each, in quotes.
+	// maxHead is the longest first line: a key of nothing but control characters, six bytes each,
+	// in quotes.
 	maxHead = 6*entry.MaxKey + 2 + sumLen
 	maxFile = maxHead + entry.MaxValue
 )

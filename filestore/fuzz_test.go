@@ -10,7 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// FuzzKeyName: every key has a name that is safe on every file system, and a name is one key's alone.
+// FuzzKeyName: every key has a name that is safe on every file system, and a name is one key's
+// alone.
 func FuzzKeyName(f *testing.F) {
 	for _, seed := range []string{"a", "../A\x00é.", strings.Repeat("%", 200), "k-%2e.json", "NUL", "\xff"} {
 		f.Add(seed)
@@ -29,7 +30,8 @@ func FuzzKeyName(f *testing.F) {
 	})
 }
 
-// FuzzFile: what is read from a file is what was written to it; from any other bytes comes a short error or a value that may be stored.
+// FuzzFile: what is read from a file is what was written to it; from any other bytes comes a short
+// error or a value that may be stored.
 func FuzzFile(f *testing.F) {
 	f.Add("a", []byte("1"))
 	f.Add("a\n\"é\x01", []byte("{\"a\": 1}\n"))

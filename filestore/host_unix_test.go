@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// counterManifest and counter are a kaged plugin in shell. Its method counter.next stores one x more under a key that is a
-	// path, and answers with what was there before.
+	// counterManifest and counter are a kaged plugin in shell. Its method counter.next stores one x
+	// more under a key that is a path, and answers with what was there before.
 	counterManifest = `name: counter
 version: 1.0.0
 kaged_api: 1

@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay"
 )
 
-// planted is a store with the key "good", and the directory of its plugin, in which tests put what does not belong there.
+// planted is a store with the key "good", and the directory of its plugin, in which tests put what
+// does not belong there.
 func planted(t *testing.T) (b patchbay.Storage, dir string) {
 	t.Helper()
 	root := t.TempDir()

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestKilledWriters kills writers without warning: what they had acknowledged must be there, and nothing half done. The next
-// change removes what they left and finds the plugin's usage.
+// TestKilledWriters kills writers without warning: what they had acknowledged must be there, and
+// nothing half done. The next change removes what they left and finds the plugin's usage.
 func TestKilledWriters(t *testing.T) {
 	const rounds, acks = 8, 20
 	dir := t.TempDir()
@@ -114,8 +114,9 @@ func TestTwoProcesses(t *testing.T) {
 	wantInOrder(t, b)
 }
 
-// writeForever is the writer: it puts values under a few keys, one of them long, and acknowledges each on stdout
-// after Put has returned. It ends when it is killed, or when nobody listens any more.
+// writeForever is the writer: it puts values under a few keys, one of them long, and acknowledges
+// each on stdout after Put has returned. It ends when it is killed, or when nobody listens any
+// more.
 func writeForever(dir string) {
 	b := New(dir).Plugin("writer", patchbay.StorageQuota{})
 	for n := 1; ; n++ {
@@ -185,8 +186,8 @@ func (w *writer) end(t *testing.T) {
 	}
 }
 
-// killAfter lets a writer make that many acknowledged puts, kills it in the middle of the next, and tells what it had
-// acknowledged by the time it was dead.
+// killAfter lets a writer make that many acknowledged puts, kills it in the middle of the next, and
+// tells what it had acknowledged by the time it was dead.
 func killAfter(t *testing.T, dir string, puts int) map[string]int {
 	t.Helper()
 	w := startWriter(t, dir)

@@ -11,11 +11,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// A ledger is the lock of a plugin's directory, held, and the record in it of how much the plugin keeps.
+// A ledger is the lock of a plugin's directory, held, and the record in it of how much the plugin
+// keeps.
 //
-// The record saves counting all files for each change. It is erased before a change and written anew after it. So a writer
-// that was killed in between leaves none, and the next one counts. A record also counts for nothing when the directory has been
-// changed since: by a person who removed files, or by a crash of the machine that lost the record's last state.
+// The record saves counting all files for each change. It is erased before a change and written
+// anew after it. So a writer that was killed in between leaves none, and the next one counts. A
+// record also counts for nothing when the directory has been changed since: by a person who removed
+// files, or by a crash of the machine that lost the record's last state.
 type ledger struct {
 	dir  *dir
 	file *os.File
@@ -54,8 +56,8 @@ func (l *ledger) load(ctx context.Context) (entry.Usage, error) {
 	return l.mend(ctx)
 }
 
-// mend puts the directory in order after a writer that was killed: what it left is removed, what it renamed or removed is
-// flushed, and everything is counted.
+// mend puts the directory in order after a writer that was killed: what it left is removed, what it
+// renamed or removed is flushed, and everything is counted.
 func (l *ledger) mend(ctx context.Context) (entry.Usage, error) {
 	if err := l.dir.sweep(); err != nil {
 		return entry.Usage{}, err
@@ -73,8 +75,8 @@ func (l *ledger) mend(ctx context.Context) (entry.Usage, error) {
 // forget erases the record.
 func (l *ledger) forget() error { return l.file.Truncate(0) }
 
-// save writes the record. Where that fails, the change that it tells of is done all the same: without a whole record the next
-// writer counts.
+// save writes the record. Where that fails, the change that it tells of is done all the same:
+// without a whole record the next writer counts.
 func (l *ledger) save(used entry.Usage) {
 	changed, err := l.changed()
 	if err != nil || l.forget() != nil {

@@ -12,11 +12,12 @@ import (
 // lockName is the file that a writer holds. It is no key's name.
 const lockName = "lock"
 
-// lockPatience is how long a writer waits for others. Each takes milliseconds; on a slow disk, seconds.
+// lockPatience is how long a writer waits for others. Each takes milliseconds; on a slow disk,
+// seconds.
 const lockPatience = 30 * time.Second
 
-// lock waits until no other writer has the directory: no other bucket of this process and no other process. The system
-// gives the lock back when a process dies.
+// lock waits until no other writer has the directory: no other bucket of this process and no other
+// process. The system gives the lock back when a process dies.
 func (d *dir) lock(ctx context.Context) (*ledger, error) {
 	for deadline := time.Now().Add(lockPatience); ; {
 		l, err := d.tryLock()
@@ -53,8 +54,8 @@ func (d *dir) tryLock() (*ledger, error) {
 	return &ledger{dir: d, file: f}, nil
 }
 
-// isStill tells whether f is what bears the name now. A lock file that somebody has removed keeps nobody out, and a link
-// would have us write to another file.
+// isStill tells whether f is what bears the name now. A lock file that somebody has removed keeps
+// nobody out, and a link would have us write to another file.
 func (d *dir) isStill(name string, f *os.File) (bool, error) {
 	opened, err := f.Stat()
 	if err != nil {

@@ -137,7 +137,8 @@ func TestNoRecordDuringAChange(t *testing.T) {
 	wantInOrder(t, b)
 }
 
-// TestALockThatWasRemovedIsNone: a writer that waited for a lock file which is gone must not go ahead, nor write through a link.
+// TestALockThatWasRemovedIsNone: a writer that waited for a lock file which is gone must not go
+// ahead, nor write through a link.
 func TestALockThatWasRemovedIsNone(t *testing.T) {
 	b := New(t.TempDir()).Plugin("notes", patchbay.StorageQuota{}).(*bucket)
 	put(t, b, "a", "1")

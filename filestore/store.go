@@ -26,11 +26,13 @@ type Store struct {
 	dir string
 }
 
-// New names the directory. It does no I/O: the first Put makes the directory, and those above it, with mode 0700.
+// New names the directory. It does no I/O: the first Put makes the directory, and those above it,
+// with mode 0700.
 func New(dir string) *Store { return &Store{dir: dir} }
 
-// Plugin is the storage of one plugin, for [patchbay.Options]. Names are told apart to the letter, also where the file
-// system does not. A program that sets quotas of its own wraps it in a function.
+// Plugin is the storage of one plugin, for [patchbay.Options]. Names are told apart to the letter,
+// also where the file system does not. A program that sets quotas of its own wraps it in a
+// function.
 func (s *Store) Plugin(name string, quota patchbay.StorageQuota) patchbay.Storage {
 	return &bucket{store: s.dir, plugin: name, quota: entry.Quota(quota), turn: make(chan struct{}, 1)}
 }
@@ -70,8 +72,8 @@ func (b *bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, er
 	return value, true, nil
 }
 
-// Put stores a value. When it returns nil, the value is on disk. Where the plugin has no room for it, the error is [ErrFull]
-// and the old value stays.
+// Put stores a value. When it returns nil, the value is on disk. Where the plugin has no room for
+// it, the error is [ErrFull] and the old value stays.
 func (b *bucket) Put(ctx context.Context, key string, value json.RawMessage) error {
 	if err := cmp.Or(ctx.Err(), entry.CheckKey(key), entry.CheckValue(value)); err != nil {
 		return err
@@ -92,8 +94,8 @@ func (b *bucket) Delete(ctx context.Context, key string) error {
 	return b.change(ctx, change{name: keyName(key), key: key, do: func(d *dir) error { return d.remove(keyName(key)) }})
 }
 
-// List returns the keys that begin with prefix, in order. Where files are damaged such that their keys are not known, it
-// returns the other keys and an error that names those files.
+// List returns the keys that begin with prefix, in order. Where files are damaged such that their
+// keys are not known, it returns the other keys and an error that names those files.
 func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	d, err := b.openDir()
 	keys := []string{} // not nil, which is null in JSON
@@ -131,7 +133,8 @@ type change struct {
 
 func (c change) deletes() bool { return c.usage.Keys == 0 }
 
-// change makes a change while no other writer has the plugin's directory. Where there is no directory, there is nothing to delete.
+// change makes a change while no other writer has the plugin's directory. Where there is no
+// directory, there is nothing to delete.
 func (b *bucket) change(ctx context.Context, c change) error {
 	select {
 	case b.turn <- struct{}{}:

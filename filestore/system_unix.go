@@ -9,10 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nonblock opens a named pipe without waiting for its writer, and makes no terminal the process's own.
+// nonblock opens a named pipe without waiting for its writer, and makes no terminal the process's
+// own.
 const nonblock = unix.O_NONBLOCK | unix.O_NOCTTY
 
-// lockFile locks the open file, not the process: another bucket in this process is kept out as well.
+// lockFile locks the open file, not the process: another bucket in this process is kept out as
+// well.
 func lockFile(f *os.File) (held bool, err error) {
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {

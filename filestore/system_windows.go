@@ -12,7 +12,8 @@ import (
 // nonblock is nothing where named pipes are no files of a directory.
 const nonblock = 0
 
-// lockFile locks one byte far behind the end of the file: locks are mandatory on Windows, and the record must stay readable.
+// lockFile locks one byte far behind the end of the file: locks are mandatory on Windows, and the
+// record must stay readable.
 func lockFile(f *os.File) (held bool, err error) {
 	const exclusive = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err = windows.LockFileEx(windows.Handle(f.Fd()), exclusive, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})
@@ -22,8 +23,8 @@ func lockFile(f *os.File) (held bool, err error) {
 	return err == nil, err
 }
 
-// rename tries again for a while: Windows may refuse to replace a file that another program has open, if only to search it
-// for viruses.
+// rename tries again for a while: Windows may refuse to replace a file that another program has
+// open, if only to search it for viruses.
 func rename(root *os.Root, from, to string) error {
 	const tries, pause = 50, 10 * time.Millisecond
 	var err error
@@ -36,5 +37,6 @@ func rename(root *os.Root, from, to string) error {
 	return err
 }
 
-// syncDir has nothing to do: directories cannot be flushed, and the journal keeps their entries in order.
+// syncDir has nothing to do: directories cannot be flushed, and the journal keeps their entries in
+// order.
 func syncDir(*os.Root) error { return nil }

@@ -15,7 +15,8 @@ type found struct {
 	damage error // the key is not known, or it is no regular file
 }
 
-// walk visits the files of keys, in no order. Files with other names are not ours and are passed over.
+// walk visits the files of keys, in no order. Files with other names are not ours and are passed
+// over.
 func (d *dir) walk(ctx context.Context, visit func(found) error) error {
 	entries, err := d.entries()
 	if err != nil {
@@ -78,7 +79,8 @@ func (d *dir) keyInside(name string) (string, error) {
 	return key, nil
 }
 
-// sweep removes what killed writers left behind. Whoever holds the lock may: nobody else writes now.
+// sweep removes what killed writers left behind. Whoever holds the lock may: nobody else writes
+// now.
 func (d *dir) sweep() error {
 	entries, err := d.entries()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 // tempPrefix marks files that are being written. No key's file begins like this.
 const tempPrefix = "t-"
 
-// replace gives a file new content, such that every reader finds the old content or the new one whole, whatever dies:
-// written beside, flushed, renamed over, and the rename flushed.
+// replace gives a file new content, such that every reader finds the old content or the new one
+// whole, whatever dies: written beside, flushed, renamed over, and the rename flushed.
 func (d *dir) replace(name string, content []byte) error {
 	temp := tempPrefix + rand.Text()
 	f, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -36,7 +36,8 @@ func fill(f *os.File, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// remove removes a file, or a link that lies in its place. Where there is nothing, that is no error.
+// remove removes a file, or a link that lies in its place. Where there is nothing, that is no
+// error.
 func (d *dir) remove(name string) error {
 	err := d.root.Remove(name)
 	if errors.Is(err, fs.ErrNotExist) {

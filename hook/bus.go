@@ -18,8 +18,8 @@ var ErrUnknownPoint = errors.New("unknown point")
 // ErrBadPayload is returned by Fire for a payload that is not a JSON object.
 var ErrBadPayload = errors.New("payload is not a JSON object")
 
-// A Bus carries events to the hooks of their point. The zero Bus has no hooks.
-// It is safe for concurrent use.
+// A Bus carries events to the hooks of their point. The zero Bus has no hooks. It is safe for
+// concurrent use.
 type Bus struct {
 	// Failures decides what a failing plugin does to an event. It is set before the first event.
 	Failures FailureTable
@@ -28,8 +28,8 @@ type Bus struct {
 	hooks atomic.Pointer[map[Point][]*Hook] // ordered; replaced as a whole, never changed
 }
 
-// Declare adds a point of the host's own. Its mode and its fields are those of the
-// built-in point that it is like. Points are declared before the first [Bus.Set].
+// Declare adds a point of the host's own. Its mode and its fields are those of the built-in point
+// that it is like. Points are declared before the first [Bus.Set].
 func (b *Bus) Declare(p, like Point, doc string) error {
 	spec := like.spec()
 	switch {
@@ -47,8 +47,8 @@ func (b *Bus) Declare(p, like Point, doc string) error {
 	return nil
 }
 
-// Spec returns what is fixed about a point, built-in or declared; ok is false
-// where there is no such point.
+// Spec returns what is fixed about a point, built-in or declared; ok is false where there is no
+// such point.
 func (b *Bus) Spec(p Point) (spec Spec, ok bool) {
 	if s := b.spec(p); s != nil {
 		return *s, true
@@ -63,8 +63,8 @@ func (b *Bus) spec(p Point) *Spec {
 	return b.own[p]
 }
 
-// Set replaces all hooks. Order within a point, computed here once: priority
-// (lower first), then position, then name.
+// Set replaces all hooks. Order within a point, computed here once: priority (lower first), then
+// position, then name.
 func (b *Bus) Set(hooks []Hook) error {
 	byPoint := make(map[Point][]*Hook)
 	for i := range hooks {
@@ -98,10 +98,9 @@ func (b *Bus) Hooks(p Point) []*Hook {
 	return (*all)[p]
 }
 
-// Fire takes one event through the plugins of its point. The payload is a JSON
-// object; nil stands for an empty one. It is not to be changed afterwards: the
-// outcome refers to it. The outcome is there even when the error is not nil, as
-// far as the event got.
+// Fire takes one event through the plugins of its point. The payload is a JSON object; nil stands
+// for an empty one. It is not to be changed afterwards: the outcome refers to it. The outcome is
+// there even when the error is not nil, as far as the event got.
 func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outcome, error) {
 	f, err := b.firing(p, payload)
 	if err != nil {
@@ -110,8 +109,8 @@ func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outc
 	return f.fire(ctx, chosen(ctx, b.Hooks(p)), payload)
 }
 
-// Ask takes one event to one hook of its point alone, as if no other plugin were there: for those who play recorded
-// events again. A hook that has nothing to do with the event leaves no step.
+// Ask takes one event to one hook of its point alone, as if no other plugin were there: for those
+// who play recorded events again. A hook that has nothing to do with the event leaves no step.
 func (b *Bus) Ask(ctx context.Context, h *Hook, payload json.RawMessage) (*Outcome, error) {
 	f, err := b.firing(h.Point, payload)
 	if err != nil {
@@ -147,8 +146,8 @@ func (f *firing) fire(ctx context.Context, hooks []*Hook, payload json.RawMessag
 	return &f.out, err
 }
 
-// Wants tells whether any hook would be asked at p with this payload, as far as
-// the payload decides.
+// Wants tells whether any hook would be asked at p with this payload, as far as the payload
+// decides.
 func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 	object, err := parsePayload(payload)
 	if err != nil {
@@ -158,12 +157,12 @@ func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 	return slices.ContainsFunc(unnamed(b.Hooks(p)), f.concerns)
 }
 
-// Listens tells whether any hook of a point takes part by what the context says. Where none does, firing the point changes
-// nothing, and a host need not put its payload together.
+// Listens tells whether any hook of a point takes part by what the context says. Where none does,
+// firing the point changes nothing, and a host need not put its payload together.
 func (b *Bus) Listens(ctx context.Context, p Point) bool { return len(chosen(ctx, b.Hooks(p))) > 0 }
 
-// Alters tells whether a hook takes part at p, by what ctx says, that can change
-// what becomes of the event. An observer cannot, unless its failure would.
+// Alters tells whether a hook takes part at p, by what ctx says, that can change what becomes of
+// the event. An observer cannot, unless its failure would.
 func (b *Bus) Alters(ctx context.Context, p Point) bool {
 	return slices.ContainsFunc(chosen(ctx, b.Hooks(p)), (*Hook).alters)
 }
@@ -172,9 +171,10 @@ func (h *Hook) alters() bool {
 	return !h.Observer || h.OnFailure != "" && h.OnFailure != ActionSkip
 }
 
-// Closed names the plugins without which an event at p does not go on: where one of them cannot be asked, the event is refused. It is what
-// the failure table, or the operator, says of a plugin that is not running; that a hook may have nothing to do with an event is not
-// known before there is one.
+// Closed names the plugins without which an event at p does not go on: where one of them cannot be
+// asked, the event is refused. It is what the failure table, or the operator, says of a plugin that
+// is not running; that a hook may have nothing to do with an event is not known before there is
+// one.
 func (b *Bus) Closed(p Point) []string {
 	spec := b.spec(p)
 	if spec == nil {
@@ -189,8 +189,9 @@ func (b *Bus) Closed(p Point) []string {
 	return names
 }
 
-// maxPayload is how deep an event's payload may be nested: a host puts what plugins sent, of [rawjson.MaxForeign] levels at
-// most, into something of its own. A trace of it, in a record of it, is then still JSON that anybody can read.
+// maxPayload is how deep an event's payload may be nested: a host puts what plugins sent, of
+// [rawjson.MaxForeign] levels at most, into something of its own. A trace of it, in a record of it,
+// is then still JSON that anybody can read.
 const maxPayload = 2 * rawjson.MaxForeign
 
 func parsePayload(payload json.RawMessage) (Object, error) {
@@ -200,10 +201,9 @@ func parsePayload(payload json.RawMessage) (Object, error) {
 	return rawjson.ParseWithin(payload, maxPayload)
 }
 
-// A firing is one event under way. In the sequential modes one goroutine owns
-// it; in notify each goroutine owns its step, and nobody changes the rest. All
-// of it is one piece of memory, with room for the step of the one plugin that
-// most points have.
+// A firing is one event under way. In the sequential modes one goroutine owns it; in notify each
+// goroutine owns its step, and nobody changes the rest. All of it is one piece of memory, with room
+// for the step of the one plugin that most points have.
 type firing struct {
 	failures FailureTable
 	spec     *Spec
@@ -254,8 +254,8 @@ func (f *firing) call(ctx context.Context, h *Hook, step *Step) Reply {
 	return reply
 }
 
-// settle applies what the failure table said about a failed step. It reports
-// whether the event is over, and the error that Fire returns.
+// settle applies what the failure table said about a failed step. It reports whether the event is
+// over, and the error that Fire returns.
 func (f *firing) settle(step *Step) (over bool, err error) {
 	if step.Err == nil || step.Action == ActionSkip {
 		return false, nil

@@ -30,10 +30,12 @@ type Counters struct {
 	next   atomic.Uint32
 }
 
-// recentCalls is how many calls are remembered by how long they took: as many as a small line in a picture has points.
+// recentCalls is how many calls are remembered by how long they took: as many as a small line in a
+// picture has points.
 const recentCalls = 64
 
-// Recent is how long the last calls took, in microseconds, the oldest first. While calls end it may be one off.
+// Recent is how long the last calls took, in microseconds, the oldest first. While calls end it may
+// be one off.
 func (c *Counters) Recent() []uint32 {
 	next := c.next.Load()
 	out := make([]uint32, 0, recentCalls)
@@ -51,9 +53,8 @@ func (c *Counters) took(d time.Duration) {
 	c.recent[(c.next.Add(1)-1)%recentCalls].Store(uint32(us))
 }
 
-// Do is the one place that calls a plugin: hooks, tools and methods all pass
-// here. It sets the deadline, counts, and turns an error into an [*Error] that
-// says who was asked for what.
+// Do is the one place that calls a plugin: hooks, tools and methods all pass here. It sets the
+// deadline, counts, and turns an error into an [*Error] that says who was asked for what.
 func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error)) (T, error) {
 	callCtx := ctx
 	if c.Timeout > 0 {
@@ -79,8 +80,8 @@ func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error
 	return answer, stamp(err, c)
 }
 
-// saysItsTime tells whether err is that of a call within this one, which had
-// less time and says how much.
+// saysItsTime tells whether err is that of a call within this one, which had less time and says how
+// much.
 func saysItsTime(err error) bool {
 	_, ok := errors.AsType[timedOut](err)
 	return ok

@@ -2,8 +2,8 @@ package hook
 
 import "context"
 
-// chain: one plugin after another, each sees the last one's output; a reply may
-// stop, skip or deny, and then no further plugin is asked.
+// chain: one plugin after another, each sees the last one's output; a reply may stop, skip or deny,
+// and then no further plugin is asked.
 func (f *firing) chain(ctx context.Context, hooks []*Hook) error {
 	for _, h := range hooks {
 		if !f.concerns(h) {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// deadline is a context with a deadline that sets its timer only when somebody
-// waits for it. Most calls are answered before anybody does, and a timer for
-// each would cost as much as translating the event.
+// deadline is a context with a deadline that sets its timer only when somebody waits for it. Most
+// calls are answered before anybody does, and a timer for each would cost as much as translating
+// the event.
 type deadline struct {
 	context.Context // the caller's
 	at              time.Time

@@ -16,11 +16,12 @@ type Change struct {
 	New  json.RawMessage `json:"new,omitempty"` // absent: removed
 }
 
-// mostChanges bounds the diff of one value: past that, the whole value is named instead of its parts.
+// mostChanges bounds the diff of one value: past that, the whole value is named instead of its
+// parts.
 const mostChanges = 100
 
-// Diff lists the differences between two JSON objects, as a trace shows them. What is not an object counts as an
-// empty one.
+// Diff lists the differences between two JSON objects, as a trace shows them. What is not an object
+// counts as an empty one.
 func Diff(before, after json.RawMessage) []Change {
 	a, errA := parsePayload(before)
 	b, errB := parsePayload(after)
@@ -73,7 +74,8 @@ func (d *differ) values(path string, a, b any) {
 	}
 }
 
-// inside compares what is in two containers of one kind. It reports false where the values are anything else.
+// inside compares what is in two containers of one kind. It reports false where the values are
+// anything else.
 func (d *differ) inside(path string, a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// An Error is a failed call to a plugin: which one, where, how, and what it
-// said. A dialect returns one with Kind, Err and Stderr set; [Do] fills in the
-// rest. Any other error a dialect returns is wrapped in one.
+// An Error is a failed call to a plugin: which one, where, how, and what it said. A dialect returns
+// one with Kind, Err and Stderr set; [Do] fills in the rest. Any other error a dialect returns is
+// wrapped in one.
 type Error struct {
 	Plugin  string
 	Dialect string
@@ -72,8 +72,8 @@ func (e *Error) Is(target error) bool {
 	return ok && k == e.Kind
 }
 
-// stamp makes err an *Error of this call. The dialect's own is copied, never
-// changed: a plugin that is down may hand the same error to many callers.
+// stamp makes err an *Error of this call. The dialect's own is copied, never changed: a plugin that
+// is down may hand the same error to many callers.
 func stamp(err error, c *Call) *Error {
 	e := &Error{Kind: kindOf(err), Err: err}
 	if own, ok := errors.AsType[*Error](err); ok {
@@ -97,8 +97,9 @@ func kindOf(err error) Kind {
 	return Unknown
 }
 
-// LastWords is the line of what a program wrote to stderr that tells most of its end: the last one that speaks of an error.
-// Interpreters print more after it, such as their version. Where none does it is the last line. It is cut, and valid UTF-8.
+// LastWords is the line of what a program wrote to stderr that tells most of its end: the last one
+// that speaks of an error. Interpreters print more after it, such as their version. Where none does
+// it is the last line. It is cut, and valid UTF-8.
 func LastWords(stderr string) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	line := lines[len(lines)-1]

@@ -69,16 +69,15 @@ type Hook struct {
 	For     string // what it is for, as its plugin says, such as a pattern of commands; "": everything
 	OwnMode string // how its protocol calls what it does, where it has a word; "": it has none
 
-	// Remarks is asked after each call for what others than the plugin have to say
-	// of it, such as its sandbox. It goes into the step's notes. May be nil.
+	// Remarks is asked after each call for what others than the plugin have to say of it, such as
+	// its sandbox. It goes into the step's notes. May be nil.
 	Remarks func() []string
 
-	// Match tells whether the hook has anything to do with this event; nil:
-	// always. One that has not is not asked and leaves no step.
+	// Match tells whether the hook has anything to do with this event; nil: always. One that has
+	// not is not asked and leaves no step.
 	Match func(ev *Event) bool
 
-	// Call asks the plugin. It honours ctx, is safe for concurrent use, keeps
-	// nothing of ev but its payload, and may return a Reply with Sent and Received
-	// beside an error.
+	// Call asks the plugin. It honours ctx, is safe for concurrent use, keeps nothing of ev but its
+	// payload, and may return a Reply with Sent and Received beside an error.
 	Call func(ctx context.Context, ev *Event) (Reply, error)
 }

@@ -10,8 +10,8 @@ const (
 	ActionDeny  Action = "deny"  // the event is refused; the error is the reason
 )
 
-// A Kind says how a call to a plugin failed. Kinds are errors, so that
-// errors.Is(err, hook.Timeout) works on anything Fire or Do returns.
+// A Kind says how a call to a plugin failed. Kinds are errors, so that errors.Is(err, hook.Timeout)
+// works on anything Fire or Do returns.
 type Kind string
 
 // The kinds of failure.
@@ -38,9 +38,9 @@ type FailureRow struct {
 	Cite    string // the sentence that it obeys
 }
 
-// A FailureTable decides what a broken, slow or garbled plugin does to an event.
-// The first row that matches counts. Where none does, the hub's own rules hold: a
-// gate stays shut, and at any other point the event goes on without the plugin.
+// A FailureTable decides what a broken, slow or garbled plugin does to an event. The first row that
+// matches counts. Where none does, the hub's own rules hold: a gate stays shut, and at any other
+// point the event goes on without the plugin.
 type FailureTable []FailureRow
 
 // Action looks up what a failure does.
@@ -62,8 +62,8 @@ func (r *FailureRow) matches(dialect string, mode Mode, kind Kind) bool {
 		(r.Kind == "" || r.Kind == kind)
 }
 
-// failureAction is what the failure of a hook does: what the operator says, or
-// the table. At a notify point no failure changes anything.
+// failureAction is what the failure of a hook does: what the operator says, or the table. At a
+// notify point no failure changes anything.
 func (t FailureTable) failureAction(h *Hook, mode Mode, kind Kind) Action {
 	switch {
 	case mode == Notify:

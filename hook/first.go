@@ -2,8 +2,8 @@ package hook
 
 import "context"
 
-// first: in order, the first plugin with an answer wins. Observers are told all
-// the same, before and after, and their answers do not count.
+// first: in order, the first plugin with an answer wins. Observers are told all the same, before
+// and after, and their answers do not count.
 func (f *firing) first(ctx context.Context, hooks []*Hook) error {
 	answered := false
 	for _, h := range hooks {

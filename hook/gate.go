@@ -2,9 +2,9 @@ package hook
 
 import "context"
 
-// gate: in order, all must agree; the first refusal stops it and carries its
-// reason and suggestion. A plugin that fails is a refusal unless the failure
-// table says otherwise: a gate never opens by accident.
+// gate: in order, all must agree; the first refusal stops it and carries its reason and suggestion.
+// A plugin that fails is a refusal unless the failure table says otherwise: a gate never opens by
+// accident.
 func (f *firing) gate(ctx context.Context, hooks []*Hook) error {
 	for _, h := range hooks {
 		if !f.concerns(h) {

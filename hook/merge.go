@@ -8,9 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// merge sets a reply's fields in the payload and notes in the step what really
-// changed. A value that only differs in spelling (escapes, number formats)
-// keeps its old spelling and is no change.
+// merge sets a reply's fields in the payload and notes in the step what really changed. A value
+// that only differs in spelling (escapes, number formats) keeps its old spelling and is no change.
 func (f *firing) merge(reply *Reply, step *Step) {
 	var set Object
 	for _, field := range reply.Set {
@@ -31,8 +30,8 @@ func (f *firing) merge(reply *Reply, step *Step) {
 	step.Changed = true
 }
 
-// join adds to what is there: texts with a blank line between, lists end to end.
-// Anything else replaces.
+// join adds to what is there: texts with a blank line between, lists end to end. Anything else
+// replaces.
 func join(old, add json.RawMessage) json.RawMessage {
 	if a, ok := rawjson.Unquote(old); ok {
 		if b, ok := rawjson.Unquote(add); ok {

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// notify: all at once, but for hooks of one queue, which are told one after
-// another; nobody's answer or failure changes anything, but every failure is
-// recorded. It returns when all have been told, so that none is lost.
+// notify: all at once, but for hooks of one queue, which are told one after another; nobody's
+// answer or failure changes anything, but every failure is recorded. It returns when all have been
+// told, so that none is lost.
 func (f *firing) notify(ctx context.Context, hooks []*Hook) error {
 	hooks = slices.DeleteFunc(slices.Clone(hooks), func(h *Hook) bool { return !f.concerns(h) })
 	steps := f.out.Steps[:len(hooks)] // there is room for all of them; each goroutine owns those of its queue

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// UnmarshalJSON reads what [Trace.MarshalJSON] wrote. When the steps began is not in it: they begin at the zero time,
-// each when the one before it ended, or all at once at a Notify point. Of an error there is only its text, its kind
-// and what it did.
+// UnmarshalJSON reads what [Trace.MarshalJSON] wrote. When the steps began is not in it: they begin
+// at the zero time, each when the one before it ended, or all at once at a Notify point. Of an
+// error there is only its text, its kind and what it did.
 func (t *Trace) UnmarshalJSON(text []byte) error {
 	var v readOutcome
 	if err := json.Unmarshal(text, &v); err != nil {

@@ -36,7 +36,8 @@ type Mode string
 
 // The four modes.
 const (
-	// Chain asks one plugin after another; each sees the last one's output, and a reply may stop the chain.
+	// Chain asks one plugin after another; each sees the last one's output, and a reply may stop
+	// the chain.
 	Chain Mode = "chain"
 	// First asks in order; the first plugin with an answer wins.
 	First Mode = "first"

@@ -14,9 +14,8 @@ type (
 	choiceKey  struct{}
 )
 
-// WithRequest says that the events fired with this context belong to one
-// request, such as one turn of an agent: plugins whose protocol has a state per
-// request share it among them.
+// WithRequest says that the events fired with this context belong to one request, such as one turn
+// of an agent: plugins whose protocol has a state per request share it among them.
 func WithRequest(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestKey{}, id)
 }
@@ -32,8 +31,8 @@ func WithSession(ctx context.Context, id string) context.Context {
 // Session is the id of the session that an event belongs to, "" where nobody said.
 func Session(ctx context.Context) string { return value[string](ctx, sessionKey{}) }
 
-// A Choice says which plugins of one dialect take part, and in which order.
-// Those of other dialects take part as always, unless it is Only.
+// A Choice says which plugins of one dialect take part, and in which order. Those of other dialects
+// take part as always, unless it is Only.
 type Choice struct {
 	Dialect string
 	Plugins []string
@@ -77,8 +76,8 @@ func unnamed(hooks []*Hook) []*Hook {
 
 func byName(h *Hook) bool { return h.ByName }
 
-// of leaves out who was not chosen. Priority goes before the order of the choice,
-// and the dialect keeps its place among the others.
+// of leaves out who was not chosen. Priority goes before the order of the choice, and the dialect
+// keeps its place among the others.
 func (c *Choice) of(hooks []*Hook) []*Hook {
 	var own, places []*Hook
 	for _, h := range hooks {

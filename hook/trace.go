@@ -18,8 +18,8 @@ type Outcome struct {
 	Steps   []Step // one for each plugin that was called, in order
 }
 
-// A Step is one plugin's part in an event: what it was sent, what it answered,
-// what that changed, how long it took, what went wrong.
+// A Step is one plugin's part in an event: what it was sent, what it answered, what that changed,
+// how long it took, what went wrong.
 type Step struct {
 	Plugin    string
 	Dialect   string
@@ -111,8 +111,8 @@ type outcomeJSON struct {
 // MarshalJSON gives the outcome without its trace; see [Outcome.Trace].
 func (o *Outcome) MarshalJSON() ([]byte, error) { return marshal(o.view(false)) }
 
-// A Trace is an outcome whose JSON has what each plugin was sent, what it
-// received and what it changed.
+// A Trace is an outcome whose JSON has what each plugin was sent, what it received and what it
+// changed.
 type Trace struct{ *Outcome }
 
 // Trace is the outcome with everything in it.

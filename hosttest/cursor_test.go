@@ -20,8 +20,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
 )
 
-// cursor is Cursor's agent as its SDK runs it on this machine. Its model is out of reach behind Cursor's own backend, so that
-// the backend is played: it asks the agent to run commands, and is sent the results.
+// cursor is Cursor's agent as its SDK runs it on this machine. Its model is out of reach behind
+// Cursor's own backend, so that the backend is played: it asks the agent to run commands, and is
+// sent the results.
 var cursor = &product{
 	name: "cursor", shell: "shell", arguments: plainCommand, noResult: true, noContext: true,
 	prepare: func(s *stage) {
@@ -58,7 +59,8 @@ agent.close()
 process.exit(0)
 `
 
-// A cursorBackend plays Cursor's backend. What it learns is kept as if it were a request for chat completions: what a model would be sent.
+// A cursorBackend plays Cursor's backend. What it learns is kept as if it were a request for chat
+// completions: what a model would be sent.
 type cursorBackend struct {
 	URL string
 
@@ -69,8 +71,8 @@ type cursorBackend struct {
 	turns    map[string]*cursorTurn // by the id that the agent gave it
 }
 
-// A cursorTurn has what the agent says in one turn. Each message comes in a request of its own and has a number, since they overtake
-// each other.
+// A cursorTurn has what the agent says in one turn. Each message comes in a request of its own and
+// has a number, since they overtake each other.
 type cursorTurn struct {
 	heard chan []byte // messages, in order
 
@@ -99,7 +101,8 @@ func (t *cursorTurn) hear(n uint64, data []byte) {
 	}
 }
 
-// await returns the next message that is of one of those kinds. Others are dropped: heartbeats and the like.
+// await returns the next message that is of one of those kinds. Others are dropped: heartbeats and
+// the like.
 func (t *cursorTurn) await(ctx context.Context, kinds ...int) []byte {
 	for {
 		select {
@@ -203,7 +206,8 @@ func (b *cursorBackend) run(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// beat calls send every few seconds, until stop is called: after half a minute of silence the agent takes its connection for stalled.
+// beat calls send every few seconds, until stop is called: after half a minute of silence the agent
+// takes its connection for stalled.
 func beat(send func()) (stop func()) {
 	quit, over := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -234,8 +238,8 @@ func shellCall(t modeltest.Tool) field {
 	return nested(execShell, text(1, args.Command), text(2, ""), number(3, 30_000), text(4, t.ID), number(12, 1))
 }
 
-// results reads what became of the calls from an id up to another: what was printed, why it was refused, what hooks said of it. A call
-// is over when the agent has closed its stream.
+// results reads what became of the calls from an id up to another: what was printed, why it was
+// refused, what hooks said of it. A call is over when the agent has closed its stream.
 func (t *cursorTurn) results(ctx context.Context, from, to uint64) map[uint64][]string {
 	said, open := map[uint64][]string{}, to-from
 	for open > 0 && ctx.Err() == nil {

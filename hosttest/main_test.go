@@ -34,8 +34,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// inside runs the tests again in a network namespace of their own, so that no agent can reach anything but the scripted model.
-// Who is not root becomes it in a user namespace first, which is what it takes to make the other one.
+// inside runs the tests again in a network namespace of their own, so that no agent can reach
+// anything but the scripted model. Who is not root becomes it in a user namespace first, which is
+// what it takes to make the other one.
 func inside() int {
 	self, err := os.Executable()
 	if err != nil {

@@ -162,7 +162,8 @@ func (s *stage) remove(program string) {
 	}
 }
 
-// gone plays programs that were removed without the hooks. Nothing of ours runs then: this shows what docs/hosts/README.md warns of.
+// gone plays programs that were removed without the hooks. Nothing of ours runs then: this shows
+// what docs/hosts/README.md warns of.
 func gone(s *stage) {
 	s.withPatchbay()
 	s.remove("patchbay")

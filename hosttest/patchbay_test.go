@@ -113,8 +113,8 @@ func (s *stage) configure(text string) {
 	s.write(path, before+text+"\n")
 }
 
-// plugin puts a plugin of ours where its dialect is searched for: files of the python dialect end in .py. Each pair of replace is a word
-// in its text and what stands there instead.
+// plugin puts a plugin of ours where its dialect is searched for: files of the python dialect end
+// in .py. Each pair of replace is a word in its text and what stands there instead.
 func (s *stage) plugin(name string, replace ...string) {
 	s.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "plugins", name))
@@ -136,7 +136,8 @@ func (s *stage) writePlugin(name, text string) {
 	}
 }
 
-// documentPlugins installs three plugins as the protocol documents print them: the shell blocker, the audit logger and the git context.
+// documentPlugins installs three plugins as the protocol documents print them: the shell blocker,
+// the audit logger and the git context.
 func (s *stage) documentPlugins() {
 	s.Helper()
 	s.writePlugin("shell_blocker.py", printed(s, "004", "Shell Blocker Plugin"))
@@ -175,7 +176,8 @@ func (s *stage) processes(are func(pid int) bool) []int {
 	return pids
 }
 
-// isDaemon reports whether a process is `patchbay hook daemon` or `patchbay serve` out of this stage's directory.
+// isDaemon reports whether a process is `patchbay hook daemon` or `patchbay serve` out of this
+// stage's directory.
 func (s *stage) isDaemon(pid int) bool {
 	args := argv(pid)
 	return args[0] == s.program("patchbay") && (slices.Contains(args, "daemon") || slices.Contains(args, "serve"))
@@ -205,7 +207,8 @@ func (s *stage) killDaemon() {
 	s.kill(pids, syscall.SIGKILL)
 }
 
-// endDaemon ends what hooks have left running. A hook may outlive its agent and start another daemon: it is waited for.
+// endDaemon ends what hooks have left running. A hook may outlive its agent and start another
+// daemon: it is waited for.
 func (s *stage) endDaemon() {
 	s.await("the end of every hook", func() bool {
 		s.kill(s.daemons(), syscall.SIGTERM)

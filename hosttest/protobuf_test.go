@@ -4,7 +4,8 @@ package hosttest
 
 import "encoding/binary"
 
-// As much of protobuf's encoding as Cursor's backend needs: numbered fields that hold a number or bytes.
+// As much of protobuf's encoding as Cursor's backend needs: numbered fields that hold a number or
+// bytes.
 
 // A field is one field of a message.
 type field struct {
@@ -71,7 +72,8 @@ func parse(data []byte) []field {
 	return fields
 }
 
-// within returns the bytes of the first field that a path of field numbers leads to; nil where there is none.
+// within returns the bytes of the first field that a path of field numbers leads to; nil where
+// there is none.
 func within(data []byte, path ...int) []byte {
 	for _, no := range path {
 		data = first(parse(data), no)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestSmoke is the turn that Patchbay must pass in every agent: one plugin blocks a call and adds context, one rewrites a call and edits
-// a result.
+// TestSmoke is the turn that Patchbay must pass in every agent: one plugin blocks a call and adds
+// context, one rewrites a call and edits a result.
 func TestSmoke(t *testing.T) {
 	each(t, func(s *stage) {
 		s.plugin("warden")
@@ -32,8 +32,8 @@ func TestSmoke(t *testing.T) {
 	})
 }
 
-// TestDocuments runs three plugins of the protocol documents, unmodified, in two repositories: the shell blocker, the audit logger and
-// the git context.
+// TestDocuments runs three plugins of the protocol documents, unmodified, in two repositories: the
+// shell blocker, the audit logger and the git context.
 func TestDocuments(t *testing.T) {
 	each(t, func(s *stage) {
 		s.documentPlugins()
@@ -103,7 +103,8 @@ func (s *stage) sessions(dirs ...string) {
 	}
 }
 
-// edited holds the result that the keeper edits. Where an agent cannot show another one, the model has both.
+// edited holds the result that the keeper edits. Where an agent cannot show another one, the model
+// has both.
 func (s *stage) edited(n int) {
 	s.Helper()
 	s.wantResult(n, "the password is [kept back]")
@@ -119,7 +120,8 @@ func (s *stage) blocked(n int) {
 	s.wantResult(n, "warden: rm -rf is not done here")
 }
 
-// rewritten holds the call that the keeper rewrites. An agent that cannot rewrite refuses, and says what would have been run.
+// rewritten holds the call that the keeper rewrites. An agent that cannot rewrite refuses, and says
+// what would have been run.
 func (s *stage) rewritten(n int) {
 	s.Helper()
 	if s.product.noRewrite {
@@ -131,13 +133,15 @@ func (s *stage) rewritten(n int) {
 	s.wantResult(n, "cooked", "!raw")
 }
 
-// gitContext holds what the documents' plugin adds to the prompt: the state of the right repository.
+// gitContext holds what the documents' plugin adds to the prompt: the state of the right
+// repository.
 func (s *stage) gitContext(branch string) {
 	s.Helper()
 	s.contextAdded("# Git Context\nBranch: " + branch + "\nChanges:\nREADME.md")
 }
 
-// contextAdded holds what plugins add to the prompt. Where the agent drops it, the trace shows that they added it.
+// contextAdded holds what plugins add to the prompt. Where the agent drops it, the trace shows that
+// they added it.
 func (s *stage) contextAdded(text string) {
 	s.Helper()
 	switch {
@@ -158,7 +162,8 @@ func (s *stage) traced(text string) {
 	})
 }
 
-// audited holds the log of the documents' audit logger: each call once, in the words of the built-in tools.
+// audited holds the log of the documents' audit logger: each call once, in the words of the
+// built-in tools.
 func (s *stage) audited(commands ...string) {
 	s.Helper()
 	log, _ := s.read(filepath.Join(s.home, ".local", "scaffold", "audit.log"))

@@ -21,7 +21,8 @@ import (
 // runMax is how long one run of an agent may take. They need one to five seconds on a free machine.
 const runMax = 3 * time.Minute
 
-// A stage is what one run of an agent needs: a home directory, a repository to work in, and a model with a script.
+// A stage is what one run of an agent needs: a home directory, a repository to work in, and a model
+// with a script.
 type stage struct {
 	*testing.T
 
@@ -40,7 +41,8 @@ type stage struct {
 	output string            // what the agent printed
 }
 
-// newStage makes the places of a run. The directories lie outside of each other: nothing in one is found by looking upwards from another.
+// newStage makes the places of a run. The directories lie outside of each other: nothing in one is
+// found by looking upwards from another.
 func newStage(t *testing.T, p *product) *stage {
 	t.Helper()
 	s := &stage{T: t, product: p, modules: installed(t)}
@@ -64,7 +66,8 @@ func (s *stage) repository(branch string) {
 	s.git("-c", "user.name=dev", "-c", "user.email=dev@localhost", "commit", "-q", "-m", "begin")
 }
 
-// shortDir is a directory for one test with a short name: the path of a socket in it must not exceed what the kernel allows.
+// shortDir is a directory for one test with a short name: the path of a socket in it must not
+// exceed what the kernel allows.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hosts")
@@ -79,7 +82,8 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// next is the model. Which answer is due follows from how many calls have their results; so it matters not how often the agent asks.
+// next is the model. Which answer is due follows from how many calls have their results; so it
+// matters not how often the agent asks.
 func (s *stage) next(r modeltest.Request) modeltest.Reply {
 	if !r.OffersTools() {
 		return modeltest.Reply{Text: "A title"}
@@ -187,7 +191,8 @@ func (s *stage) result(n int) string {
 	return ""
 }
 
-// wantResult holds what the model was told of the nth call against what must be in it, and what must not (after a "!").
+// wantResult holds what the model was told of the nth call against what must be in it, and what
+// must not (after a "!").
 func (s *stage) wantResult(n int, parts ...string) {
 	s.Helper()
 	s.contains(fmt.Sprintf("the result of call %d", n), s.result(n), parts...)

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Compact returns v without insignificant white space: v itself when it is compact already. What is not valid JSON
-// comes back as it is; ask [Check] first where that can be.
+// Compact returns v without insignificant white space: v itself when it is compact already. What is
+// not valid JSON comes back as it is; ask [Check] first where that can be.
 func Compact(v []byte) json.RawMessage {
 	span, err := whole(v, maxDepth)
 	if err != nil {
@@ -33,7 +33,8 @@ func CleanWithin(v []byte, depth int) (json.RawMessage, error) {
 	return span.Clean(v), nil
 }
 
-// Clean returns the span's value compact and valid UTF-8. It aliases data unless something had to be mended.
+// Clean returns the span's value compact and valid UTF-8. It aliases data unless something had to
+// be mended.
 func (s Span) Clean(data []byte) json.RawMessage {
 	v := s.compact(data)
 	if s.NonASCII && !utf8.Valid(v) {
@@ -70,7 +71,8 @@ func squeeze(v []byte) []byte {
 	return append(dst, v[from:]...)
 }
 
-// appendValid appends v, with one U+FFFD for each byte that is not part of a valid sequence, as encoding/json does.
+// appendValid appends v, with one U+FFFD for each byte that is not part of a valid sequence, as
+// encoding/json does.
 func appendValid(dst, v []byte) []byte {
 	for i := 0; i < len(v); {
 		if v[i] < utf8.RuneSelf {

@@ -25,8 +25,8 @@ type Cursor struct {
 // Fields returns a cursor before the first field of the object that starts at data[i].
 func Fields(data []byte, i int) Cursor { return FieldsWithin(data, i, maxDepth) }
 
-// FieldsWithin is [Fields] for an object of at most so many levels, its own among them; see [MaxForeign]. A deeper one
-// ends with a [*DepthError].
+// FieldsWithin is [Fields] for an object of at most so many levels, its own among them; see
+// [MaxForeign]. A deeper one ends with a [*DepthError].
 func FieldsWithin(data []byte, i, depth int) Cursor {
 	c := Cursor{scan: scanner{data: data, open: nesting{most: depth - 1, outer: 1}}, i: i, End: i}
 	if at(data, i) != '{' {
@@ -76,8 +76,8 @@ func (c *Cursor) name(i int) int {
 		c.Name = string(unescape(body))
 		return next
 	}
-	// The one allocation a name would cost, for every field of every message. The values alias data too, so the rule
-	// that data stays unchanged is needed anyway.
+	// The one allocation a name would cost, for every field of every message. The values alias data
+	// too, so the rule that data stays unchanged is needed anyway.
 	c.Name = unsafe.String(unsafe.SliceData(body), len(body))
 	return next
 }

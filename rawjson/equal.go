@@ -2,11 +2,12 @@ package rawjson
 
 import "bytes"
 
-// Equal tells whether two compact JSON values mean the same, without decoding them: strings may be escaped otherwise, and the
-// fields of an object may be there in another order. Numbers are compared as they are written.
+// Equal tells whether two compact JSON values mean the same, without decoding them: strings may be
+// escaped otherwise, and the fields of an object may be there in another order. Numbers are
+// compared as they are written.
 //
-// It says no where it would take too long to say yes: of objects in which a name is repeated, and of those that are
-// in another order at very many levels.
+// It says no where it would take too long to say yes: of objects in which a name is repeated, and
+// of those that are in another order at very many levels.
 func Equal(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true

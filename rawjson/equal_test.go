@@ -55,7 +55,8 @@ func TestEqualDecodesNothing(t *testing.T) {
 	}
 }
 
-// TestEqualGivesUp: a value whose fields are in another order at every level is not looked at again and again.
+// TestEqualGivesUp: a value whose fields are in another order at every level is not looked at again
+// and again.
 func TestEqualGivesUp(t *testing.T) {
 	nest := func(depth int, before, after string) []byte {
 		return []byte(strings.Repeat(before, depth) + "0" + strings.Repeat(after, depth))
@@ -71,7 +72,8 @@ func TestEqualGivesUp(t *testing.T) {
 	}
 }
 
-// FuzzEqual: what it says yes to, encoding/json finds the same; and it knows a value again that encoding/json wrote.
+// FuzzEqual: what it says yes to, encoding/json finds the same; and it knows a value again that
+// encoding/json wrote.
 func FuzzEqual(f *testing.F) {
 	for _, pair := range [][2]string{{`{"a":1}`, `{"\u0061":1}`}, {`{"a":1,"b":2}`, `{"b":2,"a":1}`}, {`["\ud800"]`, `["\ufffd"]`}, {`[1]`, `[1,2]`}, {`1e1`, `10`},
 		{`{"a":1,"a":1,"b":2}`, `{"b":2,"a":1,"c":1}`}} {
@@ -95,7 +97,8 @@ func FuzzEqual(f *testing.F) {
 	})
 }
 
-// repeats tells whether an object somewhere in a value may have a name twice: two of its strings are the same.
+// repeats tells whether an object somewhere in a value may have a name twice: two of its strings
+// are the same.
 func repeats(v []byte) bool {
 	seen := make(map[string]bool)
 	d := json.NewDecoder(bytes.NewReader(v))

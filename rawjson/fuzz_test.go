@@ -39,8 +39,8 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// FuzzParse compares with encoding/json in two ways: the same fields with the same meaning; and, where keys are plain
-// and not repeated, the same bytes as json.Compact.
+// FuzzParse compares with encoding/json in two ways: the same fields with the same meaning; and,
+// where keys are plain and not repeated, the same bytes as json.Compact.
 func FuzzParse(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -74,7 +74,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// keysArePlain reports whether the n top-level keys are written as AppendString writes them, and none is repeated.
+// keysArePlain reports whether the n top-level keys are written as AppendString writes them, and
+// none is repeated.
 func keysArePlain(data []byte, n int) bool {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	_, _ = dec.Token()

@@ -14,17 +14,17 @@ type Field struct {
 // Object is the top level of a JSON object, in order, each value raw and compact.
 type Object []Field
 
-// few is how many fields are compared one by one, and kept on the stack while parsing. Beyond it a map finds repeated
-// keys, so that a hostile object of a million keys does not cost their square.
+// few is how many fields are compared one by one, and kept on the stack while parsing. Beyond it a
+// map finds repeated keys, so that a hostile object of a million keys does not cost their square.
 const few = 16
 
-// Parse validates data and splits it at its top level. Names and values alias data, which must not be changed
-// afterwards, unless they needed decoding or compacting. Invalid UTF-8 becomes U+FFFD. A repeated key keeps its first
-// place and its last value.
+// Parse validates data and splits it at its top level. Names and values alias data, which must not
+// be changed afterwards, unless they needed decoding or compacting. Invalid UTF-8 becomes U+FFFD. A
+// repeated key keeps its first place and its last value.
 func Parse(data []byte) (Object, error) { return ParseWithin(data, maxDepth) }
 
-// ParseWithin is [Parse] for an object of at most so many levels, its own among them; see [MaxForeign]. A deeper one is a
-// [*DepthError].
+// ParseWithin is [Parse] for an object of at most so many levels, its own among them; see
+// [MaxForeign]. A deeper one is a [*DepthError].
 func ParseWithin(data []byte, depth int) (Object, error) {
 	var room [few]Field
 	var names index
@@ -91,7 +91,8 @@ func (o Object) String(name string) (string, bool) {
 	return Unquote(o.Get(name))
 }
 
-// With returns a copy in which these fields are replaced, or appended where their names are new. o is unchanged.
+// With returns a copy in which these fields are replaced, or appended where their names are new. o
+// is unchanged.
 func (o Object) With(set ...Field) Object {
 	out := append(make(Object, 0, len(o)+len(set)), o...)
 	for _, f := range set {
@@ -130,8 +131,8 @@ func (o Object) JSON() json.RawMessage {
 	return o.Append(make([]byte, 0, n))
 }
 
-// Is reports whether data is the object as compact JSON already, so that it need not be put together again. Values that
-// alias data, as those of [Parse] do, are not compared byte by byte.
+// Is reports whether data is the object as compact JSON already, so that it need not be put
+// together again. Values that alias data, as those of [Parse] do, are not compared byte by byte.
 func (o Object) Is(data []byte) bool {
 	rest, ok := bytes.CutPrefix(data, []byte{'{'})
 	for i, f := range o {

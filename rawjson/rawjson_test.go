@@ -44,7 +44,8 @@ func TestNestingHasTheLimitOfEncodingJSON(t *testing.T) {
 	}
 }
 
-// An object's own level counts, for Parse and Fields as for Check, and so does an empty container's.
+// An object's own level counts, for Parse and Fields as for Check, and so does an empty
+// container's.
 func TestEveryLevelCounts(t *testing.T) {
 	for _, depth := range []int{1, 2, 64, 65, 1_000} {
 		for name, inner := range map[string]string{"scalar": "1", "empty object": "{}", "empty list": "[]"} {

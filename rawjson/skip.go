@@ -6,8 +6,9 @@ const (
 	// maxDepth is encoding/json's own limit, so that both agree on what is valid.
 	maxDepth = 10_000
 
-	// MaxForeign is how deep a value may be nested that a plugin sends. People's data stays far below it. What we put
-	// such a value into (a payload, a trace, an event of the journal) adds a few levels, and stays far below maxDepth.
+	// MaxForeign is how deep a value may be nested that a plugin sends. People's data stays far
+	// below it. What we put such a value into (a payload, a trace, an event of the journal) adds a
+	// few levels, and stays far below maxDepth.
 	MaxForeign = 1_000
 )
 
@@ -36,17 +37,20 @@ type Span struct {
 	NonASCII   bool // has bytes above 0x7F, which may or may not be valid UTF-8
 }
 
-// Check reports whether data is exactly one valid JSON value, with or without white space around it.
+// Check reports whether data is exactly one valid JSON value, with or without white space around
+// it.
 func Check(data []byte) error { return CheckWithin(data, maxDepth) }
 
-// CheckWithin is [Check] for a value of at most so many levels; see [MaxForeign]. A deeper one is a [*DepthError].
+// CheckWithin is [Check] for a value of at most so many levels; see [MaxForeign]. A deeper one is a
+// [*DepthError].
 func CheckWithin(data []byte, depth int) error {
 	_, err := whole(data, depth)
 	return err
 }
 
-// Skip validates the value that starts at data[i] (no leading space) and returns the index after it. spaced says
-// whether it has insignificant white space inside, so the caller knows whether [Compact] is needed.
+// Skip validates the value that starts at data[i] (no leading space) and returns the index after
+// it. spaced says whether it has insignificant white space inside, so the caller knows whether
+// [Compact] is needed.
 func Skip(data []byte, i int) (end int, spaced bool, err error) {
 	s, err := Scan(data, i)
 	return s.End, s.Spaced, err
@@ -82,9 +86,9 @@ func whole(data []byte, depth int) (Span, error) {
 	return span, nil
 }
 
-// scanner walks over values. It keeps its own stack of open containers, a bit each, so that hostile nesting costs
-// neither recursion nor memory. The place it has come to is handed from step to step and not kept in the struct: in a
-// register it costs a third less time.
+// scanner walks over values. It keeps its own stack of open containers, a bit each, so that hostile
+// nesting costs neither recursion nor memory. The place it has come to is handed from step to step
+// and not kept in the struct: in a register it costs a third less time.
 type scanner struct {
 	data   []byte
 	traits traits // of all strings together
@@ -124,7 +128,8 @@ func (s *scanner) value(i int) (int, error) {
 	return i, nil
 }
 
-// enter passes over the opening bracket c, to the container's first value. An empty container it passes over whole.
+// enter passes over the opening bracket c, to the container's first value. An empty container it
+// passes over whole.
 func (s *scanner) enter(i int, c byte) (_ int, empty bool, err error) {
 	if s.open.depth >= s.open.most {
 		return i, false, &DepthError{Offset: i, Most: s.open.most + s.open.outer}
@@ -140,8 +145,8 @@ func (s *scanner) enter(i int, c byte) (_ int, empty bool, err error) {
 	return i, false, err
 }
 
-// leave goes on after a value: past the comma to the next one, or out of the containers that end here. There is no
-// more when the outermost has ended.
+// leave goes on after a value: past the comma to the next one, or out of the containers that end
+// here. There is no more when the outermost has ended.
 func (s *scanner) leave(i int) (_ int, more bool, err error) {
 	for s.open.depth > 0 {
 		i = s.space(i)
@@ -184,7 +189,8 @@ func (s *scanner) str(i int) (int, error) {
 	return end, err
 }
 
-// space passes over white space. Mostly there is none: the test is small enough to be inlined, as long as spaces is not.
+// space passes over white space. Mostly there is none: the test is small enough to be inlined, as
+// long as spaces is not.
 func (s *scanner) space(i int) int {
 	if i < len(s.data) && s.data[i] <= ' ' {
 		i = s.spaces(i)
@@ -203,7 +209,8 @@ func isSpace(c byte) bool {
 	return c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r')
 }
 
-// at is the byte at i, or 0 at the end: no place in JSON outside a string allows a 0 byte, so both are refused alike.
+// at is the byte at i, or 0 at the end: no place in JSON outside a string allows a 0 byte, so both
+// are refused alike.
 func at(data []byte, i int) byte {
 	if i < len(data) {
 		return data[i]
@@ -274,8 +281,8 @@ func digits(data []byte, i int) int {
 	return i
 }
 
-// nesting is a stack of bits, one for each open container: 1 is an object. Real payloads fit the one word; deeper
-// ones spill, a word for every 64 levels.
+// nesting is a stack of bits, one for each open container: 1 is an object. Real payloads fit the
+// one word; deeper ones spill, a word for every 64 levels.
 type nesting struct {
 	most  int // levels allowed in the value
 	outer int // levels around the value

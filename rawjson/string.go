@@ -20,12 +20,14 @@ func String(s string) json.RawMessage { return Quote(bytesOf(s)) }
 // Quote is text as a JSON string, as [String] makes it.
 func Quote(text []byte) json.RawMessage { return appendQuoted(make([]byte, 0, quotedSize(text)), text) }
 
-// AppendQuoted appends text as a JSON string, as [AppendString] does. It makes room for all of it at once.
+// AppendQuoted appends text as a JSON string, as [AppendString] does. It makes room for all of it
+// at once.
 func AppendQuoted(dst, text []byte) []byte {
 	return appendQuoted(slices.Grow(dst, quotedSize(text)), text)
 }
 
-// long is from where on it pays to count what is escaped before memory is asked for: JSON in a string would take it twice.
+// long is from where on it pays to count what is escaped before memory is asked for: JSON in a
+// string would take it twice.
 const long = 1 << 10
 
 // quotedSize is how long a text becomes as a JSON string, in most cases.
@@ -40,8 +42,9 @@ func quotedSize(text []byte) int {
 // bytesOf is a string's text without a copy. It must not be changed.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// AppendString appends s as a JSON string. It escapes what JSON demands and U+2028/2029 (which JavaScript took for line
-// ends), nothing else: "<" stays "<", so that shell plugins can match it. Invalid UTF-8 becomes U+FFFD.
+// AppendString appends s as a JSON string. It escapes what JSON demands and U+2028/2029 (which
+// JavaScript took for line ends), nothing else: "<" stays "<", so that shell plugins can match it.
+// Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte { return appendQuoted(dst, bytesOf(s)) }
 
 func appendQuoted(dst, src []byte) []byte {
@@ -96,8 +99,8 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xF])
 }
 
-// Unquote decodes v where it is a JSON string; white space around it is allowed. Invalid UTF-8 and lone surrogates
-// become U+FFFD.
+// Unquote decodes v where it is a JSON string; white space around it is allowed. Invalid UTF-8 and
+// lone surrogates become U+FFFD.
 func Unquote(v []byte) (string, bool) {
 	body, t, ok := stringBody(v)
 	if !ok || t.verbatim(body) {
@@ -107,7 +110,8 @@ func Unquote(v []byte) (string, bool) {
 	return unsafe.String(unsafe.SliceData(text), len(text)), true // nobody else has it
 }
 
-// Text is what [Unquote] returns, as bytes. They alias v where they did not need decoding, and must not be changed then.
+// Text is what [Unquote] returns, as bytes. They alias v where they did not need decoding, and must
+// not be changed then.
 func Text(v []byte) ([]byte, bool) {
 	body, t, ok := stringBody(v)
 	if !ok || t.verbatim(body) {
@@ -134,7 +138,8 @@ func (t traits) verbatim(body []byte) bool {
 	return t == 0 || t&escaped == 0 && utf8.Valid(body)
 }
 
-// unescape decodes the body of a valid JSON string: runs that mean themselves, and escapes between them.
+// unescape decodes the body of a valid JSON string: runs that mean themselves, and escapes between
+// them.
 func unescape(body []byte) []byte {
 	dst := make([]byte, 0, len(body))
 	for i := 0; ; {

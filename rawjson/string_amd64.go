@@ -6,14 +6,16 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// On a large payload nothing takes as long as the search for the end of its strings. Here it goes by blocks of 64 bytes,
-// several times as fast as by words; what is left at the end is done by words.
+// On a large payload nothing takes as long as the search for the end of its strings. Here it goes
+// by blocks of 64 bytes, several times as fast as by words; what is left at the end is done by
+// words.
 
 const block = 64
 
-// nextHits looks, block by block, for bytes that end a plain run: a quote, a backslash, a control character. n is where
-// the first block with such a byte starts, with a bit in hits for each, and a bit in high for each of its bytes above
-// 0x7F. before is not 0 where bytes before n are above 0x7F. hits is 0 where less than a block is left.
+// nextHits looks, block by block, for bytes that end a plain run: a quote, a backslash, a control
+// character. n is where the first block with such a byte starts, with a bit in hits for each, and a
+// bit in high for each of its bytes above 0x7F. before is not 0 where bytes before n are above
+// 0x7F. hits is 0 where less than a block is left.
 func nextHits(data []byte) (n int, before, hits, high uint64) {
 	if cpu.X86.HasAVX2 {
 		return nextHitsAVX2(data)
@@ -27,7 +29,8 @@ func nextHitsAVX2(data []byte) (n int, before, hits, high uint64)
 //go:noescape
 func nextHitsSSE2(data []byte) (n int, before, hits, high uint64)
 
-// plain returns the index of the first byte at or after i that ends a plain run, and the traits of the run.
+// plain returns the index of the first byte at or after i that ends a plain run, and the traits of
+// the run.
 func plain(data []byte, i int) (int, traits) {
 	n, before, hits, high := nextHits(data[i:])
 	i += n
@@ -39,8 +42,8 @@ func plain(data []byte, i int) (int, traits) {
 	return end, t | someHigh(before)
 }
 
-// skipRest passes over what is left of a string from data[i] on, of which t is known. The escapes of a block are passed
-// over one by one, without a new search.
+// skipRest passes over what is left of a string from data[i] on, of which t is known. The escapes
+// of a block are passed over one by one, without a new search.
 func skipRest(data []byte, i int, t traits) (int, traits, error) {
 	for {
 		n, before, hits, high := nextHits(data[i:])

@@ -2,7 +2,8 @@
 
 package rawjson
 
-// plain returns the index of the first byte at or after i that ends a plain run, and the traits of the run.
+// plain returns the index of the first byte at or after i that ends a plain run, and the traits of
+// the run.
 func plain(data []byte, i int) (int, traits) { return plainWords(data, i) }
 
 // skipRest passes over what is left of a string from data[i] on, of which t is known.

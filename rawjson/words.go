@@ -14,17 +14,18 @@ const (
 	blanks = ones * (' ' + 1)
 )
 
-// suspect marks, with the high bit of the byte, the bytes of w that end a plain run in a string: the quote and control
-// characters (which after the flip are the bytes up to the blank), and the backslash. Some bytes above 0x7F are marked
-// as well. Subtracting borrows from the byte above, so marks above the lowest can be false; the lowest is right, for
-// ASCII. Only the marks under highs count.
+// suspect marks, with the high bit of the byte, the bytes of w that end a plain run in a string:
+// the quote and control characters (which after the flip are the bytes up to the blank), and the
+// backslash. Some bytes above 0x7F are marked as well. Subtracting borrows from the byte above, so
+// marks above the lowest can be false; the lowest is right, for ASCII. Only the marks under highs
+// count.
 func suspect(w uint64) uint64 { return ((w ^ flip) - blanks) | ((w ^ slants) - ones) }
 
 // special is suspect without the bytes above 0x7F.
 func special(w uint64) uint64 { return suspect(w) &^ w & highs }
 
-// traits is what a string was seen to hold: any of the high bits says bytes above 0x7F, the lowest bit says escapes. 0 is
-// a string that means itself.
+// traits is what a string was seen to hold: any of the high bits says bytes above 0x7F, the lowest
+// bit says escapes. 0 is a string that means itself.
 type traits uint64
 
 const escaped traits = 1
@@ -68,8 +69,8 @@ func skipWords(data []byte, i int, t traits) (int, traits, error) {
 	}
 }
 
-// plainWords is plain by words: first four a turn, because the test and the loop cost as much as the search; then one by
-// one, and at the end byte by byte.
+// plainWords is plain by words: first four a turn, because the test and the loop cost as much as
+// the search; then one by one, and at the end byte by byte.
 func plainWords(data []byte, i int) (int, traits) {
 	var seen uint64
 	rest := data[i:]
@@ -99,7 +100,8 @@ func plainWords(data []byte, i int) (int, traits) {
 	return i, traits(seen & highs)
 }
 
-// lowest is the index of the lowest mark of m in the word w, and the bytes of w that come before it.
+// lowest is the index of the lowest mark of m in the word w, and the bytes of w that come before
+// it.
 func lowest(w, m uint64) (n int, before uint64) {
 	shift := bits.TrailingZeros64(m) &^ 7
 	return shift / 8, w & (1<<shift - 1)

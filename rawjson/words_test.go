@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// searches are the two ways to find the end of a run and of a string. On some systems they are the same.
+// searches are the two ways to find the end of a run and of a string. On some systems they are the
+// same.
 var searches = map[string]struct {
 	plain func([]byte, int) (int, traits)
 	skip  func([]byte, int, traits) (int, traits, error)

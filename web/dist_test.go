@@ -117,7 +117,8 @@ func zipped(t *testing.T, text string) int {
 	return b.Len()
 }
 
-// The page asks no other host, keeps to its Content-Security-Policy, and tells nothing of where it was built.
+// The page asks no other host, keeps to its Content-Security-Policy, and tells nothing of where it
+// was built.
 func TestDistKeepsToItself(t *testing.T) {
 	for name, text := range files(t) {
 		for _, host := range hosts.FindAllString(text, -1) {

@@ -1,12 +1,13 @@
-// Package web is the page of `patchbay serve` as files: what Vite built of the sources beside it, embedded, so that Go
-// alone builds everything. It serves files and knows nothing of the API that they call.
+// Package web is the page of `patchbay serve` as files: what Vite built of the sources beside it,
+// embedded, so that Go alone builds everything. It serves files and knows nothing of the API that
+// they call.
 //
 //	Handler            embed.go   the page, for httpapi.Options.Web
 //	└─ pages.page      embed.go   index.html at each address of the page
 //	└─ pages.asset     embed.go   files whose names change with their content, kept by browsers
 //	└─ pages.other     embed.go   other files of dist, such as an icon; else 404
 //
-// What it is not: who may come in is decided before, by the gate of adapter/httpapi, which also sets the policy for the
-// page's content. Nothing is read before the first request, and no file is copied: embedded bytes are pages of the
-// program's own file.
+// What it is not: who may come in is decided before, by the gate of adapter/httpapi, which also
+// sets the policy for the page's content. Nothing is read before the first request, and no file is
+// copied: embedded bytes are pages of the program's own file.
 package web

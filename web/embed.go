@@ -15,7 +15,8 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// addresses are those of the page: one for each view. The rest of the path is read by the page's own script.
+// addresses are those of the page: one for each view. The rest of the path is read by the page's
+// own script.
 var addresses = []string{
 	"/{$}",
 	"/plugins", "/plugins/{name}",
@@ -51,7 +52,8 @@ func newPages(files fs.FS) http.Handler {
 	return mux
 }
 
-// page answers with index.html. Browsers ask again each time whether it is still the same: it names the other files.
+// page answers with index.html. Browsers ask again each time whether it is still the same: it names
+// the other files.
 func (p pages) page(w http.ResponseWriter, r *http.Request) { p.send(w, r, "index.html", "no-cache") }
 
 // asset answers with a file that has a new name whenever it has a new content.
@@ -102,7 +104,8 @@ func (p pages) send(w http.ResponseWriter, r *http.Request, name, cache string) 
 	http.ServeContent(w, r, name, time.Time{}, content)
 }
 
-// etag is made anew for each request: a hash of so small a file costs less than it would to keep it.
+// etag is made anew for each request: a hash of so small a file costs less than it would to keep
+// it.
 func etag(content io.ReadSeeker) (string, error) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, content); err != nil {
@@ -112,7 +115,8 @@ func etag(content io.ReadSeeker) (string, error) {
 	return `"` + hex.EncodeToString(sum.Sum(nil)[:12]) + `"`, err
 }
 
-// missing answers a person with the page, which says that there is no such view, and a program with the API's own words.
+// missing answers a person with the page, which says that there is no such view, and a program with
+// the API's own words.
 func (p pages) missing(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	index, err := fs.ReadFile(p.files, "index.html")

@@ -9,8 +9,9 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 )
 
-// checkAxe has axe-core look at the page, in both themes: nothing serious or critical may be wrong. The script is put
-// into the page by the browser's own door, because the Content-Security-Policy lets no other script in.
+// checkAxe has axe-core look at the page, in both themes: nothing serious or critical may be wrong.
+// The script is put into the page by the browser's own door, because the Content-Security-Policy
+// lets no other script in.
 func (p *tab) checkAxe() {
 	p.t.Helper()
 	source, err := os.ReadFile(filepath.Join(repo, "web", "node_modules", "axe-core", "axe.min.js"))

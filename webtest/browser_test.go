@@ -20,7 +20,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long the page may take to show something. A loaded machine is slow; what is right comes at once.
+// patience is how long the page may take to show something. A loaded machine is slow; what is right
+// comes at once.
 const patience = 45 * time.Second
 
 var (
@@ -117,7 +118,8 @@ func haveBrowser() bool {
 	return false
 }
 
-// hear collects what went wrong inside the page. Requests that the daemon refused are no faults: the page shows them.
+// hear collects what went wrong inside the page. Requests that the daemon refused are no faults:
+// the page shows them.
 func (p *tab) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,8 +170,8 @@ func (p *tab) text() string {
 	return text
 }
 
-// find is JavaScript that finds the element a person means: by a CSS selector, or by its words where it begins with "=":
-// a button, link, tab, label or heading that says just this.
+// find is JavaScript that finds the element a person means: by a CSS selector, or by its words
+// where it begins with "=": a button, link, tab, label or heading that says just this.
 func find(what string) string {
 	quoted, _ := json.Marshal(what)
 	if !strings.HasPrefix(what, "=") {
@@ -251,8 +253,9 @@ func (p *tab) fill(what, text string) {
 	p.press(text)
 }
 
-// press types keys into whatever has the focus. Keys without a letter are written as package kb names them. A letter
-// is one event that has its text, so that a page which keeps a key to itself keeps the text, too.
+// press types keys into whatever has the focus. Keys without a letter are written as package kb
+// names them. A letter is one event that has its text, so that a page which keeps a key to itself
+// keeps the text, too.
 func (p *tab) press(keys string) {
 	p.t.Helper()
 	for _, key := range keys {

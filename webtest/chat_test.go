@@ -4,8 +4,9 @@ import (
 	"testing"
 )
 
-// A person begins a session with a plugin, says something, sees the tools run and the reply held until the plugin has
-// seen it, and beside it what plugins changed; from there one gets to the trace.
+// A person begins a session with a plugin, says something, sees the tools run and the reply held
+// until the plugin has seen it, and beside it what plugins changed; from there one gets to the
+// trace.
 func TestChat(t *testing.T) {
 	s := newSite(t, scripted(t, talk))
 	s.call("POST", "/feature/plugins/enable", nil, nil)
@@ -48,8 +49,8 @@ func TestChatInterrupted(t *testing.T) {
 	p.until("the field to be free again", `!document.querySelector('#message').disabled && [...document.querySelectorAll('form button')].some((b) => b.innerText === 'Send')`)
 }
 
-// A session of another agent is in the list as soon as its hook has called, with the agent's name; its events and what
-// plugins did with them are there, and no field to type into.
+// A session of another agent is in the list as soon as its hook has called, with the agent's name;
+// its events and what plugins did with them are there, and no field to type into.
 func TestChatOfAnotherAgent(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/chat")

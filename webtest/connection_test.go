@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// While the daemon is away the page says so, keeps what it showed, and goes on by itself when the daemon is back.
+// While the daemon is away the page says so, keeps what it showed, and goes on by itself when the
+// daemon is back.
 func TestDisconnected(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/plugins")
@@ -21,8 +22,8 @@ func TestDisconnected(t *testing.T) {
 	p.until("what changes to be shown", `document.querySelector('[data-plugin=sign] [data-state=disabled]')`)
 }
 
-// A browser opens six connections to one host and keeps pages that were left in its memory: their streams must not
-// keep the next page waiting.
+// A browser opens six connections to one host and keeps pages that were left in its memory: their
+// streams must not keep the next page waiting.
 func TestManyLoads(t *testing.T) {
 	p := newTab(t, newSite(t), "/plugins/tuner?tab=log")
 	for range 8 {

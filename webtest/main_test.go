@@ -36,7 +36,8 @@ func run(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// build is what PATCHBAY names, or else a fresh one: the page that is tested is the one in the program.
+// build is what PATCHBAY names, or else a fresh one: the page that is tested is the one in the
+// program.
 func build(dir string) (string, error) {
 	if given := os.Getenv("PATCHBAY"); given != "" {
 		return given, nil

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// attack is what a hostile page tries: to read, to change with and without a preflight, by a form, in a frame, as a stream.
+// attack is what a hostile page tries: to read, to change with and without a preflight, by a form,
+// in a frame, as a stream.
 const attack = `<!doctype html><title>hostile</title><h1>hostile</h1><main><h1>hostile</h1></main>
 <form id="form" method="post" action="%[1]s/v1/jobs/greeter/run" target="hole" enctype="text/plain"><input name='{"once":true,"x":"' value='"}'></form>
 <iframe name="hole"></iframe><iframe id="frame" src="%[1]s/plugins"></iframe>

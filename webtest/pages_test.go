@@ -16,7 +16,8 @@ func lock(t testing.TB) func(home string) {
 	}
 }
 
-// Each page stands, has its title, and nothing serious is wrong with it for people who cannot see or point.
+// Each page stands, has its title, and nothing serious is wrong with it for people who cannot see
+// or point.
 func TestEveryPage(t *testing.T) {
 	s := newSite(t, lock(t))
 	for range 12 {

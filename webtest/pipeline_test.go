@@ -50,7 +50,8 @@ func (s *site) fired(point, text string) string {
 	return outcome.Payload.Text
 }
 
-// dragTo takes one element with the mouse and lets it go over another, so many pixels below its middle.
+// dragTo takes one element with the mouse and lets it go over another, so many pixels below its
+// middle.
 func (p *tab) dragTo(from, to string, below float64) {
 	p.t.Helper()
 	p.until("to drag "+from, find(from))
@@ -77,7 +78,8 @@ func (p *tab) keep() {
 	p.until("nothing to be left to save", `!document.querySelector('[aria-label="Not saved yet"]')`)
 }
 
-// A plugin that is dragged, or moved by keys, is asked at its new place; nothing is written before it was shown.
+// A plugin that is dragged, or moved by keys, is asked at its new place; nothing is written before
+// it was shown.
 func TestReorder(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/pipeline")
@@ -109,7 +111,8 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-// A hook that is dragged onto a point acts on the next event there; once it is disconnected, it does not.
+// A hook that is dragged onto a point acts on the next event there; once it is disconnected, it
+// does not.
 func TestConnect(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/pipeline")
@@ -144,7 +147,8 @@ func TestConnectByKeyboard(t *testing.T) {
 	}
 }
 
-// Where the file was changed since the change was shown, nothing is overwritten: the change is shown anew.
+// Where the file was changed since the change was shown, nothing is overwritten: the change is
+// shown anew.
 func TestFileChangedMeanwhile(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/pipeline")

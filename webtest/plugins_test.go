@@ -14,7 +14,8 @@ import (
 // rows is JavaScript that lists the plugins in the table.
 const rows = `[...document.querySelectorAll('[data-plugin]')].map((e) => e.dataset.plugin).join(' ')`
 
-// Plugins of all dialects are there; the list is narrowed by typing and by choosing, and both stay in the address.
+// Plugins of all dialects are there; the list is narrowed by typing and by choosing, and both stay
+// in the address.
 func TestPluginsAreListed(t *testing.T) {
 	p := newTab(t, newSite(t, lock(t)), "/plugins")
 	for _, name := range []string{"tuner", "no-force", "shout", "sign", "keep"} {
@@ -85,7 +86,8 @@ func (s *site) greet() string {
 	return answer.Result
 }
 
-// A knob that is moved changes the next answer of the plugin: each kind of knob, as a person would use it.
+// A knob that is moved changes the next answer of the plugin: each kind of knob, as a person would
+// use it.
 func TestKnobs(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/plugins/tuner?tab=settings")
@@ -122,7 +124,8 @@ func TestKnobs(t *testing.T) {
 	}
 }
 
-// A value that does not fit is refused, with the reason beside the control; the plugin keeps the old one.
+// A value that does not fit is refused, with the reason beside the control; the plugin keeps the
+// old one.
 func TestKnobRefused(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/plugins/tuner?tab=settings")
@@ -172,7 +175,8 @@ func (p *tab) drag(what string, part float64) {
 	p.run(chromedp.MouseEvent(input.MouseReleased, x+(part-0.5)*width, y, chromedp.Button("left"), chromedp.ClickCount(1)))
 }
 
-// The config is a form. Before it is written, the change of the file is shown; what does not fit is refused beside its field.
+// The config is a form. Before it is written, the change of the file is shown; what does not fit is
+// refused beside its field.
 func TestConfigForm(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/plugins/tuner?tab=settings")

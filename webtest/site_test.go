@@ -23,7 +23,8 @@ type site struct {
 	cmd  *exec.Cmd
 }
 
-// newSite starts a daemon with plugins of all dialects. change, where it is given, may alter the home before.
+// newSite starts a daemon with plugins of all dialects. change, where it is given, may alter the
+// home before.
 func newSite(t testing.TB, change ...func(home string)) *site {
 	t.Helper()
 	home := t.TempDir()

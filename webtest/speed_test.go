@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The first paint comes soon: under 300 ms on a machine with nothing else to do. A loaded one is slower, so the test
-// says what it measured, and fails only where something is plainly wrong.
+// The first paint comes soon: under 300 ms on a machine with nothing else to do. A loaded one is
+// slower, so the test says what it measured, and fails only where something is plainly wrong.
 func TestFirstPaint(t *testing.T) {
 	p := newTab(t, newSite(t), "/")
 	best := time.Hour

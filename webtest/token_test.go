@@ -11,7 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Where a token is set, the browser asks for it once, as for any password; the page then works, its stream of events too.
+// Where a token is set, the browser asks for it once, as for any password; the page then works, its
+// stream of events too.
 func TestToken(t *testing.T) {
 	s := newSite(t, func(home string) {
 		if err := os.WriteFile(filepath.Join(home, ".config/patchbay/config.toml"), []byte("[server]\ntoken = \"a-long-random-text\"\n"), 0o600); err != nil {

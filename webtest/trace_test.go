@@ -8,8 +8,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A person sees a turn come, opens it as a waterfall, goes from there to one plugin's step, and sees what it was sent,
-// what it answered and what that changed.
+// A person sees a turn come, opens it as a waterfall, goes from there to one plugin's step, and
+// sees what it was sent, what it answered and what that changed.
 func TestTraceOfATurn(t *testing.T) {
 	s := newSite(t, scripted(t, talk))
 	p := newTab(t, s, "/trace")
@@ -31,8 +31,8 @@ func TestTraceOfATurn(t *testing.T) {
 	p.checkAxe()
 }
 
-// Filters are kept in the address, so that they can be sent to somebody and last when the page is loaded again. What
-// comes while one looks is filtered too.
+// Filters are kept in the address, so that they can be sent to somebody and last when the page is
+// loaded again. What comes while one looks is filtered too.
 func TestTraceFilters(t *testing.T) {
 	s := newSite(t)
 	session := s.begin("sign")
@@ -71,8 +71,8 @@ func TestTraceSentAgain(t *testing.T) {
 	p.until("half a payload not to be sent", `[...document.querySelectorAll('button')].find((b) => b.innerText === 'Send').disabled`)
 }
 
-// Ten thousand events stay fast, because only those that can be seen are drawn. The events are made up: what is tried
-// is the page.
+// Ten thousand events stay fast, because only those that can be seen are drawn. The events are made
+// up: what is tried is the page.
 func TestTraceOfTenThousandEvents(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/trace")

@@ -2,7 +2,8 @@ package webtest
 
 import "testing"
 
-// A tool is called through its form: what does not fit stands beside its field, the answer and the log below it.
+// A tool is called through its form: what does not fit stands beside its field, the answer and the
+// log below it.
 func TestTryATool(t *testing.T) {
 	p := newTab(t, newSite(t), "/try")
 	p.picture("try")

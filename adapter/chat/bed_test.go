@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A bed is an agent in a test: a real bus with functions for plugins, a model
-// that plays replies, and everything that happened.
+// A bed is an agent in a test: a real bus with functions for plugins, a model that plays replies,
+// and everything that happened.
 type bed struct {
 	Agent
 	t      *testing.T

@@ -14,21 +14,21 @@ import (
 
 // A Host takes events through plugins; *patchbay.Host is one.
 //
-// A host may also have a method Listens(context.Context, hook.Point) bool: whether any
-// plugin is asked at a point at all. Where none is, the point of a quiet session,
-// which has the whole transcript in it, is not fired.
+// A host may also have a method Listens(context.Context, hook.Point) bool: whether any plugin is
+// asked at a point at all. Where none is, the point of a quiet session, which has the whole
+// transcript in it, is not fired.
 type Host interface {
 	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
-	// Alters tells whether a plugin takes part at point that can change the event:
-	// those that are only told of it do not count.
+	// Alters tells whether a plugin takes part at point that can change the event: those that are
+	// only told of it do not count.
 	Alters(ctx context.Context, point hook.Point) bool
 }
 
-// A Log is one session's transcript while a turn is running; *sessionstore.Turn is
-// one. What Append and Compact returned nil for is kept.
+// A Log is one session's transcript while a turn is running; *sessionstore.Turn is one. What Append
+// and Compact returned nil for is kept.
 //
-// A log may also have a method Earlier() int: how many of the model's replies
-// compactions took out. The offline model's script goes on by that count.
+// A log may also have a method Earlier() int: how many of the model's replies compactions took out.
+// The offline model's script goes on by that count.
 type Log interface {
 	Messages() []model.Message // as they stand, compactions applied; not to be changed: they need not be copied
 	Append(ctx context.Context, messages ...model.Message) error
@@ -42,9 +42,8 @@ type (
 	ToolResult = adapter.ToolResult
 )
 
-// An Agent runs turns: messages in, plugins around, model and tools inside. Its
-// fields are not changed once it is in use; it is safe for concurrent use by
-// many sessions.
+// An Agent runs turns: messages in, plugins around, model and tools inside. Its fields are not
+// changed once it is in use; it is safe for concurrent use by many sessions.
 type Agent struct {
 	Host    Host
 	Model   model.Model
@@ -57,9 +56,9 @@ type Agent struct {
 	Logger  *slog.Logger // nil discards
 }
 
-// An Approver decides whether a tool that changes things may run. A refusal has
-// a reason, which the model is told; the error is for a question that could not be
-// put, and counts as a refusal. Of one turn, one question is put at a time.
+// An Approver decides whether a tool that changes things may run. A refusal has a reason, which the
+// model is told; the error is for a question that could not be put, and counts as a refusal. Of one
+// turn, one question is put at a time.
 type Approver func(ctx context.Context, t Tool, c model.ToolCall) (Approval, error)
 
 // An Approval is an answer to the question whether a tool may run.

@@ -11,18 +11,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// How long the plugins that are told of a turn's end may take: as long as the
-// slowest of their protocols allows (seed 002: hook_timeout_sec "1-60"), and
-// once the user has had enough, as long as the quickest (seed 003: "5-second
-// timeout per hook response").
+// How long the plugins that are told of a turn's end may take: as long as the slowest of their
+// protocols allows (seed 002: hook_timeout_sec "1-60"), and once the user has had enough, as long
+// as the quickest (seed 003: "5-second timeout per hook response").
 const (
 	farewellTimeout = 60 * time.Second
 	farewellGrace   = 5 * time.Second
 )
 
-// final gives the answer to plugins, keeps it, and shows it. The rulings:
-// "on_final is skipped on empty text". What is kept is what the user is shown,
-// so that a transcript has nothing in it that a plugin took out.
+// final gives the answer to plugins, keeps it, and shows it. The rulings: "on_final is skipped on
+// empty text". What is kept is what the user is shown, so that a transcript has nothing in it that
+// a plugin took out.
 func (r *run) final(ctx context.Context, text string) error {
 	if text != "" {
 		fields, _, err := r.pass(ctx, hook.TurnFinal, struct {
@@ -40,8 +39,7 @@ func (r *run) final(ctx context.Context, text string) error {
 	return r.keepReply(ctx, text, nil)
 }
 
-// afterwards tells plugins that the turn is over, however it ended, and that the
-// session is quiet.
+// afterwards tells plugins that the turn is over, however it ended, and that the session is quiet.
 func (r *run) afterwards(ctx context.Context) {
 	ctx, cancel := farewell(ctx)
 	defer cancel()
@@ -69,8 +67,8 @@ func (r *run) notify(ctx context.Context, point hook.Point, payload any) {
 	}
 }
 
-// farewell is a context for what must happen after a turn, also one that was
-// interrupted: it outlives ctx, but not for long.
+// farewell is a context for what must happen after a turn, also one that was interrupted: it
+// outlives ctx, but not for long.
 func farewell(ctx context.Context) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTimeout)
 	hurry := context.AfterFunc(ctx, func() {

@@ -33,8 +33,8 @@ const (
 	triggerManual = "manual"
 )
 
-// DefaultKeep is how many messages at the end stay as they are: a few rounds of
-// tools, which a summary would have to repeat.
+// DefaultKeep is how many messages at the end stay as they are: a few rounds of tools, which a
+// summary would have to repeat.
 const DefaultKeep = 12
 
 // defaultAt leaves room for the reply, and for an estimate that is wrong by a tenth.
@@ -66,8 +66,8 @@ type shortened struct {
 	note     string // what went otherwise than asked for
 }
 
-// CompactNow compacts a session's transcript because the user wants it. Of the
-// turn, the text does not count. An empty strategy is the agent's own.
+// CompactNow compacts a session's transcript because the user wants it. Of the turn, the text does
+// not count. An empty strategy is the agent's own.
 func (a *Agent) CompactNow(ctx context.Context, t Turn, strategy string) (*session.Compaction, error) {
 	strategy = or(strategy, a.Compact.strategy())
 	if err := CheckStrategy(strategy); err != nil {
@@ -103,8 +103,8 @@ func (o CompactOptions) keep() int {
 	return o.Keep
 }
 
-// limit is how many tokens a conversation may have before it is compacted; 0
-// where the model's window is not known.
+// limit is how many tokens a conversation may have before it is compacted; 0 where the model's
+// window is not known.
 func (a *Agent) limit() int {
 	at := a.Compact.At
 	if at <= 0 {
@@ -119,8 +119,8 @@ func (a *Agent) limit() int {
 // budget: of what is kept, half the limit at most, so that the next compaction is far.
 func (r *run) budget() int { return r.agent.limit() / 2 }
 
-// compactIfLong compacts a conversation that has grown too long for the model.
-// That it cannot be compacted is no reason not to ask the model.
+// compactIfLong compacts a conversation that has grown too long for the model. That it cannot be
+// compacted is no reason not to ask the model.
 func (r *run) compactIfLong(ctx context.Context, tools []model.Tool) error {
 	limit := r.agent.limit()
 	if limit <= 0 || r.size(tools) <= limit {
@@ -130,8 +130,8 @@ func (r *run) compactIfLong(ctx context.Context, tools []model.Tool) error {
 	return err
 }
 
-// shorten compacts a conversation that the model found too long, whatever we
-// thought of it: the window may be smaller than it is said to be.
+// shorten compacts a conversation that the model found too long, whatever we thought of it: the
+// window may be smaller than it is said to be.
 func (r *run) shorten(ctx context.Context) (shorter bool, err error) {
 	budget := model.Estimate(r.turn.Log.Messages()) / 4
 	if own := r.budget(); own > 0 {
@@ -158,8 +158,8 @@ func (r *run) compactAuto(ctx context.Context, budget int) (done bool, err error
 	return err == nil, err
 }
 
-// size is how many tokens the conversation has: by the model's own count as far
-// as that goes, and by our estimate.
+// size is how many tokens the conversation has: by the model's own count as far as that goes, and
+// by our estimate.
 func (r *run) size(tools []model.Tool) int {
 	messages := r.turn.Log.Messages()
 	request := model.Request{System: r.prompt.text(), Messages: messages, Tools: tools}
@@ -170,8 +170,8 @@ func (r *run) size(tools []model.Tool) int {
 	return max(estimate, r.counted.Input+model.Estimate(messages[r.countAt:]))
 }
 
-// compact takes a transcript through its compaction: plugins before, somebody
-// does it, plugins after, and the log keeps what stands.
+// compact takes a transcript through its compaction: plugins before, somebody does it, plugins
+// after, and the log keeps what stands.
 func (r *run) compact(ctx context.Context, s *shortening) (*session.Compaction, error) {
 	all := r.turn.Log.Messages()
 	done, err := r.delegated(ctx, s, all)
@@ -205,8 +205,8 @@ func (r *run) keepCompaction(ctx context.Context, c session.Compaction) error {
 	return nil
 }
 
-// delegated asks the plugins. The rulings: "pre_compact → null, or from the
-// compactor {messages} or {summary}". Nil means that no plugin did it.
+// delegated asks the plugins. The rulings: "pre_compact → null, or from the compactor {messages} or
+// {summary}". Nil means that no plugin did it.
 func (r *run) delegated(ctx context.Context, s *shortening, all []model.Message) (*shortened, error) {
 	fields, out, err := r.pass(ctx, hook.CompactBefore, struct {
 		Messages  []model.Message `json:"messages"`
@@ -228,8 +228,8 @@ func (r *run) delegated(ctx context.Context, s *shortening, all []model.Message)
 	return done, nil
 }
 
-// answer reads what a compactor answered: messages in place of all, or a summary
-// in place of those that go. Nil means that it answered with what was there.
+// answer reads what a compactor answered: messages in place of all, or a summary in place of those
+// that go. Nil means that it answered with what was there.
 func (s *shortening) answer(all []model.Message, fields hook.Object) (*shortened, error) {
 	var first []model.Message
 	if summary := strings.TrimSpace(adapter.Plain(fields, "summary")); summary != "" {
@@ -251,9 +251,8 @@ func (s *shortening) answer(all []model.Message, fields hook.Object) (*shortened
 	return &shortened{strategy: StrategyDelegate, gone: less(all, stands), stands: stands}, nil
 }
 
-// retained lets plugins bring back messages and add text. The rulings:
-// "post_compact … → {retain, inject?}". Both come after what opens the
-// transcript, the summary, and before what was kept.
+// retained lets plugins bring back messages and add text. The rulings: "post_compact … → {retain,
+// inject?}". Both come after what opens the transcript, the summary, and before what was kept.
 func (r *run) retained(ctx context.Context, s *shortening, done *shortened) error {
 	fields, _, err := r.pass(ctx, hook.CompactAfter, struct {
 		Compacted []model.Message `json:"messages_being_compacted"`

@@ -1,10 +1,9 @@
-// Package chat is the agent: it takes a user's message through plugins, a model
-// and tools, and comes back with the answer. An [Agent] runs turns; everything
-// that a turn touches is given to it: the plugins ([Host]), the model, the tools,
-// the transcript ([Log]), and whoever watches.
+// Package chat is the agent: it takes a user's message through plugins, a model and tools, and
+// comes back with the answer. An [Agent] runs turns; everything that a turn touches is given to it:
+// the plugins ([Host]), the model, the tools, the transcript ([Log]), and whoever watches.
 //
-// It is not a terminal, a server or a store of sessions, and it knows no plugin
-// protocol: it fires points, and reads back what plugins made of them.
+// It is not a terminal, a server or a store of sessions, and it knows no plugin protocol: it fires
+// points, and reads back what plugins made of them.
 //
 // # A turn
 //
@@ -32,32 +31,30 @@
 //	  afterwards      turn.done        closing.go   however the turn ended
 //	                  session.idle
 //
-// All events of a turn have one request id (hook.WithRequest), so that plugins
-// with a state per request share it, and say of which session they are.
+// All events of a turn have one request id (hook.WithRequest), so that plugins with a state per
+// request share it, and say of which session they are.
 //
 // # How a turn ends
 //
-// A plugin that refuses (turn.begin, or a deny at any point of the turn itself)
-// or drops the message ends the turn as skipped, which is no error. Where the
-// reply itself is refused, at model.reply or turn.final, it is neither shown nor
-// kept. A refusal at a tool's points is the tool's result, and the turn goes on.
+// A plugin that refuses (turn.begin, or a deny at any point of the turn itself) or drops the
+// message ends the turn as skipped, which is no error. Where the reply itself is refused, at
+// model.reply or turn.final, it is neither shown nor kept. A refusal at a tool's points is the
+// tool's result, and the turn goes on.
 //
-// A context that ends interrupts the turn: tools are ended by it, what was
-// shown of a reply is kept, and calls without a result get one that says so.
-// The transcript is always fit to be gone on with.
+// A context that ends interrupts the turn: tools are ended by it, what was shown of a reply is
+// kept, and calls without a result get one that says so. The transcript is always fit to be gone on
+// with.
 //
-// An error is for what went wrong: the model, the transcript, or a plugin whose
-// failure aborts the event (the failure table in package hook decides). What the
-// user said is kept all the same.
+// An error is for what went wrong: the model, the transcript, or a plugin whose failure aborts the
+// event (the failure table in package hook decides). What the user said is kept all the same.
 //
 // # What is shown, and when
 //
-// Words are streamed as they come, unless a plugin takes part that can change a
-// reply (Host.Alters at model.reply or turn.final). Then each reply is held until
-// plugins have seen the whole of it: one with tool calls until model.reply is
-// over, one without until turn.final is. Meanwhile observers are told how long it
-// has become. A turn that is interrupted, or that a plugin's failure ends, shows
-// and keeps nothing of a reply that was held.
+// Words are streamed as they come, unless a plugin takes part that can change a reply (Host.Alters
+// at model.reply or turn.final). Then each reply is held until plugins have seen the whole of it:
+// one with tool calls until model.reply is over, one without until turn.final is. Meanwhile
+// observers are told how long it has become. A turn that is interrupted, or that a plugin's failure
+// ends, shows and keeps nothing of a reply that was held.
 //
 // # Compaction
 //

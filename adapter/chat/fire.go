@@ -13,8 +13,8 @@ import (
 // about is embedded in the payloads of a turn.
 type about = adapter.About
 
-// A refusal is a plugin's no to the turn. It travels up the stages as an error
-// and ends there: to the caller it is a result.
+// A refusal is a plugin's no to the turn. It travels up the stages as an error and ends there: to
+// the caller it is a result.
 type refusal struct {
 	point            hook.Point
 	by, why, suggest string
@@ -29,8 +29,7 @@ func (e *refusal) reason() string {
 	return or(e.why, fmt.Sprintf("plugin %s refused at %s", e.by, e.point))
 }
 
-// fire takes one event through the plugins and shows it to the observer, unless
-// nobody was asked.
+// fire takes one event through the plugins and shows it to the observer, unless nobody was asked.
 func (r *run) fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
 	out, err := r.agent.fire(ctx, point, payload)
 	if out != nil && len(out.Steps) > 0 {
@@ -57,8 +56,8 @@ func (a *Agent) fire(ctx context.Context, point hook.Point, payload any) (*hook.
 	return &hook.Outcome{Point: point, Verdict: hook.Continue, Payload: raw}, err
 }
 
-// pass takes an event of the turn itself through the plugins and returns the
-// payload as they left it. A denial is a [*refusal].
+// pass takes an event of the turn itself through the plugins and returns the payload as they left
+// it. A denial is a [*refusal].
 func (r *run) pass(ctx context.Context, point hook.Point, payload any) (hook.Object, *hook.Outcome, error) {
 	out, err := r.fire(ctx, point, payload)
 	if err != nil {

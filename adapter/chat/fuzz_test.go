@@ -27,7 +27,8 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// FuzzCalls: tool calls that plugins had a hand in have ids of their own and objects for arguments, or the turn ends.
+// FuzzCalls: tool calls that plugins had a hand in have ids of their own and objects for arguments,
+// or the turn ends.
 func FuzzCalls(f *testing.F) {
 	for _, seed := range []string{``, `null`, `[]`, `[{"id":"1","name":"ls","arguments":"{\"a\":1}"},{"id":"1"}]`, `[{}]`, `[null]`, `{}`, `[{"arguments":[1]}]`, `[{"id":7}]`} {
 		f.Add([]byte(seed))

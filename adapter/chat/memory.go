@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A MemoryLog is a transcript that lasts as long as the program: for programs
-// that embed the agent and keep no sessions. It is safe for concurrent use.
+// A MemoryLog is a transcript that lasts as long as the program: for programs that embed the agent
+// and keep no sessions. It is safe for concurrent use.
 type MemoryLog struct {
 	mu          sync.Mutex // protects the fields below
 	messages    []model.Message
@@ -48,8 +48,8 @@ func (l *MemoryLog) Compact(_ context.Context, c session.Compaction) error {
 	return nil
 }
 
-// Earlier is how many of the model's replies compactions took out: the script of
-// an offline model goes on where it was.
+// Earlier is how many of the model's replies compactions took out: the script of an offline model
+// goes on where it was.
 func (l *MemoryLog) Earlier() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,9 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/project"
 )
 
-// startSession tells plugins of a session's first turn. What they inject opens
-// the conversation. A first message that is refused leaves the transcript empty,
-// and the next one is the first again.
+// startSession tells plugins of a session's first turn. What they inject opens the conversation. A
+// first message that is refused leaves the transcript empty, and the next one is the first again.
 func (r *run) startSession(ctx context.Context) error {
 	if len(r.turn.Log.Messages()) > 0 {
 		return nil
@@ -38,8 +37,8 @@ func (r *run) begin(ctx context.Context) error {
 	return err
 }
 
-// input gives the user's message to plugins and returns what they made of it.
-// Seed 003: skip, "Discard the event entirely".
+// input gives the user's message to plugins and returns what they made of it. Seed 003: skip,
+// "Discard the event entirely".
 func (r *run) input(ctx context.Context) (message string, err error) {
 	fields, out, err := r.pass(ctx, hook.TurnInput, struct {
 		Message string `json:"message"`

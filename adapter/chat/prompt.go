@@ -8,9 +8,9 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// defaultPrompt is the base prompt of an agent that has none of its own. It
-// says nothing of tools, which the API describes, and nothing that changes from
-// day to day, so that providers can cache it.
+// defaultPrompt is the base prompt of an agent that has none of its own. It says nothing of tools,
+// which the API describes, and nothing that changes from day to day, so that providers can cache
+// it.
 const defaultPrompt = `You are Patchbay's agent. You help the user in a terminal, with whatever they are working on there.
 
 - Find out before you answer: read files and run commands with the tools you have, rather than guess.
@@ -22,8 +22,7 @@ const defaultPrompt = `You are Patchbay's agent. You help the user in a terminal
 // lastStep is added to the prompt of the last model call that a turn may have.
 const lastStep = "This is your last reply in this turn: answer now with what you know. Tools you call will not be run."
 
-// A prompt is what a model is told before the conversation, in the two parts
-// that plugins know.
+// A prompt is what a model is told before the conversation, in the two parts that plugins know.
 type prompt struct {
 	base    string // what the agent is
 	context string // what it could not know
@@ -56,9 +55,9 @@ func (r *run) ownPrompt() string {
 	return defaultPrompt + "\n\nThe working directory is " + r.about.WorkingDir + "."
 }
 
-// buildPrompt gathers context, once a turn. Seed 003, context_enhance: "Fires
-// during prompt building", and the prompt is built for the user's message, not
-// for each call to the model that comes of it.
+// buildPrompt gathers context, once a turn. Seed 003, context_enhance: "Fires during prompt
+// building", and the prompt is built for the user's message, not for each call to the model that
+// comes of it.
 func (r *run) buildPrompt(ctx context.Context, message string) error {
 	fields, _, err := r.pass(ctx, hook.PromptContext, struct {
 		UserMessage    string `json:"user_message"`
@@ -72,10 +71,9 @@ func (r *run) buildPrompt(ctx context.Context, message string) error {
 	return nil
 }
 
-// sendPrompt shows plugins the prompt, before each call to the model. Seed 003,
-// pre_llm_send: "Fires after the full prompt is built, before sending to the
-// LLM". Each time it is the prompt as built, so that what a plugin adds does not
-// pile up over the calls of a turn.
+// sendPrompt shows plugins the prompt, before each call to the model. Seed 003, pre_llm_send:
+// "Fires after the full prompt is built, before sending to the LLM". Each time it is the prompt as
+// built, so that what a plugin adds does not pile up over the calls of a turn.
 func (r *run) sendPrompt(ctx context.Context) (prompt, error) {
 	fields, _, err := r.pass(ctx, hook.PromptSend, struct {
 		BasePrompt     string `json:"base_prompt"`

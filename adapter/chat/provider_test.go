@@ -38,7 +38,8 @@ func eachProvider(t *testing.T, rule string, check func(t *testing.T, b *bed, sr
 	}
 }
 
-// last is the last thing a server was asked, as text: the formats differ, and what must be in them does not.
+// last is the last thing a server was asked, as text: the formats differ, and what must be in them
+// does not.
 func last(srv *modeltest.Server) string { return string(srv.Last().Body) }
 
 func TestProviders(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 // errRefused is a provider that would not answer.
 var errRefused = errors.New("the model's provider would not answer this conversation")
 
-// reply asks the model once and returns what it said as plugins left it. Until
-// it is in the log, r.said has it, unless it is held.
+// reply asks the model once and returns what it said as plugins left it. Until it is in the log,
+// r.said has it, unless it is held.
 func (r *run) reply(ctx context.Context, last bool) (text string, calls []model.ToolCall, err error) {
 	response, err := r.ask(ctx, last)
 	if err != nil {
@@ -42,16 +42,16 @@ func (r *run) reply(ctx context.Context, last bool) (text string, calls []model.
 	return text, calls, nil
 }
 
-// say notes what is shown and kept of a reply if the turn ends now. Of one that
-// is held, that is nothing: not all plugins have seen it.
+// say notes what is shown and kept of a reply if the turn ends now. Of one that is held, that is
+// nothing: not all plugins have seen it.
 func (r *run) say(text string) {
 	if !r.held {
 		r.said = text
 	}
 }
 
-// holds tells whether the replies of this session are held until plugins have
-// seen them. docs/protocols/scaffold.md: post_llm_response runs before display.
+// holds tells whether the replies of this session are held until plugins have seen them.
+// docs/protocols/scaffold.md: post_llm_response runs before display.
 func (r *run) holds(ctx context.Context) bool {
 	host := r.agent.Host
 	return host != nil && (host.Alters(ctx, hook.ModelReply) || host.Alters(ctx, hook.TurnFinal))
@@ -63,8 +63,8 @@ func (r *run) withhold() {
 	r.emit(Event{Type: ModelReplied})
 }
 
-// ask calls the model. A conversation that turns out to be too long is
-// compacted, once, and asked again.
+// ask calls the model. A conversation that turns out to be too long is compacted, once, and asked
+// again.
 func (r *run) ask(ctx context.Context, last bool) (*model.Response, error) {
 	request, err := r.request(ctx, last)
 	if err != nil {
@@ -89,8 +89,8 @@ func (r *run) ask(ctx context.Context, last bool) (*model.Response, error) {
 	return response, nil
 }
 
-// request is the conversation as it stands, compacted where it has grown too
-// long, under the prompt as plugins left it.
+// request is the conversation as it stands, compacted where it has grown too long, under the prompt
+// as plugins left it.
 func (r *run) request(ctx context.Context, last bool) (*model.Request, error) {
 	tools := r.offer()
 	if err := r.compactIfLong(ctx, tools); err != nil {
@@ -102,7 +102,8 @@ func (r *run) request(ctx context.Context, last bool) (*model.Request, error) {
 	}
 	request := &model.Request{System: p.text(), Messages: r.turn.Log.Messages(), Tools: tools, Earlier: r.earlier()}
 	if last {
-		// The tools stay: providers refuse conversations with tool calls in them that name no tools.
+		// The tools stay: providers refuse conversations with tool calls in them that name no
+		// tools.
 		request.System += "\n\n" + lastStep
 	}
 	return request, nil
@@ -129,8 +130,8 @@ func (r *run) offer() []model.Tool {
 	return tools
 }
 
-// call asks the model. Of a reply that was interrupted, what was heard counts
-// as said; of one that failed, nothing does.
+// call asks the model. Of a reply that was interrupted, what was heard counts as said; of one that
+// failed, nothing does.
 func (r *run) call(ctx context.Context, request *model.Request) (*model.Response, error) {
 	r.heard.Reset()
 	r.held, r.waiting = r.holds(ctx), 0
@@ -141,8 +142,8 @@ func (r *run) call(ctx context.Context, request *model.Request) (*model.Response
 	return response, err
 }
 
-// hear passes on what the model says as it says it; of a reply that is held, only
-// how long it has become.
+// hear passes on what the model says as it says it; of a reply that is held, only how long it has
+// become.
 func (r *run) hear(d model.Delta) {
 	switch {
 	case d.Retry != nil:
@@ -175,9 +176,8 @@ func (r *run) count(u model.Usage, messages int) {
 	r.counted, r.countAt = u, messages
 }
 
-// readCalls reads the tool calls of a reply as plugins left them. What is no
-// list of calls ends the turn: a plugin that garbled the calls may have meant to
-// take one of them away.
+// readCalls reads the tool calls of a reply as plugins left them. What is no list of calls ends the
+// turn: a plugin that garbled the calls may have meant to take one of them away.
 func readCalls(raw json.RawMessage) ([]model.ToolCall, error) {
 	if adapter.Missing(raw) {
 		return nil, nil

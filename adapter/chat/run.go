@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// DefaultSteps is how many model calls a turn may have: enough for a change
-// through many files, and an end to a model that goes in circles.
+// DefaultSteps is how many model calls a turn may have: enough for a change through many files, and
+// an end to a model that goes in circles.
 const DefaultSteps = 50
 
 // ErrSteps is returned for a turn that wanted more model calls than [Agent.Steps] allows.
@@ -23,17 +23,17 @@ var ErrSteps = errors.New("the turn reached its limit of model calls")
 // errNoModel is a turn of an agent that was put together wrongly.
 var errNoModel = errors.New("the agent has no model")
 
-// keepTimeout bounds what is written to the log. Writing goes on when the turn
-// is interrupted: what has happened is kept.
+// keepTimeout bounds what is written to the log. Writing goes on when the turn is interrupted: what
+// has happened is kept.
 const keepTimeout = 10 * time.Second
 
-// interruptedMark ends a reply that was cut off, so that the model knows later
-// that it never said the rest.
+// interruptedMark ends a reply that was cut off, so that the model knows later that it never said
+// the rest.
 const interruptedMark = "\n\n[interrupted]"
 
-// A run is one turn under way. The goroutine that called Run owns it; tool calls
-// run on goroutines of their own, and of a run they use only what does not
-// change (agent, turn, about), the watch and the approval slot, which are safe.
+// A run is one turn under way. The goroutine that called Run owns it; tool calls run on goroutines
+// of their own, and of a run they use only what does not change (agent, turn, about), the watch and
+// the approval slot, which are safe.
 type run struct {
 	agent  *Agent
 	turn   Turn
@@ -54,11 +54,11 @@ type run struct {
 	countAt  int             // how many messages that reply answered
 }
 
-// Run takes one message of the user's through plugins, model and tools. The
-// result is never nil: it has how far the turn came, whatever the error.
+// Run takes one message of the user's through plugins, model and tools. The result is never nil: it
+// has how far the turn came, whatever the error.
 //
-// A refusal by a plugin is no error: the result is skipped, and has the reason.
-// The error of a turn that was interrupted wraps the cause of the context's end.
+// A refusal by a plugin is no error: the result is skipped, and has the reason. The error of a turn
+// that was interrupted wraps the cause of the context's end.
 func (a *Agent) Run(ctx context.Context, t Turn) (*Result, error) {
 	r := a.newRun(t)
 	ctx = hook.WithRequest(ctx, r.turn.ID)
@@ -94,8 +94,7 @@ func (a *Agent) newRun(t Turn) *run {
 	return r
 }
 
-// stages is the turn up to and including the answer. A plugin's refusal comes
-// back as a [*refusal].
+// stages is the turn up to and including the answer. A plugin's refusal comes back as a [*refusal].
 func (r *run) stages(ctx context.Context) error {
 	if r.agent.Model == nil {
 		return errNoModel
@@ -161,8 +160,8 @@ func (r *run) keepReply(ctx context.Context, text string, calls []model.ToolCall
 	return nil
 }
 
-// overrun ends a turn whose model wants tools beyond the limit. Each call is
-// answered, so that the conversation can be gone on with.
+// overrun ends a turn whose model wants tools beyond the limit. Each call is answered, so that the
+// conversation can be gone on with.
 func (r *run) overrun(ctx context.Context, calls []model.ToolCall) error {
 	results := make([]model.Message, len(calls))
 	for i, c := range calls {
@@ -174,8 +173,8 @@ func (r *run) overrun(ctx context.Context, calls []model.ToolCall) error {
 	return fmt.Errorf("%w (%d): send another message to go on", ErrSteps, r.agent.steps())
 }
 
-// settle says in the result how the turn ended, keeps what was said until
-// then, and returns the error that Run returns.
+// settle says in the result how the turn ended, keeps what was said until then, and returns the
+// error that Run returns.
 func (r *run) settle(ctx context.Context, err error) error {
 	refused, isRefusal := errors.AsType[*refusal](err)
 	switch {
@@ -198,8 +197,8 @@ func (r *run) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// interruption is the error of a turn whose context ended. Who pressed a key
-// need not read "context canceled".
+// interruption is the error of a turn whose context ended. Who pressed a key need not read "context
+// canceled".
 func interruption(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) {

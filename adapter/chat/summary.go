@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// The orders to a model that sums up. The transcript comes as one text of the
-// user's, so that a provider need know nothing of the tools in it.
+// The orders to a model that sums up. The transcript comes as one text of the user's, so that a
+// provider need know nothing of the tools in it.
 const (
 	summaryOrder = `You sum up a conversation between a user and an agent, so that the agent can go on with nothing but your summary and the last few messages.
 Keep what the user wants and has decided, what was found out, what was done to which files, and what is still to do. Keep names, paths, commands, numbers and error texts exactly.

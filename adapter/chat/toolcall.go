@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// A toolCall is one call of a tool in a turn. The goroutine that runs it owns
-// it until done is closed.
+// A toolCall is one call of a tool in a turn. The goroutine that runs it owns it until done is
+// closed.
 type toolCall struct {
 	*adapter.ToolCall
 	turn *run
@@ -26,8 +26,8 @@ func newToolCall(r *run, c model.ToolCall) *toolCall {
 	return call
 }
 
-// run takes the call through plugins and tool, and leaves what came of it in
-// c.use. The error is that of a plugin whose failure aborts the turn.
+// run takes the call through plugins and tool, and leaves what came of it in c.use. The error is
+// that of a plugin whose failure aborts the turn.
 func (c *toolCall) run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil // never begun
@@ -47,8 +47,8 @@ func (c *toolCall) run(ctx context.Context) error {
 	return err
 }
 
-// forbidden asks the user about a tool that may change things, one question at
-// a time. It says why the tool must not run; "" where it may.
+// forbidden asks the user about a tool that may change things, one question at a time. It says why
+// the tool must not run; "" where it may.
 func (c *toolCall) forbidden(ctx context.Context, tool *Tool, call model.ToolCall) string {
 	if c.turn.agent.Approve == nil {
 		return ""
@@ -73,8 +73,8 @@ func (c *toolCall) forbidden(ctx context.Context, tool *Tool, call model.ToolCal
 	return ""
 }
 
-// progress shows output as it comes. It uses nothing of the call: a tool may go
-// on talking after it returned.
+// progress shows output as it comes. It uses nothing of the call: a tool may go on talking after it
+// returned.
 func (c *toolCall) progress() func(string) {
 	shown, watch := *c.shown(), c.turn.watch
 	return func(text string) {

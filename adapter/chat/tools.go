@@ -10,14 +10,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// parallel is how many tools of one reply run at once. Models rarely ask for
-// more, and each may be a process.
+// parallel is how many tools of one reply run at once. Models rarely ask for more, and each may be
+// a process.
 const parallel = 8
 
-// runTools runs the tool calls of one reply, several at once, and puts their
-// results into the log in the order of the calls, each as soon as those before
-// it are there. Every call gets a result, however the turn goes on: a
-// conversation with a call left open could not be continued.
+// runTools runs the tool calls of one reply, several at once, and puts their results into the log
+// in the order of the calls, each as soon as those before it are there. Every call gets a result,
+// however the turn goes on: a conversation with a call left open could not be continued.
 //
 // A plugin's failure that aborts the turn interrupts the other calls.
 func (r *run) runTools(ctx context.Context, calls []model.ToolCall) error {
@@ -43,8 +42,8 @@ func (r *run) runTools(ctx context.Context, calls []model.ToolCall) error {
 	return nil
 }
 
-// startWorkers runs the calls, in their order, on a few goroutines. Each owns
-// the call it is at, until it closes the call's done.
+// startWorkers runs the calls, in their order, on a few goroutines. Each owns the call it is at,
+// until it closes the call's done.
 func startWorkers(ctx context.Context, calls []*toolCall, abort context.CancelCauseFunc) *sync.WaitGroup {
 	queue := make(chan *toolCall, len(calls))
 	for _, c := range calls {
@@ -70,8 +69,8 @@ func toolMessage(c model.ToolCall, text string, success bool) model.Message {
 	return model.Message{Role: model.ToolRole, ToolCallID: c.ID, Name: c.Name, Content: text, Failed: !success}
 }
 
-// wellFormed gives every call an id of its own and an object for arguments. The
-// list is never nil: in a payload it is [].
+// wellFormed gives every call an id of its own and an object for arguments. The list is never nil:
+// in a payload it is [].
 func wellFormed(calls []model.ToolCall) []model.ToolCall {
 	out := make([]model.ToolCall, len(calls))
 	taken := make(map[string]bool, len(calls))

@@ -10,10 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// split parts a transcript into the messages that go and those that are kept:
-// the last keep of them, fewer where they have more tokens than the budget (0:
-// any number), the last round always. A tool's result stays with its call, and
-// the user's last message is always kept.
+// split parts a transcript into the messages that go and those that are kept: the last keep of
+// them, fewer where they have more tokens than the budget (0: any number), the last round always. A
+// tool's result stays with its call, and the user's last message is always kept.
 func split(all []model.Message, keep, budget int) (gone, kept []model.Message) {
 	start := len(all) - min(max(keep, 1), len(all))
 	for start > 0 && all[start].Role == model.ToolRole {
@@ -35,8 +34,8 @@ func split(all []model.Message, keep, budget int) (gone, kept []model.Message) {
 	return gone, slices.Insert(slices.Clone(all[start:]), 0, all[user])
 }
 
-// nextRound is the next message after i that does not belong to it as a result
-// belongs to its call; len(all) where there is none.
+// nextRound is the next message after i that does not belong to it as a result belongs to its call;
+// len(all) where there is none.
 func nextRound(all []model.Message, i int) int {
 	for i++; i < len(all) && all[i].Role == model.ToolRole; i++ {
 	}
@@ -70,8 +69,8 @@ func opening(messages []model.Message) int {
 	return i
 }
 
-// mend makes a transcript that others had a hand in fit for a model: a result
-// without its call goes, and a call without its result gets one that says so.
+// mend makes a transcript that others had a hand in fit for a model: a result without its call
+// goes, and a call without its result gets one that says so.
 func mend(messages []model.Message) []model.Message {
 	out := make([]model.Message, 0, len(messages))
 	var open []model.ToolCall // calls of the last assistant message that have no result yet
@@ -98,8 +97,8 @@ func mend(messages []model.Message) []model.Message {
 	return out
 }
 
-// withCurrent sees to it that a compactor's messages still have the user's last
-// one in them: it is what the model is about to answer.
+// withCurrent sees to it that a compactor's messages still have the user's last one in them: it is
+// what the model is about to answer.
 func withCurrent(all, messages []model.Message) []model.Message {
 	i := lastUser(all)
 	if i < 0 || slices.ContainsFunc(messages, func(m model.Message) bool { return same(m, all[i]) }) {
@@ -168,8 +167,8 @@ func readMessages(raw json.RawMessage) ([]model.Message, error) {
 	return out, nil
 }
 
-// readRetained reads the messages that plugins retain. They stand alone, so a
-// tool's result is told by the system, and calls are left out.
+// readRetained reads the messages that plugins retain. They stand alone, so a tool's result is told
+// by the system, and calls are left out.
 func readRetained(raw json.RawMessage) ([]model.Message, error) {
 	if adapter.Missing(raw) {
 		return nil, nil

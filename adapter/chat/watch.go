@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A watch tells one observer of one turn what happens, one event at a time:
-// tools run in parallel, and observers need not care.
+// A watch tells one observer of one turn what happens, one event at a time: tools run in parallel,
+// and observers need not care.
 type watch struct {
 	observe       func(Event) // nil: nobody looks
 	session, turn string

@@ -6,7 +6,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 )
 
-// TestOthersAtTheHooksOfClaude: every event of Cursor and of Copilot CLI that reaches the hooks of Claude Code is told from one of its own.
+// TestOthersAtTheHooksOfClaude: every event of Cursor and of Copilot CLI that reaches the hooks of
+// Claude Code is told from one of its own.
 func TestOthersAtTheHooksOfClaude(t *testing.T) {
 	for _, s := range samples(t, hostSamples(t)) {
 		m, err := codehook.Parse(codehook.Input{Agent: codehook.Claude, Event: s.event, Data: s.data})

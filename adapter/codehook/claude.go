@@ -6,8 +6,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// claudeAnswer puts a wish into the words of Claude Code. It reads JSON whatever the exit code is, and replaces a tool's input
-// and its result as a whole. A permission is never granted: the person's own rules decide about a rewritten call.
+// claudeAnswer puts a wish into the words of Claude Code. It reads JSON whatever the exit code is,
+// and replaces a tool's input and its result as a whole. A permission is never granted: the
+// person's own rules decide about a rewritten call.
 func (m *Moment) claudeAnswer(w *wish) Answer {
 	switch m.event.kind {
 	case before:
@@ -37,8 +38,8 @@ func (m *Moment) specific(pairs ...any) Answer {
 	return document(object("hookSpecificOutput", append(object("hookEventName", m.Event), object(pairs...)...)))
 }
 
-// slot is where the text is in the result of the tool that was called. A string in the place of the tool's object, or a part of it, is passed
-// over by Claude Code.
+// slot is where the text is in the result of the tool that was called. A string in the place of the
+// tool's object, or a part of it, is passed over by Claude Code.
 func (m *Moment) slot() slot {
 	result := m.data.Get("tool_response")
 	candidates := claudeSlots[m.call.host]
@@ -53,7 +54,8 @@ func (m *Moment) slot() slot {
 	return slot{}
 }
 
-// claudeSlots are the tools whose result has a text that the model is told, and where. Of others the model is told something that Claude Code makes up.
+// claudeSlots are the tools whose result has a text that the model is told, and where. Of others
+// the model is told something that Claude Code makes up.
 var claudeSlots = map[string][]slot{
 	"Bash": {terminal}, "BashOutput": {terminal}, "Read": {at("file", "content")}, "Grep": {at("content"), lines("filenames")}, "Glob": {lines("filenames")},
 	"WebFetch": {at("result")}, "Task": {content}, "Agent": {content},

@@ -39,8 +39,8 @@ var titles = map[Agent]string{Claude: "Claude Code", Codex: "Codex", Gemini: "Ge
 //
 //	Closed(point hook.Point) []string
 //
-// says which plugins must be asked at a point. Where time runs out before all
-// plugins were asked, the event is then denied only where there are such.
+// says which plugins must be asked at a point. Where time runs out before all plugins were asked,
+// the event is then denied only where there are such.
 type Host interface {
 	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
 }
@@ -84,7 +84,8 @@ type Moment struct {
 	Ends    bool   // a turn ends with it
 	Last    bool   // the session ends with it
 
-	// Plugins are told these two with every event. A caller who knows better sets them before [Moment.Fire].
+	// Plugins are told these two with every event. A caller who knows better sets them before
+	// [Moment.Fire].
 	Root     string // of the project; [Parse] takes the agent's word, or Dir
 	UserText string // what the user said in this turn; [Parse] knows it only where the event says it
 
@@ -95,7 +96,8 @@ type Moment struct {
 	alien bool        // another agent sent it
 }
 
-// Points are the points that Fire fires for this event, in order. It has none where no plugin is asked.
+// Points are the points that Fire fires for this event, in order. It has none where no plugin is
+// asked.
 func (m *Moment) Points() []hook.Point { return slices.Clone(m.event.points) }
 
 // An EventSpec is an event that Patchbay wants to be asked about.
@@ -106,7 +108,8 @@ type EventSpec struct {
 	Timeout time.Duration // what the agent is told to wait for an answer
 }
 
-// Deadline is how long an answer may take. It ends before the agent gives up, because an agent that gets no answer goes on.
+// Deadline is how long an answer may take. It ends before the agent gives up, because an agent that
+// gets no answer goes on.
 func (s EventSpec) Deadline() time.Duration {
 	if s.Timeout <= 2*time.Second {
 		return 800 * time.Millisecond
@@ -117,8 +120,8 @@ func (s EventSpec) Deadline() time.Duration {
 // Deadline is how long an answer to this event may take.
 func (m *Moment) Deadline() time.Duration { return m.event.spec().Deadline() }
 
-// NoOpinion tells an agent to go on by its own rules. It is a valid answer to
-// every event, also to one that could not be read.
+// NoOpinion tells an agent to go on by its own rules. It is a valid answer to every event, also to
+// one that could not be read.
 func NoOpinion(a Agent) Answer {
 	switch a {
 	case Cursor, OpenCode:
@@ -131,8 +134,8 @@ func NoOpinion(a Agent) Answer {
 // NoOpinion tells the agent to go on by its own rules.
 func (m *Moment) NoOpinion() Answer { return m.encode(&wish{}) }
 
-// Refuse denies the event. It is for events at which a plugin must be asked and
-// could not be. Where the event cannot be denied, the agent goes on.
+// Refuse denies the event. It is for events at which a plugin must be asked and could not be. Where
+// the event cannot be denied, the agent goes on.
 func (m *Moment) Refuse(reason string) Answer {
 	w := &wish{}
 	if m.Gates() {
@@ -141,8 +144,9 @@ func (m *Moment) Refuse(reason string) Answer {
 	return m.encode(m.within(w))
 }
 
-// Gates tells whether a denial of the event keeps anything from happening: a call that runs, a message that goes to the
-// model, a result or a reply that is shown. The end of a turn is none: what is broken must not keep the agent at work.
+// Gates tells whether a denial of the event keeps anything from happening: a call that runs, a
+// message that goes to the model, a result or a reply that is shown. The end of a turn is none:
+// what is broken must not keep the agent at work.
 func (m *Moment) Gates() bool {
 	switch m.event.kind {
 	case before, prompt, after:

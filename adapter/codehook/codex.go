@@ -1,8 +1,9 @@
 package codehook
 
-// codexAnswer puts a wish into the words of Codex, which is strict: a field that it does not know, or that another event has, makes the
-// answer void, and the agent goes on. Of Codex's own rules: a denial has a reason, an allowance a new input, and the end of a turn
-// nothing that is for one event.
+// codexAnswer puts a wish into the words of Codex, which is strict: a field that it does not know,
+// or that another event has, makes the answer void, and the agent goes on. Of Codex's own rules: a
+// denial has a reason, an allowance a new input, and the end of a turn nothing that is for one
+// event.
 func (m *Moment) codexAnswer(w *wish) Answer {
 	switch m.event.kind {
 	case before:

@@ -2,7 +2,8 @@ package codehook
 
 import "unicode/utf8"
 
-// copilotAnswer puts a wish into the words of Copilot CLI: one flat object, whichever form the event came in.
+// copilotAnswer puts a wish into the words of Copilot CLI: one flat object, whichever form the
+// event came in.
 func (m *Moment) copilotAnswer(w *wish) Answer {
 	switch {
 	case w.deny != "" && m.event.kind == before:

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// cursorAnswer puts a wish into the words of Cursor. It takes nothing at all for a failure, and what is not JSON for a denial:
-// there is always an object.
+// cursorAnswer puts a wish into the words of Cursor. It takes nothing at all for a failure, and
+// what is not JSON for a denial: there is always an object.
 func (m *Moment) cursorAnswer(w *wish) Answer {
 	switch {
 	case w.deny != "" && m.event.kind == before:
@@ -30,14 +30,16 @@ func (m *Moment) cursorAnswer(w *wish) Answer {
 // cursorMCP is how the names of tools of MCP servers begin.
 const cursorMCP = "MCP:"
 
-// cursorFields are the fields of a tool's input that Cursor takes from a new one. It passes over all others, and tools that are not here take none.
+// cursorFields are the fields of a tool's input that Cursor takes from a new one. It passes over
+// all others, and tools that are not here take none.
 var cursorFields = map[string][]string{
 	"Shell": {"command", "cwd", "timeout"}, "Read": {"file_path"}, "Write": {"file_path"}, "Delete": {"file_path"}, "ReadLints": {"file_path"},
 	"LS": {"file_path"}, "Grep": {"pattern", "file_path"}, "Fetch": {"url"}, "WebFetch": {"url"},
 }
 
-// cursorTimeout is the one field that a plugin may leave out of a new input. Cursor sends it with each command, and plugins that make a
-// new command of their own do not know it; that it stays as it was changes nothing about the command.
+// cursorTimeout is the one field that a plugin may leave out of a new input. Cursor sends it with
+// each command, and plugins that make a new command of their own do not know it; that it stays as
+// it was changes nothing about the command.
 const cursorTimeout = "timeout"
 
 // cursorRuns tells whether Cursor takes every difference between two inputs.

@@ -1,12 +1,11 @@
-// Package codehook is Patchbay's side of the hooks that other coding agents
-// have: Claude Code, Codex, Gemini CLI, Copilot CLI, Qwen Code, Cursor and
-// OpenCode. An agent starts a program at some moments and hands it an event; what
-// the program prints, and its exit code, decide what the agent does next. No two
-// agents agree on the format.
+// Package codehook is Patchbay's side of the hooks that other coding agents have: Claude Code,
+// Codex, Gemini CLI, Copilot CLI, Qwen Code, Cursor and OpenCode. An agent starts a program at some
+// moments and hands it an event; what the program prints, and its exit code, decide what the agent
+// does next. No two agents agree on the format.
 //
-// [Parse] reads an event, [Moment.Fire] fires the points that it stands for and
-// puts what the plugins made of it into the agent's own words. Plugins see one
-// vocabulary: the names and arguments of the built-in tools.
+// [Parse] reads an event, [Moment.Fire] fires the points that it stands for and puts what the
+// plugins made of it into the agent's own words. Plugins see one vocabulary: the names and
+// arguments of the built-in tools.
 //
 // # An event
 //
@@ -21,8 +20,9 @@
 //	  within                     within.go      as far as the agent can, by the table of ways
 //	  encode                     encode.go      one encoder an agent: claude.go, codex.go, …
 //
-// What an agent can do, and what becomes of what it cannot, stands in tables.go; docs/hosts/README.md shows the tables.
+// What an agent can do, and what becomes of what it cannot, stands in tables.go;
+// docs/hosts/README.md shows the tables.
 //
-// The package starts no process, opens no socket and keeps nothing. Whoever calls
-// it has the plugins.
+// The package starts no process, opens no socket and keeps nothing. Whoever calls it has the
+// plugins.
 package codehook

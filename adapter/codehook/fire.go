@@ -39,8 +39,9 @@ type firing struct {
 	result Result
 }
 
-// Fire takes the event through the points that it stands for and puts what plugins made of it into the agent's words.
-// What goes wrong never lets pass what is gated: it is denied, with the cause as the reason.
+// Fire takes the event through the points that it stands for and puts what plugins made of it into
+// the agent's words. What goes wrong never lets pass what is gated: it is denied, with the cause as
+// the reason.
 func (m *Moment) Fire(ctx context.Context, host Host) *Result {
 	f := &firing{Moment: m, ctx: ctx, host: host}
 	if len(m.event.points) > 0 {
@@ -74,7 +75,8 @@ func (f *firing) run() {
 	}
 }
 
-// fire asks the plugins of one point. It returns the payload as they left it, and whether the event goes on.
+// fire asks the plugins of one point. It returns the payload as they left it, and whether the event
+// goes on.
 func (f *firing) fire(point hook.Point, payload hook.Object) (hook.Object, *hook.Outcome, bool) {
 	payload = append(payload, f.about(payload)...)
 	out, err := f.host.Fire(f.ctx, point, payload.JSON())
@@ -111,7 +113,8 @@ func (f *firing) about(payload hook.Object) hook.Object {
 	return slices.DeleteFunc(all, func(field hook.Field) bool { return payload.Get(field.Name) != nil })
 }
 
-// failed: something broke at a point. What is gated there stays shut, unless it is only that time ran out and no plugin has to be asked.
+// failed: something broke at a point. What is gated there stays shut, unless it is only that time
+// ran out and no plugin has to be asked.
 func (f *firing) failed(point hook.Point, err error) {
 	f.wish.note("%v", err)
 	reason := "not allowed, because plugins could not be asked: " + err.Error()
@@ -126,7 +129,8 @@ func (f *firing) failed(point hook.Point, err error) {
 	}
 }
 
-// closed are the plugins that have to be asked at a point, or at one that comes after it in this event; known where the host can tell.
+// closed are the plugins that have to be asked at a point, or at one that comes after it in this
+// event; known where the host can tell.
 func (f *firing) closed(point hook.Point) (names []string, known bool) {
 	host, known := f.host.(interface {
 		Closed(point hook.Point) []string
@@ -144,8 +148,8 @@ func (f *firing) closed(point hook.Point) (names []string, known bool) {
 	return names, true
 }
 
-// refused: a plugin said no, or dropped the event. That the end of a turn is refused counts only where a plugin says it: one
-// that broke must not keep the agent at work.
+// refused: a plugin said no, or dropped the event. That the end of a turn is refused counts only
+// where a plugin says it: one that broke must not keep the agent at work.
 func (f *firing) refused(out *hook.Outcome) {
 	f.wish.by = out.By
 	if f.event.kind == stop && broke(out) {
@@ -186,8 +190,8 @@ func changers(out *hook.Outcome) string {
 	return strings.Join(names, ", ")
 }
 
-// deny puts a refusal into the wish, in the way of the event's kind: a call, a message or an answer is not let
-// through, a result or a reply is not shown. Nothing else can be refused.
+// deny puts a refusal into the wish, in the way of the event's kind: a call, a message or an answer
+// is not let through, a result or a reply is not shown. Nothing else can be refused.
 func (m *Moment) deny(w *wish, reason string) {
 	switch m.event.kind {
 	case before, prompt, stop:

@@ -7,8 +7,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// geminiAnswer puts a wish into the words of Gemini CLI. A new input replaces the old one whole; a denial of a result is how a
-// result is replaced, and a denial of the answer is how the agent is told to try again.
+// geminiAnswer puts a wish into the words of Gemini CLI. A new input replaces the old one whole; a
+// denial of a result is how a result is replaced, and a denial of the answer is how the agent is
+// told to try again.
 func (m *Moment) geminiAnswer(w *wish) Answer {
 	switch {
 	case w.deny != "":
@@ -70,7 +71,8 @@ func llmOutcome(response raw) outcome {
 	return outcome{text: text, fault: or(plain(fieldsOf(fault), "message"), plainly(fault))}
 }
 
-// withoutContext is a message without what hooks have added to the session, which Gemini CLI puts before its first one.
+// withoutContext is a message without what hooks have added to the session, which Gemini CLI puts
+// before its first one.
 func withoutContext(prompt string) string {
 	if rest, ok := strings.CutPrefix(prompt, "<hook_context>"); ok {
 		if _, said, ok := strings.Cut(rest, "</hook_context>\n\n"); ok {

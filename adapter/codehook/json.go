@@ -5,7 +5,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// object makes an object of names and values, in this order. Values are strings, booleans, raw JSON or objects.
+// object makes an object of names and values, in this order. Values are strings, booleans, raw JSON
+// or objects.
 func object(pairs ...any) hook.Object {
 	o := make(hook.Object, 0, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -61,8 +61,9 @@ func (f *firing) before() {
 	f.rewritten(plain(call, "tool"), call.Get("arguments"))
 }
 
-// answered: a plugin answered in the tool's place. No agent takes a result for a call that it has not made: the call is
-// denied, and the result is the reason. An answer without a result is a plugin that only meant to stop the tool.
+// answered: a plugin answered in the tool's place. No agent takes a result for a call that it has
+// not made: the call is denied, and the result is the reason. An answer without a result is a
+// plugin that only meant to stop the tool.
 func (f *firing) answered(fields hook.Object, out *hook.Outcome) {
 	f.wish.by = out.By
 	if missing(fields.Get("result")) {
@@ -132,7 +133,8 @@ func (f *firing) reply() {
 	}
 }
 
-// stop: a turn is over. The answer has been shown by then, and cannot be changed. Refused, the agent is told to go on, once.
+// stop: a turn is over. The answer has been shown by then, and cannot be changed. Refused, the
+// agent is told to go on, once.
 func (f *firing) stop() {
 	text := f.answer()
 	for _, point := range f.event.points {
@@ -186,7 +188,8 @@ func (f *firing) fault() any {
 	return nil
 }
 
-// system: the system prompt, before a call to the model. What plugins add comes behind it, and what they change is one text.
+// system: the system prompt, before a call to the model. What plugins add comes behind it, and what
+// they change is one text.
 func (f *firing) system() {
 	var texts []string
 	for _, part := range elements(f.data.Get("system")) {

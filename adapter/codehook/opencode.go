@@ -8,11 +8,13 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// OpenCode has no hooks that are programs: a plugin of its own, in JavaScript, asks a process that stays. An event is a line
+// OpenCode has no hooks that are programs: a plugin of its own, in JavaScript, asks a process that
+// stays. An event is a line
 //
 //	{"id":1,"event":"tool.execute.before","input":{…,"directory":"/home/ann/shop"},"output":{…}}
 //
-// and so is the answer: what is to become of the output's fields, each whole; or why the event is denied; or nothing of both:
+// and so is the answer: what is to become of the output's fields, each whole; or why the event is
+// denied; or nothing of both:
 //
 //	{"id":1,"output":{"args":{…}}}
 //	{"id":1,"deny":"…"}
@@ -57,7 +59,8 @@ func (m *Moment) openCodeOutput(w *wish) hook.Object {
 	}
 }
 
-// openCodeResult is another text of a result. Of a command OpenCode keeps it a second time, for the screen.
+// openCodeResult is another text of a result. Of a command OpenCode keeps it a second time, for the
+// screen.
 func (m *Moment) openCodeResult(text string) hook.Object {
 	out := object("output", text)
 	metadata := fieldsOf(m.data.Get("metadata"))
@@ -73,7 +76,8 @@ func (m *Moment) listed() bool {
 	return ok && !m.has("output")
 }
 
-// openCodeParts is the message with another text, and with what plugins added behind it. A part of its own would need an id of OpenCode's.
+// openCodeParts is the message with another text, and with what plugins added behind it. A part of
+// its own would need an id of OpenCode's.
 func (m *Moment) openCodeParts(w *wish) raw {
 	text := m.Prompt
 	if w.message != nil {
@@ -96,7 +100,8 @@ func (m *Moment) openCodeParts(w *wish) raw {
 	return joined(out)
 }
 
-// spoken tells whether a part of a message is what the user said, and not what OpenCode put beside it.
+// spoken tells whether a part of a message is what the user said, and not what OpenCode put beside
+// it.
 func spoken(part hook.Object) bool {
 	kind, _ := part.String("type")
 	return kind == "text" && string(part.Get("synthetic")) != "true"
@@ -116,8 +121,8 @@ func (m *Moment) openCodeMessage() string {
 // outputs are the fields that only an output has, and that can be changed there.
 var outputs = []string{"text", "system", "parts", "output", "content", "metadata"}
 
-// unwrap takes the event out of OpenCode's line. Input and output share no name that means two things. What comes through OpenCode's hook
-// `event` is an event by its own name.
+// unwrap takes the event out of OpenCode's line. Input and output share no name that means two
+// things. What comes through OpenCode's hook `event` is an event by its own name.
 func (m *Moment) unwrap() {
 	if m.Agent != OpenCode {
 		return
@@ -145,7 +150,8 @@ func (m *Moment) unwrap() {
 	}
 }
 
-// openCodeSilent tells the events of OpenCode that nobody is asked about: the making of titles, sessions of subagents, and an end that is nobody's.
+// openCodeSilent tells the events of OpenCode that nobody is asked about: the making of titles,
+// sessions of subagents, and an end that is nobody's.
 func (m *Moment) openCodeSilent() bool {
 	switch m.event.kind {
 	case system:

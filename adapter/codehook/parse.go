@@ -12,9 +12,9 @@ import (
 // errTooLong is an event that nobody has read to its end.
 var errTooLong = errors.New("the event is too long")
 
-// Parse reads an event. An event that is not known is one that nobody is asked
-// about, and fields that are not known are passed over. An error means that the data is not an event
-// at all; what [NoOpinion] says is then the right answer, unless a point is closed.
+// Parse reads an event. An event that is not known is one that nobody is asked about, and fields
+// that are not known are passed over. An error means that the data is not an event at all; what
+// [NoOpinion] says is then the right answer, unless a point is closed.
 func Parse(in Input) (*Moment, error) {
 	if !in.Agent.Known() {
 		return nil, fmt.Errorf("there is no agent %.40q: there are %s", in.Agent, list(Agents()))
@@ -44,8 +44,8 @@ func Parse(in Input) (*Moment, error) {
 	return m, nil
 }
 
-// read takes out of the event what is common to several agents. They have the same things under different names, and no agent
-// uses the name of one thing for another.
+// read takes out of the event what is common to several agents. They have the same things under
+// different names, and no agent uses the name of one thing for another.
 func (m *Moment) read(in Input) {
 	m.Session = m.text("session_id", "sessionId", "sessionID", "conversation_id")
 	m.Request = m.text("prompt_id", "turn_id", "generation_id")
@@ -71,8 +71,8 @@ func (m *Moment) read(in Input) {
 // rootVariable is where an agent says the root of the project.
 var rootVariable = map[Agent]string{Claude: "CLAUDE_PROJECT_DIR", Gemini: "GEMINI_PROJECT_DIR", Cursor: "CURSOR_PROJECT_DIR"}
 
-// empty tells an event that says nothing. Qwen Code sends an empty prompt after each tool, and agents stream replies in
-// pieces of which some have no text.
+// empty tells an event that says nothing. Qwen Code sends an empty prompt after each tool, and
+// agents stream replies in pieces of which some have no text.
 func (m *Moment) empty() bool {
 	switch m.event.kind {
 	case prompt:
@@ -99,8 +99,9 @@ func (m *Moment) replyText() string {
 	return m.text("text")
 }
 
-// foreign tells an event that another agent sends to the hooks of Claude Code: Cursor and Copilot CLI also read
-// its settings. They are asked by their own hooks; fired here too, one event would be two.
+// foreign tells an event that another agent sends to the hooks of Claude Code: Cursor and Copilot
+// CLI also read its settings. They are asked by their own hooks; fired here too, one event would be
+// two.
 func (m *Moment) foreign(environ map[string]string) bool {
 	if m.Agent != Claude {
 		return false

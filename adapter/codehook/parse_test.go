@@ -175,7 +175,8 @@ func TestWhatPluginsSee(t *testing.T) {
 
 func text(o rawjson.Object, name string) string { s, _ := o.String(name); return s }
 
-// TestRewrittenInput: what a plugin wrote, in the agent's words, with what the plugin could not know of.
+// TestRewrittenInput: what a plugin wrote, in the agent's words, with what the plugin could not
+// know of.
 func TestRewrittenInput(t *testing.T) {
 	for _, c := range []struct{ name, input, args, want string }{
 		{"written anew", `{"command":"ls","description":"d","timeout":5000,"run_in_background":true}`, `{"cmd":"pwd"}`, `{"command":"pwd","description":"d","run_in_background":true}`},
@@ -211,7 +212,8 @@ func TestArgumentsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestCopilotTakesSoMuch: context is cut where Copilot CLI would cut it, at the end of a character, and says so.
+// TestCopilotTakesSoMuch: context is cut where Copilot CLI would cut it, at the end of a character,
+// and says so.
 func TestCopilotTakesSoMuch(t *testing.T) {
 	data := `{"hook_event_name":"SessionStart"}`
 	r := parse(t, codehook.Copilot, "", data).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.SessionStart: set("inject", `"`+strings.Repeat("ä", 9000)+`"`)}))
@@ -287,7 +289,8 @@ func TestHowATurnEnded(t *testing.T) {
 	}
 }
 
-// TestResultsAsPluginsSeeThem: the text of a result, and whether the call succeeded, out of each agent's form.
+// TestResultsAsPluginsSeeThem: the text of a result, and whether the call succeeded, out of each
+// agent's form.
 func TestResultsAsPluginsSeeThem(t *testing.T) {
 	for _, c := range []struct {
 		agent              codehook.Agent

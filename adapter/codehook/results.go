@@ -19,7 +19,8 @@ func resultOf(fields hook.Object) outcome {
 	return outcome{text: plain(fields, "result"), success: string(fields.Get("success")) != "false", fault: plain(fields, "error")}
 }
 
-// told is the result as the model is told it: the text, and the error where the text does not say it already.
+// told is the result as the model is told it: the text, and the error where the text does not say
+// it already.
 func (o outcome) told() string {
 	if o.fault == "" || strings.Contains(o.text, o.fault) {
 		return o.text
@@ -39,7 +40,8 @@ func (m *Moment) outcome() outcome {
 	return m.resultIn()
 }
 
-// resultIn is the result of a call that the agent takes for made. Results have another form in each agent.
+// resultIn is the result of a call that the agent takes for made. Results have another form in each
+// agent.
 func (m *Moment) resultIn() outcome {
 	switch m.Agent {
 	case Gemini, Qwen:
@@ -57,7 +59,8 @@ func (m *Moment) resultIn() outcome {
 	}
 }
 
-// replaceable tells whether a result of this tool can be replaced, where that is so for some tools alone.
+// replaceable tells whether a result of this tool can be replaced, where that is so for some tools
+// alone.
 func (m *Moment) replaceable() bool {
 	if m.Agent == Cursor {
 		return strings.HasPrefix(m.call.host, cursorMCP)
@@ -144,7 +147,8 @@ var terminal = slot{
 	},
 }
 
-// parts is the slot of a list of contents, as MCP has them. The first text is replaced, and the others go.
+// parts is the slot of a list of contents, as MCP has them. The first text is replaced, and the
+// others go.
 var parts = slot{get: partsText, put: putParts}
 
 func partsText(result raw) (string, bool) {

@@ -79,8 +79,8 @@ func newSample(folder string, agent codehook.Agent, file string, data []byte) sa
 	return s
 }
 
-// silent: what is kept from plugins. Our own tools fire where they run, Qwen's empty prompts and OpenCode's titles are nobody's,
-// and of a reply the pieces without text.
+// silent: what is kept from plugins. Our own tools fire where they run, Qwen's empty prompts and
+// OpenCode's titles are nobody's, and of a reply the pieces without text.
 func (s sample) silent() bool {
 	text := string(s.data)
 	return strings.Contains(text, "patchbay") || strings.Contains(text, "title generator") || strings.HasSuffix(s.name, ".empty") ||
@@ -231,8 +231,9 @@ func dawdles(*hook.Event) (hook.Reply, error) {
 // TestOwnEvents holds answers to events of our own making against the contracts.
 func TestOwnEvents(t *testing.T) { judgeAll(t, filepath.Join("testdata", "events")) }
 
-// TestHostSamples holds answers to the events of the real agents, as they came, against the contracts. They lie in the folder that
-// $PATCHBAY_HOST_SAMPLES names. Without it TestOwnEvents stands in; where CI is true the test fails, lest nobody notice.
+// TestHostSamples holds answers to the events of the real agents, as they came, against the
+// contracts. They lie in the folder that $PATCHBAY_HOST_SAMPLES names. Without it TestOwnEvents
+// stands in; where CI is true the test fails, lest nobody notice.
 func TestHostSamples(t *testing.T) { judgeAll(t, hostSamples(t)) }
 
 func hostSamples(t testing.TB) string {

@@ -7,7 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// A kind is what an event of an agent is about. It decides how the event is read, fired and answered.
+// A kind is what an event of an agent is about. It decides how the event is read, fired and
+// answered.
 type kind string
 
 const (
@@ -55,8 +56,8 @@ func (e event) spec() EventSpec {
 	return EventSpec{Name: e.name, Points: slices.Clone(e.points), Matcher: e.matcher, Timeout: e.timeout}
 }
 
-// How long agents are told to wait. A hook's own time in the slowest protocol of
-// plugins is a minute; a session that ends is waited for by nobody.
+// How long agents are told to wait. A hook's own time in the slowest protocol of plugins is a
+// minute; a session that ends is waited for by nobody.
 const (
 	patience = 60 * time.Second
 	farewell = time.Second
@@ -71,7 +72,8 @@ func on(name string, k kind) event {
 	return e
 }
 
-// off is an event that is understood where somebody wires it by hand. Of kind silent, nobody is asked.
+// off is an event that is understood where somebody wires it by hand. Of kind silent, nobody is
+// asked.
 func off(name string, k kind, why string) event {
 	e := on(name, k)
 	e.wanted, e.remark = false, why
@@ -126,7 +128,8 @@ var claudes = []event{
 	off("MessageDisplay", silent, "the whole answer comes with Stop"),
 }
 
-// events is what each agent can tell, and what of it Patchbay asks plugins about. An event that is not here is passed over.
+// events is what each agent can tell, and what of it Patchbay asks plugins about. An event that is
+// not here is passed over.
 var events = map[Agent][]event{
 	Claude: claudes,
 	Qwen:   claudes,

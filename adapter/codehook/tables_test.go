@@ -141,7 +141,8 @@ func TestTablesAreWhole(t *testing.T) {
 	}
 }
 
-// TestWordsAreOurs: words are mapped to the built-in tools and their arguments, and to nothing else.
+// TestWordsAreOurs: words are mapped to the built-in tools and their arguments, and to nothing
+// else.
 func TestWordsAreOurs(t *testing.T) {
 	builtins := map[string][]string{"shell": {"cmd", "timeout"}, "read_file": {"path", "offset", "limit"}, "write_file": {"path", "content"},
 		"edit_file": {"path", "old", "new", "all"}, "list_files": {"path", "depth", "pattern"}, "fetch": {"url", "raw"}}

@@ -13,7 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 )
 
-// A judge holds answers against the contracts of the agents. It is written from the contracts alone, and shares nothing with the code that it judges.
+// A judge holds answers against the contracts of the agents. It is written from the contracts
+// alone, and shares nothing with the code that it judges.
 type judge struct {
 	agent  codehook.Agent
 	event  string
@@ -242,7 +243,8 @@ func permission(_ judge, o map[string]any) error {
 	}
 }
 
-// codexPermission: a denial needs its reason, an allowance an input and an input an allowance; a command needs its text.
+// codexPermission: a denial needs its reason, an allowance an input and an input an allowance; a
+// command needs its text.
 func codexPermission(j judge, o map[string]any) error {
 	in := inner(o)
 	input, rewritten := in["updatedInput"].(map[string]any)

@@ -30,7 +30,8 @@ const (
 	zero   = "zero" // lines from 0, where we count from 1
 )
 
-// arg reads "file_path|path=path/ms": the agent's names, ours, and its unit. One name stands for both.
+// arg reads "file_path|path=path/ms": the agent's names, ours, and its unit. One name stands for
+// both.
 func arg(text string) argument {
 	text, unit, _ := strings.Cut(text, "/")
 	hosts, ours, two := strings.Cut(text, "=")
@@ -48,7 +49,8 @@ func means(host, tool string, args ...string) word {
 	return w
 }
 
-// vocabulary is what each agent calls the tools that we have too. A tool that is not here keeps its name and its arguments.
+// vocabulary is what each agent calls the tools that we have too. A tool that is not here keeps its
+// name and its arguments.
 var vocabulary = map[Agent][]word{
 	Claude: {
 		means("Bash", "shell", "command=cmd", "timeout/ms"),
@@ -99,8 +101,8 @@ var vocabulary = map[Agent][]word{
 	},
 }
 
-// copilots are the tools of Copilot CLI: by its own names, and by those of Claude Code, which events have whose names begin with a
-// capital. The arguments are its own in both.
+// copilots are the tools of Copilot CLI: by its own names, and by those of Claude Code, which
+// events have whose names begin with a capital. The arguments are its own in both.
 var copilots = []word{
 	means("bash", "shell", "command=cmd"),
 	means("powershell", "shell", "command=cmd"),
@@ -179,8 +181,8 @@ func (a *argument) in(input hook.Object) (hook.Field, bool) {
 	return hook.Field{}, false
 }
 
-// back is the agent's whole input, with the arguments as plugins left them. What has no counterpart is carried over: a plugin
-// that writes the arguments anew does not know of it.
+// back is the agent's whole input, with the arguments as plugins left them. What has no counterpart
+// is carried over: a plugin that writes the arguments anew does not know of it.
 func (c *call) back(args raw) raw {
 	input, now, was := fieldsOf(c.input), fieldsOf(args), fieldsOf(c.args)
 	var out hook.Object

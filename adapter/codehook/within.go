@@ -2,7 +2,8 @@ package codehook
 
 import "fmt"
 
-// within brings a wish within what the agent can do, by the table of ways. What it cannot do is denied or told, and noted.
+// within brings a wish within what the agent can do, by the table of ways. What it cannot do is
+// denied or told, and noted.
 func (m *Moment) within(w *wish) *wish {
 	switch {
 	case w.deny != "":
@@ -21,7 +22,8 @@ func (m *Moment) within(w *wish) *wish {
 	return w
 }
 
-// instead denies what cannot be rewritten, with what a plugin made of it as the reason. What was, is never let through.
+// instead denies what cannot be rewritten, with what a plugin made of it as the reason. What was,
+// is never let through.
 func (m *Moment) instead(w *wish, what, form string) *wish {
 	w.deny = instead(w.by, what, form)
 	w.note("plugin %s %s: denied", w.by, what)
@@ -59,7 +61,8 @@ func (m *Moment) denied(w *wish) *wish {
 	return out
 }
 
-// withinResult: where a result cannot be replaced, the model is told beside it what a plugin made of it.
+// withinResult: where a result cannot be replaced, the model is told beside it what a plugin made
+// of it.
 func (m *Moment) withinResult(w *wish) {
 	if w.result == nil {
 		return

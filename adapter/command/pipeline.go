@@ -42,15 +42,14 @@ type Pipeline struct {
 
 // A Program is whoever's command it is: the parts of a run that are its own.
 type Program interface {
-	// Parse reads the arguments as plugins left them after command.validate,
-	// and calls then with the command as it understands it.
+	// Parse reads the arguments as plugins left them after command.validate, and calls then with
+	// the command as it understands it.
 	Parse(ctx context.Context, c Command, then func(context.Context, Command) error) error
-	// Execute runs the command as plugins left it after command.before. Where
-	// capture is set, the output is the result and is not shown yet. It is not
-	// called where a plugin answered in the command's place.
+	// Execute runs the command as plugins left it after command.before. Where capture is set, the
+	// output is the result and is not shown yet. It is not called where a plugin answered in the
+	// command's place.
 	Execute(ctx context.Context, c Command, capture bool) (result json.RawMessage, err error)
-	// Show shows a result that Execute captured, or that a plugin brought, as
-	// plugins left it.
+	// Show shows a result that Execute captured, or that a plugin brought, as plugins left it.
 	Show(c Command) error
 }
 
@@ -72,17 +71,17 @@ func (r *Refused) Error() string {
 	return text
 }
 
-// Run takes one command through its stages. Whatever happened, command.done is
-// told of it before Run returns. A plugin's refusal is a [*Refused] error; so is
-// a stop without a result before the command ran.
+// Run takes one command through its stages. Whatever happened, command.done is told of it before
+// Run returns. A plugin's refusal is a [*Refused] error; so is a stop without a result before the
+// command ran.
 func (p *Pipeline) Run(ctx context.Context, c Command, program Program) error {
 	if c.Time.IsZero() {
 		c.Time = p.now()
 	}
 	r := &run{pipeline: p, program: program, command: c}
 	err := r.stages(ctx)
-	// No answer to a notification changes anything, and a command that was
-	// interrupted has still been run.
+	// No answer to a notification changes anything, and a command that was interrupted has still
+	// been run.
 	if _, doneErr := p.Host.Fire(context.WithoutCancel(ctx), hook.CommandDone, r.command.payload()); err == nil {
 		err = doneErr
 	}
@@ -129,8 +128,8 @@ func (r *run) parsed(ctx context.Context, c Command) error {
 	return r.program.Show(r.command)
 }
 
-// stage fires one point and reads back what plugins made of the command. It
-// reports whether a plugin stopped it with a result of its own.
+// stage fires one point and reads back what plugins made of the command. It reports whether a
+// plugin stopped it with a result of its own.
 func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err error) {
 	c := &r.command
 	out, err := r.pipeline.Host.Fire(ctx, point, c.payload())

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A Backend is what the routes speak for, one part a topic. The routes of a part
-// that is nil do not exist.
+// A Backend is what the routes speak for, one part a topic. The routes of a part that is nil do not
+// exist.
 type Backend struct {
 	Sources  Sources
 	Features Features
@@ -33,8 +33,8 @@ type Backend struct {
 	Logs          Logs
 }
 
-// Sources are the plugins that are kept as source text: those of the python
-// dialect. Names that reach it have passed the pattern of the dialect.
+// Sources are the plugins that are kept as source text: those of the python dialect. Names that
+// reach it have passed the pattern of the dialect.
 type Sources interface {
 	List(ctx context.Context) ([]Source, error)                              // without Content
 	Get(ctx context.Context, name string) (Source, error)                    // ErrNoPlugin
@@ -70,8 +70,8 @@ type Features interface {
 	Set(ctx context.Context, name string, enabled bool) (feature.Feature, error) // feature.ErrUnknown
 }
 
-// Sessions are the conversations. They return session.ErrNotFound for one that
-// is not there, and *UnknownPluginsError for plugins that are not.
+// Sessions are the conversations. They return session.ErrNotFound for one that is not there, and
+// *UnknownPluginsError for plugins that are not.
 type Sessions interface {
 	Create(ctx context.Context, r SessionRequest) (session.Session, error)
 	List(ctx context.Context) ([]session.Session, error)
@@ -97,17 +97,17 @@ type SessionUpdate struct {
 
 // Turns runs the agent.
 type Turns interface {
-	// Run takes one message of the user's through the agent and returns what
-	// `chat -p --json` prints. Where observe is not nil, it is told each event as it
-	// happens, one at a time and not after Run has returned. The turn is interrupted
-	// when ctx ends. Errors: session.ErrNotFound, *session.BusyError.
+	// Run takes one message of the user's through the agent and returns what `chat -p --json`
+	// prints. Where observe is not nil, it is told each event as it happens, one at a time and not
+	// after Run has returned. The turn is interrupted when ctx ends. Errors: session.ErrNotFound,
+	// *session.BusyError.
 	Run(ctx context.Context, sessionID, text string, observe func(kind string, event json.RawMessage)) (json.RawMessage, error)
 	// Interrupt ends the session's turn, and says whether there was one.
 	Interrupt(ctx context.Context, sessionID string) (bool, error)
 }
 
-// Inspect tells how things stand. Whatever is returned as any is encoded to JSON,
-// in the shape that the command line prints with --json.
+// Inspect tells how things stand. Whatever is returned as any is encoded to JSON, in the shape that
+// the command line prints with --json.
 type Inspect interface {
 	Plugins(ctx context.Context) (any, error)               // `plugin list`
 	Plugin(ctx context.Context, name string) (any, error)   // `plugin info`; ErrNoPlugin
@@ -117,7 +117,8 @@ type Inspect interface {
 	Traces(ctx context.Context, f TraceFilter) (any, error) // {traces, next}, the newest first; *InvalidRequestError
 	Trace(ctx context.Context, id uint64) (any, error)      // a TraceView; ErrNoTrace
 	Turns(ctx context.Context, f TurnFilter) (TurnPage, error)
-	// Recording writes the events of a turn as the file that `trace replay` reads. Nothing is written beside ErrNoTurn.
+	// Recording writes the events of a turn as the file that `trace replay` reads. Nothing is
+	// written beside ErrNoTurn.
 	Recording(ctx context.Context, session, turn string, to io.Writer) error
 	Pipeline(ctx context.Context) (Pipeline, error)
 	Health(ctx context.Context) (report any, ok bool)
@@ -165,8 +166,8 @@ type ToolResult struct {
 type Events interface {
 	// Range is the first and the last sequence number that there is; 0, 0: none.
 	Range(ctx context.Context) (first, last uint64, err error)
-	// Follow calls f with each event after a sequence number, then with each as it
-	// comes, one at a time, until ctx ends or f returns an error, which it returns.
+	// Follow calls f with each event after a sequence number, then with each as it comes, one at a
+	// time, until ctx ends or f returns an error, which it returns.
 	Follow(ctx context.Context, f EventFilter, each func(Event) error) error
 }
 
@@ -223,8 +224,8 @@ type InvalidRequestError struct {
 
 func (e *InvalidRequestError) Error() string { return e.Reason }
 
-// An UnavailableError says that something is not to be had at the moment, such
-// as a Python interpreter; the client is told the reason.
+// An UnavailableError says that something is not to be had at the moment, such as a Python
+// interpreter; the client is told the reason.
 type UnavailableError struct {
 	Reason string
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// A memo keeps the verdict on a connection's caller. One look is enough for the life of the connection, because a sandboxed process cannot
-// hand a connection to a process outside, or receive one from there.
+// A memo keeps the verdict on a connection's caller. One look is enough for the life of the
+// connection, because a sandboxed process cannot hand a connection to a process outside, or receive
+// one from there.
 type memo struct {
 	ask sync.Once
 	err error // set by ask
@@ -22,14 +23,15 @@ type memo struct {
 
 type memoKey struct{}
 
-// ConnContext is for http.Server.ConnContext: who calls is then found out once for a connection, with its first request, and else
-// with every request.
+// ConnContext is for http.Server.ConnContext: who calls is then found out once for a connection,
+// with its first request, and else with every request.
 func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, memoKey{}, new(memo))
 }
 
-// Announce makes a listener known as one of this API's, so that no plugin in a sandbox is led to it: a plugin that may connect to
-// some of this machine's ports does so through its host, whose connections [doors.Caller] cannot tell from honest ones.
+// Announce makes a listener known as one of this API's, so that no plugin in a sandbox is led to
+// it: a plugin that may connect to some of this machine's ports does so through its host, whose
+// connections [doors.Caller] cannot tell from honest ones.
 func Announce(l *net.TCPListener) (net.Listener, error) {
 	door, err := doors.Announce(l)
 	if err != nil {
@@ -38,7 +40,8 @@ func Announce(l *net.TCPListener) (net.Listener, error) {
 	return door, nil
 }
 
-// checkCaller refuses a plugin in one of our sandboxes, and who may be one. A request that has a token to show is not asked.
+// checkCaller refuses a plugin in one of our sandboxes, and who may be one. A request that has a
+// token to show is not asked.
 func (g *gate) checkCaller(r *http.Request) *problem {
 	err := g.callerError(r)
 	if err == nil {

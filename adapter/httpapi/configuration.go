@@ -9,8 +9,8 @@ import (
 
 // Configuration is config.toml, as far as it may be changed over HTTP.
 type Configuration interface {
-	// Change makes changes, all of them or none, and returns when the daemon works with them; for a preview it makes none.
-	// *UnprocessableError, ErrFileChanged, *UnavailableError.
+	// Change makes changes, all of them or none, and returns when the daemon works with them; for a
+	// preview it makes none. *UnprocessableError, ErrFileChanged, *UnavailableError.
 	Change(ctx context.Context, r ConfigRequest) (ConfigResult, error)
 }
 
@@ -38,7 +38,8 @@ type ConfigResult struct {
 	Applied bool   `json:"applied" doc:"Whether the file was written and the daemon works with it: not for a preview, nor where nothing changes." example:"true"`
 }
 
-// An UnprocessableError says that a request is understood, and that what it wants cannot be; the client is told the reason.
+// An UnprocessableError says that a request is understood, and that what it wants cannot be; the
+// client is told the reason.
 type UnprocessableError struct {
 	Reason string
 }

@@ -26,8 +26,8 @@ func (d described) made() bool {
 	return d.Ref != "" || d.Items != nil && d.Items.Ref != "" || len(d.AnyOf) > 0 && d.AnyOf[0].Ref != ""
 }
 
-// TestEverythingIsDescribed: each operation, parameter and field says what it is, and has an example, unless it is made of fields
-// that do.
+// TestEverythingIsDescribed: each operation, parameter and field says what it is, and has an
+// example, unless it is made of fields that do.
 func TestEverythingIsDescribed(t *testing.T) {
 	var doc struct {
 		Servers []struct{ URL string }

@@ -1,7 +1,6 @@
-// Package httpapi is the HTTP API of `patchbay serve`: the routes of seed 004
-// as that document prints them, and under /v1 everything else. It turns requests
-// into calls of a [Backend] and answers into JSON or server-sent events; /openapi.json
-// describes all of it.
+// Package httpapi is the HTTP API of `patchbay serve`: the routes of seed 004 as that document
+// prints them, and under /v1 everything else. It turns requests into calls of a [Backend] and
+// answers into JSON or server-sent events; /openapi.json describes all of it.
 //
 //	front.ServeHTTP      front.go      every request: panics, log, headers
 //	  gate.check         security.go   Host, Origin, Sec-Fetch-Site, token, content type
@@ -14,11 +13,12 @@
 //	      stream         sse.go        where the answer is a stream
 //	    problem          problem.go    every error: {"detail": "…"}
 //
-// What it is not: it knows no plugin and keeps no state; it does not listen. The
-// daemon owns the http.Server. It sets ReadHeaderTimeout and IdleTimeout and leaves ReadTimeout and WriteTimeout at
-// zero, since bodies and writes have deadlines of their own here. Its ConnContext is [ConnContext], and its listener has been through [Announce]. Streams and turns run
-// in the request's context: to shut down, cancel the server's BaseContext, then call Shutdown.
+// What it is not: it knows no plugin and keeps no state; it does not listen. The daemon owns the
+// http.Server. It sets ReadHeaderTimeout and IdleTimeout and leaves ReadTimeout and WriteTimeout at
+// zero, since bodies and writes have deadlines of their own here. Its ConnContext is [ConnContext],
+// and its listener has been through [Announce]. Streams and turns run in the request's context: to
+// shut down, cancel the server's BaseContext, then call Shutdown.
 //
-// A turn belongs to the request that asked for it. A client that goes away, or that
-// is too slow to take the events it asked for, interrupts its turn.
+// A turn belongs to the request that asked for it. A client that goes away, or that is too slow to
+// take the events it asked for, interrupts its turn.
 package httpapi

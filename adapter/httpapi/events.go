@@ -16,8 +16,8 @@ type follow struct {
 	Session     string `query:"session" maxLength:"256" doc:"Events of this session alone."`
 }
 
-// A gap says that events which a client asked for are not there: they are too
-// old, or of another store. It goes on with the oldest, or with the next.
+// A gap says that events which a client asked for are not there: they are too old, or of another
+// store. It goes on with the oldest, or with the next.
 type gap struct {
 	After uint64 `json:"after"` // what it asked for
 	First uint64 `json:"first"`
@@ -106,9 +106,9 @@ func (s *stream) tell(g *gap) error {
 	return s.send(Event{Kind: "gap", Data: text})
 }
 
-// telling sends events, and tells of those that went before they could be sent: the client was behind, or the engine away, for
-// longer than they are kept. Ids have holes for another reason too, deleted sessions, and those of one session have holes all the
-// time: there nothing is told.
+// telling sends events, and tells of those that went before they could be sent: the client was
+// behind, or the engine away, for longer than they are kept. Ids have holes for another reason too,
+// deleted sessions, and those of one session have holes all the time: there nothing is told.
 func (a *api) telling(ctx context.Context, s *stream, from place) func(Event) error {
 	seen := from.seen
 	return func(e Event) error {

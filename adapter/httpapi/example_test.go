@@ -27,8 +27,8 @@ func (flags) Set(context.Context, string, bool) (feature.Feature, error) {
 	return feature.Feature{}, feature.ErrUnknown
 }
 
-// A server around the API. Streams and turns end with the context that the
-// server was given, so that Shutdown has nothing to wait for.
+// A server around the API. Streams and turns end with the context that the server was given, so
+// that Shutdown has nothing to wait for.
 func ExampleNew() {
 	handler, err := httpapi.New(httpapi.Options{Backend: httpapi.Backend{Features: flags{}}, Version: "1.0.0"})
 	if err != nil {

@@ -341,7 +341,8 @@ func (f *fakeInspect) Pipeline(context.Context) (Pipeline, error) { return Pipel
 
 func (f *fakeInspect) Turns(context.Context, TurnFilter) (TurnPage, error) { return TurnPage{}, nil }
 
-// Recording writes what it was asked, unless the turn is one that is not there, or breaks off in the middle.
+// Recording writes what it was asked, unless the turn is one that is not there, or breaks off in
+// the middle.
 func (f *fakeInspect) Recording(_ context.Context, session, turn string, to io.Writer) error {
 	if turn == "none" {
 		return ErrNoTurn
@@ -396,7 +397,8 @@ func (f *fakeEvents) add(kind, data string) {
 	f.more = make(chan struct{})
 }
 
-// addAt adds an event with an id of its own, which is its data too, and says which is the first from then on.
+// addAt adds an event with an id of its own, which is its data too, and says which is the first
+// from then on.
 func (f *fakeEvents) addAt(id, first uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

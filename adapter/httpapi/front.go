@@ -44,8 +44,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.dispatch(resp, taken)
 }
 
-// refuse answers a request whose body was not read, or not to its end. On a connection that is to be kept, net/http
-// would first wait for the rest of it; on any other it would wait for up to 256 KiB, however long they take.
+// refuse answers a request whose body was not read, or not to its end. On a connection that is to
+// be kept, net/http would first wait for the rest of it; on any other it would wait for up to 256
+// KiB, however long they take.
 func refuse(w *response, r *http.Request, p *problem) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
@@ -63,8 +64,8 @@ func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 }
 
-// setPageHeaders sets the headers of the web pages. A link to another site does not tell it the page's address, and a
-// window of another site that opened the page cannot reach into it.
+// setPageHeaders sets the headers of the web pages. A link to another site does not tell it the
+// page's address, and a window of another site that opened the page cannot reach into it.
 func setPageHeaders(h http.Header) {
 	h.Del("Cache-Control") // theirs to say
 	h.Set("Referrer-Policy", "same-origin")
@@ -72,8 +73,8 @@ func setPageHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", webPolicy)
 }
 
-// takeBody reads the body here, where its size and time are bounded, and returns a
-// request that has it in memory. The read deadline must be gone by the time a route runs: net/http ends the
+// takeBody reads the body here, where its size and time are bounded, and returns a request that has
+// it in memory. The read deadline must be gone by the time a route runs: net/http ends the
 // request's context when it passes, and a turn takes longer than a body.
 func (f *front) takeBody(w *response, r *http.Request) (*http.Request, *problem) {
 	most := f.limits.bodyLimit(r.URL.Path)
@@ -98,7 +99,8 @@ func (f *front) takeBody(w *response, r *http.Request) (*http.Request, *problem)
 	return taken, nil
 }
 
-// dispatch finds the route. The mux's own answers where there is none are text, and become problems.
+// dispatch finds the route. The mux's own answers where there is none are text, and become
+// problems.
 func (f *front) dispatch(w *response, r *http.Request) {
 	none, pattern := f.mux.Handler(r)
 	if pattern != "" {
@@ -167,8 +169,8 @@ func (f *front) finish(w *response, r *http.Request, end finished) {
 	(&problem{http.StatusInternalServerError, detailInternal}).write(w)
 }
 
-// A response gives each write its deadline and remembers the status. It is
-// used by one goroutine at a time.
+// A response gives each write its deadline and remembers the status. It is used by one goroutine at
+// a time.
 type response struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -210,7 +212,8 @@ func (w *response) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// extend gives a client more time. Where there are no deadlines to set, there is no connection to block.
+// extend gives a client more time. Where there are no deadlines to set, there is no connection to
+// block.
 func (w *response) extend() { _ = w.control.SetWriteDeadline(time.Now().Add(w.limit)) }
 
 func (w *response) readDeadline(t time.Time) { _ = w.control.SetReadDeadline(t) }

@@ -29,8 +29,8 @@ func (f echoTurns) Run(ctx context.Context, id, text string, _ func(string, json
 	return json.Marshal(map[string]string{"text": text})
 }
 
-// FuzzBody sends any body to any route: the answer is the route's or a problem, JSON in either case, and never an internal
-// error.
+// FuzzBody sends any body to any route: the answer is the route's or a problem, JSON in either
+// case, and never an internal error.
 func FuzzBody(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"/plugin/save", `{"name":"x","content":"@on_begin"}`}, {"/plugin/validate", `{"name":"x","content":"("}`}, {"/plugin/save", `{"name":"../x","content":""}`},
@@ -87,7 +87,8 @@ func FuzzAuthorization(f *testing.F) {
 	})
 }
 
-// FuzzPlace: a client that comes back with any event id begins within what there is, or is told what is wrong with it.
+// FuzzPlace: a client that comes back with any event id begins within what there is, or is told
+// what is wrong with it.
 func FuzzPlace(f *testing.F) {
 	for _, seed := range []string{"", "0", "7", "18446744073709551615", "18446744073709551616", "-1", "x", " 7", "\x1b[2J"} {
 		f.Add(seed, seed)

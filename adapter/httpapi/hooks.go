@@ -10,8 +10,9 @@ import (
 
 // Hooks answers the hooks of other coding agents.
 type Hooks interface {
-	// Answer tells an agent what plugins say about an event of its. Errors: ErrNoAgent, ErrOtherVersion, ErrOtherProtocol,
-	// *InvalidRequestError for what is no event, *UnavailableError from a daemon that is about to end.
+	// Answer tells an agent what plugins say about an event of its. Errors: ErrNoAgent,
+	// ErrOtherVersion, ErrOtherProtocol, *InvalidRequestError for what is no event,
+	// *UnavailableError from a daemon that is about to end.
 	Answer(ctx context.Context, agent string, r HookRequest) (HookAnswer, error)
 }
 

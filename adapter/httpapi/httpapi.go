@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
-// Options say what is served, and to whom. The zero value serves the
-// description of an API without routes, to this machine alone.
+// Options say what is served, and to whom. The zero value serves the description of an API without
+// routes, to this machine alone.
 type Options struct {
 	Backend Backend
 	Token   config.Secret // demanded from every client but those of a unix socket; empty: none is
@@ -60,8 +60,8 @@ type api struct {
 	streams chan struct{} // a place for each stream; see enter
 }
 
-// New returns the whole API. It starts nothing; see the package's documentation
-// for what the http.Server around it has to do.
+// New returns the whole API. It starts nothing; see the package's documentation for what the
+// http.Server around it has to do.
 func New(o Options) (http.Handler, error) {
 	a := &api{Backend: o.Backend, limits: o.Limits.withDefaults(), logger: o.Logger, mux: http.NewServeMux()}
 	if a.logger == nil {
@@ -82,7 +82,8 @@ func New(o Options) (http.Handler, error) {
 	return &front{gate: newGate(o.Token, o.Hosts, a.logger), mux: a.mux, web: o.Web, limits: a.limits, logger: a.logger}, nil
 }
 
-// mcpPath is where MCP clients are served. The protocol describes itself, so the OpenAPI document does not.
+// mcpPath is where MCP clients are served. The protocol describes itself, so the OpenAPI document
+// does not.
 const mcpPath = "/mcp"
 
 // addRoutes adds those of the parts that there are.
@@ -131,8 +132,8 @@ func (a *api) addRoutes() {
 	}
 }
 
-// description is the OpenAPI document, encoded once: huma would encode it in
-// the first request, without a lock.
+// description is the OpenAPI document, encoded once: huma would encode it in the first request,
+// without a lock.
 func (a *api) description() ([]byte, error) {
 	schemas := a.huma.OpenAPI().Components.Schemas.Map()
 	for _, unused := range []string{"ErrorModel", "ErrorDetail"} { // huma's own errors, which nobody gets to see

@@ -62,7 +62,8 @@ func (a *api) addInspect() {
 		states: []int{503}}, a.health)
 }
 
-// pluginErrors are the problems of a route that calls a plugin: there is none such, it failed, it is not running, or it took too long.
+// pluginErrors are the problems of a route that calls a plugin: there is none such, it failed, it
+// is not running, or it took too long.
 var pluginErrors = []int{http.StatusNotFound, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
 func (a *api) addCalls() {
@@ -115,7 +116,8 @@ func (a *api) fire(ctx context.Context, in *fire) (*answer[json.RawMessage], err
 	return encoded(a.Calls.Fire(ctx, point, data, in.Body.Trace))
 }
 
-// object wants a JSON object, or nothing, which is an empty one. The text has been parsed before: its first character tells.
+// object wants a JSON object, or nothing, which is an empty one. The text has been parsed before:
+// its first character tells.
 func object(field string, text json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case len(text) == 0:

@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Jobs are the scheduled agents. What is returned as any is encoded to JSON, in
-// the shape that `patchbay job` prints with --json.
+// Jobs are the scheduled agents. What is returned as any is encoded to JSON, in the shape that
+// `patchbay job` prints with --json.
 type Jobs interface {
 	List(ctx context.Context) (any, error)                                              // `job list`
 	Get(ctx context.Context, agent string) (any, error)                                 // the same, of one; ErrNoJob

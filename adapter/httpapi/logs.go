@@ -13,8 +13,8 @@ import (
 type Logs interface {
 	// Tail are the last lines of a plugin's log. ErrNoPlugin.
 	Tail(ctx context.Context, name string, most int) (PluginLog, error)
-	// Follow calls f with the last lines, then with each as it comes, until ctx ends or f returns an error, which it
-	// returns. ErrNoPlugin.
+	// Follow calls f with the last lines, then with each as it comes, until ctx ends or f returns
+	// an error, which it returns. ErrNoPlugin.
 	Follow(ctx context.Context, name string, most int, f func(LogLine) error) error
 }
 

@@ -91,7 +91,8 @@ func TestOpenAPI(t *testing.T) {
 	checkOperations(t, d)
 }
 
-// checkOperations: each has a name of its own, its parameters, and the errors that any request can end in.
+// checkOperations: each has a name of its own, its parameters, and the errors that any request can
+// end in.
 func checkOperations(t *testing.T, d document) {
 	t.Helper()
 	var ids []string

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A PageQuery is how every list that has pages is asked for one. Its answer has `next` where there is more.
+// A PageQuery is how every list that has pages is asked for one. Its answer has `next` where there
+// is more.
 type PageQuery struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"At most so many."`
 	After string `query:"after" maxLength:"1024" doc:"Go on behind the page that had this as its next."`
@@ -20,13 +21,14 @@ type Page struct {
 
 func (q PageQuery) page() Page { return Page(q) }
 
-// Cursor is a place in a list as clients get it: opaque, and safe in a URL. It has the name of its list, so that one of another list
-// is noticed.
+// Cursor is a place in a list as clients get it: opaque, and safe in a URL. It has the name of its
+// list, so that one of another list is noticed.
 func Cursor(list, place string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(list + ":" + place))
 }
 
-// Place is what [Cursor] was made of; "" for no cursor. An [*InvalidRequestError] says that it is none of this list.
+// Place is what [Cursor] was made of; "" for no cursor. An [*InvalidRequestError] says that it is
+// none of this list.
 func Place(list, cursor string) (string, error) {
 	if cursor == "" {
 		return "", nil

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// webPolicy is for the web pages: scripts, styles and requests of this server alone, nothing inline, and no other page
-	// may frame them. Images may be in the text of a style.
+	// webPolicy is for the web pages: scripts, styles and requests of this server alone, nothing
+	// inline, and no other page may frame them. Images may be in the text of a style.
 	webPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	// indexPolicy is for the page below, which has a style and nothing else.
 	indexPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 
-// addPages adds what is no route of the API's own: its description, for programs
-// and for people. The page loads nothing from anywhere.
+// addPages adds what is no route of the API's own: its description, for programs and for people.
+// The page loads nothing from anywhere.
 func (a *api) addPages(home bool) error {
 	a.describe(route{method: "GET", path: "/openapi.json", id: "openapi", tag: "inspect", summary: "Describe this API"},
 		"application/openapi+json")
@@ -80,7 +80,8 @@ func (a *api) index() []byte {
 // isLink is whether a person can follow the route: there is nothing to fill in.
 func (r route) isLink() bool { return r.method == http.MethodGet && !strings.Contains(r.path, "{") }
 
-// indexHead is the page before its routes. It is no template: see docs/decisions/0017-what-the-linker-drops.md.
+// indexHead is the page before its routes. It is no template: see
+// docs/decisions/0017-what-the-linker-drops.md.
 const indexHead = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

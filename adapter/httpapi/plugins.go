@@ -19,9 +19,11 @@ type Plugins interface {
 	Reload(ctx context.Context, name string) (restarted bool, err error)
 	// Restart opens the plugin anew. ErrNotNow.
 	Restart(ctx context.Context, name string) error
-	// MakeExecutable lets its owner execute the plugin's file, where that is what it lacks. ErrNotNow.
+	// MakeExecutable lets its owner execute the plugin's file, where that is what it lacks.
+	// ErrNotNow.
 	MakeExecutable(ctx context.Context, name string) error
-	// ReloadAll reads everything again: configuration, secrets, plugins and agents. No event is lost.
+	// ReloadAll reads everything again: configuration, secrets, plugins and agents. No event is
+	// lost.
 	ReloadAll(ctx context.Context) error
 }
 

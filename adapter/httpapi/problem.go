@@ -49,8 +49,8 @@ const detailInternal = "Internal error. The log of the daemon has the reason."
 // maxDetail bounds what is told, in bytes. A Python traceback's end fits.
 const maxDetail = 4 << 10
 
-// named makes a problem of an error that says a thing of that name is not
-// there; other errors stay as they are.
+// named makes a problem of an error that says a thing of that name is not there; other errors stay
+// as they are.
 func named(err error, name string) error {
 	switch {
 	case errors.Is(err, ErrNoPlugin):
@@ -63,8 +63,8 @@ func named(err error, name string) error {
 	return err
 }
 
-// asProblem is what a client gets for an error, and whether that tells all there
-// is to tell. What it does not know it does not show: it may hold a secret.
+// asProblem is what a client gets for an error, and whether that tells all there is to tell. What
+// it does not know it does not show: it may hold a secret.
 func asProblem(err error) (p *problem, told bool) {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p, true
@@ -127,8 +127,8 @@ func classify(err error) (status int, detail string) {
 	return http.StatusInternalServerError, detailInternal
 }
 
-// pluginStatus is the status of a call that a plugin failed: the daemon is well, and what it passed the call on to is not.
-// 0: no plugin failed.
+// pluginStatus is the status of a call that a plugin failed: the daemon is well, and what it passed
+// the call on to is not. 0: no plugin failed.
 func pluginStatus(err error) int {
 	e, ok := errors.AsType[*hook.Error](err)
 	switch {
@@ -142,8 +142,8 @@ func pluginStatus(err error) int {
 	return http.StatusBadGateway
 }
 
-// plainErrors turns huma's own errors, those about input that does not fit,
-// into problems. Huma would have us replace a global function for that.
+// plainErrors turns huma's own errors, those about input that does not fit, into problems. Huma
+// would have us replace a global function for that.
 func plainErrors(ctx huma.Context, _ string, v any) (any, error) {
 	e, ok := v.(*huma.ErrorModel)
 	if !ok {

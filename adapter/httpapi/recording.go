@@ -57,8 +57,8 @@ func (a *api) recording(_ context.Context, in *recordingQuery) (*huma.StreamResp
 	}), nil
 }
 
-// A download is an answer that is saved as a file. Its first write sends the headers: until then a problem can still be
-// answered as one.
+// A download is an answer that is saved as a file. Its first write sends the headers: until then a
+// problem can still be answered as one.
 type download struct {
 	w     http.ResponseWriter
 	name  string

@@ -47,8 +47,8 @@ func answered[T any](body T, err error) (*answer[T], error) {
 	return &answer[T]{Body: body}, nil
 }
 
-// encoded is an answer of whatever a backend has returned. It is encoded here, where
-// a value that cannot be is still an error and not half an answer.
+// encoded is an answer of whatever a backend has returned. It is encoded here, where a value that
+// cannot be is still an error and not half an answer.
 func encoded(v any, err error) (*answer[json.RawMessage], error) {
 	if err != nil {
 		return nil, err
@@ -60,7 +60,8 @@ func encoded(v any, err error) (*answer[json.RawMessage], error) {
 	return &answer[json.RawMessage]{Body: text}, nil
 }
 
-// add adds a route. Every error it returns becomes a problem here; what a client is not told is logged.
+// add adds a route. Every error it returns becomes a problem here; what a client is not told is
+// logged.
 func add[I, O any](a *api, r route, f func(context.Context, *I) (*O, error)) {
 	a.routes = append(a.routes, r)
 	huma.Register(a.huma, a.operation(r), func(ctx context.Context, in *I) (*O, error) {
@@ -133,8 +134,8 @@ var tags = []*huma.Tag{
 	{Name: "hooks", Description: "Events of other agents, and the daemons that answer them."},
 }
 
-// newConfig is huma with JSON alone, without its pages, which load scripts from
-// elsewhere, and without its links in answers, which are not in the seed.
+// newConfig is huma with JSON alone, without its pages, which load scripts from elsewhere, and
+// without its links in answers, which are not in the seed.
 func newConfig(o *Options) huma.Config {
 	security := []map[string][]string{{"bearer": {}}, {"basic": {}}}
 	if o.Token.Empty() {

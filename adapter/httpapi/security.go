@@ -18,8 +18,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/doors"
 )
 
-// CheckListen refuses an address that others can reach unless there is a token.
-// A path of a unix socket is written unix:PATH; the file's mode guards it.
+// CheckListen refuses an address that others can reach unless there is a token. A path of a unix
+// socket is written unix:PATH; the file's mode guards it.
 func CheckListen(addr string, token bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || strings.Contains(port, "/") { // a Unix socket, as other programs write it
@@ -35,8 +35,8 @@ func CheckListen(addr string, token bool) error {
 // ErrNoToken is the error of an address that others can reach, without a token to keep them out.
 var ErrNoToken = errors.New("there is no token")
 
-// isLoopback knows names and addresses that mean this machine alone. Other names
-// are not looked up: what they mean can change.
+// isLoopback knows names and addresses that mean this machine alone. Other names are not looked up:
+// what they mean can change.
 func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -45,17 +45,16 @@ func isLoopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// A gate decides who comes in. A page of another origin must not be able to
-// write a plugin or run a turn, and browsers send requests for any page to
-// any address, so each of these is checked for every request:
+// A gate decides who comes in. A page of another origin must not be able to write a plugin or run a
+// turn, and browsers send requests for any page to any address, so each of these is checked for
+// every request:
 //
 //   - Host: against a foreign name that was made to point here (DNS rebinding);
 //   - Origin, Sec-Fetch-Site: against pages that do not hide that they are foreign;
 //   - Content-Type: against what a page may send without asking (forms, text, blobs);
 //   - the token, where one is set; else the caller's process: a plugin in a sandbox could have its code run outside of it.
 //
-// No answer ever has Access-Control-Allow-Origin, so that no page of another
-// origin may read it.
+// No answer ever has Access-Control-Allow-Origin, so that no page of another origin may read it.
 type gate struct {
 	locked bool
 	token  [sha256.Size]byte // of the token: equal lengths, and nothing to leak
@@ -98,8 +97,8 @@ func (g *gate) check(r *http.Request) *problem {
 	return nil
 }
 
-// knowsHost wants one of our names, with the port that the connection came in
-// by. An address of our own needs no list: rebinding needs a name.
+// knowsHost wants one of our names, with the port that the connection came in by. An address of our
+// own needs no list: rebinding needs a name.
 func (g *gate) knowsHost(hostport string, local net.Addr) bool {
 	hostport = strings.ToLower(hostport)
 	if g.hosts[hostport] {
@@ -119,8 +118,8 @@ func (g *gate) knowsHost(hostport string, local net.Addr) bool {
 	return isLoopback(host) || g.hosts[host] || host == tcp.AddrPort().Addr().Unmap().String()
 }
 
-// ownOrigin: no Origin at all, or ours. `null`, which sandboxed frames and files
-// have, is nobody's. A name that was configured may be served by a proxy that speaks TLS.
+// ownOrigin: no Origin at all, or ours. `null`, which sandboxed frames and files have, is nobody's.
+// A name that was configured may be served by a proxy that speaks TLS.
 func (g *gate) ownOrigin(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -136,8 +135,8 @@ func (g *gate) ownOrigin(r *http.Request) bool {
 	return origin == "http://"+host
 }
 
-// crossSite believes the browser where it says that another page is behind a
-// request. A person who follows a link from elsewhere is let in: the page that has the link cannot see what comes.
+// crossSite believes the browser where it says that another page is behind a request. A person who
+// follows a link from elsewhere is let in: the page that has the link cannot see what comes.
 func crossSite(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
@@ -149,8 +148,8 @@ func crossSite(r *http.Request) bool {
 
 func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// authorized takes the token as a bearer's, or as the password of HTTP Basic,
-// which is what browsers can ask a person for.
+// authorized takes the token as a bearer's, or as the password of HTTP Basic, which is what
+// browsers can ask a person for.
 func (g *gate) authorized(r *http.Request) bool {
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -160,8 +159,8 @@ func (g *gate) authorized(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
 }
 
-// jsonOrNothing: a body must be JSON and say so, and nothing may pretend to be a
-// form. `curl -X POST` without data sends neither body nor type.
+// jsonOrNothing: a body must be JSON and say so, and nothing may pretend to be a form. `curl -X
+// POST` without data sends neither body nor type.
 func jsonOrNothing(r *http.Request) bool {
 	types := r.Header.Values("Content-Type")
 	if len(types) == 0 {

@@ -43,7 +43,8 @@ func everyCall(t *testing.T, s *server, changes ...change) []call {
 	return calls
 }
 
-// TestEveryRouteRefusesStrangers: a page of another origin cannot save a plugin or run a turn, nor do anything else.
+// TestEveryRouteRefusesStrangers: a page of another origin cannot save a plugin or run a turn, nor
+// do anything else.
 func TestEveryRouteRefusesStrangers(t *testing.T) {
 	s := serve(t, Options{Backend: everyPart(), Metrics: http.NotFoundHandler(), MCP: unreached(t), Web: unreached(t)})
 	calls := everyCall(t, s)
@@ -106,7 +107,8 @@ func TestEveryRouteRefusesStrangers(t *testing.T) {
 	})
 }
 
-// everyPart is a backend with every route there is. Parts that have no fake would panic if anybody got there.
+// everyPart is a backend with every route there is. Parts that have no fake would panic if anybody
+// got there.
 func everyPart() Backend {
 	b := newFake().backend()
 	b.Plugins, b.Jobs, b.Daemon, b.Configuration = struct{ Plugins }{}, struct{ Jobs }{}, struct{ Daemon }{}, struct{ Configuration }{}

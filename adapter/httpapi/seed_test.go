@@ -25,8 +25,8 @@ func endpoint(t *testing.T, doc *plugtest.Document, heading string) []string {
 	return blocks
 }
 
-// TestSeedEndpoints sends the requests that the document prints and wants the answers that it prints, byte for byte
-// but for spaces: the order of fields too.
+// TestSeedEndpoints sends the requests that the document prints and wants the answers that it
+// prints, byte for byte but for spaces: the order of fields too.
 func TestSeedEndpoints(t *testing.T) {
 	doc := plugtest.Seed(t, "004")
 	s := serve(t, Options{})

@@ -34,8 +34,8 @@ type sessionList struct {
 	After string `query:"after" maxLength:"256" doc:"Go on behind another page: its header Next-Page. Without a limit: up to 50."`
 }
 
-// A sessionPage is a list of sessions, or part of one. What is needed for the next part is in the header, so that the body is
-// the list either way.
+// A sessionPage is a list of sessions, or part of one. What is needed for the next part is in the
+// header, so that the body is the list either way.
 type sessionPage struct {
 	Next string `header:"Next-Page" doc:"The cursor of the next page; left out where there is none."`
 	Link string `header:"Link" doc:"The next page as a link, rel=\"next\"; left out where there is none."`

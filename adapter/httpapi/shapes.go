@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 )
 
-// The types below are for the OpenAPI document alone: they say what the JSON
-// looks like that a backend returns ready made. Other programs rely on these fields; more may come beside them.
+// The types below are for the OpenAPI document alone: they say what the JSON looks like that a
+// backend returns ready made. Other programs rely on these fields; more may come beside them.
 
 type tool struct {
 	_           struct{}        `additionalProperties:"true"`

@@ -7,7 +7,8 @@ import (
 
 // The types below are for the OpenAPI document alone, as those of shapes.go are.
 
-// A Plugin is a plugin at a glance. Its name is exported, since huma leaves out what is embedded otherwise.
+// A Plugin is a plugin at a glance. Its name is exported, since huma leaves out what is embedded
+// otherwise.
 type Plugin struct {
 	_           struct{} `additionalProperties:"true"`
 	Name        string   `json:"name" doc:"By which it is shown and called." example:"words"`

@@ -109,7 +109,8 @@ func (a *api) listSources(ctx context.Context, _ *struct{}) (*answer[sourceList]
 	return answered(list, err)
 }
 
-// getSource shows a plugin that does not load as well. Seed 004: "Check plugin loaded without errors: `GET /plugin/{name}`".
+// getSource shows a plugin that does not load as well. Seed 004: "Check plugin loaded without
+// errors: `GET /plugin/{name}`".
 func (a *api) getSource(ctx context.Context, in *sourceName) (*answer[sourceDetail], error) {
 	if err := checkName(in.Name); err != nil {
 		return nil, err

@@ -14,12 +14,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// A stream writes server-sent events to one client. Its first write sends the
-// headers: until then a problem can still be answered as one. A write that fails,
-// or that the client does not take in time, ends the stream and its context.
+// A stream writes server-sent events to one client. Its first write sends the headers: until then a
+// problem can still be answered as one. A write that fails, or that the client does not take in
+// time, ends the stream and its context.
 //
-// Two goroutines write: the one that has something to send, and the one that
-// keeps a quiet stream open, which ends before close returns.
+// Two goroutines write: the one that has something to send, and the one that keeps a quiet stream
+// open, which ends before close returns.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -31,8 +31,8 @@ type stream struct {
 	err    error // of the first write that failed
 }
 
-// enter takes one of the places for streams that last until a client leaves; without one the client is told. Turns need
-// none: a session has one at a time, which ends.
+// enter takes one of the places for streams that last until a client leaves; without one the client
+// is told. Turns need none: a session has one at a time, which ends.
 func (a *api) enter(w http.ResponseWriter) (leave func(), ok bool) {
 	select {
 	case a.streams <- struct{}{}:
@@ -51,7 +51,8 @@ func (a *api) open(w http.ResponseWriter, r *http.Request) (*stream, context.Con
 	return s, ctx
 }
 
-// close ends the stream, after which nothing is written, and returns what cut it off; nil: nothing did.
+// close ends the stream, after which nothing is written, and returns what cut it off; nil: nothing
+// did.
 func (s *stream) close() error {
 	s.cancel()
 	s.beating.Wait()
@@ -65,8 +66,8 @@ func (a *api) closed(s *stream) {
 	}
 }
 
-// beat sends comments, so that nobody takes a quiet connection for a dead one,
-// and so that a dead one is noticed.
+// beat sends comments, so that nobody takes a quiet connection for a dead one, and so that a dead
+// one is noticed.
 func (s *stream) beat(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -96,7 +97,8 @@ func (s *stream) send(e Event) error {
 	return s.write(b.Bytes())
 }
 
-// oneLine keeps a kind from being taken for more fields. The data is on one line too: what is compact has no line breaks.
+// oneLine keeps a kind from being taken for more fields. The data is on one line too: what is
+// compact has no line breaks.
 var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 
 // fail tells a problem: as the answer, or as the last event where the answer has begun.

@@ -54,8 +54,8 @@ func (a *api) message(ctx context.Context, in *message) (*huma.StreamResponse, e
 	return atOnce(out.Body), nil
 }
 
-// streamTurn runs a turn in the context of its stream, so that a client that
-// cannot be reached interrupts it.
+// streamTurn runs a turn in the context of its stream, so that a client that cannot be reached
+// interrupts it.
 func (a *api) streamTurn(w http.ResponseWriter, r *http.Request, in *message) {
 	s, ctx := a.open(w, r)
 	defer a.closed(s)

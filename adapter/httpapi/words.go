@@ -7,8 +7,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// A word says what a field is, and shows one. Fields whose types are made for this API say so in their tags; here are those whose
-// types are not, and parameters and operations whose names say nearly all.
+// A word says what a field is, and shows one. Fields whose types are made for this API say so in
+// their tags; here are those whose types are not, and parameters and operations whose names say
+// nearly all.
 type word struct {
 	doc     string
 	example string // as JSON

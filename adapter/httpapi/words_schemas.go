@@ -8,7 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// describeBodies says what requests and answers are, with the words of their schemas, and which lists may be null.
+// describeBodies says what requests and answers are, with the words of their schemas, and which
+// lists may be null.
 func describeBodies(doc *huma.OpenAPI) {
 	schemas := doc.Components.Schemas.Map()
 	for name, text := range schemaWords() {
@@ -37,7 +38,8 @@ func describeBodies(doc *huma.OpenAPI) {
 	tellTypes(schemas)
 }
 
-// tellTypes says what JSON is that passes through as it is. Requests are left alone: they are checked by the schemas of theirs.
+// tellTypes says what JSON is that passes through as it is. Requests are left alone: they are
+// checked by the schemas of theirs.
 func tellTypes(schemas map[string]*huma.Schema) {
 	for _, at := range [][2]string{{"Tool", "parameters"}, {"PipelinePoint", "sample"}, {"SourceDetail", "metadata"}, {"SourceLoaded", "metadata"}} {
 		if s := schemas[at[0]]; s != nil {
@@ -100,8 +102,8 @@ func refName(s *huma.Schema) string {
 	return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
 }
 
-// tellNull corrects what huma takes for granted: that any list may be null, and nothing that has a schema of its own. A schema is asked
-// where requests are checked against it.
+// tellNull corrects what huma takes for granted: that any list may be null, and nothing that has a
+// schema of its own. A schema is asked where requests are checked against it.
 func tellNull(name string, p *huma.Schema, asked bool) {
 	switch null := mayBeNull[name]; {
 	case null && p.Ref != "":
@@ -116,7 +118,8 @@ func tellNull(name string, p *huma.Schema, asked bool) {
 	}
 }
 
-// mayBeNull are the lists and objects in answers that are null where there is nothing. Others are empty, or absent.
+// mayBeNull are the lists and objects in answers that are null where there is nothing. Others are
+// empty, or absent.
 var mayBeNull = map[string]bool{
 	"Compaction.messages": true, "JobInfo.last_run": true, "JobRun.attempts": true, "Knob.labels": true, "Knob.values": true,
 	"PluginDetail.manifest": true,
@@ -143,7 +146,8 @@ func statusWords() map[int]string {
 	}
 }
 
-// schemaWords say what each kind of object is. Requests and answers that are made of it are described in the same words.
+// schemaWords say what each kind of object is. Requests and answers that are made of it are
+// described in the same words.
 func schemaWords() map[string]string {
 	return map[string]string{
 		"AllReloaded": "Everything was read again.", "Attempt": "One attempt of a run.", "CommandDoc": "A command of a plugin.",

@@ -40,13 +40,15 @@ type Host interface {
 	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
 }
 
-// A Placer is a host that has plugins in several projects. At is that host with the plugins of a directory's project.
+// A Placer is a host that has plugins in several projects. At is that host with the plugins of a
+// directory's project.
 type Placer interface {
 	At(dir string) Host
 }
 
-// hostOf is the host of an agent's events. Where the manifest names a working directory, its plugins run in that directory's
-// project; an agent that works beside its manifest has the plugins that there are.
+// hostOf is the host of an agent's events. Where the manifest names a working directory, its
+// plugins run in that directory's project; an agent that works beside its manifest has the plugins
+// that there are.
 func hostOf(m *Manifest, host Host) Host {
 	if p, ok := host.(Placer); ok && m.Run.WorkingDir != m.Dir {
 		return p.At(m.Run.WorkingDir)
@@ -104,8 +106,9 @@ func (a *attempt) try(ctx context.Context, result *Attempt) {
 // A refusal is a preflight's no.
 type refusal struct{ reason, suggest string }
 
-// preflight asks the plugins of the manifest in order, then those that the configuration has connected to the point. The
-// first refusal ends it: "The agent will NOT be invoked if any preflight returns ok=false".
+// preflight asks the plugins of the manifest in order, then those that the configuration has
+// connected to the point. The first refusal ends it: "The agent will NOT be invoked if any
+// preflight returns ok=false".
 func (a *attempt) preflight(ctx context.Context) *refusal {
 	for i := range a.manifest.Preflight {
 		h := &a.manifest.Preflight[i]
@@ -146,7 +149,8 @@ func (a *attempt) ask(ctx context.Context, point hook.Point, h *Hook, payload an
 	return ask(ctx, a.host(), point, h, payload)
 }
 
-// ask fires a point at one plugin that a manifest names. One that cannot be asked is an error that says why.
+// ask fires a point at one plugin that a manifest names. One that cannot be asked is an error that
+// says why.
 func ask(ctx context.Context, host Host, point hook.Point, h *Hook, payload any) (*hook.Outcome, error) {
 	if f, ok := host.(Finder); ok {
 		if err := f.FindPlugin(ctx, h.Plugin, point); err != nil {
@@ -161,8 +165,8 @@ func ask(ctx context.Context, host Host, point hook.Point, h *Hook, payload any)
 	return out, err
 }
 
-// A Finder is a host that can look for a plugin before it is asked: it may have been installed since the host was opened. The
-// error says why the plugin cannot be asked at that point.
+// A Finder is a host that can look for a plugin before it is asked: it may have been installed
+// since the host was opened. The error says why the plugin cannot be asked at that point.
 type Finder interface {
 	FindPlugin(ctx context.Context, plugin string, point hook.Point) error
 }
@@ -213,7 +217,8 @@ func (r *Attempt) sank(who string, out *hook.Outcome, err error) {
 	r.Sinks, r.SinkFixes = append(r.Sinks, who+strings.TrimSuffix(err.Error(), "; "+fix)), append(r.SinkFixes, fix)
 }
 
-// Sunk are the sinks that failed, each with what mends it. A run that an earlier version kept has no fixes.
+// Sunk are the sinks that failed, each with what mends it. A run that an earlier version kept has
+// no fixes.
 func (r *Attempt) Sunk() iter.Seq2[string, string] {
 	return func(yield func(fault, fix string) bool) {
 		for i, fault := range r.Sinks {
@@ -281,7 +286,8 @@ func (a *attempt) makeTmp() (string, error) {
 	return a.tmp, os.Mkdir(a.tmp, 0o700)
 }
 
-// makeDryTmp makes it for a dry run, of which no page says whose it is: the directory's name does. What dry runs that were killed have left is removed on that occasion.
+// makeDryTmp makes it for a dry run, of which no page says whose it is: the directory's name does.
+// What dry runs that were killed have left is removed on that occasion.
 func (a *attempt) makeDryTmp() (string, error) {
 	path, left, err := scratch.Make(a.manifest.Slug())
 	if left != nil {
@@ -311,8 +317,8 @@ func (a *attempt) await(ctx context.Context, p *proc.Process) (int, error) {
 	return p.Exit().ShellCode(), err
 }
 
-// environ is what the agent's program sees: the host's environment less its secrets, or only what the manifest lets pass;
-// what the manifest adds; and where and what it is.
+// environ is what the agent's program sees: the host's environment less its secrets, or only what
+// the manifest lets pass; what the manifest adds; and where and what it is.
 func (a *attempt) environ(tmp, heartbeat string) ([]string, error) {
 	argv, err := json.Marshal(append([]string{}, a.schedule.Args...))
 	if err != nil {

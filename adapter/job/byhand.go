@@ -15,18 +15,19 @@ type RunOptions struct {
 	Attempts int       // at most so many; 0: as the schedule says
 	Began    func(Run) // called when an attempt begins; may be nil
 
-	// Wait is called when the run waits for its next attempt; may be nil. The attempt is made early when the channel
-	// that it returns is closed. It must return at once. The context ends when the wait does.
+	// Wait is called when the run waits for its next attempt; may be nil. The attempt is made early
+	// when the channel that it returns is closed. It must return at once. The context ends when the
+	// wait does.
 	Wait func(context.Context, Run) (skip <-chan struct{})
 
-	// Insist has results recorded however long the engine cannot write, as those of a schedule. Else who asked is told
-	// at once.
+	// Insist has results recorded however long the engine cannot write, as those of a schedule.
+	// Else who asked is told at once.
 	Insist bool
 }
 
-// RunNow makes a run with all its attempts, whatever the schedule says. [ErrBusy] is for a schedule whose last run is
-// not over; that is told to the person who asked, and not recorded. When ctx ends the run does, as [Cancelled], which
-// is no error.
+// RunNow makes a run with all its attempts, whatever the schedule says. [ErrBusy] is for a schedule
+// whose last run is not over; that is told to the person who asked, and not recorded. When ctx ends
+// the run does, as [Cancelled], which is no error.
 func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOptions) (Run, error) {
 	r.init()
 	p, err := r.Store.parts(ctx)
@@ -73,8 +74,8 @@ func (c *claim) runOnce(ctx context.Context, o RunOptions) (over bool, err error
 	return true, c.end(context.WithoutCancel(ctx), err.Error()) // the caller stopped waiting, so the run ends
 }
 
-// DryRun makes an attempt with AGENT_DRY_RUN set, without sinks, and says what would be told. Nothing of it is
-// recorded.
+// DryRun makes an attempt with AGENT_DRY_RUN set, without sinks, and says what would be told.
+// Nothing of it is recorded.
 func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt, []Telling) {
 	r.init()
 	now := r.clock.Now()

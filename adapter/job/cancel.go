@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// cancelWait bounds how long [Runner.Cancel] waits for a run to end: its program has five seconds from SIGTERM to SIGKILL.
+	// cancelWait bounds how long [Runner.Cancel] waits for a run to end: its program has five
+	// seconds from SIGTERM to SIGKILL.
 	cancelWait = 15 * time.Second
 	cancelLook = 20 * time.Millisecond // between two looks
 )
@@ -32,8 +33,9 @@ type cancelledError struct{ by string }
 func (e *cancelledError) Error() string { return e.by }
 func (e *cancelledError) Unwrap() error { return errCancelled }
 
-// Cancel ends a run on purpose, whichever process makes it on whichever machine, and returns it when it is over: as [Cancelled], unless it
-// came to its own end at that moment. A run that waits for its next attempt has none. [ErrNoRun], [ErrOver], [ErrStillRuns].
+// Cancel ends a run on purpose, whichever process makes it on whichever machine, and returns it
+// when it is over: as [Cancelled], unless it came to its own end at that moment. A run that waits
+// for its next attempt has none. [ErrNoRun], [ErrOver], [ErrStillRuns].
 func (r *Runner) Cancel(ctx context.Context, id string) (Run, error) {
 	r.init()
 	p, err := r.Store.parts(ctx)
@@ -69,8 +71,9 @@ func (r *Runner) Cancel(ctx context.Context, id string) (Run, error) {
 	}
 }
 
-// ask records the request to cancel in the schedule's page, which the process that makes the run watches. A run that waits for its next
-// attempt has no such process, and is ended here. A run that is over is left alone.
+// ask records the request to cancel in the schedule's page, which the process that makes the run
+// watches. A run that waits for its next attempt has no such process, and is ended here. A run that
+// is over is left alone.
 func (r *Runner) ask(ctx context.Context, p *parts, id, key string) error {
 	for {
 		pg, _, err := p.page(ctx, key)
@@ -115,8 +118,8 @@ func (r *Runner) endDead(ctx context.Context, p *parts, id, key string) error {
 	return err
 }
 
-// enlist makes a run known that this process is about to make, until done. Its context ends when somebody wants the run to
-// end, for which the page must be watched: see heed.
+// enlist makes a run known that this process is about to make, until done. Its context ends when
+// somebody wants the run to end, for which the page must be watched: see heed.
 func (r *Runner) enlist(ctx context.Context, run string) (_ context.Context, done func()) {
 	r.init()
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -13,7 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// stubborn says where its temporary directory is, leaves something there, and runs until it is ended.
+// stubborn says where its temporary directory is, leaves something there, and runs until it is
+// ended.
 const stubborn = `echo "$AGENT_TMPDIR" > "$MARK/tmp"; touch "$AGENT_TMPDIR/left"; echo began; exec sleep 600`
 
 // canceller is another process on the same engine, as far as a runner can be one.
@@ -59,7 +60,8 @@ func (r *rig) start(ctx context.Context, name string, o job.RunOptions) chan job
 	return ended
 }
 
-// cancelled checks that a run has the result cancelled, and that it counts neither as a failure nor as a success.
+// cancelled checks that a run has the result cancelled, and that it counts neither as a failure nor
+// as a success.
 func (r *rig) cancelled(run job.Run, err error, streak int) {
 	t := r.t
 	t.Helper()
@@ -153,8 +155,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestInterrupted interrupts the command that makes a run: while its program runs, and in each wait. The run ends, and the next one can
-// begin at once.
+// TestInterrupted interrupts the command that makes a run: while its program runs, and in each
+// wait. The run ends, and the next one can begin at once.
 func TestInterrupted(t *testing.T) {
 	r := newRig(t, time.Now())
 	r.agent("long", stubborn, hourly)

@@ -8,8 +8,8 @@ import (
 // A Clock tells the time. Days pass in seconds where a test says so.
 type Clock interface {
 	Now() time.Time
-	// Sleep returns at the time until, when ctx ends, or when the clock was set after the caller read now from it.
-	// The caller must read the time again.
+	// Sleep returns at the time until, when ctx ends, or when the clock was set after the caller
+	// read now from it. The caller must read the time again.
 	Sleep(ctx context.Context, now, until time.Time)
 }
 
@@ -17,7 +17,8 @@ type systemClock struct{}
 
 func (systemClock) Now() time.Time { return time.Now() }
 
-// Sleep wakes up at least once a minute: the timer of a machine that slept is late, and the clock may have been set.
+// Sleep wakes up at least once a minute: the timer of a machine that slept is late, and the clock
+// may have been set.
 func (systemClock) Sleep(ctx context.Context, now, until time.Time) {
 	for {
 		before := now
@@ -38,5 +39,6 @@ func (systemClock) Sleep(ctx context.Context, now, until time.Time) {
 	}
 }
 
-// wasSet tells by how far two clocks have gone on whether that on the wall was set meanwhile, or stood still while the machine slept.
+// wasSet tells by how far two clocks have gone on whether that on the wall was set meanwhile, or
+// stood still while the machine slept.
 func wasSet(wall, passed time.Duration) bool { return (wall - passed).Abs() > setBackBy/10 }

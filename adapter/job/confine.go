@@ -10,11 +10,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// Restricts tells whether the table leaves an agent less than everything, of what a sandbox can withhold.
+// Restricts tells whether the table leaves an agent less than everything, of what a sandbox can
+// withhold.
 func (s Security) Restricts() bool { return s.Network.Restricted || len(s.FilesystemWritable) > 0 }
 
-// Grants is the table in the words of the sandbox: what may be changed, and who may be talked to. Reading and
-// executing it does not restrict.
+// Grants is the table in the words of the sandbox: what may be changed, and who may be talked to.
+// Reading and executing it does not restrict.
 func (s Security) Grants() ([]capability.Capability, error) {
 	var grants []capability.Capability
 	if len(s.FilesystemWritable) == 0 {
@@ -50,8 +51,8 @@ func hostGrant(host string) (capability.Capability, error) {
 	return capability.Parse("net:" + host)
 }
 
-// box is the sandbox of the agent's program, nil where its manifest restricts nothing or nobody holds it to that. Its own directories
-// may always be changed.
+// box is the sandbox of the agent's program, nil where its manifest restricts nothing or nobody
+// holds it to that. Its own directories may always be changed.
 func (a *attempt) box(ctx context.Context, tmp string) (proc.Box, error) {
 	if a.runner.Confine == nil || !a.manifest.Security.Restricts() {
 		return nil, nil
@@ -74,9 +75,10 @@ func (a *attempt) box(ctx context.Context, tmp string) (proc.Box, error) {
 	return a.runner.Confine(ctx, grants, append(lent, own...))
 }
 
-// belowManifest are the grants that lie in the agent's own directory, wherever links lead. That directory itself is not among them, nor anything else in
-// which its manifest is: what that says would count at the next run. A grant that leaves the directory by a link among the agent's own files is an error,
-// since whoever reads the manifest would not know what it grants.
+// belowManifest are the grants that lie in the agent's own directory, wherever links lead. That
+// directory itself is not among them, nor anything else in which its manifest is: what that says
+// would count at the next run. A grant that leaves the directory by a link among the agent's own
+// files is an error, since whoever reads the manifest would not know what it grants.
 func (a *attempt) belowManifest(grants []capability.Capability) ([]string, error) {
 	dir, manifest := realPath(a.manifest.Dir), realPath(a.manifest.Path)
 	var lent []string

@@ -179,7 +179,8 @@ func (r *rig) schedule() {
 	r.t.Cleanup(func() { cancel(); <-r.ended })
 }
 
-// live lets time pass until then: each time that nothing is under way, the clock goes on to what is due next.
+// live lets time pass until then: each time that nothing is under way, the clock goes on to what is
+// due next.
 func (r *rig) live(until time.Time) {
 	r.t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; {
@@ -199,8 +200,8 @@ func (r *rig) live(until time.Time) {
 	}
 }
 
-// next is when something is due, by what is written down; settled is false while something is under way, or while the
-// planner has not come to the same answer yet.
+// next is when something is due, by what is written down; settled is false while something is under
+// way, or while the planner has not come to the same answer yet.
 func (r *rig) next(until time.Time) (next time.Time, settled bool) {
 	states, err := r.store.States(r.t.Context())
 	must(r.t, err)
@@ -246,7 +247,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// plugin installs a dotagent plugin in sh. What it is given on stdin is $payload, and its answer what it prints.
+// plugin installs a dotagent plugin in sh. What it is given on stdin is $payload, and its answer
+// what it prints.
 func (r *rig) plugin(name, kind, invoke string) {
 	r.write("plugins/dotagent-plugin-"+name, `#!/bin/sh
 case "$1" in
@@ -365,8 +367,9 @@ echo "report of minute $minute"
 exit 0
 `
 
-// TestADay lives through a day in seconds: schedules, a failing agent, backoff, given up, stale, a refused preflight,
-// recovery and a time-out, with the exact events at real plugins and at real endpoints.
+// TestADay lives through a day in seconds: schedules, a failing agent, backoff, given up, stale, a
+// refused preflight, recovery and a time-out, with the exact events at real plugins and at real
+// endpoints.
 func TestADay(t *testing.T) {
 	r := newRig(t, time.Date(2026, 3, 2, 23, 59, 30, 0, time.UTC))
 	box := newMailbox(t)
@@ -423,7 +426,8 @@ func (r *rig) checkMail(posts, want []string) {
 		}
 		return bodies
 	}
-	// A built-in notifier without events gets one message where two events happen at once: three times on this day.
+	// A built-in notifier without events gets one message where two events happen at once: three
+	// times on this day.
 	if slack := of("/slack"); len(slack) != len(want)-3 {
 		t.Errorf("slack was told %d times, want %d: %q", len(slack), len(want)-3, slack)
 	} else if !strings.Contains(slack[5], "vpn up") || !strings.Contains(slack[5], "the VPN is down") {

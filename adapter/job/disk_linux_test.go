@@ -78,7 +78,8 @@ func (d *smallDisk) await(holds func(job.State) bool) {
 	}
 }
 
-// silence waits until the disk is full, and uses up what room the last page of the file has in which signs of life are written.
+// silence waits until the disk is full, and uses up what room the last page of the file has in
+// which signs of life are written.
 func (d *smallDisk) silence() {
 	d.t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -95,7 +96,8 @@ func (d *smallDisk) silence() {
 	}
 }
 
-// makeRoom waits until a result could not be written, and makes room. The run succeeds then, and was made once.
+// makeRoom waits until a result could not be written, and makes room. The run succeeds then, and
+// was made once.
 func (d *smallDisk) makeRoom() {
 	d.t.Helper()
 	select {
@@ -110,8 +112,9 @@ func (d *smallDisk) makeRoom() {
 	}
 }
 
-// TestAFullDiskDelaysTheResult: an attempt that ends while the disk is full is recorded when there is room again, as what it was. It is not taken for the attempt of
-// a process that died, and not made twice.
+// TestAFullDiskDelaysTheResult: an attempt that ends while the disk is full is recorded when there
+// is room again, as what it was. It is not taken for the attempt of a process that died, and not
+// made twice.
 func TestAFullDiskDelaysTheResult(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t, "exit 0")
@@ -119,12 +122,13 @@ func TestAFullDiskDelaysTheResult(t *testing.T) {
 	d.makeRoom()
 }
 
-// silentBeat lets a run be silent for 7.5 s, which is less than the agents of these tests take. Until the disk is full, a busy machine must not be
-// silent for so long.
+// silentBeat lets a run be silent for 7.5 s, which is less than the agents of these tests take.
+// Until the disk is full, a busy machine must not be silent for so long.
 const silentBeat = 3 * time.Second
 
-// TestAFullDiskStopsNoProgram: a run that cannot say that it is alive, because the disk is full for longer than it may be silent, goes on, and its result is
-// recorded when there is room again. No other process can have taken the run over meanwhile.
+// TestAFullDiskStopsNoProgram: a run that cannot say that it is alive, because the disk is full for
+// longer than it may be silent, goes on, and its result is recorded when there is room again. No
+// other process can have taken the run over meanwhile.
 func TestAFullDiskStopsNoProgram(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t, "sleep 10; exit 0")
@@ -134,7 +138,8 @@ func TestAFullDiskStopsNoProgram(t *testing.T) {
 	d.makeRoom()
 }
 
-// TestAFullDiskDelaysARunByHand: a run by hand through the daemon is recorded when there is room again. A command that waits for its run gets the error at once.
+// TestAFullDiskDelaysARunByHand: a run by hand through the daemon is recorded when there is room
+// again. A command that waits for its run gets the error at once.
 func TestAFullDiskDelaysARunByHand(t *testing.T) {
 	t.Run("insisted on", func(t *testing.T) {
 		t.Parallel()

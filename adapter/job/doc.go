@@ -1,8 +1,10 @@
-// Package job runs agents on schedules: programs that are described by an agent.toml, started at times, tried again where
-// they fail, with plugins that are asked before (preflight), given what came out (sinks) and told what happened (notify).
+// Package job runs agents on schedules: programs that are described by an agent.toml, started at
+// times, tried again where they fail, with plugins that are asked before (preflight), given what
+// came out (sinks) and told what happened (notify).
 //
-// It is not a daemon, a command line or a store: what it needs of those is given to it. It knows no plugin protocol: it
-// fires points, as every adapter does. Messages to people are sent by package notify.
+// It is not a daemon, a command line or a store: what it needs of those is given to it. It knows no
+// plugin protocol: it fires points, as every adapter does. Messages to people are sent by package
+// notify.
 //
 // # The parts
 //
@@ -53,14 +55,16 @@
 //	Scheduler.sweep
 //	  Runner.mend               mend.go              pages whose process has died
 //
-// What the engine keeps in memory is bounded by the number of schedules, not of runs: each has one page, one sign of life and
-// one topic for what it prints, and an agent's runs share the topic of its history.
+// What the engine keeps in memory is bounded by the number of schedules, not of runs: each has one
+// page, one sign of life and one topic for what it prints, and an agent's runs share the topic of
+// its history.
 //
 // # What a manifest may say beyond the original
 //
-// A schedule may have a `timezone`, by name; without one its hours are the machine's own. `weekdays` left out of a cron
-// schedule means every day. Paths may begin with ~. An agent without schedules runs when a person asks.
+// A schedule may have a `timezone`, by name; without one its hours are the machine's own.
+// `weekdays` left out of a cron schedule means every day. Paths may begin with ~. An agent without
+// schedules runs when a person asks.
 //
-// What the original has beyond the list that Patchbay goes by is refused as an unknown key, not passed over: an agent that
-// relies on it would run otherwise than its author thinks.
+// What the original has beyond the list that Patchbay goes by is refused as an unknown key, not
+// passed over: an agent that relies on it would run otherwise than its author thinks.
 package job

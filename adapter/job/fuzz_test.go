@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzOrder reads an order from the queue, which other machines and versions write to: it names what is to be run, and is the
-// same order after it was written again; or it is an error.
+// FuzzOrder reads an order from the queue, which other machines and versions write to: it names
+// what is to be run, and is the same order after it was written again; or it is an error.
 func FuzzOrder(f *testing.F) {
 	for _, seed := range []string{
 		`{"agent":"a","schedule":"s","tick":"2026-01-02T03:04:05Z","run":"a/s/1","attempt":1}`, `{"agent":"a","schedule":"s","run":"r","attempt":0}`, `{}`, `null`, `{"attempt":1e9}`,

@@ -12,8 +12,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// A heartbeat is what AGENT_HEARTBEAT_FILE holds: how the agent's program ran last, and when it last succeeded. The names are
-// dotagent's, whose users read the file with tools of their own. Times are in seconds since 1970, and as text.
+// A heartbeat is what AGENT_HEARTBEAT_FILE holds: how the agent's program ran last, and when it
+// last succeeded. The names are dotagent's, whose users read the file with tools of their own.
+// Times are in seconds since 1970, and as text.
 type heartbeat struct {
 	Name           string   `json:"name"`
 	Slug           string   `json:"slug"`
@@ -49,8 +50,9 @@ func (a *attempt) heartbeatFile(tmp string) (string, error) {
 	return filepath.Join(dir, a.schedule.Slug()+".heartbeat.json"), os.MkdirAll(dir, 0o700)
 }
 
-// beginBeat writes that the program begins, and returns what writes that it has ended. A file that cannot be written does not
-// keep the agent from running: that is noted in the run's output, and logged.
+// beginBeat writes that the program begins, and returns what writes that it has ended. A file that
+// cannot be written does not keep the agent from running: that is noted in the run's output, and
+// logged.
 func (a *attempt) beginBeat(path string) (end func(code int, err error)) {
 	if path == "" {
 		return func(int, error) {}
@@ -78,8 +80,8 @@ func exitOf(code int, err error) int {
 	return code
 }
 
-// keepSuccess takes over when the agent last succeeded. A file that is not ours to read, or not ours any more, tells nothing:
-// an agent in a sandbox may have put a link there.
+// keepSuccess takes over when the agent last succeeded. A file that is not ours to read, or not
+// ours any more, tells nothing: an agent in a sandbox may have put a link there.
 func (h *heartbeat) keepSuccess(path string) {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return
@@ -117,7 +119,8 @@ func (a *attempt) writeBeat(path string, h *heartbeat) {
 	}
 }
 
-// replaceFile writes a value as JSON, whole or not at all, for the user alone. A link at path is replaced, not followed.
+// replaceFile writes a value as JSON, whole or not at all, for the user alone. A link at path is
+// replaced, not followed.
 func replaceFile(path string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// TestHeartbeat: the file is written before and after each run, and when the agent last succeeded survives failures.
+// TestHeartbeat: the file is written before and after each run, and when the agent last succeeded
+// survives failures.
 func TestHeartbeat(t *testing.T) {
 	began := time.Date(2026, 11, 15, 6, 0, 0, 0, time.Local)
 	r := newRig(t, began)
@@ -103,8 +104,8 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// TestOnFailureHearsOfARecovery: without events, the plugins of on_failure hear every event that is not a plain success; and a
-// sink that failed is not told as a failed attempt.
+// TestOnFailureHearsOfARecovery: without events, the plugins of on_failure hear every event that is
+// not a plain success; and a sink that failed is not told as a failed attempt.
 func TestOnFailureHearsOfARecovery(t *testing.T) {
 	r := newRig(t, time.Now())
 	r.agent("wobbly", `[ -e "$MARK/well" ] || { touch "$MARK/well"; exit 1; }`, "[[on_failure]]\nplugin = \"tell\"\n[[on_success]]\nplugin = \"bad\"\n"+hourly)

@@ -22,8 +22,8 @@ type held struct {
 	Tmp    string       `json:"tmp"` // the attempt's temporary directory, there or not
 }
 
-// newHeld is for an attempt that this process is about to make. The directory's name is known before it is made, so that
-// whoever finds the process dead knows what to remove.
+// newHeld is for an attempt that this process is about to make. The directory's name is known
+// before it is made, so that whoever finds the process dead knows what to remove.
 func (r *Runner) newHeld(m *Manifest) held {
 	token := strings.ToLower(rand.Text())
 	return held{Token: token, Holder: r.Holder, Tmp: filepath.Join(os.TempDir(), tmpPrefix+m.Slug()+"-"+token)}
@@ -44,8 +44,8 @@ func (h *held) token() string {
 	return h.Token
 }
 
-// sweep removes the temporary directory that a dead process has left. Its name has the token in it, which nobody could
-// have guessed: so it is the one that was meant, whatever else the page says.
+// sweep removes the temporary directory that a dead process has left. Its name has the token in it,
+// which nobody could have guessed: so it is the one that was meant, whatever else the page says.
 func (h *held) sweep() error {
 	if h == nil {
 		return nil

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// clocksDiffer is by how much the clocks of machines that share an engine may. If they do by more, a record is found
-	// nevertheless, but slowly.
+	// clocksDiffer is by how much the clocks of machines that share an engine may. If they do by
+	// more, a record is found nevertheless, but slowly.
 	clocksDiffer = time.Minute
 	// historyPage is how many records are read at once.
 	historyPage = 512
 )
 
-// file adds a run that is over to the history. It may be there twice, where somebody died before the page of its schedule
-// said that it is: see [better].
+// file adds a run that is over to the history. It may be there twice, where somebody died before
+// the page of its schedule said that it is: see [better].
 func (p *parts) file(ctx context.Context, r *Run) error {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -31,7 +31,8 @@ func (p *parts) file(ctx context.Context, r *Run) error {
 	return err
 }
 
-// better tells which of two records of the same run counts: the one with more attempts, else the first.
+// better tells which of two records of the same run counts: the one with more attempts, else the
+// first.
 func better(old, new *Run) bool { return len(new.Attempts) > len(old.Attempts) }
 
 // Run is one run.
@@ -110,8 +111,9 @@ func (p *parts) find(ctx context.Context, agent, id string, after uint64) (*Run,
 	}
 }
 
-// endedSince is the last sequence number before the records of an agent that ended at a time or later. They are in that
-// order, as far as clocks agree, so half of what is left can be left out each time.
+// endedSince is the last sequence number before the records of an agent that ended at a time or
+// later. They are in that order, as far as clocks agree, so half of what is left can be left out
+// each time.
 func (p *parts) endedSince(ctx context.Context, agent string, at time.Time) (uint64, error) {
 	high, err := p.history.Last(ctx, agent)
 	if err != nil || high == 0 {

@@ -197,7 +197,8 @@ func TestTicksAreTakenOnce(t *testing.T) {
 	}
 }
 
-// TestMend: a process that died after the end of a run was in the history, and before the page said so.
+// TestMend: a process that died after the end of a run was in the history, and before the page said
+// so.
 func TestMend(t *testing.T) {
 	s, p := openStore(t)
 	r, m, told := newRunner(s)

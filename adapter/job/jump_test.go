@@ -24,8 +24,9 @@ func (r *rig) ticks(agent string) []string {
 	return at
 }
 
-// TestTheClockIsSet: the clock jumps an hour forward, and then an hour back. Of the ticks that were jumped over one is made up for, those
-// that were not run yet run when their time comes again, and none runs twice.
+// TestTheClockIsSet: the clock jumps an hour forward, and then an hour back. Of the ticks that were
+// jumped over one is made up for, those that were not run yet run when their time comes again, and
+// none runs twice.
 func TestTheClockIsSet(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2026, 3, 2, hour, minute, 30, 0, time.UTC) }
 	r := newRig(t, at(0, 35))
@@ -45,8 +46,9 @@ func TestTheClockIsSet(t *testing.T) {
 	<-r.ended
 }
 
-// TestTheClockIsSetInAWait: the clock is set back by an hour while a run waits for its next attempt. The run waits no longer
-// than its manifest says, also where the clock is set after the planner has read it and before the planner sleeps.
+// TestTheClockIsSetInAWait: the clock is set back by an hour while a run waits for its next
+// attempt. The run waits no longer than its manifest says, also where the clock is set after the
+// planner has read it and before the planner sleeps.
 func TestTheClockIsSetInAWait(t *testing.T) {
 	start := time.Date(2026, 3, 2, 0, 59, 30, 0, time.UTC)
 	back, next := start.Add(-time.Hour), start.Add(6*time.Minute)

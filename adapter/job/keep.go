@@ -90,7 +90,8 @@ func (k *keeper) write(p *parts) {
 // outputTopic is where the output of a run is kept: with that of all runs of its schedule.
 func outputTopic(r *Run) string { return stateKey(r.Agent, r.Schedule) }
 
-// append writes a batch, under the id of its run. Output that cannot be kept is logged, and the run goes on.
+// append writes a batch, under the id of its run. Output that cannot be kept is logged, and the run
+// goes on.
 func (k *keeper) append(p *parts, lines []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), keepWait)
 	defer cancel()
@@ -125,8 +126,8 @@ func (s *Store) Output(ctx context.Context, run string, f func(Line) error) erro
 // outputPage is how many batches of lines are read at once: 2 MB at most.
 const outputPage = 64
 
-// lines calls f with the lines of a run after a sequence number, and says how far it came. The runs of a schedule follow one
-// another, and so does what they print; ids sort by time.
+// lines calls f with the lines of a run after a sequence number, and says how far it came. The runs
+// of a schedule follow one another, and so does what they print; ids sort by time.
 func (p *parts) lines(ctx context.Context, r *Run, after uint64, f func(Line) error) (uint64, error) {
 	for {
 		records, err := p.output.Read(ctx, outputTopic(r), after, outputPage)
@@ -169,7 +170,8 @@ func decodeLines(data []byte, f func(Line) error) error {
 // followEvery is how often a follower looks for more.
 const followEvery = keepEvery
 
-// Follow calls f with the lines of a run, those that there are and then each as it comes, until the run is over.
+// Follow calls f with the lines of a run, those that there are and then each as it comes, until the
+// run is over.
 func (s *Store) Follow(ctx context.Context, run string, f func(Line) error) error {
 	p, err := s.parts(ctx)
 	if err != nil {

@@ -28,9 +28,10 @@ const (
 	leftoverMost      = 64 // bytes that a run may leave behind. With a name of its own in the engine it would be some 170
 )
 
-// TestRunsLeaveNothing: memory is bounded by the number of schedules, not of runs. What the engine has a name for stays in memory, so that no run may
-// have one. `make soak` also weighs it: what an engine has in memory after many runs is what it had after few. It is opened anew for that, in
-// a process of its own: without its caches, and what it remembers for a while.
+// TestRunsLeaveNothing: memory is bounded by the number of schedules, not of runs. What the engine
+// has a name for stays in memory, so that no run may have one. `make soak` also weighs it: what an
+// engine has in memory after many runs is what it had after few. It is opened anew for that, in a
+// process of its own: without its caches, and what it remembers for a while.
 func TestRunsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	l := newLeftover(t)

@@ -14,8 +14,9 @@ import (
 // ErrPlace says that a text is no place in the list of runs.
 var ErrPlace = errors.New("no place in the list of runs")
 
-// The list of runs has three parts, one behind the other. Each is in an order in which it can be gone on with: the history is in the
-// order in which runs ended, since how long a run takes is not bounded.
+// The list of runs has three parts, one behind the other. Each is in an order in which it can be
+// gone on with: the history is in the order in which runs ended, since how long a run takes is not
+// bounded.
 const (
 	listUnderWay = iota // not over, the last to begin first
 	listHistory         // in the history, the last to end first
@@ -68,7 +69,8 @@ type listed struct {
 	place place
 }
 
-// Runs are the runs of an agent, or of all where agent is "", at most limit (0: all), as [Store.List] has them.
+// Runs are the runs of an agent, or of all where agent is "", at most limit (0: all), as
+// [Store.List] has them.
 func (s *Store) Runs(ctx context.Context, agent string, limit int) ([]Run, error) {
 	all := []Run{}
 	for after := ""; ; {
@@ -87,9 +89,9 @@ func (s *Store) Runs(ctx context.Context, agent string, limit int) ([]Run, error
 	}
 }
 
-// List is a page of the runs of an agent, or of all where agent is "": those that are not over, then the others, the last to end
-// first. It begins behind the place that the page before returned as next ("": with the first run), and has at most limit runs.
-// next is "" where there are no more.
+// List is a page of the runs of an agent, or of all where agent is "": those that are not over,
+// then the others, the last to end first. It begins behind the place that the page before returned
+// as next ("": with the first run), and has at most limit runs. next is "" where there are no more.
 func (s *Store) List(ctx context.Context, agent, after string, limit int) (runs []Run, next string, err error) {
 	from, err := parsePlace(after)
 	if err != nil {
@@ -143,7 +145,8 @@ func (l *lister) fill(ctx context.Context) error {
 	return nil
 }
 
-// addOld lists those of the last runs of schedules that ended before all that the history still has.
+// addOld lists those of the last runs of schedules that ended before all that the history still
+// has.
 func (l *lister) addOld(ctx context.Context, last []Run) error {
 	oldest, err := l.history.Read(ctx, l.agent, 0, 1)
 	if err != nil {
@@ -160,7 +163,8 @@ func (l *lister) addOld(ctx context.Context, last []Run) error {
 	return nil
 }
 
-// paged are the runs that the pages of schedules have: those that are not over, and the last ones that are.
+// paged are the runs that the pages of schedules have: those that are not over, and the last ones
+// that are.
 func (l *lister) paged(ctx context.Context) (current, last []Run, err error) {
 	prefix := ""
 	if l.agent != "" {
@@ -188,7 +192,8 @@ func (l *lister) add(part int, runs []Run) {
 	}
 }
 
-// addHistory lists what is in the history. Records of runs that are listed already do not count as more: it goes on behind them.
+// addHistory lists what is in the history. Records of runs that are listed already do not count as
+// more: it goes on behind them.
 func (l *lister) addHistory(ctx context.Context) error {
 	before := uint64(0)
 	if l.from.part == listHistory {
@@ -215,8 +220,9 @@ func (l *lister) addHistory(ctx context.Context) error {
 	return nil
 }
 
-// file lists a run that is over. Records come from the last to the first. If the run has a later one, or counts as not over for the page of
-// its schedule, the record with more attempts counts, else the earlier: see [better].
+// file lists a run that is over. Records come from the last to the first. If the run has a later
+// one, or counts as not over for the page of its schedule, the record with more attempts counts,
+// else the earlier: see [better].
 func (l *lister) file(r Run, at place) {
 	i, ok := l.at[r.ID]
 	if !ok {

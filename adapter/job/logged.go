@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// logNotice writes a notice into the log, as a sentence. A run that gave up is an error, a failure before that a
-// warning. A run that is watched at the terminal is logged as information only: its notices are on the screen already.
+// logNotice writes a notice into the log, as a sentence. A run that gave up is an error, a failure
+// before that a warning. A run that is watched at the terminal is logged as information only: its
+// notices are on the screen already.
 func (r *Runner) logNotice(run *Run, n *Notice) {
 	level := slog.LevelInfo
 	if r.Watch == nil || !run.Manual {

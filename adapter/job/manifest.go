@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// A Manifest is an agent's agent.toml, checked and with its defaults filled in: every path in it is absolute, and every
-// schedule has its own retry rules. Treat it as read-only: it is shared.
+// A Manifest is an agent's agent.toml, checked and with its defaults filled in: every path in it is
+// absolute, and every schedule has its own retry rules. Treat it as read-only: it is shared.
 type Manifest struct {
 	Path        string // of agent.toml
 	Dir         string // the agent's home: what is relative in the manifest is relative to it
@@ -63,7 +63,8 @@ type Retry struct {
 	StaleAfter time.Duration   // a success overdue by so much is told as stale
 }
 
-// A Hook is one entry of [[preflight]], [[on_success]] or [[on_failure]]: a plugin, and when it is asked.
+// A Hook is one entry of [[preflight]], [[on_success]] or [[on_failure]]: a plugin, and when it is
+// asked.
 type Hook struct {
 	Plugin  string
 	Config  json.RawMessage // an object, "{}" where it was left out: the rulings want no null
@@ -82,8 +83,8 @@ type Notifier struct {
 	RateLimit time.Duration // one message in so long; 0: no limit
 	Timeout   time.Duration // of a plugin; 0: the plugin's dialect decides
 
-	// Settings are the keys of the driver that the manifest has, as JSON values. ${VAR} in them is expanded when a message
-	// is sent.
+	// Settings are the keys of the driver that the manifest has, as JSON values. ${VAR} in them is
+	// expanded when a message is sent.
 	Settings map[string]any `json:"-"`
 	At       Place
 }
@@ -91,7 +92,8 @@ type Notifier struct {
 // Wants tells whether the notifier is for an event.
 func (n Notifier) Wants(e Event) bool { return len(n.Events) == 0 || slices.Contains(n.Events, e) }
 
-// merges tells whether a notifier gets one message where several events happen at once: a built-in one that names no events.
+// merges tells whether a notifier gets one message where several events happen at once: a built-in
+// one that names no events.
 func (n Notifier) merges() bool { return len(n.Events) == 0 && n.Driver != DriverPlugin }
 
 // String is what may be shown of a notifier: its settings are full of tokens.
@@ -100,7 +102,8 @@ func (n Notifier) String() string { return "notifier " + n.At.Key + " (" + strin
 // A Driver is how a notifier reaches people.
 type Driver string
 
-// The drivers. Seed 000 has a plugin of any author as the one beyond the built-in ones: `wired via driver = "plugin"`.
+// The drivers. Seed 000 has a plugin of any author as the one beyond the built-in ones: `wired via
+// driver = "plugin"`.
 const (
 	DriverDesktop  Driver = "desktop"
 	DriverIMessage Driver = "imessage"
@@ -111,8 +114,8 @@ const (
 	DriverPlugin   Driver = "plugin"
 )
 
-// Security is the [security] table: what the agent may. An empty list is no restriction, as in the original, where a
-// manifest without the table is free.
+// Security is the [security] table: what the agent may. An empty list is no restriction, as in the
+// original, where a manifest without the table is free.
 type Security struct {
 	AllowedCommands    []string
 	AllowedPlugins     []string
@@ -138,8 +141,8 @@ type Place struct {
 	Line, Column int    // from 1
 }
 
-// Problem is a complaint about something in the manifest, for checks that only others can make, such as whether a plugin is
-// there. Collect them in a [*document.Error].
+// Problem is a complaint about something in the manifest, for checks that only others can make,
+// such as whether a plugin is there. Collect them in a [*document.Error].
 func (m *Manifest) Problem(at Place, message, fix string) document.Problem {
 	return document.Problem{File: m.Path, Line: at.Line, Column: at.Column, Key: at.Key, Message: at.Key + ": " + message, Fix: fix}
 }
@@ -154,9 +157,9 @@ func (m *Manifest) Schedule(id string) *Schedule {
 	return nil
 }
 
-// Slug is the agent's name as a file name or a key that is safe everywhere: lower case, since some file systems know no
-// other, and no name that Windows keeps for itself. Names that differ have slugs that differ. It is not $AGENT_SLUG, which
-// is [Schedule.Slug].
+// Slug is the agent's name as a file name or a key that is safe everywhere: lower case, since some
+// file systems know no other, and no name that Windows keeps for itself. Names that differ have
+// slugs that differ. It is not $AGENT_SLUG, which is [Schedule.Slug].
 func (m *Manifest) Slug() string {
 	name := m.Agent.Name
 	slug := strings.ToLower(name)

@@ -49,7 +49,8 @@ func warnOfEvents(t *document.Table, list string, h Hook) {
 	}
 }
 
-// warnOfSilence tells of events that no run of ours gives: dotagent has them, and its users' manifests list them.
+// warnOfSilence tells of events that no run of ours gives: dotagent has them, and its users'
+// manifests list them.
 func warnOfSilence(t *document.Table, key string, events []Event) {
 	for i, e := range events {
 		switch e {
@@ -74,7 +75,8 @@ func readPlugin(t *document.Table, key string, s Security) string {
 	return name
 }
 
-// readConfig is a plugin's own table as JSON, without the escapes that are for web pages: shell plugins look for text in it.
+// readConfig is a plugin's own table as JSON, without the escapes that are for web pages: shell
+// plugins look for text in it.
 func readConfig(t *document.Table, key string) json.RawMessage {
 	config := t.Free(key)
 	if config == nil {

@@ -14,13 +14,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// manifestFile is what makes a directory an agent: the rulings, "Agents are directories with an agent.toml".
+// manifestFile is what makes a directory an agent: the rulings, "Agents are directories with an
+// agent.toml".
 const manifestFile = "agent.toml"
 
-// maxAgents bounds what is read from all directories together. People have a dozen; a directory with thousands is none of agents.
+// maxAgents bounds what is read from all directories together. People have a dozen; a directory
+// with thousands is none of agents.
 const maxAgents = 1000
 
-// Load reads and checks the manifest at path. What is wrong with it comes back as one [*document.Error] with every problem in it.
+// Load reads and checks the manifest at path. What is wrong with it comes back as one
+// [*document.Error] with every problem in it.
 func Load(path string) (*Manifest, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -78,8 +81,8 @@ type Loaded struct {
 	Hidden    []Hidden
 }
 
-// Hidden is an agent that is not used, because a directory that is searched earlier has one of that name: the copy that was
-// taken over, most likely.
+// Hidden is an agent that is not used, because a directory that is searched earlier has one of that
+// name: the copy that was taken over, most likely.
 type Hidden struct {
 	Path  string    // of its manifest
 	Agent string    // its name
@@ -92,9 +95,10 @@ type Broken struct {
 	Err  error
 }
 
-// LoadDirs reads the agents in some directories, each of which holds one directory an agent. The rulings: "One broken
-// manifest never stops the others." A directory that is not there holds none. Of two agents with one name in one directory the
-// second is broken; in two directories the second is hidden.
+// LoadDirs reads the agents in some directories, each of which holds one directory an agent. The
+// rulings: "One broken manifest never stops the others." A directory that is not there holds none.
+// Of two agents with one name in one directory the second is broken; in two directories the second
+// is hidden.
 func LoadDirs(dirs []string) Loaded {
 	paths, broken := findManifests(dirs)
 	l := Loaded{Broken: broken}
@@ -127,7 +131,8 @@ func nameTaken(m, by *Manifest) error {
 	}}}
 }
 
-// findManifests lists the manifests in some directories, each file once however many ways lead to it.
+// findManifests lists the manifests in some directories, each file once however many ways lead to
+// it.
 func findManifests(dirs []string) (paths []string, broken []Broken) {
 	seen := make(map[string]bool)
 	for _, dir := range dirs {
@@ -150,8 +155,8 @@ func findManifests(dirs []string) (paths []string, broken []Broken) {
 	return paths, broken
 }
 
-// manifestIn is the manifest in what may be an agent's directory. One that is there and cannot be read counts: somebody will
-// want to know. What begins with a dot belongs to other tools.
+// manifestIn is the manifest in what may be an agent's directory. One that is there and cannot be
+// read counts: somebody will want to know. What begins with a dot belongs to other tools.
 func manifestIn(dir string) (path string, ok bool) {
 	if strings.HasPrefix(filepath.Base(dir), ".") {
 		return "", false

@@ -54,7 +54,8 @@ func readNotifierTimeout(t *document.Table, d Driver) time.Duration {
 	return timeout
 }
 
-// readSettings are the driver's own keys. Those of a built-in driver are listed where it is; a plugin has a name and a config.
+// readSettings are the driver's own keys. Those of a built-in driver are listed where it is; a
+// plugin has a name and a config.
 func readSettings(t *document.Table, d Driver, s Security) map[string]any {
 	if d != DriverPlugin {
 		return notify.Read(string(d), t)

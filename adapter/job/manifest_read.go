@@ -8,15 +8,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// What a manifest says where it says nothing: the rulings, "timeout_seconds (1800)", "max_retries 3,
-// retry_backoff_minutes [5,15,30], stale_after_minutes 120".
+// What a manifest says where it says nothing: the rulings, "timeout_seconds (1800)", "max_retries
+// 3, retry_backoff_minutes [5,15,30], stale_after_minutes 120".
 const (
 	defaultTimeout    = 1800 * time.Second
 	defaultRetries    = 3
 	defaultStaleAfter = 120 * time.Minute
 )
 
-// Bounds. The protocol names none; a figure beyond these is a slip of the pen, in the wrong unit most likely.
+// Bounds. The protocol names none; a figure beyond these is a slip of the pen, in the wrong unit
+// most likely.
 const (
 	maxTimeout = 7 * 24 * time.Hour
 	maxRetries = 100
@@ -31,14 +32,16 @@ func defaultRetry() Retry {
 	}
 }
 
-// namePattern is for names of agents and ids of schedules. They become keys, parts of file names, environment variables and
-// words on a command line, so they have nothing in them that means something there, and no slash, which parts them in ids.
+// namePattern is for names of agents and ids of schedules. They become keys, parts of file names,
+// environment variables and words on a command line, so they have nothing in them that means
+// something there, and no slash, which parts them in ids.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$`)
 
 const nameRule = "use letters, digits, -, _ and ., a letter or digit first, at most 64"
 
-// readManifest reads the whole file. Each function below is the definition of one table; [[schedules]] are in
-// schedule_read.go, hooks and [security] in manifest_hooks.go, [[notifiers]] in manifest_notifiers.go.
+// readManifest reads the whole file. Each function below is the definition of one table;
+// [[schedules]] are in schedule_read.go, hooks and [security] in manifest_hooks.go, [[notifiers]]
+// in manifest_notifiers.go.
 func readManifest(t *document.Table, m *Manifest) {
 	m.Agent = readAgent(t.Table("agent"))
 	m.named.Key = "agent.name"
@@ -78,8 +81,8 @@ func readName(t *document.Table, key string) string {
 	return name
 }
 
-// readProgram: a command with a slash in it is relative to the manifest, as the rulings have it of working_dir; one without
-// is looked up in $PATH.
+// readProgram: a command with a slash in it is relative to the manifest, as the rulings have it of
+// working_dir; one without is looked up in $PATH.
 func readProgram(t *document.Table, m *Manifest) Program {
 	written := t.Required("command")
 	p := Program{
@@ -96,7 +99,8 @@ func readProgram(t *document.Table, m *Manifest) Program {
 	return p
 }
 
-// allowsCommand compares what would be started: a bare name in the list does not stand for a file of that name somewhere.
+// allowsCommand compares what would be started: a bare name in the list does not stand for a file
+// of that name somewhere.
 func allowsCommand(allowed []string, dir, command string) bool {
 	for _, a := range allowed {
 		if resolveCommand(dir, a) == resolveCommand(dir, command) {
@@ -127,7 +131,8 @@ func readDefaults(t *document.Table) Retry {
 	return r
 }
 
-// readRetry reads the three keys that [defaults] and each schedule have; r is what holds where they are left out.
+// readRetry reads the three keys that [defaults] and each schedule have; r is what holds where they
+// are left out.
 func readRetry(t *document.Table, r Retry) Retry {
 	r.MaxRetries = readAttempts(t, "max_retries", r.MaxRetries)
 	if minutes := numbers(t, "retry_backoff_minutes", span{0, maxMinutes}); minutes != nil {
@@ -141,7 +146,8 @@ func readRetry(t *document.Table, r Retry) Retry {
 	return r
 }
 
-// readAttempts is a number of attempts. dotagent's users write 0 for "no retries", and get one attempt there too.
+// readAttempts is a number of attempts. dotagent's users write 0 for "no retries", and get one
+// attempt there too.
 func readAttempts(t *document.Table, key string, fallback int) int {
 	n := number(t, key, fallback, span{0, maxRetries})
 	if n == 0 {

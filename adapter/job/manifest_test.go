@@ -29,8 +29,8 @@ func parse(t *testing.T, text string) *Manifest {
 // testPath is an absolute path on every system.
 func testPath() string { return filepath.Join(os.TempDir(), "agents", "one", "agent.toml") }
 
-// TestDefaults: "monitor (true), timeout_seconds (1800) … inherit (true) … max_retries 3, retry_backoff_minutes [5,15,30],
-// stale_after_minutes 120".
+// TestDefaults: "monitor (true), timeout_seconds (1800) … inherit (true) … max_retries 3,
+// retry_backoff_minutes [5,15,30], stale_after_minutes 120".
 func TestDefaults(t *testing.T) {
 	m := parse(t, minimal+"[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 5\n[[preflight]]\nplugin = \"p\"\n")
 	dir := filepath.Dir(testPath())
@@ -111,7 +111,8 @@ func TestEveryKey(t *testing.T) {
 	check("the number of notifiers", len(m.Notifiers), 1+len(settings))
 }
 
-// TestComplaints: each thing that can be wrong is said with its place, as line:column: message, and what mends it.
+// TestComplaints: each thing that can be wrong is said with its place, as line:column: message, and
+// what mends it.
 func TestComplaints(t *testing.T) {
 	const after = 5 // the first line after minimal
 	for _, c := range []struct{ rule, text, want string }{
@@ -295,7 +296,8 @@ func TestNotifierIsNotShown(t *testing.T) {
 	}
 }
 
-// TestVariables: what stands for a variable is known when the message is sent, and not held against anything before.
+// TestVariables: what stands for a variable is known when the message is sent, and not held against
+// anything before.
 func TestVariables(t *testing.T) {
 	m := parse(t, minimal+"[[notifiers]]\ndriver = \"desktop\"\nurgency = \"${URGENCY}\"\n[[notifiers]]\ndriver = \"ntfy\"\ntopic = \"t\"\nbase_url = \"${NTFY}\"\n")
 	if m.Notifiers[0].Settings["urgency"] != "${URGENCY}" || m.Notifiers[1].Settings["base_url"] != "${NTFY}" {

@@ -26,7 +26,8 @@ func number(t *document.Table, key string, fallback int, within span) int {
 	return fallback
 }
 
-// numbers is an array of whole numbers within bounds; nil where it is absent or no array, which differs from an empty one.
+// numbers is an array of whole numbers within bounds; nil where it is absent or no array, which
+// differs from an empty one.
 func numbers(t *document.Table, key string, within span) []int {
 	return document.Each(t.Value(key), "", func(item document.Value) (int, bool) { return item.Within(within.low, within.high) })
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestWarnings: what dotagent's users have written loads, and what has no effect is told with its place.
+// TestWarnings: what dotagent's users have written loads, and what has no effect is told with its
+// place.
 func TestWarnings(t *testing.T) {
 	const minimal = "[agent]\nname = \"a\"\n[run]\ncommand = \"true\"\n"
 	for _, c := range []struct{ rule, text, want string }{

@@ -22,11 +22,13 @@ const (
 	watchSlow   = time.Minute            // between looks where it does: network file systems forget to
 )
 
-// Watch calls changed whenever the manifests in some directories may read differently than before: one was written, or has
-// come, or is gone, or can no longer be read. It calls it once at the start too, when it has begun to watch, so that nothing
-// is missed between a first look and the watch. It blocks until ctx ends. A nil logger discards.
+// Watch calls changed whenever the manifests in some directories may read differently than before:
+// one was written, or has come, or is gone, or can no longer be read. It calls it once at the start
+// too, when it has begun to watch, so that nothing is missed between a first look and the watch. It
+// blocks until ctx ends. A nil logger discards.
 //
-// The directories need not be there yet. What the system tells is a hint only: what has changed is seen by reading.
+// The directories need not be there yet. What the system tells is a hint only: what has changed is
+// seen by reading.
 func Watch(ctx context.Context, dirs []string, logger *slog.Logger, changed func()) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -151,8 +153,8 @@ func (w *watch) drop(dir string) {
 	}
 }
 
-// places are the directories to be told of: each directory of agents, or the nearest above it that is there; each agent's;
-// and wherever symbolic links lead from these.
+// places are the directories to be told of: each directory of agents, or the nearest above it that
+// is there; each agent's; and wherever symbolic links lead from these.
 func (w *watch) places() map[string]bool {
 	places := make(map[string]bool)
 	for _, dir := range w.dirs {

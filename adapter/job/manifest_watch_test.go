@@ -20,7 +20,8 @@ type watched struct {
 	dirs    []string
 }
 
-// startWatch starts a watch that ends with the test. Its looks are far apart, so that only what the system tells counts.
+// startWatch starts a watch that ends with the test. Its looks are far apart, so that only what the
+// system tells counts.
 func startWatch(t *testing.T, w *watch) *watched {
 	t.Helper()
 	if w.open == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
-// Mend looks after the run of every schedule of the agents whose process may have died, without waiting for one of which
-// that is not certain.
+// Mend looks after the run of every schedule of the agents whose process may have died, without
+// waiting for one of which that is not certain.
 func (r *Runner) Mend(ctx context.Context, agents []*Manifest) error {
 	states, err := r.Store.States(ctx)
 	if err != nil {
@@ -27,8 +27,9 @@ func (r *Runner) Mend(ctx context.Context, agents []*Manifest) error {
 	return errors.Join(errs...)
 }
 
-// mend looks after the active run of a schedule: has its process died, and how far had it come? Of several who do, one writes it
-// down and tells. The verdict is what it found: [lease.Free] where the run was somebody's who has died.
+// mend looks after the active run of a schedule: has its process died, and how far had it come? Of
+// several who do, one writes it down and tells. The verdict is what it found: [lease.Free] where
+// the run was somebody's who has died.
 func (r *Runner) mend(ctx context.Context, m *Manifest, s *Schedule) (lease.Verdict, error) {
 	r.init()
 	p, err := r.Store.parts(ctx)
@@ -71,7 +72,8 @@ func (c *claim) lookAfter(ctx context.Context, key string) (lease.Verdict, error
 	return lease.Free, err
 }
 
-// conclude ends the attempt of a run whose process has died: as the history has it, where it died only after that.
+// conclude ends the attempt of a run whose process has died: as the history has it, where it died
+// only after that.
 func (c *claim) conclude(ctx context.Context) error {
 	filed, err := c.parts.filed(ctx, &c.run, c.run.last().Began)
 	if err != nil {
@@ -93,9 +95,10 @@ func (c *claim) conclude(ctx context.Context) error {
 	})
 }
 
-// cutOff records that a run's attempt ended together with the process that made it. docs/jobs.md: it counts as failed, and
-// attempt_failed is told when somebody finds it. A run that a person asked for has nobody who would wait for its next
-// attempt: it is given up. One that somebody wanted to end has ended.
+// cutOff records that a run's attempt ended together with the process that made it. docs/jobs.md:
+// it counts as failed, and attempt_failed is told when somebody finds it. A run that a person asked
+// for has nobody who would wait for its next attempt: it is given up. One that somebody wanted to
+// end has ended.
 func (c *claim) cutOff(ctx context.Context) error {
 	last := *c.run.last()
 	last.Result, last.Ended = CutOff, c.runner.clock.Now()

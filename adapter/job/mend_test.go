@@ -34,8 +34,9 @@ func byHandAt(t *testing.T, r *Runner, m *Manifest, minute int) *claim {
 	return c
 }
 
-// TestCrash: an attempt whose process was killed is on record as failed, its directory is removed, the next run begins at once and without
-// a record of having been refused, and its success is a recovery.
+// TestCrash: an attempt whose process was killed is on record as failed, its directory is removed,
+// the next run begins at once and without a record of having been refused, and its success is a
+// recovery.
 func TestCrash(t *testing.T) {
 	needHolders(t)
 	ok := func() Attempt { return Attempt{Number: 1, Result: OK, Ended: time.Now()} }
@@ -121,7 +122,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestSweepIsCareful: a page that was tampered with does not have a directory removed that is none of an attempt's.
+// TestSweepIsCareful: a page that was tampered with does not have a directory removed that is none
+// of an attempt's.
 func TestSweepIsCareful(t *testing.T) {
 	r, m, _ := newRunner(nil)
 	for name, change := range map[string]func(*held, string){
@@ -145,7 +147,8 @@ func TestSweepIsCareful(t *testing.T) {
 	}
 }
 
-// TestDamagedPage: what is known of a schedule and cannot be read is damaged, not held. The rest of it is kept, and somebody is told.
+// TestDamagedPage: what is known of a schedule and cannot be read is damaged, not held. The rest of
+// it is kept, and somebody is told.
 func TestDamagedPage(t *testing.T) {
 	for name, data := range map[string]string{
 		"garbage":              "\x00",
@@ -175,8 +178,8 @@ func TestDamagedPage(t *testing.T) {
 	}
 }
 
-// TestClockJumps: the engine's clock jumps an hour either way. A run of another machine that gives signs of life stays its own; one that
-// has died is found out in the usual time.
+// TestClockJumps: the engine's clock jumps an hour either way. A run of another machine that gives
+// signs of life stays its own; one that has died is found out in the usual time.
 func TestClockJumps(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {

@@ -89,7 +89,8 @@ func beDaemon(home string) error {
 	return job.NewScheduler(r, func() []*job.Manifest { return loaded.Manifests }).Run(ctx)
 }
 
-// The agent writes a line for each time that it runs, and complains where it already does. A file says whose child has begun.
+// The agent writes a line for each time that it runs, and complains where it already does. A file
+// says whose child has begun.
 const onceAgent = `
 exec 9>"$MARK/lock/$AGENT_SCHEDULE_ID"
 flock -n 9 || echo "$AGENT_SCHEDULE_ID" >> "$MARK/twice"
@@ -103,8 +104,8 @@ echo ended >> "$MARK/ended/$AGENT_SCHEDULE_ID"
 func schedules() int { return soak.Times(40, 200) }
 func kills() int     { return soak.Times(2, 6) }
 
-// TestEveryTickRunsOnce has two daemons on one engine, and one of them killed again and again: each tick has one record,
-// what ran is what the records say, and nothing ran twice at once.
+// TestEveryTickRunsOnce has two daemons on one engine, and one of them killed again and again: each
+// tick has one record, what ran is what the records say, and nothing ran twice at once.
 func TestEveryTickRunsOnce(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "flock")
@@ -150,7 +151,8 @@ func TestEveryTickRunsOnce(t *testing.T) {
 	r.audit()
 }
 
-// awaitRun waits until an agent of this daemon begins to run: when it is killed then, it has work under way.
+// awaitRun waits until an agent of this daemon begins to run: when it is killed then, it has work
+// under way.
 func (r *rig) awaitRun(daemon int) {
 	r.t.Helper()
 	path := filepath.Join(r.home, "began", strconv.Itoa(daemon))
@@ -165,8 +167,9 @@ func (r *rig) awaitRun(daemon int) {
 	}
 }
 
-// awaitAll waits until every schedule has run once more, to its end: then the runs of all who were killed have been found. A run that is
-// still under way when the daemons end would count as stopped.
+// awaitAll waits until every schedule has run once more, to its end: then the runs of all who were
+// killed have been found. A run that is still under way when the daemons end would count as
+// stopped.
 func (r *rig) awaitAll() {
 	r.t.Helper()
 	ran := func(i int) int { return len(r.lines(fmt.Sprintf("ended/s%03d", i))) }

@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// A page is what the store has of a schedule, in one value: the run that is not over, who runs it, and the state that goes with it
-// change together, or not at all.
+// A page is what the store has of a schedule, in one value: the run that is not over, who runs it,
+// and the state that goes with it change together, or not at all.
 type page struct {
 	State
 	Now    *Run   `json:"run,omitempty"`    // the one that is not over
@@ -20,8 +20,8 @@ type page struct {
 	Was    *Run   `json:"last,omitempty"`   // the last one that is over, and was not skipped; the history has it too
 }
 
-// decodePage reads a page as the store has it. Who is active is who is there. The error says what is damaged; the page
-// has what can be read in spite of it. A run that cannot be read is nobody's.
+// decodePage reads a page as the store has it. Who is active is who is there. The error says what
+// is damaged; the page has what can be read in spite of it. A run that cannot be read is nobody's.
 func decodePage(data []byte) (page, error) {
 	var pg page
 	if err := json.Unmarshal(data, &pg); err != nil {
@@ -94,8 +94,8 @@ func (p *parts) pages(ctx context.Context, prefix string) ([]page, error) {
 	return pages, nil
 }
 
-// update changes the page of a schedule, whoever else does at the same time: change may be called several times. It is made where
-// there is none. An error of change's leaves it as it is.
+// update changes the page of a schedule, whoever else does at the same time: change may be called
+// several times. It is made where there is none. An error of change's leaves it as it is.
 func (p *parts) update(ctx context.Context, agent, schedule string, now time.Time, change func(*page) error) error {
 	key := stateKey(agent, schedule)
 	for {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// setBackBy is how far in the future the last tick of a schedule may be. One that is further has seen a clock that was wrong.
+// setBackBy is how far in the future the last tick of a schedule may be. One that is further has
+// seen a clock that was wrong.
 const setBackBy = 5 * time.Minute
 
 // A look is the planner's at one schedule.
@@ -42,8 +43,8 @@ func (l *look) known(ctx context.Context) (State, error) {
 	return st, l.parts.update(ctx, st.Agent, st.Schedule, l.now, func(*page) error { return nil })
 }
 
-// isAhead tells whether what is known of a schedule is from a clock that was ahead of this one by more than those of machines that
-// share an engine may differ: the clock was set back.
+// isAhead tells whether what is known of a schedule is from a clock that was ahead of this one by
+// more than those of machines that share an engine may differ: the clock was set back.
 func (l *look) isAhead(st *State) bool {
 	limit := l.now.Add(setBackBy)
 	return st.Since.After(limit) || st.LastTick.After(limit) || st.NextAt.After(limit.Add(l.longest()))
@@ -58,8 +59,9 @@ func (l *look) longest() time.Duration {
 	return most
 }
 
-// setBack brings what is known of a schedule back to the present: else nothing of it would run until the clock is again where it was.
-// Ticks that have run already do not run again: see parts.ranBefore.
+// setBack brings what is known of a schedule back to the present: else nothing of it would run
+// until the clock is again where it was. Ticks that have run already do not run again: see
+// parts.ranBefore.
 func (l *look) setBack(ctx context.Context) error {
 	return l.parts.update(ctx, l.manifest.Agent.Name, l.schedule.ID, l.now, func(pg *page) error {
 		if !l.isAhead(&pg.State) {
@@ -86,7 +88,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// tick orders a run whose time has come. Of those that were missed, while the machine slept, the latest is made up for.
+// tick orders a run whose time has come. Of those that were missed, while the machine slept, the
+// latest is made up for.
 func (l *look) tick(ctx context.Context, st *State) error {
 	last := st.Since
 	if st.LastTick.After(last) {

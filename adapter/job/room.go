@@ -8,11 +8,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// recordPause is between two tries to write a result down. A disk stays full until somebody makes room.
+// recordPause is between two tries to write a result down. A disk stays full until somebody makes
+// room.
 const recordPause = time.Second
 
-// record writes down what came of an attempt. It tries until that works: a page that stays as it is would count the attempt as cut off, and the next
-// process would make it again. Who asked for a run by hand, and waits for it, is told at once, unless the run is to be insisted on.
+// record writes down what came of an attempt. It tries until that works: a page that stays as it is
+// would count the attempt as cut off, and the next process would make it again. Who asked for a run
+// by hand, and waits for it, is told at once, unless the run is to be insisted on.
 func (c *claim) record(ctx context.Context, a Attempt, text string) error {
 	before := c.run
 	for told := false; ; told = true {
@@ -32,8 +34,9 @@ func (c *claim) record(ctx context.Context, a Attempt, text string) error {
 	}
 }
 
-// safe tells whether a run may go on though its sign of life could not be written. It may where the disk is full and the page still names
-// this process: to take the run over, another process would have to write to the same disk.
+// safe tells whether a run may go on though its sign of life could not be written. It may where the
+// disk is full and the page still names this process: to take the run over, another process would
+// have to write to the same disk.
 func (c *claim) safe(ctx context.Context, key string, err error, wait time.Duration) bool {
 	if !errors.Is(err, engine.ErrDisk) {
 		return false

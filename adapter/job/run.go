@@ -19,10 +19,12 @@ import (
 // ErrBusy is returned for a run of a schedule whose last run is not over.
 var ErrBusy = errors.New("the previous run is still in progress")
 
-// errLost ends an attempt whose run was given to somebody else, because nothing was heard of this process for too long.
+// errLost ends an attempt whose run was given to somebody else, because nothing was heard of this
+// process for too long.
 var errLost = errors.New("the run was taken for dead")
 
-// A Runner makes runs. Its exported fields are set before it is used; it is safe for concurrent use.
+// A Runner makes runs. Its exported fields are set before it is used; it is safe for concurrent
+// use.
 type Runner struct {
 	Host    Host
 	Store   *Store
@@ -35,8 +37,8 @@ type Runner struct {
 	Owner   string                   // who others are told runs it; "": this process
 	Holder  lease.Holder             // this process, as its runs name it; zero: with Procs' mark alone
 
-	// Confine is asked for a sandbox for each agent whose [security] restricts its files or its network; nil: nobody is
-	// held to that. lent are grants that may lie in Patchbay's own places.
+	// Confine is asked for a sandbox for each agent whose [security] restricts its files or its
+	// network; nil: nobody is held to that. lent are grants that may lie in Patchbay's own places.
 	Confine func(ctx context.Context, grants []capability.Capability, lent []string) (proc.Box, error)
 
 	StateDir string // where agents have their heartbeat files; "": in their temporary directory
@@ -94,11 +96,13 @@ type claim struct {
 // errNotOurs is for an order that is not to be carried out: somebody else has it, or had.
 var errNotOurs = errors.New("not ours to do")
 
-// claimTries bounds how often a run that has died is cleared away for the next one, which others may be quicker to begin.
+// claimTries bounds how often a run that has died is cleared away for the next one, which others
+// may be quicker to begin.
 const claimTries = 3
 
-// claim makes an order this process's own. It is nil without an error where there is nothing to do. Where the last run is not
-// over, a run by hand is refused with [ErrBusy], and a tick is recorded as skipped. A run whose process has died is no obstacle.
+// claim makes an order this process's own. It is nil without an error where there is nothing to do.
+// Where the last run is not over, a run by hand is refused with [ErrBusy], and a tick is recorded
+// as skipped. A run whose process has died is no obstacle.
 func (r *Runner) claim(ctx context.Context, o Order, m *Manifest, s *Schedule) (*claim, error) {
 	r.init()
 	p, err := r.Store.parts(ctx)
@@ -150,7 +154,8 @@ func (c *claim) write(ctx context.Context, o Order) error {
 	return c.goOn(ctx, o)
 }
 
-// refuse is for an order that comes while the previous run is still in progress. A person is told why; a tick is recorded as skipped.
+// refuse is for an order that comes while the previous run is still in progress. A person is told
+// why; a tick is recorded as skipped.
 func (c *claim) refuse(ctx context.Context, why error) error {
 	if c.run.Manual {
 		return why
@@ -165,8 +170,9 @@ func (c *claim) refuse(ctx context.Context, why error) error {
 // errLate is for a tick after which another one was taken care of.
 var errLate = errors.New("a later tick was taken first")
 
-// begin makes a new run the schedule's active one. Who writes that has it. Ticks are taken in order: one that is not after the
-// last that was taken care of is either recorded, or was overtaken.
+// begin makes a new run the schedule's active one. Who writes that has it. Ticks are taken in
+// order: one that is not after the last that was taken care of is either recorded, or was
+// overtaken.
 func (c *claim) begin(ctx context.Context, o Order) error {
 	now := c.runner.clock.Now()
 	c.run = Run{ID: o.Run, Agent: o.Agent, Schedule: o.Schedule, Tick: o.Tick, Manual: o.Manual, Status: Running, Began: now,
@@ -225,7 +231,8 @@ func (c *claim) enter(ctx context.Context, pg *page) (err error) {
 	return nil
 }
 
-// skip records a tick that is not run. The record first: who dies in between has it written again, which does no harm.
+// skip records a tick that is not run. The record first: who dies in between has it written again,
+// which does no harm.
 func (c *claim) skip(ctx context.Context, reason string) error {
 	c.run.Status, c.run.Ended, c.run.Attempts, c.run.Reason = Skipped, c.run.Began, []Attempt{}, reason
 	if err := c.parts.file(ctx, &c.run); err != nil {
@@ -279,8 +286,9 @@ func (c *claim) make(ctx context.Context) error {
 	return c.record(life, result, a.out.tail())
 }
 
-// ended is what has come of an attempt whose context has ended. Who asks for a run, and ends the command or the daemon that makes it,
-// ends it on purpose. A daemon that is told to end stops what its schedules have begun, and the next one goes on with it.
+// ended is what has come of an attempt whose context has ended. Who asks for a run, and ends the
+// command or the daemon that makes it, ends it on purpose. A daemon that is told to end stops what
+// its schedules have begun, and the next one goes on with it.
 func (c *claim) ended(ctx context.Context) Result {
 	if c.run.Manual || errors.Is(context.Cause(ctx), errCancelled) {
 		return WasCancelled
@@ -288,8 +296,9 @@ func (c *claim) ended(ctx context.Context) Result {
 	return Stopped
 }
 
-// settle records an attempt's result, and tells of it. Who waits for the next attempt of a run that a person asked for is the
-// person's own command, not the schedule. A run that somebody wants to end has no next attempt.
+// settle records an attempt's result, and tells of it. Who waits for the next attempt of a run that
+// a person asked for is the person's own command, not the schedule. A run that somebody wants to
+// end has no next attempt.
 func (c *claim) settle(ctx context.Context, a Attempt, text string) error {
 	var notices []Notice
 	err := c.change(ctx, func(r *Run, pg *page) {
@@ -307,11 +316,11 @@ func (c *claim) settle(ctx context.Context, a Attempt, text string) error {
 	return err
 }
 
-// change changes the active run, provided that it still is as this process knows it: else it is somebody else's by now, and
-// the error is errLost.
+// change changes the active run, provided that it still is as this process knows it: else it is
+// somebody else's by now, and the error is errLost.
 //
-// A run that is over goes into the history first, then out of the page. Who dies in between leaves a page that [Runner.mend]
-// brings up to date.
+// A run that is over goes into the history first, then out of the page. Who dies in between leaves
+// a page that [Runner.mend] brings up to date.
 func (c *claim) change(ctx context.Context, f func(*Run, *page)) error {
 	before, filed := c.run, false
 	return c.update(ctx, func(pg *page) error {
@@ -358,8 +367,8 @@ func (c *claim) update(ctx context.Context, change func(*page) error) error {
 	return c.parts.update(ctx, c.run.Agent, c.run.Schedule, c.runner.clock.Now(), change)
 }
 
-// beat gives a sign of life. It is the schedule's, which has one run at a time: if two processes race to begin one, the loser's
-// sign keeps the winner's run from being taken for dead.
+// beat gives a sign of life. It is the schedule's, which has one run at a time: if two processes
+// race to begin one, the loser's sign keeps the winner's run from being taken for dead.
 func (c *claim) beat(ctx context.Context) error { return c.sign(ctx, c.key()) }
 
 func (c *claim) sign(ctx context.Context, key string) error {
@@ -370,8 +379,9 @@ func (c *claim) sign(ctx context.Context, key string) error {
 // key is that of the claim's schedule.
 func (c *claim) key() string { return stateKey(c.run.Agent, c.run.Schedule) }
 
-// keepAlive says every few seconds that the run is alive. Where that cannot be said for too long the run is lost, and the
-// agent is stopped before somebody else starts another. A full disk does not end the run: no other process can write there either.
+// keepAlive says every few seconds that the run is alive. Where that cannot be said for too long
+// the run is lost, and the agent is stopped before somebody else starts another. A full disk does
+// not end the run: no other process can write there either.
 func (c *claim) keepAlive(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	every, key := c.runner.Store.beat, c.key() // the run itself changes meanwhile

@@ -184,8 +184,8 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// TestPlannedStop: a scheduler that is told to end stops its agents. That is no failure of theirs: the run goes on with the next
-// scheduler, even where it was the last attempt, and nobody is told.
+// TestPlannedStop: a scheduler that is told to end stops its agents. That is no failure of theirs:
+// the run goes on with the next scheduler, even where it was the last attempt, and nobody is told.
 func TestPlannedStop(t *testing.T) {
 	r := newRig(t, time.Date(2026, 3, 2, 0, 30, 0, 0, time.UTC))
 	r.agent("long", `if mkdir "$MARK/first" 2>/dev/null; then echo began; exec sleep 60; fi; echo done`, "[defaults]\nmax_retries = 1\n"+hourly)

@@ -6,8 +6,9 @@ import (
 	cron "github.com/netresearch/go-cron"
 )
 
-// every is a timing by intervals. Its ticks are the multiples of the interval since 1970-01-01 00:00 UTC, so that every
-// machine, and a daemon after a restart, works out the same ones: every 90 minutes is 00:00, 01:30, 03:00 … on that day.
+// every is a timing by intervals. Its ticks are the multiples of the interval since 1970-01-01
+// 00:00 UTC, so that every machine, and a daemon after a restart, works out the same ones: every 90
+// minutes is 00:00, 01:30, 03:00 … on that day.
 type every time.Duration
 
 func (e every) next(after time.Time) time.Time {
@@ -20,9 +21,10 @@ func (e every) next(after time.Time) time.Time {
 	return time.Unix(seconds-passed+step, 0).In(after.Location())
 }
 
-// A clock is a timing by what clocks on walls in a zone show. The cron library is asked on a calendar without daylight
-// saving, where it is right, and what it answers is then found in the zone: in the zone itself it runs the ticks of a
-// repeated hour twice, knows no gap but of a whole hour, and loses days that have no midnight.
+// A clock is a timing by what clocks on walls in a zone show. The cron library is asked on a
+// calendar without daylight saving, where it is right, and what it answers is then found in the
+// zone: in the zone itself it runs the ticks of a repeated hour twice, knows no gap but of a whole
+// hour, and loses days that have no midnight.
 //
 // Readings of the clock are kept as times in UTC that show the same figures.
 type clock struct {
@@ -41,8 +43,8 @@ func (c *clock) next(after time.Time) time.Time {
 	return c.nextOccasion(after)
 }
 
-// nextOccasion is for times of day: each reading has one instant. Readings and their instants come in the same order, so
-// the first instant after the given one is the next tick.
+// nextOccasion is for times of day: each reading has one instant. Readings and their instants come
+// in the same order, so the first instant after the given one is the next tick.
 func (c *clock) nextOccasion(after time.Time) time.Time {
 	for reading := c.spec.Next(show(after)); !reading.IsZero(); reading = c.spec.Next(reading) {
 		if t := c.occasion(reading); t.After(after) {
@@ -52,8 +54,9 @@ func (c *clock) nextOccasion(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// nextReading is for minutes of every hour: whenever the clock shows one. Between two changes of the clock the readings are
-// as far apart as the instants, so each such stretch is searched by itself.
+// nextReading is for minutes of every hour: whenever the clock shows one. Between two changes of
+// the clock the readings are as far apart as the instants, so each such stretch is searched by
+// itself.
 func (c *clock) nextReading(after time.Time) time.Time {
 	t, from := after, show(after)
 	for {
@@ -69,7 +72,8 @@ func (c *clock) nextReading(after time.Time) time.Time {
 	}
 }
 
-// occasion is when the clock shows a reading for the first time or, where it jumps over it, when it has jumped.
+// occasion is when the clock shows a reading for the first time or, where it jumps over it, when it
+// has jumped.
 func (c *clock) occasion(reading time.Time) time.Time {
 	t := reading.Add(-24 * time.Hour).In(c.zone) // early enough: no zone is a day from UTC
 	for {

@@ -51,8 +51,8 @@ func readSchedule(t *document.Table, defaults Retry) Schedule {
 	return s
 }
 
-// readCron: the rulings, "cron (weekdays 0=Sun, hours, minute)". Hours must be there: a schedule that runs every hour
-// because a line was forgotten is a surprise.
+// readCron: the rulings, "cron (weekdays 0=Sun, hours, minute)". Hours must be there: a schedule
+// that runs every hour because a line was forgotten is a surprise.
 func (s *Schedule) readCron(t *document.Table) {
 	s.Weekdays = numbers(t, "weekdays", span{0, 6})
 	s.Hours = numbers(t, "hours", span{0, 23})
@@ -101,7 +101,8 @@ func (s *Schedule) finish(t *document.Table, key string) {
 	}
 }
 
-// readZone is `timezone`, which the original does not have: there every time is the machine's own. nil where it is absent.
+// readZone is `timezone`, which the original does not have: there every time is the machine's own.
+// nil where it is absent.
 func readZone(t *document.Table) *time.Location {
 	name := t.Text("timezone", "")
 	if name == "" {
@@ -156,15 +157,18 @@ func join(numbers []int) string {
 	return strings.Join(words, ",")
 }
 
-// fields are what an expression has: the five of crontab(5), where a day matches if either of its two fields does, unless
-// one of them is a star; @daily and the like; and L, W and # for last days, nearest workdays and nth weekdays.
+// fields are what an expression has: the five of crontab(5), where a day matches if either of its
+// two fields does, unless one of them is a star; @daily and the like; and L, W and # for last days,
+// nearest workdays and nth weekdays.
 const fields = cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow |
 	cron.DowOrDom | cron.Descriptor | cron.Extended
 
-// maxSearchYears is how far the next tick may be away: 29 February comes after eight years at the latest, from 1896 to 1904.
+// maxSearchYears is how far the next tick may be away: 29 February comes after eight years at the
+// latest, from 1896 to 1904.
 const maxSearchYears = 8
 
-// parseExpression reads a cron string: with a zone before it, TZ=… or CRON_TZ=…, as crontabs have it, or without.
+// parseExpression reads a cron string: with a zone before it, TZ=… or CRON_TZ=…, as crontabs have
+// it, or without.
 func parseExpression(text string, zone *time.Location) (timing, error) {
 	text, zone, err := cutZone(strings.TrimSpace(text), zone)
 	if err != nil {

@@ -110,8 +110,8 @@ func TestDaylightSaving(t *testing.T) {
 	}
 }
 
-// TestOccasion holds a year of every zone with its own ideas against a clock that is watched minute by minute: a reading
-// happens when the clock first shows it or, having shown less, more.
+// TestOccasion holds a year of every zone with its own ideas against a clock that is watched minute
+// by minute: a reading happens when the clock first shows it or, having shown less, more.
 func TestOccasion(t *testing.T) {
 	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "America/Nuuk", "UTC"} {
 		t.Run(name, func(t *testing.T) {
@@ -292,8 +292,8 @@ func TestScheduleSlug(t *testing.T) {
 	}
 }
 
-// FuzzExpression: no expression panics or hangs, ticks go forward, and each is a time the clock of its zone shows, or the
-// end of a gap.
+// FuzzExpression: no expression panics or hangs, ticks go forward, and each is a time the clock of
+// its zone shows, or the end of a gap.
 func FuzzExpression(f *testing.F) {
 	for _, text := range []string{
 		"* * * * *", "30 2 * * *", "*/7 1-3,5 L * FRI#2", "0 0 29 2 *", "TZ= * * * * *", "TZ=Asia/Tokyo @daily", "@every 90m",

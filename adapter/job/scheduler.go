@@ -18,8 +18,9 @@ const (
 	orderAgain = time.Hour       // an order that nobody has carried out for so long was lost
 )
 
-// A Scheduler puts what is due into the queue, and makes the runs that it takes out of it. Any number of them, in any number
-// of processes, may share an engine: each tick and each attempt is one order, and one of them has it.
+// A Scheduler puts what is due into the queue, and makes the runs that it takes out of it. Any
+// number of them, in any number of processes, may share an engine: each tick and each attempt is
+// one order, and one of them has it.
 //
 //	plan      ticks, next attempts, and what has gone stale      every process comes to the same answer
 //	take      one order after another → claim → make             one process has it
@@ -59,8 +60,9 @@ func (s *Scheduler) Changed() {
 	}
 }
 
-// Run works until ctx ends, and returns when no run of its own is under way. Agents that are running then are stopped. That
-// does not count as one of their attempts: the next scheduler makes another one at once.
+// Run works until ctx ends, and returns when no run of its own is under way. Agents that are
+// running then are stopped. That does not count as one of their attempts: the next scheduler makes
+// another one at once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.Runner.init()
 	p, err := s.Runner.Store.parts(ctx)
@@ -144,7 +146,8 @@ func (s *Scheduler) planner(ctx context.Context, p *parts) {
 	}
 }
 
-// plan does what is due now, and says when to look again. An agent that is not monitored runs when a person asks.
+// plan does what is due now, and says when to look again. An agent that is not monitored runs when
+// a person asks.
 func (s *Scheduler) plan(ctx context.Context, p *parts, now time.Time) time.Time {
 	next := soonest{now, now.Add(farAway)}
 	for _, m := range s.Agents() {
@@ -215,7 +218,8 @@ func (s *Scheduler) sweep(ctx context.Context) {
 	}
 }
 
-// takeAll takes orders, as long as there is a place for another run, until ctx ends and the last run has.
+// takeAll takes orders, as long as there is a place for another run, until ctx ends and the last
+// run has.
 func (s *Scheduler) takeAll(ctx context.Context, p *parts) {
 	places := make(chan struct{}, atOnce)
 	var runs sync.WaitGroup
@@ -243,7 +247,8 @@ func (s *Scheduler) takeAll(ctx context.Context, p *parts) {
 	}
 }
 
-// work does one order. It is done for the queue as soon as its record is written: from then on the record says whose it is.
+// work does one order. It is done for the queue as soon as its record is written: from then on the
+// record says whose it is.
 func (s *Scheduler) work(ctx context.Context, job *engine.Job) {
 	o, err := decodeOrder(job.Data)
 	if err != nil {

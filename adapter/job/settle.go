@@ -33,8 +33,9 @@ type Notice struct {
 	Merged  bool      // the notice that follows at once says the same and more: see [merge]
 }
 
-// merge marks the notices that a later one of the same moment includes: a failed attempt in given_up, a success in recovered. Built-in
-// notifiers that name no events leave those out, so that a person gets one message. Plugins get every event.
+// merge marks the notices that a later one of the same moment includes: a failed attempt in
+// given_up, a success in recovered. Built-in notifiers that name no events leave those out, so that
+// a person gets one message. Plugins get every event.
 func merge(notices []Notice) []Notice {
 	for i := range notices {
 		n := &notices[i]
@@ -46,9 +47,10 @@ func merge(notices []Notice) []Notice {
 	return notices
 }
 
-// settle records what an attempt came to, in the run and in the state of its schedule, and says what is to be told, in
-// order. docs/jobs.md has the table: "The last failed attempt emits attempt_failed, then given_up. Success after a failure emits success,
-// then recovered. A failed sink emits attempt_failed and does not undo the run. A time-out emits timed_out in place of
+// settle records what an attempt came to, in the run and in the state of its schedule, and says
+// what is to be told, in order. docs/jobs.md has the table: "The last failed attempt emits
+// attempt_failed, then given_up. Success after a failure emits success, then recovered. A failed
+// sink emits attempt_failed and does not undo the run. A time-out emits timed_out in place of
 // attempt_failed."
 func settle(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice {
 	r.Attempts[len(r.Attempts)-1] = a
@@ -108,7 +110,8 @@ func over(r *Run, s *State, status Status, at time.Time) {
 	s.LastRun, s.Last, s.Settled = r.ID, status, at
 }
 
-// backoffAfter is how long to wait after the nth attempt. The last of the list is for all that follow.
+// backoffAfter is how long to wait after the nth attempt. The last of the list is for all that
+// follow.
 func backoffAfter(backoff []time.Duration, n int) time.Duration {
 	if len(backoff) == 0 {
 		return 0
@@ -116,8 +119,8 @@ func backoffAfter(backoff []time.Duration, n int) time.Duration {
 	return backoff[min(n, len(backoff))-1]
 }
 
-// staleAt is when a schedule is overdue: its first tick after the last success, or since it was seen, and the time it may
-// take beyond that. Zero where it is not watched, or told already.
+// staleAt is when a schedule is overdue: its first tick after the last success, or since it was
+// seen, and the time it may take beyond that. Zero where it is not watched, or told already.
 func staleAt(s *State, next func(time.Time) time.Time, after time.Duration) time.Time {
 	if s.Stale || after <= 0 {
 		return time.Time{}
@@ -133,5 +136,6 @@ func staleAt(s *State, next func(time.Time) time.Time, after time.Duration) time
 	return due.Add(after)
 }
 
-// StaleAt is when a schedule in this state is told to be overdue; zero: it is not watched, or was told.
+// StaleAt is when a schedule in this state is told to be overdue; zero: it is not watched, or was
+// told.
 func StaleAt(st State, s *Schedule) time.Time { return staleAt(&st, s.Next, s.Retry.StaleAfter) }

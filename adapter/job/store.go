@@ -44,8 +44,8 @@ type Store struct {
 	opened *parts
 }
 
-// parts are what the store consists of. The engine has everything about a name in memory: what grows with the number of runs
-// is in streams, whose topics are as few as agents or schedules.
+// parts are what the store consists of. The engine has everything about a name in memory: what
+// grows with the number of runs is in streams, whose topics are as few as agents or schedules.
 type parts struct {
 	states  engine.Bucket // a page a schedule
 	beats   engine.Bucket // the last sign of life of a schedule's run

@@ -15,8 +15,9 @@ import (
 
 const closeWait = 20 * time.Second // for what waits to be told when the process ends
 
-// A Teller tells people and plugins what happened to jobs: the plugins of on_failure, and the notifiers. Delivery is best
-// effort: what fails is logged, a run never waits for it. Each of them is told in order.
+// A Teller tells people and plugins what happened to jobs: the plugins of on_failure, and the
+// notifiers. Delivery is best effort: what fails is logged, a run never waits for it. Each of them
+// is told in order.
 type Teller struct {
 	host     Host
 	options  notify.Options
@@ -95,7 +96,8 @@ func (t *Teller) sender(host Host, d *Notifier) (notify.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The rulings: "${VAR} in a notifier's strings comes from the secrets file, then the environment".
+	// The rulings: "${VAR} in a notifier's strings comes from the secrets file, then the
+	// environment".
 	written := h.Config
 	if h.Config, err = notify.ExpandJSON(written, t.options.Lookup); err != nil {
 		return nil, err
@@ -117,8 +119,8 @@ func (n *Notifier) Hook() (*Hook, error) {
 	return h, nil
 }
 
-// toldOfFailure: the plugins of on_failure are told of every event that is not a plain success, the recovery included, unless
-// they list what they want.
+// toldOfFailure: the plugins of on_failure are told of every event that is not a plain success, the
+// recovery included, unless they list what they want.
 func toldOfFailure(h *Hook, e Event) bool {
 	if len(h.Events) > 0 {
 		return h.Wants(e)
@@ -126,7 +128,8 @@ func toldOfFailure(h *Hook, e Event) bool {
 	return e != Success
 }
 
-// A pluginSender tells a plugin that the manifest names, or, without one, those that are connected to the point.
+// A pluginSender tells a plugin that the manifest names, or, without one, those that are connected
+// to the point.
 type pluginSender struct {
 	host  Host
 	hook  *Hook
@@ -151,7 +154,8 @@ func told(out *hook.Outcome, err error) error {
 	return stepError(out)
 }
 
-// Describe is what the plugin would be given, with its config as the manifest has it: what variables stand for is not shown.
+// Describe is what the plugin would be given, with its config as the manifest has it: what
+// variables stand for is not shown.
 func (s pluginSender) Describe(m notify.Message) Given { return s.given(m, s.shown) }
 
 func (s pluginSender) given(m notify.Message, config json.RawMessage) Given {
@@ -180,7 +184,8 @@ func configOr(config json.RawMessage) json.RawMessage {
 	return config
 }
 
-// text is a notice in words. Seed 000: suggest is forwarded "into any failure notification so the user knows what to fix".
+// text is a notice in words. Seed 000: suggest is forwarded "into any failure notification so the
+// user knows what to fix".
 func text(m notify.Message) string {
 	lines := []string{m.Headline()}
 	if m.Body != "" {

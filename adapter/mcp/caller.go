@@ -22,8 +22,8 @@ type request struct {
 	state        string
 }
 
-// caller is the client behind a request, for the server behind the plugin. ctx is the request's: what is said in it reaches the
-// client in the answer's own stream.
+// caller is the client behind a request, for the server behind the plugin. ctx is the request's:
+// what is said in it reaches the client in the answer's own stream.
 func caller(ctx context.Context, r request) *mcpcall.Caller {
 	c := &mcpcall.Caller{Modern: isModern(r.session), State: r.state}
 	if !c.Modern {

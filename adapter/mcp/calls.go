@@ -70,8 +70,8 @@ func (s *Server) observe(e Event) {
 	}
 }
 
-// sessionID is the session that a client's calls belong to. One of the modern kind has none: its calls are those of nobody in
-// particular.
+// sessionID is the session that a client's calls belong to. One of the modern kind has none: its
+// calls are those of nobody in particular.
 func sessionID(ss *sdk.ServerSession) string {
 	if id := ss.ID(); id != "" {
 		return "mcp-" + id
@@ -79,7 +79,8 @@ func sessionID(ss *sdk.ServerSession) string {
 	return "mcp"
 }
 
-// answer is a result as MCP has it. A tool that failed is a result too; an error of the protocol is passed on as one.
+// answer is a result as MCP has it. A tool that failed is a result too; an error of the protocol is
+// passed on as one.
 func (s *Server) answer(ctx context.Context, call *adapter.ToolCall, r adapter.ToolResult) (*sdk.CallToolResult, error) {
 	if call.Failure != nil {
 		if ctx.Err() != nil {

@@ -12,10 +12,11 @@ import (
 // sessionIdle is how long a session may be without a request: its client has gone without a word.
 const sessionIdle = time.Hour
 
-// Handler serves clients over HTTP. Who is let in is for those to say who call it: it looks at neither names nor origins.
+// Handler serves clients over HTTP. Who is let in is for those to say who call it: it looks at
+// neither names nor origins.
 //
-// Both kinds of the protocol have one address. A request of the modern kind names its method, or that version, in its header, and
-// has no session; every other one is of the kind with a handshake.
+// Both kinds of the protocol have one address. A request of the modern kind names its method, or
+// that version, in its header, and has no session; every other one is of the kind with a handshake.
 func (s *Server) Handler(mostBody int64) http.Handler {
 	server := func(*http.Request) *sdk.Server { return s.sdk }
 	options := sdk.StreamableHTTPOptions{Logger: s.log, MaxRequestBodyBytes: mostBody, SessionTimeout: sessionIdle,

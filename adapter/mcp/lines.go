@@ -9,11 +9,13 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// lastGrace is how long answers are waited for when a client has said its last word. A client that wants more waits itself.
+// lastGrace is how long answers are waited for when a client has said its last word. A client that
+// wants more waits itself.
 const lastGrace = 2 * time.Second
 
-// lines are the two streams of a client that speaks over pipes. The end of its input is told when everything it asked for
-// before has an answer: who writes requests and closes the pipe gets them answered.
+// lines are the two streams of a client that speaks over pipes. The end of its input is told when
+// everything it asked for before has an answer: who writes requests and closes the pipe gets them
+// answered.
 type lines struct {
 	in  *bufio.Reader
 	out io.Writer
@@ -52,8 +54,8 @@ func (l *lines) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// count keeps count of requests that are read, and of answers that are written. A line that is too long to be looked at is not
-// counted: its answer is not waited for.
+// count keeps count of requests that are read, and of answers that are written. A line that is too
+// long to be looked at is not counted: its answer is not waited for.
 func (l *lines) count(line []byte, by int) {
 	o, err := rawjson.Parse(line)
 	if err != nil || len(o.Get("id")) == 0 {

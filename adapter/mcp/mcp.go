@@ -44,7 +44,8 @@ type Host interface {
 	Offers() []Offer
 	// Ask calls a method of a plugin.
 	Ask(ctx context.Context, plugin, method string, params json.RawMessage) (json.RawMessage, error)
-	// Watch has f told when there is something else to offer; f returns at once. uri is that of a resource that has changed.
+	// Watch has f told when there is something else to offer; f returns at once. uri is that of a
+	// resource that has changed.
 	Watch(f func(kind Kind, uri string)) (stop func())
 }
 
@@ -53,7 +54,8 @@ type Options struct {
 	Host    Host
 	Version string
 	Dir     string // where tools work
-	// Forbid says why a tool that may change things must not run; "" where it may. nil: everything may.
+	// Forbid says why a tool that may change things must not run; "" where it may. nil: everything
+	// may.
 	Forbid func(ctx context.Context, t *adapter.Tool, c model.ToolCall) string
 	// Observe is told what happens. nil: nobody.
 	Observe func(Event)

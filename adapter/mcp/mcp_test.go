@@ -93,8 +93,8 @@ func echo(name string) adapter.Tool {
 		}}
 }
 
-// A client is an MCP client of a server with this host, over HTTP. It speaks the newest version that the server does, unless
-// old says otherwise.
+// A client is an MCP client of a server with this host, over HTTP. It speaks the newest version
+// that the server does, unless old says otherwise.
 func client(t *testing.T, o Options, old bool, opts *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	s := New(o)
@@ -117,7 +117,8 @@ func client(t *testing.T, o Options, old bool, opts *sdk.ClientOptions) *sdk.Cli
 	return session
 }
 
-// handlerOf is the server as a client meets it; old has it forget the modern kind, as a server of before does.
+// handlerOf is the server as a client meets it; old has it forget the modern kind, as a server of
+// before does.
 func handlerOf(s *Server, old bool) http.Handler {
 	both := s.Handler(0)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -203,7 +204,8 @@ func TestCalls(t *testing.T) {
 	})
 }
 
-// TestRaw: what has more to it than a text reaches the client whole, unless a plugin has changed it.
+// TestRaw: what has more to it than a text reaches the client whole, unless a plugin has changed
+// it.
 func TestRaw(t *testing.T) {
 	picture := adapter.Tool{Name: "picture", Run: func(context.Context, adapter.Call) (adapter.ToolResult, error) {
 		return adapter.ToolResult{Output: "look", Success: true, Raw: json.RawMessage(`{"content":[{"type":"image","mimeType":"image/png","data":"AAAA"}],"structuredContent":{"n":1}}`)}, nil

@@ -47,8 +47,8 @@ func (s *Server) follow(ctx context.Context) {
 	}
 }
 
-// sync shows clients what the host has now. Each change is announced to them, and also that a plugin says that something of a kind has
-// changed, whatever it is.
+// sync shows clients what the host has now. Each change is announced to them, and also that a
+// plugin says that something of a kind has changed, whatever it is.
 func (s *Server) sync(n news) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +83,8 @@ func (s *Server) shownBefore(add map[Kind][]func()) {
 	}
 }
 
-// ifNew adds something that clients are not shown as it is. Of the kind that the news is about everything is added again, which
-// announces it.
+// ifNew adds something that clients are not shown as it is. Of the kind that the news is about
+// everything is added again, which announces it.
 func (s *Server) ifNew(kind Kind, name string, definition []byte, n news, do func() error) func() {
 	was, known := s.shown[kind][name]
 	again := n.kind != "" && (n.kind == kind || n.kind == Resources && kind == Templates)
@@ -154,7 +154,8 @@ func (s *Server) addTool(name string, definition []byte) error {
 	return nil
 }
 
-// objectSchema is a schema of an object, as MCP wants it: one that does not say so is one of any object that it takes.
+// objectSchema is a schema of an object, as MCP wants it: one that does not say so is one of any
+// object that it takes.
 func objectSchema(schema json.RawMessage) json.RawMessage {
 	o, err := rawjson.Parse(schema)
 	if err != nil {

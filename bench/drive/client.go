@@ -23,7 +23,8 @@ type Client struct {
 	http *http.Client
 }
 
-// NewClient makes a client of the daemon at url. Its connections are kept, up to as many as it ever had at once.
+// NewClient makes a client of the daemon at url. Its connections are kept, up to as many as it ever
+// had at once.
 func NewClient(url string) *Client {
 	return &Client{url: url, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}}}
 }
@@ -31,7 +32,8 @@ func NewClient(url string) *Client {
 // Close ends the connections that are not in use.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Call makes a request with a JSON body, nil for none, and decodes the answer into out, nil where it is of no interest.
+// Call makes a request with a JSON body, nil for none, and decodes the answer into out, nil where
+// it is of no interest.
 func (c *Client) Call(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
@@ -75,7 +77,8 @@ func (c *Client) do(ctx context.Context, method, path string, in any) (*http.Res
 	return c.http.Do(r)
 }
 
-// List gets a list into out: the answer itself, as older daemons send it, or what an object has under a name.
+// List gets a list into out: the answer itself, as older daemons send it, or what an object has
+// under a name.
 func (c *Client) List(ctx context.Context, path, name string, out any) error {
 	var answer json.RawMessage
 	if err := c.Call(ctx, "GET", path, nil, &answer); err != nil {
@@ -180,7 +183,8 @@ func (c *Client) Metrics(ctx context.Context) (map[string]float64, error) {
 	return sums, lines.Err()
 }
 
-// Dropped is how many events the daemon could not keep, as its metrics tell, and its health, which older ones lack it in.
+// Dropped is how many events the daemon could not keep, as its metrics tell, and its health, which
+// older ones lack it in.
 func (c *Client) Dropped(ctx context.Context) (int, error) {
 	var health struct {
 		Dropped int `json:"events_dropped"`

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// readyWithin bounds the start of a daemon: its plugins may be sandboxed Python programs, on a busy machine.
+	// readyWithin bounds the start of a daemon: its plugins may be sandboxed Python programs, on a
+	// busy machine.
 	readyWithin = 2 * time.Minute
 	// stopWithin bounds its end. Turns get ten seconds there, and plugins their own.
 	stopWithin = time.Minute
@@ -33,7 +34,8 @@ type Daemon struct {
 	ended  chan error // what Wait returned, once
 }
 
-// Environ is an environment in which every place that configuration and plugins are searched lies under home.
+// Environ is an environment in which every place that configuration and plugins are searched lies
+// under home.
 func Environ(home string) []string {
 	return []string{
 		"PATH=/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + os.TempDir(),
@@ -42,7 +44,8 @@ func Environ(home string) []string {
 	}
 }
 
-// Start starts the program's daemon on a home, and returns when it is ready. It logs to daemon.log in the home.
+// Start starts the program's daemon on a home, and returns when it is ready. It logs to daemon.log
+// in the home.
 func Start(ctx context.Context, program, home string) (*Daemon, error) {
 	log, err := os.OpenFile(filepath.Join(home, "daemon.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -64,7 +67,8 @@ func Start(ctx context.Context, program, home string) (*Daemon, error) {
 	return d, nil
 }
 
-// awaitReady reads the line that tells the address, and has the rest of stdout read until the process ends.
+// awaitReady reads the line that tells the address, and has the rest of stdout read until the
+// process ends.
 func (d *Daemon) awaitReady(ctx context.Context, out io.Reader) error {
 	line := make(chan string, 1)
 	go func() {

@@ -1,4 +1,5 @@
-// Package drive runs a real `patchbay serve` and uses it as any client would: over HTTP, on loopback.
+// Package drive runs a real `patchbay serve` and uses it as any client would: over HTTP, on
+// loopback.
 //
 //	Start              a daemon on a home of its own, with an offline model; ready when it says so
 //	├─ Daemon.Sample   its memory, descriptors and goroutines

@@ -21,8 +21,8 @@ type Event struct {
 // ErrEnough ends a stream that has told enough.
 var ErrEnough = errors.New("enough")
 
-// Follow calls f with the events after an id, nil for those from now on, until ctx ends, the daemon ends the stream, or f returns an
-// error. It returns nil where f returned [ErrEnough].
+// Follow calls f with the events after an id, nil for those from now on, until ctx ends, the daemon
+// ends the stream, or f returns an error. It returns nil where f returned [ErrEnough].
 func (c *Client) Follow(ctx context.Context, after *uint64, f func(Event) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -74,7 +74,8 @@ func eachEvent(in io.Reader, f func(Event) error) error {
 	}
 }
 
-// take reads one line of an event. Comments and the time to wait before a reconnection are passed over.
+// take reads one line of an event. Comments and the time to wait before a reconnection are passed
+// over.
 func (e *Event) take(line string) (err error) {
 	name, value, _ := strings.Cut(line, ": ")
 	switch name {

@@ -70,7 +70,8 @@ func Memory(pid int) (s Sample, err error) {
 // ticks is how many a second has in /proc/PID/stat, on every Linux there is.
 const ticks = 100
 
-// Processor is how many seconds of a processor a process has used since it began, its children not included.
+// Processor is how many seconds of a processor a process has used since it began, its children not
+// included.
 func Processor(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -87,7 +88,8 @@ func Processor(pid int) (float64, error) {
 	return (used + kernel) / ticks, errors.Join(err1, err2)
 }
 
-// Left lists the processes that have the home in their environment, their command line or their working directory.
+// Left lists the processes that have the home in their environment, their command line or their
+// working directory.
 func Left(home string) ([]string, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -1,9 +1,11 @@
-// Command soak runs one `patchbay serve` for an hour under a load that does not let up, and checks what must still hold then.
+// Command soak runs one `patchbay serve` for an hour under a load that does not let up, and checks
+// what must still hold then.
 //
 //	go run ./soak --program PATH [--for 1h] [--sessions 50] [--pause 0] [--json]
 //
-// It is not a benchmark: what it tells about speed is by the way. It looks for what shows only after a long time: an event or a message
-// that is lost once in a hundred thousand, memory and descriptors that grow, a process that stays.
+// It is not a benchmark: what it tells about speed is by the way. It looks for what shows only
+// after a long time: an event or a message that is lost once in a hundred thousand, memory and
+// descriptors that grow, a process that stays.
 //
 //	main
 //	└─ soak.run

@@ -11,7 +11,8 @@ import (
 //go:embed plugins
 var plugins embed.FS
 
-// places are where each of the embedded plugins belongs, by the first part of its path: where its dialect looks for it.
+// places are where each of the embedded plugins belongs, by the first part of its path: where its
+// dialect looks for it.
 func places() map[string]string {
 	return map[string]string{
 		"words":                "scaffold/plugins/words",

@@ -9,19 +9,22 @@ import (
 	"github.com/patchbay-dev/patchbay/bench/drive"
 )
 
-// keepEvery is how often a plugin is asked to store something, and commandEvery how often a process-per-call plugin sees a command.
+// keepEvery is how often a plugin is asked to store something, and commandEvery how often a
+// process-per-call plugin sees a command.
 const (
 	keepEvery    = 200 * time.Millisecond
 	commandEvery = 2 * time.Second
 )
 
-// A keeper uses plugins that no turn uses: one that stores, and one that is a process for each call.
+// A keeper uses plugins that no turn uses: one that stores, and one that is a process for each
+// call.
 type keeper struct {
 	client *drive.Client
 	ledger *ledger
 }
 
-// keep has a plugin store a note, read it back, and delete the one before, so that there is one key at most.
+// keep has a plugin store a note, read it back, and delete the one before, so that there is one key
+// at most.
 func (k *keeper) keep(ctx context.Context) {
 	for n := 0; ctx.Err() == nil; n++ {
 		if err := k.note(context.WithoutCancel(ctx), n); err != nil {
@@ -77,7 +80,8 @@ func (k *keeper) command(ctx context.Context) {
 	}
 }
 
-// runs are the ticks of the agent, the oldest first, or what is wrong with them: each must have succeeded, one for each minute.
+// runs are the ticks of the agent, the oldest first, or what is wrong with them: each must have
+// succeeded, one for each minute.
 func runs(ctx context.Context, client *drive.Client) (ticks []time.Time, err error) {
 	var all []struct {
 		ID     string    `json:"id"`

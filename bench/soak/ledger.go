@@ -8,7 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/bench/drive"
 )
 
-// remembered is how many of the newest events the ledger knows: those a replay may read, and more than any follower is behind.
+// remembered is how many of the newest events the ledger knows: those a replay may read, and more
+// than any follower is behind.
 const remembered = 1 << 17
 
 // manyFaults ends the soak: what comes after is not worth waiting for.
@@ -100,7 +101,8 @@ func (l *ledger) excuse(id uint64) bool {
 	return at.id == id && l.deleted[at.session]
 }
 
-// endOf returns the id of the event that ended a session's last turn. It returns 0 if no follower has seen that event.
+// endOf returns the id of the event that ended a session's last turn. It returns 0 if no follower
+// has seen that event.
 func (l *ledger) endOf(session, turn string) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

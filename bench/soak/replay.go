@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// longestReplay is how many events are read again at most: several times what a follower asks the engine for at once.
+	// longestReplay is how many events are read again at most: several times what a follower asks
+	// the engine for at once.
 	longestReplay = 1000
 	// replayWithin bounds one replay.
 	replayWithin = time.Minute
@@ -31,8 +32,9 @@ func (r *replayer) replay(ctx context.Context) {
 	}
 }
 
-// stretch reads again what lies behind a random id, up to the newest that is known, and wants every event that the followers have seen
-// there, with the same data; those of sessions that are deleted may be missing.
+// stretch reads again what lies behind a random id, up to the newest that is known, and wants every
+// event that the followers have seen there, with the same data; those of sessions that are deleted
+// may be missing.
 func (r *replayer) stretch(ctx context.Context) {
 	head := r.ledger.newest()
 	if head < 2 {
@@ -79,7 +81,8 @@ func (r *replayer) missing(after, id uint64) {
 	}
 }
 
-// onlyDeleted tells whether all that a replay did not get is of deleted sessions: then nothing more comes, and it is right to wait.
+// onlyDeleted tells whether all that a replay did not get is of deleted sessions: then nothing more
+// comes, and it is right to wait.
 func (r *replayer) onlyDeleted(next, head uint64) bool {
 	for ; next <= head; next++ {
 		if !r.ledger.excuse(next) {

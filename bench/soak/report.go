@@ -43,7 +43,8 @@ func (r *Report) check(what string, ok bool, format string, args ...any) {
 	r.OK = r.OK && ok
 }
 
-// Growth that is allowed between the second quarter of the time and the last: a tenth, and a little for what is small.
+// Growth that is allowed between the second quarter of the time and the last: a tenth, and a little
+// for what is small.
 const (
 	growthAllowed  = 0.10
 	memoryAllowed  = 8.0  // MB more
@@ -53,8 +54,9 @@ const (
 	fewestReadings = 16 // below that a quarter says nothing
 )
 
-// shortestQuarter is how long the first quarter of the time must be for the others to be compared. By then the daemon is warm: the engine
-// remembers ids for a minute, and sessions have begun to be deleted.
+// shortestQuarter is how long the first quarter of the time must be for the others to be compared.
+// By then the daemon is warm: the engine remembers ids for a minute, and sessions have begun to be
+// deleted.
 const shortestQuarter = 2 * time.Minute
 
 // total is how many faults there are of all kinds.

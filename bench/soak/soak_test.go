@@ -72,8 +72,8 @@ func TestOnlyADeletedSessionExcusesAHole(t *testing.T) {
 	}
 }
 
-// TestTheSessionOfAnEvent: a session that is created has its id elsewhere than other events, and that event is deleted with it. The
-// event that tells of its deletion is of no session, and stays.
+// TestTheSessionOfAnEvent: a session that is created has its id elsewhere than other events, and
+// that event is deleted with it. The event that tells of its deletion is of no session, and stays.
 func TestTheSessionOfAnEvent(t *testing.T) {
 	w := newWatcher()
 	w.take(drive.Event{ID: 1, Kind: "session.created", Data: `{"id":"a","plugins":[]}`})

@@ -10,7 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/bench/drive"
 )
 
-// patience bounds how long a session waits for the followers before it is deleted, and the end of the soak for the last event.
+// patience bounds how long a session waits for the followers before it is deleted, and the end of
+// the soak for the last event.
 const patience = 2 * time.Minute
 
 // Every so many messages one is long, as somebody pastes a file.
@@ -29,7 +30,8 @@ type speaker struct {
 	watchers []*watcher
 }
 
-// speak goes on until ctx ends; a turn that is under way then is finished, and the transcript compared.
+// speak goes on until ctx ends; a turn that is under way then is finished, and the transcript
+// compared.
 func (s *speaker) speak(ctx context.Context) {
 	for session := 0; ctx.Err() == nil; session++ {
 		if err := s.converse(ctx, session); err != nil {
@@ -83,7 +85,8 @@ func (s *speaker) text(session, n int) string {
 	return text
 }
 
-// compare wants every acknowledged message in the transcript, once, in its order, each with an answer that repeats it.
+// compare wants every acknowledged message in the transcript, once, in its order, each with an
+// answer that repeats it.
 func (s *speaker) compare(ctx context.Context, id string, said []string) error {
 	entries, err := s.client.Transcript(ctx, id)
 	if err != nil {
@@ -112,7 +115,8 @@ func (s *speaker) compare(ctx context.Context, id string, said []string) error {
 	return nil
 }
 
-// awaitFollowers returns when every follower has seen the end of a turn: what is deleted after that leaves no hole.
+// awaitFollowers returns when every follower has seen the end of a turn: what is deleted after that
+// leaves no hole.
 func (s *speaker) awaitFollowers(session, turn string) {
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
 		if end := s.ledger.endOf(session, turn); end > 0 && passed(s.watchers, end) {

@@ -90,8 +90,9 @@ func (w *watcher) hole(id uint64) {
 	w.ledger.fault("hole", "%s: %d (%s) was not sent", w.name, id, was.kind)
 }
 
-// names are the session and the turn of an event, as far as it has them. The data of a session that is created is the session
-// itself. That event is deleted with the session, unlike the one that tells of the deletion.
+// names are the session and the turn of an event, as far as it has them. The data of a session that
+// is created is the session itself. That event is deleted with the session, unlike the one that
+// tells of the deletion.
 func names(e drive.Event) (session, turn string) {
 	var data struct {
 		ID      string `json:"id"`

@@ -21,8 +21,9 @@ while IFS= read -r line; do
 done
 `
 
-// TestChatAsksAboutAProject: a person is asked once about a project's plugins, with what is in them, and again when they have changed.
-// The banner names what the project brings along; its prompts are commands.
+// TestChatAsksAboutAProject: a person is asked once about a project's plugins, with what is in
+// them, and again when they have changed. The banner names what the project brings along; its
+// prompts are commands.
 func TestChatAsksAboutAProject(t *testing.T) {
 	home := t.TempDir()
 	site := filepath.Join(home, "site")

@@ -21,8 +21,8 @@ const slowScript = `
 - {text: one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen, delay: 300ms}
 `
 
-// TestThreeDaemonsOnOneCluster: they serve the same sessions, and what was acknowledged survives the death of the one that
-// ran a turn, and of a server of the cluster.
+// TestThreeDaemonsOnOneCluster: they serve the same sessions, and what was acknowledged survives
+// the death of the one that ran a turn, and of a server of the cluster.
 func TestThreeDaemonsOnOneCluster(t *testing.T) {
 	cluster := enginetest.Cluster(t, 3)
 	var daemons []*server
@@ -43,7 +43,8 @@ func TestThreeDaemonsOnOneCluster(t *testing.T) {
 	daemons[2].kill()
 	cluster.Kill(0)
 
-	// On this machine it is known at once that the daemon has died; where that cannot be known, it may still be running.
+	// On this machine it is known at once that the daemon has died; where that cannot be known, it
+	// may still be running.
 	if lease.Self().State() != lease.Alive {
 		if _, status := daemons[0].say(id, "too early"); status != http.StatusConflict {
 			t.Errorf("a session whose turn may still be running answers %d, want %d", status, http.StatusConflict)
@@ -70,8 +71,8 @@ func TestThreeDaemonsOnOneCluster(t *testing.T) {
 	}
 }
 
-// acknowledged sends a message and returns when the stream of its turn has shown the tool's result and the beginning of
-// what follows it. The stream stays open.
+// acknowledged sends a message and returns when the stream of its turn has shown the tool's result
+// and the beginning of what follows it. The stream stays open.
 func acknowledged(t *testing.T, s *server, id string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/session/"+id+"/message", strings.NewReader(`{"text":"question 3"}`))

@@ -25,8 +25,8 @@ func crashRounds() int {
 	return 2
 }
 
-// once is the beginning of a program that must not run twice at once: it complains where another holds the lock, which whatever it
-// starts holds too.
+// once is the beginning of a program that must not run twice at once: it complains where another
+// holds the lock, which whatever it starts holds too.
 const once = `exec 9>"$HOME/lock"; flock -n 9 || echo "$0" >> "$HOME/twice"; echo ran >> "$HOME/ran"; `
 
 // slowAgent runs until it is killed, or not at all where there is a file quick.
@@ -37,8 +37,8 @@ const slowProgram = once + `echo "$AGENT_TMPDIR" >> "$HOME/tmp"; touch "$AGENT_T
 [ -e "$HOME/quick" ] && exit 0
 : > "$HOME/began"; sleep 600; exit 0`
 
-// slowTurn is a turn in whose middle a tool does not end, and quickTurn one whose tool asks whether that one still runs. A script goes on
-// where the session's last turn has left it.
+// slowTurn is a turn in whose middle a tool does not end, and quickTurn one whose tool asks whether
+// that one still runs. A script goes on where the session's last turn has left it.
 const (
 	slowTurn = `- {text: Wait., tools: [{name: shell, arguments: {cmd: '` + once + `: > "$HOME/began"; sleep 600'}}]}
 `
@@ -129,7 +129,8 @@ func (r *crashRig) kill(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
-// check looks for what must not be: a program that ran twice at once, a directory that is left, a run that is not over.
+// check looks for what must not be: a program that ran twice at once, a directory that is left, a
+// run that is not over.
 func (r *crashRig) check() {
 	r.t.Helper()
 	if twice := r.lines("twice"); twice != nil {
@@ -168,7 +169,8 @@ func (r *crashRig) recovered(round int) {
 	r.check()
 }
 
-// TestKilledInMidRun kills the process that makes a run, again and again: the next command makes the next one.
+// TestKilledInMidRun kills the process that makes a run, again and again: the next command makes
+// the next one.
 func TestKilledInMidRun(t *testing.T) {
 	t.Run("a command, without a daemon", func(t *testing.T) {
 		r := newCrashRig(t)
@@ -275,7 +277,8 @@ func (r *crashRig) runOver(s *server) {
 	}
 }
 
-// waitsForNext has a command end, one way or another, while it waits for its run's next attempt; then the next one runs.
+// waitsForNext has a command end, one way or another, while it waits for its run's next attempt;
+// then the next one runs.
 func (r *crashRig) waitsForNext(how string, end func(*exec.Cmd)) {
 	r.t.Helper()
 	write(r.t, r.home, "fail", "")
@@ -301,8 +304,8 @@ func (r *crashRig) waitsForNext(how string, end func(*exec.Cmd)) {
 	r.forget("quick")
 }
 
-// TestKilledInMidTurn kills the process that runs a turn, again and again: the next message is answered, what was said is there, and
-// no tool runs twice.
+// TestKilledInMidTurn kills the process that runs a turn, again and again: the next message is
+// answered, what was said is there, and no tool runs twice.
 func TestKilledInMidTurn(t *testing.T) {
 	t.Run("a command, without a daemon", func(t *testing.T) {
 		r := newCrashRig(t)
@@ -367,7 +370,8 @@ func (r *crashRig) session(s *server) string {
 	return list[0].ID
 }
 
-// transcribed checks that what was acknowledged is there: each message of a turn that was cut off, and how that ended.
+// transcribed checks that what was acknowledged is there: each message of a turn that was cut off,
+// and how that ended.
 func (r *crashRig) transcribed(s *server, session string) {
 	r.t.Helper()
 	text := strings.Join(s.transcript(session), "\n")
@@ -382,7 +386,8 @@ func (r *crashRig) transcribed(s *server, session string) {
 	}
 }
 
-// TestInterruptedCommands presses Ctrl-C in each wait: the command gives up what it holds, and the next one works.
+// TestInterruptedCommands presses Ctrl-C in each wait: the command gives up what it holds, and the
+// next one works.
 func TestInterruptedCommands(t *testing.T) {
 	interrupt := func(t *testing.T, cmd *exec.Cmd) {
 		t.Helper()

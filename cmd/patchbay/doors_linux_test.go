@@ -23,7 +23,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// knocker is a plugin that asks an address for its health, and to be its MCP server, and tells what came.
+// knocker is a plugin that asks an address for its health, and to be its MCP server, and tells what
+// came.
 const knocker = `#!/usr/bin/env python3
 import json, socket, sys
 
@@ -67,8 +68,8 @@ for line in sys.stdin:
         print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
 `
 
-// TestOurOwnDoors: no plugin in a sandbox reaches a daemon, whichever it is, whichever process has the plugin, and by whatever
-// capability; and everybody else does.
+// TestOurOwnDoors: no plugin in a sandbox reaches a daemon, whichever it is, whichever process has
+// the plugin, and by whatever capability; and everybody else does.
 func TestOurOwnDoors(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "python3")
@@ -84,7 +85,8 @@ func TestOurOwnDoors(t *testing.T) {
 	}
 }
 
-// A street has three daemons of one user, each in a home of its own, and something else that listens.
+// A street has three daemons of one user, each in a home of its own, and something else that
+// listens.
 type street struct {
 	t       *testing.T
 	user    int
@@ -260,8 +262,9 @@ func (s *street) knockByCommand(t *testing.T, home, plugin, host, port string) s
 	return string(out)
 }
 
-// knockByDaemon has the plugin in the first of the daemons. Such a daemon of another user cannot see who calls it while a sandbox of
-// the caller's user shares the network, as other tests have at times: then it is asked again.
+// knockByDaemon has the plugin in the first of the daemons. Such a daemon of another user cannot
+// see who calls it while a sandbox of the caller's user shares the network, as other tests have at
+// times: then it is asked again.
 func (s *street) knockByDaemon(t *testing.T, plugin, host, port string) string {
 	t.Helper()
 	var answer struct{ Result, Detail string }
@@ -279,7 +282,8 @@ func (s *street) knockByDaemon(t *testing.T, plugin, host, port string) string {
 	return answer.Result
 }
 
-// foreign calls from namespaces that are not ours, as Codex and bubblewrap do, while plugins of ours run.
+// foreign calls from namespaces that are not ours, as Codex and bubblewrap do, while plugins of
+// ours run.
 func (s *street) foreign(t *testing.T) {
 	plugtest.NeedTool(t, "unshare")
 	unshare, err := exec.LookPath("unshare")

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestAKilledDryRunLeavesNothing: the next dry run removes the temporary directory of one that was killed.
+// TestAKilledDryRunLeavesNothing: the next dry run removes the temporary directory of one that was
+// killed.
 func TestAKilledDryRunLeavesNothing(t *testing.T) {
 	home := t.TempDir()
 	tmp := filepath.Join(home, "tmp")

@@ -34,7 +34,8 @@ type hookHome struct {
 	home string
 }
 
-// guardPlugin is a scaffold plugin that refuses what says "rm -rf", and says where it works and how often it was asked in this process.
+// guardPlugin is a scaffold plugin that refuses what says "rm -rf", and says where it works and how
+// often it was asked in this process.
 const guardPlugin = `#!/usr/bin/env python3
 import json, os, sys, time
 asked = 0
@@ -225,7 +226,8 @@ func (h *hookHome) log() []hookroad.Entry {
 	return entries
 }
 
-// TestHooksOfTwoProjects: one daemon, started by the first hook, has the plugins of both, each in its own repository.
+// TestHooksOfTwoProjects: one daemon, started by the first hook, has the plugins of both, each in
+// its own repository.
 func TestHooksOfTwoProjects(t *testing.T) {
 	h := newHookHome(t)
 	h.guard("")
@@ -388,9 +390,11 @@ func TestAProjectBringsNoPlugins(t *testing.T) {
 	}
 }
 
-// TestNobodyToAsk: no daemon can be had. What has to be asked stays shut, and nobody else is kept from working.
+// TestNobodyToAsk: no daemon can be had. What has to be asked stays shut, and nobody else is kept
+// from working.
 func TestNobodyToAsk(t *testing.T) {
-	// alone is a directory with nothing but patchbay-hook in it: no daemon can be started from there, and nothing stands in.
+	// alone is a directory with nothing but patchbay-hook in it: no daemon can be started from
+	// there, and nothing stands in.
 	alone := func(t *testing.T) string {
 		dir := t.TempDir()
 		self, err := exec.LookPath("patchbay-hook")
@@ -537,8 +541,8 @@ func TestHangingHooks(t *testing.T) {
 	})
 }
 
-// TestServeTakesOver: events come side by side while `serve` takes the place of the daemon that hooks have started. Each gets its true
-// answer.
+// TestServeTakesOver: events come side by side while `serve` takes the place of the daemon that
+// hooks have started. Each gets its true answer.
 func TestServeTakesOver(t *testing.T) {
 	h := newHookHome(t)
 	h.guard("")

@@ -15,7 +15,8 @@ import (
 // otherVersion is that of programs which are built as if they were of a release to come.
 const otherVersion = "9.9.9"
 
-// ofAnotherVersion builds commands as they would be in another release, into a directory of their own.
+// ofAnotherVersion builds commands as they would be in another release, into a directory of their
+// own.
 func ofAnotherVersion(t *testing.T, commands ...string) (dir string) {
 	t.Helper()
 	plugtest.NeedTool(t, "go")
@@ -44,7 +45,8 @@ func ofAnotherVersion(t *testing.T, commands ...string) (dir string) {
 	return dir
 }
 
-// TestAClientOfAnotherVersion: patchbay-hook was replaced by one of another release while a daemon runs.
+// TestAClientOfAnotherVersion: patchbay-hook was replaced by one of another release while a daemon
+// runs.
 func TestAClientOfAnotherVersion(t *testing.T) {
 	h := newHookHome(t)
 	h.guard("")

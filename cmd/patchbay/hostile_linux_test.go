@@ -194,13 +194,14 @@ func (h *hostileHome) run(args ...string) string {
 	return stdout.String()
 }
 
-// obeyed tells whether a terminal does something upon a character instead of showing it: control characters and marks of direction.
+// obeyed tells whether a terminal does something upon a character instead of showing it: control
+// characters and marks of direction.
 func obeyed(r rune) bool {
 	return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }
 
-// TestHostilePlugins: whatever a directory among the plugins is called and holds, nothing outside of it is read, mounted or started, what
-// must not start does not, and the message says why.
+// TestHostilePlugins: whatever a directory among the plugins is called and holds, nothing outside
+// of it is read, mounted or started, what must not start does not, and the message says why.
 func TestHostilePlugins(t *testing.T) {
 	h := &hostileHome{t, t.TempDir()}
 	h.mkdir(h.home + "/marks")

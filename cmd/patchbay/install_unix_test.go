@@ -61,8 +61,9 @@ func install(t *testing.T, home string) {
 	}
 }
 
-// TestInstallLosesNoEvent: plugins are replaced under a daemon that runs and asks them all the time. Every event is
-// answered by the old or by the new one, also where only what is in the lock may run.
+// TestInstallLosesNoEvent: plugins are replaced under a daemon that runs and asks them all the
+// time. Every event is answered by the old or by the new one, also where only what is in the lock
+// may run.
 func TestInstallLosesNoEvent(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, ".config/patchbay/config.toml", "trust = \"locked\"\n")
@@ -110,7 +111,8 @@ func TestInstallLosesNoEvent(t *testing.T) {
 	}
 }
 
-// TestDaemonFollows: a daemon that runs notices what is installed, disabled, enabled, trusted and removed.
+// TestDaemonFollows: a daemon that runs notices what is installed, disabled, enabled, trusted and
+// removed.
 func TestDaemonFollows(t *testing.T) {
 	home := t.TempDir()
 	s := serve(t, home)

@@ -46,8 +46,8 @@ func pageBlocks(t *testing.T, path string) []pageBlock {
 	return blocks
 }
 
-// TestKagedPageMessages holds the messages that the page prints against those that the host writes: the same fields, in the
-// same order. A plugin of one tee listens.
+// TestKagedPageMessages holds the messages that the page prints against those that the host writes:
+// the same fields, in the same order. A plugin of one tee listens.
 func TestKagedPageMessages(t *testing.T) {
 	for _, tool := range []string{"bash", "python3", "sh", "tee"} {
 		plugtest.NeedTool(t, tool)

@@ -26,8 +26,8 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal kills
-	// A closed pipe is an error of the write, not the end of the process: the
-	// plugins want to be stopped first.
+	// A closed pipe is an error of the write, not the end of the process: the plugins want to be
+	// stopped first.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return cli.Main(ctx, os.Args[1:], cli.System())
 }

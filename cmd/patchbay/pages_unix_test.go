@@ -95,7 +95,8 @@ func TestPageOfPluginDev(t *testing.T) {
 	typePage(t, "docs/plugin-dev.md")
 }
 
-// TestPageOfTroubleshooting types docs/troubleshooting.md: each command must print the message that the page shows.
+// TestPageOfTroubleshooting types docs/troubleshooting.md: each command must print the message that
+// the page shows.
 func TestPageOfTroubleshooting(t *testing.T) {
 	for _, tool := range []string{"bash", "python3"} {
 		plugtest.NeedTool(t, tool)

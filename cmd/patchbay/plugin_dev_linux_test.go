@@ -217,8 +217,8 @@ func (p devPlugin) install(t *testing.T) (home string) {
 	return home
 }
 
-// TestPluginDev: a plugin of each dialect is sent a sample, its file is replaced, and the next event has the new
-// behaviour.
+// TestPluginDev: a plugin of each dialect is sent a sample, its file is replaced, and the next
+// event has the new behaviour.
 func TestPluginDev(t *testing.T) {
 	for dialect, p := range devPlugins() {
 		t.Run(dialect, func(t *testing.T) {
@@ -246,8 +246,8 @@ func TestPluginDev(t *testing.T) {
 	}
 }
 
-// TestPluginDevReloads: without any command a change is noticed; a mistake is shown with its line, and the next
-// change mends it.
+// TestPluginDevReloads: without any command a change is noticed; a mistake is shown with its line,
+// and the next change mends it.
 func TestPluginDevReloads(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	d := startDev(t, devPlugins()["python"].install(t), "signer.py")
@@ -302,8 +302,8 @@ func TestPluginDevEndsThePlugin(t *testing.T) {
 	}
 }
 
-// TestPluginDevInATerminal: keys choose what is sent, edit and resend it, and restart the plugin; what happened stays
-// in the scrollback.
+// TestPluginDevInATerminal: keys choose what is sent, edit and resend it, and restart the plugin;
+// what happened stays in the scrollback.
 func TestPluginDevInATerminal(t *testing.T) {
 	home := devPlugins()["scaffold"].install(t)
 	write(t, home, "editor", "sed -i 's/Hello, plugin!/as edited/' \"$1\"\n")

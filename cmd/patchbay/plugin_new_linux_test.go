@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPluginNewAsksAtATerminal: what the command line does not say is asked for, a name that will not do is asked for again, and nothing of
-// the form is left on the screen.
+// TestPluginNewAsksAtATerminal: what the command line does not say is asked for, a name that will
+// not do is asked for again, and nothing of the form is left on the screen.
 func TestPluginNewAsksAtATerminal(t *testing.T) {
 	home := t.TempDir()
 	master, slave := openPair(t)

@@ -11,13 +11,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// quickScript makes the offline model call a tool that the seed's shell blocker minds, harmless as it is.
+// quickScript makes the offline model call a tool that the seed's shell blocker minds, harmless as
+// it is.
 const quickScript = `
 - tools: [{name: shell, arguments: {cmd: "echo sudo rm"}}]
 - text: Done.
 `
 
-// TestSeedQuickStart types the commands of seed 004 as they are printed, and has its example plugins act on a turn.
+// TestSeedQuickStart types the commands of seed 004 as they are printed, and has its example
+// plugins act on a turn.
 func TestSeedQuickStart(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "python3"} {
 		plugtest.NeedTool(t, tool)

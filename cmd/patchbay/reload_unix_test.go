@@ -24,7 +24,8 @@ invoke) cat >>"$HOME/kept"; echo '{"ok":true}' ;;
 esac
 `
 
-// TestHangupReloads: SIGHUP reads everything again; a bad file keeps the old ones and is told everywhere; a run under way goes on.
+// TestHangupReloads: SIGHUP reads everything again; a bad file keeps the old ones and is told
+// everywhere; a run under way goes on.
 func TestHangupReloads(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, ".config/patchbay/agents/patient/agent.toml", `[agent]

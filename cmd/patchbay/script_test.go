@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"patchbay": main, "patchbay-hook": mainHook})
 }
 
-// TestScripts runs testdata/script/*.txtar, each in a home of its own. The
-// plugins in them are real programs.
+// TestScripts runs testdata/script/*.txtar, each in a home of its own. The plugins in them are real
+// programs.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -40,8 +40,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setup gives a script a home, makes its programs executable, and takes away what
-// the tester's own shell may have set.
+// setup gives a script a home, makes its programs executable, and takes away what the tester's own
+// shell may have set.
 func setup(env *testscript.Env) error {
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Vars = append(env.Vars, quickEnd)

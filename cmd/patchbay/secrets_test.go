@@ -18,7 +18,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// The secrets that are planted. None may come out of the daemon in any way; each is told from the others by its end.
+// The secrets that are planted. None may come out of the daemon in any way; each is told from the
+// others by its end.
 const (
 	keySecret    = "sk-planted-0123456789abcdef-model-key"
 	tokenSecret  = "planted-0123456789abcdef-server-token"
@@ -64,8 +65,8 @@ while IFS= read -r line; do
 done
 `
 
-// TestSecretsStayInside plants secrets wherever there is a place for one, lets everything go wrong, and looks for them in
-// every answer, event, metric, log line, command's output and file.
+// TestSecretsStayInside plants secrets wherever there is a place for one, lets everything go wrong,
+// and looks for them in every answer, event, metric, log line, command's output and file.
 func TestSecretsStayInside(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	told := new(plugtest.Log)
@@ -164,7 +165,8 @@ func (e *emitted) ask(method, path, body string, headers ...string) string {
 	return string(text)
 }
 
-// provoke makes things fail: the model, the tokens, the requests, a plugin, a job and its notifiers.
+// provoke makes things fail: the model, the tokens, the requests, a plugin, a job and its
+// notifiers.
 func (e *emitted) provoke() {
 	e.s.t.Helper()
 	var made struct{ ID string }

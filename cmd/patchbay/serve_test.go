@@ -73,10 +73,12 @@ func serveAs(t *testing.T, home string, cmd *exec.Cmd) *server {
 	return s
 }
 
-// quickEnd keeps the race detector, where it runs, from sleeping for a second at the end of every process.
+// quickEnd keeps the race detector, where it runs, from sleeping for a second at the end of every
+// process.
 const quickEnd = "GORACE=atexit_sleep_ms=0"
 
-// patchbayIn is this test as the command, in an environment with a home and nothing of the tester's.
+// patchbayIn is this test as the command, in an environment with a home and nothing of the
+// tester's.
 func patchbayIn(home string, args ...string) *exec.Cmd {
 	cmd := exec.Command("patchbay", args...) // testscript has put it onto the PATH
 	cmd.Dir = home

@@ -9,7 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// The plugins of the session: one that minds what the shell is told and signs the answer, and one that counts.
+// The plugins of the session: one that minds what the shell is told and signs the answer, and one
+// that counts.
 const (
 	signPlugin = `"""Signs what it has seen."""
 __plugin__ = {"name": "sign", "api": "1.0", "mark": "~"}
@@ -76,7 +77,8 @@ func exchanges(t *testing.T, home string) []exchange {
 	}
 }
 
-// TestPluginsOfASession has a real daemon answer all of them, byte for byte, in the order of their fields.
+// TestPluginsOfASession has a real daemon answer all of them, byte for byte, in the order of their
+// fields.
 func TestPluginsOfASession(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "python3")
@@ -137,7 +139,8 @@ func jsonOf(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// signed holds a turn against what the plugins make of it: the tool ran as one rewrote it, and the text tells that the other was asked first.
+// signed holds a turn against what the plugins make of it: the tool ran as one rewrote it, and the
+// text tells that the other was asked first.
 func (s *server) signed(answer json.RawMessage, id string) {
 	s.t.Helper()
 	var made turn

@@ -28,7 +28,8 @@ func saidIn(t *testing.T, home, text string) {
 	}
 }
 
-// TestSessionsInATerminal chooses a session with `chat --resume`, goes on with another, begins a new one, and leaves.
+// TestSessionsInATerminal chooses a session with `chat --resume`, goes on with another, begins a
+// new one, and leaves.
 func TestSessionsInATerminal(t *testing.T) {
 	home := t.TempDir()
 	saidIn(t, home, "about the fox")

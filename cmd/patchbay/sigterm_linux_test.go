@@ -78,7 +78,8 @@ func TestOneSIGTERMEndsIt(t *testing.T) {
 	}
 }
 
-// hangers installs plugins that never answer: one when it starts, one when its hook is called. Both leave a mark.
+// hangers installs plugins that never answer: one when it starts, one when its hook is called. Both
+// leave a mark.
 func hangers(t *testing.T, home string) {
 	t.Helper()
 	for path, text := range map[string]string{
@@ -116,7 +117,8 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may be gone already
 }
 
-// ended sends SIGTERM once and waits for the exit code, far less long than the plugins' own deadlines.
+// ended sends SIGTERM once and waits for the exit code, far less long than the plugins' own
+// deadlines.
 func ended(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

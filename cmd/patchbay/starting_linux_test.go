@@ -29,8 +29,8 @@ func slowPlugins(t *testing.T) (home string) {
 	return home
 }
 
-// TestSlowPluginsAreNamed: a person who waits for plugins to start is told which, and the line is gone before the
-// result.
+// TestSlowPluginsAreNamed: a person who waits for plugins to start is told which, and the line is
+// gone before the result.
 func TestSlowPluginsAreNamed(t *testing.T) {
 	home := slowPlugins(t)
 	_, s, end := atTerminal(t, patchbayIn(home, "plugin", "list", "--dialect", "scaffold"))

@@ -25,7 +25,8 @@ var brief = []newplugin.Request{
 	{Dialect: "dotagent", Language: "bash"}, {Dialect: "python", Language: "python"}, {Dialect: "mcp", Language: "python"},
 }
 
-// TestTemplates makes plugins from templates, types the commands that plugin new prints after them, and uses each in a turn, a command or a job.
+// TestTemplates makes plugins from templates, types the commands that plugin new prints after them,
+// and uses each in a turn, a command or a job.
 func TestTemplates(t *testing.T) {
 	for _, d := range newplugin.Dialects() {
 		for _, l := range newplugin.Languages(d.Word) {

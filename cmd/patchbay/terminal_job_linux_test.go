@@ -39,8 +39,8 @@ func atTerminal(t *testing.T, cmd *exec.Cmd) (master *os.File, s *screen, end fu
 	}
 }
 
-// TestJobRunAtATerminal: a person gets one attempt, and is told how to make the others. Of several, a countdown shows
-// the time to the next, and Enter makes it now.
+// TestJobRunAtATerminal: a person gets one attempt, and is told how to make the others. Of several,
+// a countdown shows the time to the next, and Enter makes it now.
 func TestJobRunAtATerminal(t *testing.T) {
 	home := agentIn(t)
 	_, first, end := atTerminal(t, patchbayIn(home, "job", "run", "fails", "--dialect", "mine"))

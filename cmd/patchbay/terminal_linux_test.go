@@ -12,8 +12,9 @@ import (
 	"unsafe"
 )
 
-// TestAPluginsCommandHasTheTerminal: stdout and stderr are the user's, and the program is in the foreground process group. Stdin has the
-// invocation and ends, so that it can ask on /dev/tty; with stdin = "user" in the manifest stdin is the terminal itself.
+// TestAPluginsCommandHasTheTerminal: stdout and stderr are the user's, and the program is in the
+// foreground process group. Stdin has the invocation and ends, so that it can ask on /dev/tty; with
+// stdin = "user" in the manifest stdin is the terminal itself.
 func TestAPluginsCommandHasTheTerminal(t *testing.T) {
 	for rule, c := range map[string]struct{ manifest, begin, from string }{
 		"stdin is the invocation":            {"", "invocation=$(cat)", "</dev/tty"},

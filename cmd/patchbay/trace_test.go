@@ -29,8 +29,8 @@ while IFS= read -r line; do
 done
 `
 
-// TestTracesOfADaemon looks at a daemon's traces while it runs and when it is gone, and finds them in a collector: as
-// they happen, and exported afterwards, with the same ids.
+// TestTracesOfADaemon looks at a daemon's traces while it runs and when it is gone, and finds them
+// in a collector: as they happen, and exported afterwards, with the same ids.
 func TestTracesOfADaemon(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	live, later := otlptest.New(t), otlptest.New(t)
@@ -115,8 +115,9 @@ async def done(ctx):
     pass
 `
 
-// TestRecordingOfAKeptTurn saves a turn of a daemon over HTTP and by the command, and plays it against the plugins: those of
-// then do the same again, and one word that is changed in one of them is found.
+// TestRecordingOfAKeptTurn saves a turn of a daemon over HTTP and by the command, and plays it
+// against the plugins: those of then do the same again, and one word that is changed in one of them
+// is found.
 func TestRecordingOfAKeptTurn(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	plugtest.NeedTool(t, "python3")

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestAnAnswerIsWaitedFor: `chat -p` on a terminal says what it waits for, on a line that goes away before the answer.
+// TestAnAnswerIsWaitedFor: `chat -p` on a terminal says what it waits for, on a line that goes away
+// before the answer.
 func TestAnAnswerIsWaitedFor(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, "talk.yaml", "- {text: first second, delay: 1500ms}\n")

@@ -1,6 +1,6 @@
-// Command veil hides what looks like a password, a token or a private key, wherever text passes: in the results of tools
-// before a model reads them, in what commands print, in what scheduled agents leave behind. It is one program for every
-// protocol; README.md says how each host gets it.
+// Command veil hides what looks like a password, a token or a private key, wherever text passes: in
+// the results of tools before a model reads them, in what commands print, in what scheduled agents
+// leave behind. It is one program for every protocol; README.md says how each host gets it.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command todo is a Cobra program whose commands pass through plugins: hooks
-// may tag what is added, refuse it, or rewrite what is shown.
+// Command todo is a Cobra program whose commands pass through plugins: hooks may tag what is added,
+// refuse it, or rewrite what is shown.
 package main
 
 import (

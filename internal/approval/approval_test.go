@@ -82,7 +82,8 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// TestOffer: what is remembered of a command allows that command, and is a prefix only where it is known what may follow.
+// TestOffer: what is remembered of a command allows that command, and is a prefix only where it is
+// known what may follow.
 func TestOffer(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("prefixes are for /bin/sh")

@@ -1,12 +1,15 @@
-// Package approval remembers which commands the person lets the agent's shell run without a question, by project.
+// Package approval remembers which commands the person lets the agent's shell run without a
+// question, by project.
 //
-// A [Rule] is one command line exactly, or the first words of one. A prefix is compared with the words of a simple command, never
-// with text: a line that a shell would take for anything else than one program and its arguments matches no prefix. What may
-// follow a prefix that was offered is known for each program (programs.go), so that options which run other programs, write
-// files or reach out of the project are asked about. Only prefixes that the person has typed let any argument follow.
+// A [Rule] is one command line exactly, or the first words of one. A prefix is compared with the
+// words of a simple command, never with text: a line that a shell would take for anything else than
+// one program and its arguments matches no prefix. What may follow a prefix that was offered is
+// known for each program (programs.go), so that options which run other programs, write files or
+// reach out of the project are asked about. Only prefixes that the person has typed let any
+// argument follow.
 //
-// The rules are kept in one file of the user's state directory, under the path of the project. A repository cannot bring
-// rules of its own.
+// The rules are kept in one file of the user's state directory, under the path of the project. A
+// repository cannot bring rules of its own.
 //
 // It is not a sandbox, and decides about no other tool than the shell.
 //

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// A program is what is known of a program whose commands can be remembered by their first words. Programs that are not listed, and
-// uses of them that are not, are remembered as whole lines: a list of what is dangerous would never be complete.
+// A program is what is known of a program whose commands can be remembered by their first words.
+// Programs that are not listed, and uses of them that are not, are remembered as whole lines: a
+// list of what is dangerous would never be complete.
 type program struct {
 	subs  []string // the words behind the program of which one belongs to the prefix; nil: the program alone is the prefix
 	named []string // those of subs that the name of a script has to follow, which belongs to the prefix, too
@@ -22,8 +23,9 @@ func programs() map[string]program {
 		"git": {
 			subs: []string{"status", "diff", "log", "show", "branch", "blame", "add", "commit", "stash", "switch", "grep",
 				"ls-files", "describe", "shortlog", "rev-parse"},
-			// Git takes any beginning of an option's name for the whole. -O of grep runs a pager, and -F of commit reads a file, which
-			// may be a link out of the project, and shows it to whoever reads the log.
+			// Git takes any beginning of an option's name for the whole. -O of grep runs a pager,
+			// and -F of commit reads a file, which may be a link out of the project, and shows it
+			// to whoever reads the log.
 			deny: []string{"output", "output-directory", "ext-diff", "no-index", "open-files-in-pager", "exec",
 				"file", "contents", "template", "pathspec-from-file", "ignore-revs-file", "exclude-from"}, flags: "FO",
 		},
@@ -96,7 +98,8 @@ func (p program) takesOption(word string) bool {
 	return !slices.ContainsFunc(p.deny, func(denied string) bool { return strings.HasPrefix(denied, name) })
 }
 
-// leadsOut tells whether a word, or the value of an option, could be a path that leads out of the working directory.
+// leadsOut tells whether a word, or the value of an option, could be a path that leads out of the
+// working directory.
 func leadsOut(word string) bool {
 	if !strings.HasPrefix(word, "-") {
 		return pathOut(word)
@@ -112,7 +115,8 @@ func pathOut(path string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || slices.Contains(strings.Split(path, "/"), "..")
 }
 
-// carriers run what their arguments name, or code among their arguments: as a prefix, each of them would allow everything.
+// carriers run what their arguments name, or code among their arguments: as a prefix, each of them
+// would allow everything.
 func carriers() []string {
 	return []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh", "busybox", "eval", "exec", "source", ".", "command", "builtin", "coproc",
 		"env", "sudo", "doas", "su", "nohup", "time", "timeout", "nice", "ionice", "setsid", "stdbuf", "chroot", "unshare", "xargs", "parallel",
@@ -121,7 +125,8 @@ func carriers() []string {
 		"flock", "chrt", "taskset", "prlimit", "nsenter", "bwrap", "ltrace", "valgrind", "rlwrap", "entr", "trap", "sed", "ed", "vi", "vim", "nvim", "emacs"}
 }
 
-// carries tells whether a program is one of the carriers, by any path and in any version: python3.13.
+// carries tells whether a program is one of the carriers, by any path and in any version:
+// python3.13.
 func carries(name string) bool {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	return slices.Contains(carriers(), name) || slices.Contains(carriers(), strings.TrimRight(name, "0123456789.-"))

@@ -28,7 +28,8 @@ func (r Rule) String() string {
 	return Join(r.Prefix) + " …"
 }
 
-// Called tells whether a person means the rule by text: as [Rule.String] writes it, with or without the … at its end.
+// Called tells whether a person means the rule by text: as [Rule.String] writes it, with or without
+// the … at its end.
 func (r Rule) Called(text string) bool {
 	return text == r.String() || len(r.Prefix) > 0 && text == Join(r.Prefix)
 }
@@ -70,8 +71,8 @@ func (r Rule) Allows(line string) bool {
 	return known && p.prefix(words) == len(r.Prefix) && p.takes(words[len(r.Prefix):])
 }
 
-// Offer is the rule that would be made of a command line: a prefix where it is known what may follow it, else the line itself. ok
-// is false for a line that cannot be remembered.
+// Offer is the rule that would be made of a command line: a prefix where it is known what may
+// follow it, else the line itself. ok is false for a line that cannot be remembered.
 func Offer(line string) (r Rule, ok bool) {
 	if len(line) > maxLine || strings.TrimSpace(line) == "" {
 		return Rule{}, false
@@ -100,7 +101,8 @@ func Typed(words []string) (Rule, error) {
 	return Rule{Prefix: words, Any: true}, nil
 }
 
-// shellWords is [Words] where the shell tool runs /bin/sh. The shell of Windows has other rules, so that nothing matches there.
+// shellWords is [Words] where the shell tool runs /bin/sh. The shell of Windows has other rules, so
+// that nothing matches there.
 func shellWords(line string) ([]string, bool) {
 	if runtime.GOOS == "windows" {
 		return nil, false
@@ -108,8 +110,8 @@ func shellWords(line string) ([]string, bool) {
 	return Words(line)
 }
 
-// Command is the command line in the arguments of a call of the shell tool. The tool takes the last of several arguments that differ
-// in case only, so that a call with more than one has none here.
+// Command is the command line in the arguments of a call of the shell tool. The tool takes the last
+// of several arguments that differ in case only, so that a call with more than one has none here.
 func Command(arguments json.RawMessage) (line string, ok bool) {
 	n, fields := 0, rawjson.Fields(arguments, rawjson.Space(arguments, 0))
 	for fields.Next() {

@@ -24,11 +24,13 @@ const (
 	maxFile  = 1 << 20
 	maxRules = 200 // of one project: more than anybody reads before withdrawing one
 
-	// lockPatience is how long a change waits for another process, which holds the lock for milliseconds.
+	// lockPatience is how long a change waits for another process, which holds the lock for
+	// milliseconds.
 	lockPatience = 10 * time.Second
 )
 
-// A Store is the file of all projects' rules. Each call reads the file anew, so that what was withdrawn elsewhere counts at once.
+// A Store is the file of all projects' rules. Each call reads the file anew, so that what was
+// withdrawn elsewhere counts at once.
 type Store struct {
 	Path string
 }
@@ -38,8 +40,8 @@ type kept struct {
 	Projects map[string][]Rule `json:"projects"` // by the absolute path of the project
 }
 
-// read reads the file; one that is not there has no rules. A file with anything in it that was not written here is an error, and
-// allows nothing.
+// read reads the file; one that is not there has no rules. A file with anything in it that was not
+// written here is an error, and allows nothing.
 func (s Store) read() (kept, error) {
 	text, err := plainfile.Read(s.Path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,8 +107,9 @@ func (p Project) Allows(line string) (r Rule, ok bool, err error) {
 // shellTool is the built-in tool that runs commands.
 const shellTool = "shell"
 
-// Judge tells whether a call of a tool needs no question. Where it needs one, offer is what could be remembered of it; nil: nothing. plugin
-// is whose tool it is, "" for a built-in one: rules are about the built-in shell only.
+// Judge tells whether a call of a tool needs no question. Where it needs one, offer is what could
+// be remembered of it; nil: nothing. plugin is whose tool it is, "" for a built-in one: rules are
+// about the built-in shell only.
 func (p Project) Judge(tool, plugin string, arguments json.RawMessage) (allowed bool, offer *Rule, err error) {
 	line, ok := Command(arguments)
 	if tool != shellTool || plugin != "" || !ok {

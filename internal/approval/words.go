@@ -9,9 +9,9 @@ import (
 // maxLine bounds a command line that is remembered or compared.
 const maxLine = 4 << 10
 
-// Words splits a command line into words, as /bin/sh would. It does so only for one simple command whose words mean what they
-// say: a line with a second command, a redirection, an expansion, a pattern, an assignment in front, a comment or an escape
-// has no words, and ok is false.
+// Words splits a command line into words, as /bin/sh would. It does so only for one simple command
+// whose words mean what they say: a line with a second command, a redirection, an expansion, a
+// pattern, an assignment in front, a comment or an escape has no words, and ok is false.
 func Words(line string) (words []string, ok bool) {
 	if len(line) > maxLine || !utf8.ValidString(line) {
 		return nil, false
@@ -51,7 +51,8 @@ func nextWord(line string) (word, rest string, ok bool) {
 	return b.String(), line, true
 }
 
-// bare tells the characters that mean themselves to every shell, anywhere in a word. All others have to be quoted.
+// bare tells the characters that mean themselves to every shell, anywhere in a word. All others
+// have to be quoted.
 func bare(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-./:=@%+,", c) >= 0
 }

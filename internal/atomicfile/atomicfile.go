@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// draftPrefix is how the name of a draft begins. It is hidden, and of no kind that anybody looks for.
+// draftPrefix is how the name of a draft begins. It is hidden, and of no kind that anybody looks
+// for.
 const draftPrefix = ".patchbay-"
 
 // Options are how a file is replaced. The zero value writes one that the user alone may read.
@@ -20,7 +21,8 @@ type Options struct {
 	Dress  func(*os.File) error // is given the draft before it is closed, for its owner for instance
 	Ready  func() error         // is asked right before the draft takes its place; an error keeps the file as it was
 
-	// Fleeting is for a file that may be lost or cut off with the power: it is not written through to the disk.
+	// Fleeting is for a file that may be lost or cut off with the power: it is not written through
+	// to the disk.
 	Fleeting bool
 }
 
@@ -33,7 +35,8 @@ func Write(path string, text []byte, o Options) error {
 	return errors.Join(WriteIn(root, filepath.Base(path), text, o), root.Close())
 }
 
-// WriteIn replaces a file below root. The directory of the name has to be there, and no link on the way to it leads out of root.
+// WriteIn replaces a file below root. The directory of the name has to be there, and no link on the
+// way to it leads out of root.
 func WriteIn(root *os.Root, name string, text []byte, o Options) error {
 	draft := filepath.Join(filepath.Dir(name), draftPrefix+rand.Text()+".tmp")
 	f, err := root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, o.first())
@@ -56,8 +59,9 @@ func WriteIn(root *os.Root, name string, text []byte, o Options) error {
 	return syncDir(root.Open(filepath.Dir(name)))
 }
 
-// Adopt gives a draft its name, for a file that is too large or too long under way for [Write]. The draft lies in the same
-// directory, and its writer has written it through to the disk and closed it.
+// Adopt gives a draft its name, for a file that is too large or too long under way for [Write]. The
+// draft lies in the same directory, and its writer has written it through to the disk and closed
+// it.
 func Adopt(draft, path string) error {
 	if err := os.Rename(draft, path); err != nil {
 		return err
@@ -76,7 +80,8 @@ func (o Options) first() fs.FileMode {
 	return 0o600
 }
 
-// fill writes a draft through to the disk: without that a loss of power after the renaming could leave an empty file.
+// fill writes a draft through to the disk: without that a loss of power after the renaming could
+// leave an empty file.
 func fill(f *os.File, text []byte, o Options) error {
 	_, err := f.Write(text)
 	if err == nil && o.Dress != nil {
@@ -91,7 +96,8 @@ func fill(f *os.File, text []byte, o Options) error {
 	return errors.Join(err, f.Close())
 }
 
-// SyncDir makes the names in a directory survive the loss of power. Systems that cannot sync a directory need not.
+// SyncDir makes the names in a directory survive the loss of power. Systems that cannot sync a
+// directory need not.
 func SyncDir(dir string) error { return syncDir(os.Open(dir)) }
 
 func syncDir(f *os.File, err error) error {

@@ -187,7 +187,8 @@ func TestWriteIn(t *testing.T) {
 	}
 }
 
-// TestAdopt: a draft that its writer kept takes the place of a file, and is gone under its own name.
+// TestAdopt: a draft that its writer kept takes the place of a file, and is gone under its own
+// name.
 func TestAdopt(t *testing.T) {
 	dir := t.TempDir()
 	draft, path := filepath.Join(dir, "a.partial"), filepath.Join(dir, "a")

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// How much is attached to one message. A file is what the tool read_file shows at once; the sum is far below a model's window, with
-// room for the conversation.
+// How much is attached to one message. A file is what the tool read_file shows at once; the sum is
+// far below a model's window, with room for the conversation.
 const (
 	maxFile  = 256 << 10
 	maxAll   = 512 << 10
@@ -29,7 +29,8 @@ type Message struct {
 	Left     []string // what was not attached, and why, a sentence each
 }
 
-// Compose attaches the files that are mentioned, from the working directory dir. The text comes first, as it was written.
+// Compose attaches the files that are mentioned, from the working directory dir. The text comes
+// first, as it was written.
 func Compose(dir, text string, mentions []string) Message {
 	m := Message{Text: text}
 	if len(mentions) == 0 {

@@ -21,7 +21,8 @@ func Command(line, output string) string {
 	return frame(commandWord+oneLine(line)+"]", output)
 }
 
-// frame puts a text between two fences of backquotes, longer than any in the text, so that it cannot end its frame.
+// frame puts a text between two fences of backquotes, longer than any in the text, so that it
+// cannot end its frame.
 func frame(head, text string) string {
 	longest, run := 2, 0
 	for _, r := range text {
@@ -50,7 +51,8 @@ func lines(text string) string {
 	return fmt.Sprintf("%d lines", n)
 }
 
-// Fold leaves of the frames in a message the line above each, for a screen that shows what was said before.
+// Fold leaves of the frames in a message the line above each, for a screen that shows what was said
+// before.
 func Fold(text string) string {
 	if !strings.Contains(text, fileWord) && !strings.Contains(text, commandWord) {
 		return text

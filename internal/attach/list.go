@@ -10,10 +10,12 @@ import (
 	"strings"
 )
 
-// maxListed bounds a walk through the working directory: more files than a person chooses from, read in well under a second.
+// maxListed bounds a walk through the working directory: more files than a person chooses from,
+// read in well under a second.
 const maxListed = 20_000
 
-// List are the paths of the regular files below dir, without directories that are full of what nobody wrote, and hidden ones.
+// List are the paths of the regular files below dir, without directories that are full of what
+// nobody wrote, and hidden ones.
 func List(ctx context.Context, dir string) []string {
 	var out []string
 	seen := 0
@@ -38,7 +40,8 @@ func crowded(name string) bool {
 	return strings.HasPrefix(name, ".") || slices.Contains([]string{"node_modules", "vendor", "__pycache__", "target", "dist"}, name)
 }
 
-// Matches are the paths that have a word in them: first those whose name begins with it, then by path.
+// Matches are the paths that have a word in them: first those whose name begins with it, then by
+// path.
 func Matches(paths []string, word string, most int) []string {
 	word = strings.ToLower(word)
 	rank := func(p string) int {

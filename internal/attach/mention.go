@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Mentions are the words of a text that begin with @, without it. An @ inside of a word, as in an address of mail, mentions nothing.
+// Mentions are the words of a text that begin with @, without it. An @ inside of a word, as in an
+// address of mail, mentions nothing.
 func Mentions(text string) []string {
 	var out []string
 	for i, r := range text {
@@ -40,7 +41,8 @@ func mention(text string) string {
 	return text
 }
 
-// readings are the paths that a mention could mean: the word itself, and then without the punctuation behind it.
+// readings are the paths that a mention could mean: the word itself, and then without the
+// punctuation behind it.
 func readings(word string) []string {
 	out := []string{word}
 	for {

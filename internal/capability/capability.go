@@ -26,8 +26,8 @@ const (
 	StorageWrite Kind = "kaged:storage:write" // the same
 )
 
-// A Capability is one resource a plugin says it needs. The fields that do not
-// belong to its kind are empty.
+// A Capability is one resource a plugin says it needs. The fields that do not belong to its kind
+// are empty.
 type Capability struct {
 	Kind    Kind
 	Path    string // ReadFS, WriteFS, Exec: absolute and clean
@@ -37,8 +37,7 @@ type Capability struct {
 	AnyPort bool   // NetHost: all ports
 }
 
-// String writes the capability as a manifest would; Parse reads it
-// back to the same value.
+// String writes the capability as a manifest would; Parse reads it back to the same value.
 func (c Capability) String() string {
 	switch c.Kind {
 	case ReadFS, WriteFS:
@@ -116,9 +115,9 @@ func parseExec(s string) (Capability, error) {
 	return Capability{Kind: Exec, Binary: binary, Path: p}, err
 }
 
-// cleanPath checks "an absolute filesystem path". A slash at its end is dropped;
-// anything else that is not in its shortest form is refused, so that what an
-// operator reads in a grant is what is granted.
+// cleanPath checks "an absolute filesystem path". A slash at its end is dropped; anything else that
+// is not in its shortest form is refused, so that what an operator reads in a grant is what is
+// granted.
 func cleanPath(p string) (string, error) {
 	switch {
 	case !path.IsAbs(p):
@@ -203,8 +202,8 @@ func cleanHost(host string) (string, error) {
 	return host, nil
 }
 
-// isLabel reports whether s is one part of a DNS name: letters, digits, hyphens
-// inside, 63 at most (RFC 1123), and the underscore that real names have.
+// isLabel reports whether s is one part of a DNS name: letters, digits, hyphens inside, 63 at most
+// (RFC 1123), and the underscore that real names have.
 func isLabel(s string) bool {
 	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
 		return false

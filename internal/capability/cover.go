@@ -2,8 +2,8 @@ package capability
 
 import "slices"
 
-// Covers tells whether a grant of c allows everything that o allows. Paths count as they are written: a path below another may be a link
-// that leads elsewhere.
+// Covers tells whether a grant of c allows everything that o allows. Paths count as they are
+// written: a path below another may be a link that leads elsewhere.
 func (c Capability) Covers(o Capability) bool {
 	switch o.Kind {
 	case NetNone:

@@ -41,8 +41,8 @@ func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	return err == nil && (answer == "" || isYes(answer)), err
 }
 
-// certain asks before something that cannot be undone; no answer means no. Where nobody can be asked, --yes has to
-// say it.
+// certain asks before something that cannot be undone; no answer means no. Where nobody can be
+// asked, --yes has to say it.
 func (a *app) certain(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil

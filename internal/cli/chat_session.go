@@ -162,7 +162,8 @@ func (c *conversation) say() string {
 	return c.session.ID
 }
 
-// entitle takes over the title that the session got with its first message. Where that fails, the next turn takes it over.
+// entitle takes over the title that the session got with its first message. Where that fails, the
+// next turn takes it over.
 func (c *conversation) entitle(ctx context.Context) {
 	if c.Session().Title != "" {
 		return

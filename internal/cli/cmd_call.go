@@ -68,8 +68,8 @@ func (a *app) runCall(ctx context.Context, plugin, method string, opts *callOpti
 	})
 }
 
-// checkMethod refuses a method the plugin does not declare: most answer such a
-// call with an error that says less.
+// checkMethod refuses a method the plugin does not declare: most answer such a call with an error
+// that says less.
 func checkMethod(host *pluginhost.Host, plugin, method string) error {
 	p, err := host.Plugin(plugin)
 	if err != nil {

@@ -204,8 +204,9 @@ func (a *app) prompt(ctx context.Context, f chatFlags, once, terminal bool) (str
 	return text, nil
 }
 
-// takenCommand refuses a prompt that begins with a command where no plugin could take it: to a model it would mean nothing, and it may be
-// misspelt. What is piped in is not looked at: it may begin with anything.
+// takenCommand refuses a prompt that begins with a command where no plugin could take it: to a
+// model it would mean nothing, and it may be misspelt. What is piped in is not looked at: it may
+// begin with anything.
 func takenCommand(core *daemon.Core, f chatFlags) error {
 	name, near := tui.CommandOf(f.prompt)
 	if name == "" || f.expanded || core.Alters("", f.plugins, hook.TurnInput) {
@@ -248,7 +249,8 @@ func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*co
 	return c, nil
 }
 
-// approver is who decides about tools that change things. asks is where the one at a terminal is put.
+// approver is who decides about tools that change things. asks is where the one at a terminal is
+// put.
 func approver(configured config.Approve, yes bool, asks **tui.Approver) chat.Approver {
 	switch {
 	case configured == config.ApproveDeny:
@@ -271,7 +273,8 @@ func (a *app) runTUI(ctx context.Context, c *conversation) error {
 	return errors.Join(err, c.end(context.WithoutCancel(ctx)))
 }
 
-// attached is a prompt with the files that it mentions. What is piped in mentions nothing: it may have any @ in it.
+// attached is a prompt with the files that it mentions. What is piped in mentions nothing: it may
+// have any @ in it.
 func (a *app) attached(c *conversation, typed, prompt string) string {
 	m := attach.Compose(c.Session().WorkingDir, prompt, attach.Mentions(typed))
 	for _, left := range m.Left {

@@ -65,7 +65,8 @@ func (a *app) runConfigEdit(ctx context.Context) error {
 	return a.printWritten(result)
 }
 
-// editUntilValid has the draft edited, again and again, until it has no mistakes or the user gives up.
+// editUntilValid has the draft edited, again and again, until it has no mistakes or the user gives
+// up.
 func (a *app) editUntilValid(ctx context.Context, d *draft) error {
 	for {
 		failed := a.edit(ctx, d.path)

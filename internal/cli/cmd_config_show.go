@@ -139,8 +139,8 @@ func settingText(s config.Setting) string {
 	return string(raw)
 }
 
-// settingOrigin names the file and line, the variable or the flag. A path is short where it is below the working
-// directory.
+// settingOrigin names the file and line, the variable or the flag. A path is short where it is
+// below the working directory.
 func (a *app) settingOrigin(s config.Setting) string {
 	switch s.Source {
 	case config.FromEnvironment:

@@ -139,8 +139,9 @@ func countFindings(n int, s pluginhost.Severity) string {
 	return render.Count(n, string(s))
 }
 
-// examineEngine tells of damage to an embedded engine's store, and of a disk that cannot be written. Blocks are read only where
-// the engine does not run and their files have changed since it last stopped.
+// examineEngine tells of damage to an embedded engine's store, and of a disk that cannot be
+// written. Blocks are read only where the engine does not run and their files have changed since it
+// last stopped.
 func (a *app) examineEngine() []pluginhost.Finding {
 	dir, err := a.engineDir("")
 	if err != nil {

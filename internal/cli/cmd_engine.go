@@ -21,7 +21,8 @@ a server or a cluster, the files are there, and its own tools look after them.`
 	return cmd
 }
 
-// engineDir is the data directory of the embedded engine. instead says what to use where the engine is elsewhere.
+// engineDir is the data directory of the embedded engine. instead says what to use where the engine
+// is elsewhere.
 func (a *app) engineDir(instead string) (string, error) {
 	if err := a.checkPlaces(); err != nil {
 		return "", err

@@ -99,8 +99,8 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 	})
 }
 
-// refusal is the error of an event that a plugin refused: nothing went wrong,
-// but a script wants to know.
+// refusal is the error of an event that a plugin refused: nothing went wrong, but a script wants to
+// know.
 func refusal(out *hook.Outcome) error {
 	if out.Verdict != hook.Deny {
 		return nil
@@ -112,9 +112,8 @@ func refusal(out *hook.Outcome) error {
 	return told(kindRefused, out.Suggest, "%s", text)
 }
 
-// warnOfPayload says that a payload lacks what its point is about. Plugins whose
-// hooks are for some commands or tools only are not asked then, and the others
-// are asked about nothing.
+// warnOfPayload says that a payload lacks what its point is about. Plugins whose hooks are for some
+// commands or tools only are not asked then, and the others are asked about nothing.
 func (a *app) warnOfPayload(point hook.Point, data json.RawMessage) {
 	spec, _ := point.Spec()
 	object, err := rawjson.Parse(data)

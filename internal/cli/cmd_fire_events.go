@@ -32,8 +32,8 @@ func (a *app) runFireEvents(ctx context.Context, opts *fireOptions) error {
 	})
 }
 
-// fireEvents writes one line for each line it reads, in order, as soon as it has
-// it. A bad line is an answer too: the events after it are none the worse.
+// fireEvents writes one line for each line it reads, in order, as soon as it has it. A bad line is
+// an answer too: the events after it are none the worse.
 func (a *app) fireEvents(ctx context.Context, host *pluginhost.Host, in io.Reader, trace bool) error {
 	lines := readLines(ctx, in)
 	failed := 0
@@ -62,8 +62,8 @@ func (a *app) fireEvents(ctx context.Context, host *pluginhost.Host, in io.Reade
 	return nil
 }
 
-// fireLine answers one line. ok is false where the event had an error; the error
-// is not nil where there is no going on.
+// fireLine answers one line. ok is false where the event had an error; the error is not nil where
+// there is no going on.
 func (a *app) fireLine(ctx context.Context, host *pluginhost.Host, line inputLine, number int, trace bool) (ok bool, err error) {
 	point, data, err := parseEvent(line, number)
 	var out *hook.Outcome
@@ -147,9 +147,9 @@ func next(ctx context.Context, lines <-chan inputLine) (inputLine, error) {
 	}
 }
 
-// readLines reads on a goroutine of its own, which owns the reader: a read from
-// a terminal or a pipe cannot be interrupted, but waiting for it can. The
-// goroutine ends with its input, or once ctx has ended and its read returns.
+// readLines reads on a goroutine of its own, which owns the reader: a read from a terminal or a
+// pipe cannot be interrupted, but waiting for it can. The goroutine ends with its input, or once
+// ctx has ended and its read returns.
 func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 	lines := make(chan inputLine)
 	go func() {

@@ -14,9 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// foreignWord finds the first word of a command line that is none of our own
-// commands, and so may be a plugin: patchbay PLUGIN COMMAND [ARG…]. It returns
-// -1 where there is none.
+// foreignWord finds the first word of a command line that is none of our own commands, and so may
+// be a plugin: patchbay PLUGIN COMMAND [ARG…]. It returns -1 where there is none.
 func foreignWord(root *cobra.Command, args []string) int {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
@@ -44,8 +43,8 @@ func takesValue(root *cobra.Command, word string) bool {
 	return f != nil && f.NoOptDefVal == ""
 }
 
-// runForeign runs a plugin's own command. What comes after the plugin's name is
-// not ours: it is passed on untouched, flags and all.
+// runForeign runs a plugin's own command. What comes after the plugin's name is not ours: it is
+// passed on untouched, flags and all.
 func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string, at int) error {
 	if err := root.ParseFlags(args[:at]); err != nil {
 		return badFlag(root, err)

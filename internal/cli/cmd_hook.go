@@ -161,7 +161,8 @@ func (a *app) runHookDaemon(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Another one may have come since the hook looked. One that hangs is not waited for: the socket says so below.
+	// Another one may have come since the hook looked. One that hangs is not waited for: the socket
+	// says so below.
 	if there, err := daemon.Serves(ctx, dirs); err == nil && there {
 		return a.hooksReady(daemon.Addresses{})
 	}

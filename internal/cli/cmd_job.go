@@ -31,8 +31,9 @@ looked for in the directories of [jobs] dirs. ` + "`patchbay serve`" + ` runs th
 // jobPoints are where plugins can take part in jobs.
 var jobPoints = []hook.Point{hook.JobPreflight, hook.JobSink, hook.JobNotify}
 
-// withJobs opens what jobs need: the engine, and the plugins that take part in them. Runs whose process has died are looked after first,
-// so that no command shows them as running, or waits for them, where there is no daemon.
+// withJobs opens what jobs need: the engine, and the plugins that take part in them. Runs whose
+// process has died are looked after first, so that no command shows them as running, or waits for
+// them, where there is no daemon.
 func (a *app) withJobs(ctx context.Context, use func(*daemon.Jobs) error) error {
 	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(needPoints(jobPoints...)), NoModel: true},
 		func(core *daemon.Core) error {

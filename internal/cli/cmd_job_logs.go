@@ -117,7 +117,8 @@ func (a *app) fit(text string) string {
 	return text
 }
 
-// endLogs says how the run ended. Where it has printed nothing, it says so and why, to programs too.
+// endLogs says how the run ended. Where it has printed nothing, it says so and why, to programs
+// too.
 func (a *app) endLogs(run *job.Run, lines int, f jobLogsFlags) error {
 	text := run.ID + " " + standing(run, f.follow)
 	if lines == 0 {
@@ -176,8 +177,8 @@ func standing(run *job.Run, followed bool) string {
 // mendEvery is how often a command that waits for a run looks whether the run's process has died.
 const mendEvery = time.Second
 
-// keepMending looks after runs whose process has died, until stop: there may be no daemon to do it, and who follows
-// such a run would wait for ever.
+// keepMending looks after runs whose process has died, until stop: there may be no daemon to do it,
+// and who follows such a run would wait for ever.
 func (a *app) keepMending(ctx context.Context, j *daemon.Jobs) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

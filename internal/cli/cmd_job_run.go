@@ -26,8 +26,9 @@ type jobRunFlags struct {
 // maxAttempts is as many as a manifest may ask for.
 const maxAttempts = 100
 
-// most is how many attempts a run makes; 0: as many as the manifest says. A person at a terminal gets one, and is told
-// how to make the others: nobody wants to sit through a wait of minutes unasked.
+// most is how many attempts a run makes; 0: as many as the manifest says. A person at a terminal
+// gets one, and is told how to make the others: nobody wants to sit through a wait of minutes
+// unasked.
 func (f *jobRunFlags) most(a *app) (int, error) {
 	switch {
 	case f.once && f.attempts != "" && f.attempts != "1":

@@ -79,7 +79,8 @@ func (a *app) daemonStatus(ctx context.Context) (*httpapi.DaemonStatus, error) {
 	return &s, err
 }
 
-// urgency sorts agents: what is broken or failing, what runs, what is late, what is well, what rests.
+// urgency sorts agents: what is broken or failing, what runs, what is late, what is well, what
+// rests.
 func urgency(i daemon.JobInfo) int {
 	switch {
 	case i.Error != "":
@@ -135,7 +136,8 @@ func (a *app) jobSummary(o jobOverview, now time.Time) string {
 	}
 }
 
-// screenRest is the height that the overview needs beside its rows: the summary, the heading, the note and the prompt.
+// screenRest is the height that the overview needs beside its rows: the summary, the heading, the
+// note and the prompt.
 const screenRest = 7
 
 // jobScreen prints a row for each schedule, as many as fit.

@@ -10,7 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A waiter shows that a run waits for its next attempt. On a terminal it counts down, and Enter makes the attempt now.
+// A waiter shows that a run waits for its next attempt. On a terminal it counts down, and Enter
+// makes the attempt now.
 type waiter struct {
 	app   *app
 	enter chan struct{} // a line was typed; nil: the terminal is not ours to read
@@ -19,7 +20,8 @@ type waiter struct {
 
 func (a *app) newWaiter() *waiter { return &waiter{app: a} }
 
-// listen reads what is typed. It begins with the run, so that an Enter from before the wait does not end the wait.
+// listen reads what is typed. It begins with the run, so that an Enter from before the wait does
+// not end the wait.
 func (w *waiter) listen() {
 	in := isFile(w.app.In)
 	if !w.live() || in == nil || !w.app.InTTY || !inForeground(in) {
@@ -70,8 +72,8 @@ func (w *waiter) over() {
 	}
 }
 
-// count shows the seconds that are left, until the wait is over or a line is typed. It is the only writer to the
-// terminal meanwhile.
+// count shows the seconds that are left, until the wait is over or a line is typed. It is the only
+// writer to the terminal meanwhile.
 func (w *waiter) count(ctx context.Context, r job.Run, skip chan<- struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

@@ -100,7 +100,8 @@ func installedLine(e *mcpinstall.Entry, done editfile.Result, o mcpInstallOption
 	return line
 }
 
-// mcpEntry is Patchbay in an agent's file. The program is named by its path: agents have a PATH of their own.
+// mcpEntry is Patchbay in an agent's file. The program is named by its path: agents have a PATH of
+// their own.
 func (a *app) mcpEntry(name string, o mcpInstallOptions) (*mcpinstall.Entry, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -220,7 +220,8 @@ func (a *app) conformTarget(host *pluginhost.Host, found []pluginhost.Candidate,
 	return a.targetAt(args[0], only)
 }
 
-// onlyDialect is the dialect that --dialect names, for commands about one plugin; "" where it names none.
+// onlyDialect is the dialect that --dialect names, for commands about one plugin; "" where it names
+// none.
 func (a *app) onlyDialect() (string, error) {
 	switch len(a.flags.dialects) {
 	case 0:

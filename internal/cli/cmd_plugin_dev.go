@@ -124,7 +124,8 @@ func (d *devRun) start(ctx context.Context, emit func(plugindev.Event)) (*plugin
 	return plugindev.Start(ctx, plugindev.Options{Path: d.path, Watch: watch, Open: d.open, Emit: emit, Verbose: d.flags.verbose})
 }
 
-// open opens a host with the plugin alone. It is not held against patchbay.lock: its author changes it all the time.
+// open opens a host with the plugin alone. It is not held against patchbay.lock: its author changes
+// it all the time.
 func (d *devRun) open(ctx context.Context, log *slog.Logger, notify func(pluginhost.Notification)) (*pluginhost.Host, error) {
 	opts := d.options(nil)
 	opts.Logger, opts.OnNotification = log, notify
@@ -235,8 +236,8 @@ func (d *devRun) obey(ctx context.Context, s *plugindev.Session) (failed, all in
 	}
 }
 
-// commandLines are the lines of stdin. The goroutine that reads them may outlive the command, when nothing comes any
-// more; the process ends then.
+// commandLines are the lines of stdin. The goroutine that reads them may outlive the command, when
+// nothing comes any more; the process ends then.
 func (d *devRun) commandLines(ctx context.Context) <-chan string {
 	lines := make(chan string)
 	go func() {

@@ -113,7 +113,8 @@ func (k *devDesk) doing() string {
 	return k.busy
 }
 
-// while does something that is shown as under way. One thing at a time: false says that something else is.
+// while does something that is shown as under way. One thing at a time: false says that something
+// else is.
 func (k *devDesk) while(what string, do func()) bool {
 	k.mu.Lock()
 	if k.busy != "" {

@@ -218,7 +218,8 @@ func cellRows(names []string) [][]render.Cell {
 	return rows
 }
 
-// mountRows lists what a confined plugin sees. Parts of the system, which every plugin sees, are one row; --json has them all.
+// mountRows lists what a confined plugin sees. Parts of the system, which every plugin sees, are
+// one row; --json has them all.
 func mountRows(mounts []pluginhost.Mount) [][]render.Cell {
 	var rows [][]render.Cell
 	system := 0

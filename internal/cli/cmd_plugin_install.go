@@ -206,7 +206,8 @@ func (a *app) askWhich(ctx context.Context, f *plugininstall.Fetched) ([]plugini
 	return chosenByName(f, words)
 }
 
-// finish has the daemon go on with the new plugins, removes the old ones' files, and prints what was done.
+// finish has the daemon go on with the new plugins, removes the old ones' files, and prints what
+// was done.
 func (a *app) finish(ctx context.Context, placed []*plugininstall.Placed) error {
 	if len(placed) == 0 {
 		return nil

@@ -124,7 +124,8 @@ func noKnob(p *pluginhost.PluginDetail, key string) error {
 	return withFix(fmt.Errorf("plugin %s: knob %s: %w", p.Name, key, pluginhost.ErrNotFound), fix)
 }
 
-// knobValue reads a value as it is typed: a text needs no quotes, and one of an enum may be named by its label.
+// knobValue reads a value as it is typed: a text needs no quotes, and one of an enum may be named
+// by its label.
 func knobValue(k dialect.Knob, text string) (json.RawMessage, error) {
 	switch k.Type {
 	case "range", "int_range":

@@ -52,9 +52,9 @@ func (a *app) runPluginList(host *pluginhost.Host) error {
 	return nil
 }
 
-// listed are the findings that belong to a list of plugins: why some do not
-// work, which are not as they were recorded, and which files would be plugins and
-// are none, such as one that is not executable.
+// listed are the findings that belong to a list of plugins: why some do not work, which are not as
+// they were recorded, and which files would be plugins and are none, such as one that is not
+// executable.
 func listed(all []pluginhost.Finding) []pluginhost.Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f pluginhost.Finding) bool {
 		noPlugin := f.Plugin == "" && f.Dialect != ""

@@ -118,7 +118,8 @@ func pluginNewUsage(err error) error {
 	return err
 }
 
-// askPluginNew asks for what the command line does not say. Where nobody can be asked, that is an error which lists it.
+// askPluginNew asks for what the command line does not say. Where nobody can be asked, that is an
+// error which lists it.
 func (a *app) askPluginNew(ctx context.Context, r *newplugin.Request) error {
 	var missing []string
 	for _, m := range []struct{ what, have string }{{"NAME", r.Name}, {"--dialect", r.Dialect}, {"--lang", r.Language}} {
@@ -147,7 +148,8 @@ func pluginNewFix(r newplugin.Request) string {
 	return strings.Join(append(fixes, "for example: patchbay plugin new hello --dialect scaffold --lang bash"), "; ")
 }
 
-// fillPluginNew asks at the terminal. What was given is checked first, lest somebody answers in vain.
+// fillPluginNew asks at the terminal. What was given is checked first, lest somebody answers in
+// vain.
 func (a *app) fillPluginNew(ctx context.Context, r *newplugin.Request) error {
 	ask := func(answer *string, q tui.Question) (err error) {
 		if *answer != "" {

@@ -144,8 +144,8 @@ func (a *app) withFound(ctx context.Context, use func(*pluginhost.Host) error) e
 	return a.withOptions(ctx, o, use)
 }
 
-// tellDaemon has a daemon that runs read everything again. Where that fails the command's own work stands, and the
-// error says so.
+// tellDaemon has a daemon that runs read everything again. Where that fails the command's own work
+// stands, and the error says so.
 func (a *app) tellDaemon(ctx context.Context) error {
 	dirs, err := config.Locate(dialect.Env{Vars: a.Environ}.Get, runtime.GOOS)
 	if err != nil {

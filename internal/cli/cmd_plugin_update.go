@@ -118,7 +118,8 @@ func (a *app) update(ctx context.Context, o plugininstall.Options, e *trust.Entr
 	return fetched.Place(ctx, found[0], plugininstall.PlaceOptions{DryRun: opts.dryRun, Force: opts.force, Update: true})
 }
 
-// insteadOf says what to do about a plugin that its source has no more. What is installed stays until then.
+// insteadOf says what to do about a plugin that its source has no more. What is installed stays
+// until then.
 func insteadOf(e *trust.Entry, f *plugininstall.Fetched, source string) string {
 	if len(f.Plugins) == 0 {
 		return "what is installed stays as it is; look for the plugin elsewhere, or remove it"

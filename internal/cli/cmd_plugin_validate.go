@@ -135,7 +135,8 @@ func (a *app) validateCode(ctx context.Context, host *pluginhost.Host, path stri
 	return v.failure()
 }
 
-// codeProblem is what is wrong with code. Where it may lack only what the sandbox keeps from it, the fix is to trust it.
+// codeProblem is what is wrong with code. Where it may lack only what the sandbox keeps from it,
+// the fix is to trust it.
 func codeProblem(fault *pythonfile.CodeError) problemJSON {
 	p := problemJSON(fault.Problem)
 	if p.Fix == "" && fault.Tried() {

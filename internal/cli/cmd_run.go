@@ -69,8 +69,8 @@ func (a *app) runRun(ctx context.Context, args []string) error {
 	})
 }
 
-// warnOfFlags tells of plugins that set flags: a wrapped program has its flags
-// among its arguments, and none of ours.
+// warnOfFlags tells of plugins that set flags: a wrapped program has its flags among its arguments,
+// and none of ours.
 func (a *app) warnOfFlags(out *hook.Outcome) {
 	for i := range out.Steps {
 		s := &out.Steps[i]
@@ -83,8 +83,8 @@ func (a *app) warnOfFlags(out *hook.Outcome) {
 	}
 }
 
-// programExit is the exit of a program that ran, or the one a shell gives for a
-// program that could not be run: its code is ours.
+// programExit is the exit of a program that ran, or the one a shell gives for a program that could
+// not be run: its code is ours.
 type programExit struct {
 	code int
 	err  error // why it could not be run; nil where it ran, and said what there was to say
@@ -117,9 +117,9 @@ type programResult struct {
 	ExitCode int    `json:"exit_code"`
 }
 
-// Parse leaves the arguments alone. A signal ends the stages before and after the
-// program. While the program runs, a signal is its affair: what it makes of Ctrl-C
-// counts, and the stages after it still run.
+// Parse leaves the arguments alone. A signal ends the stages before and after the program. While
+// the program runs, a signal is its affair: what it makes of Ctrl-C counts, and the stages after it
+// still run.
 func (w *wrapped) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
 	stages, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -185,8 +185,8 @@ func (w *wrapped) noProgram(err error) error {
 	return &programExit{exitNotExecutable, err}
 }
 
-// Show prints a result that was captured, or that a plugin brought. A result of
-// another shape than a program's is text for stdout.
+// Show prints a result that was captured, or that a plugin brought. A result of another shape than
+// a program's is text for stdout.
 func (w *wrapped) Show(c command.Command) error {
 	var result programResult
 	if err := json.Unmarshal(c.Result, &result); err != nil {

@@ -114,7 +114,8 @@ func (a *app) runServe(ctx context.Context, f serveFlags) error {
 	return err
 }
 
-// keepServeLog has the log written to a file, too, and returns its path; "" where that does not work.
+// keepServeLog has the log written to a file, too, and returns its path; "" where that does not
+// work.
 func (a *app) keepServeLog() string {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err == nil {
@@ -131,8 +132,8 @@ func (a *app) keepServeLog() string {
 	return a.log.also.path
 }
 
-// hangups are the signals upon which everything is read again. SIGHUP also tells that the terminal has gone away; then, if it is the
-// one that the daemon was started in, the context ends.
+// hangups are the signals upon which everything is read again. SIGHUP also tells that the terminal
+// has gone away; then, if it is the one that the daemon was started in, the context ends.
 func (a *app) hangups(parent context.Context) (<-chan struct{}, context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals, again := make(chan os.Signal, 1), make(chan struct{}, 1)
@@ -157,7 +158,8 @@ func (a *app) hangups(parent context.Context) (<-chan struct{}, context.Context,
 	return again, ctx, func() { signal.Stop(signals); cancel() }
 }
 
-// reloads reads everything again each time that it is told to. What is wrong is in the core's log and in its findings.
+// reloads reads everything again each time that it is told to. What is wrong is in the core's log
+// and in its findings.
 func reloads(ctx context.Context, again <-chan struct{}, core *daemon.Core) {
 	for {
 		select {

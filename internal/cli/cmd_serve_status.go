@@ -46,7 +46,8 @@ func (a *app) serveStatus(ctx context.Context) error {
 	return nil
 }
 
-// statusRows says what a daemon has, a line each. The banner of serve and its status have them in common.
+// statusRows says what a daemon has, a line each. The banner of serve and its status have them in
+// common.
 func (a *app) statusRows(s *httpapi.DaemonStatus, now time.Time) {
 	row := func(name, format string, args ...any) {
 		a.printf("  %-8s %s\n", name, render.Line(fmt.Sprintf(format, args...)))

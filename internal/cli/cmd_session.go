@@ -58,10 +58,12 @@ func goesOnHere(s session.Session) error {
 // workingDir is the directory that the command works in, as sessions name it.
 func (a *app) workingDir() (string, error) { return filepath.Abs(a.dir()) }
 
-// shortDigits is how many characters of an id are shown: those that tell the millisecond in which the session was made.
+// shortDigits is how many characters of an id are shown: those that tell the millisecond in which
+// the session was made.
 const shortDigits = session.TimeDigits
 
-// shortIDs are the ids as a table shows them: beginnings without ses_, as long as it takes to tell them apart.
+// shortIDs are the ids as a table shows them: beginnings without ses_, as long as it takes to tell
+// them apart.
 func shortIDs(list []session.Summary) []string {
 	out := make([]string, len(list))
 	for i := range list {
@@ -80,7 +82,8 @@ func shortIDs(list []session.Summary) []string {
 // mostCompleted bounds how many sessions a press of the tab key offers.
 const mostCompleted = 100
 
-// completeSessions offers the ids of sessions with their titles, the newest first. own leaves out those of other agents.
+// completeSessions offers the ids of sessions with their titles, the newest first. own leaves out
+// those of other agents.
 func (a *app) completeSessions(ctx context.Context, own bool) []cobra.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()

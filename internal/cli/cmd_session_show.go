@@ -38,7 +38,8 @@ The messages of another agent's session are kept by that agent: of those, only w
 	}
 }
 
-// A talk is a conversation as it is kept: `session show --json`, and `session export --format json`.
+// A talk is a conversation as it is kept: `session show --json`, and `session export --format
+// json`.
 type talk struct {
 	session.Summary
 	Transcript []session.Entry `json:"transcript"`

@@ -76,8 +76,8 @@ func (a *app) runToolCall(ctx context.Context, name string, pairs []string, opts
 	})
 }
 
-// callTool prints what the call came to. A call that had no answer is a failed
-// one to other programs, and an error to a person.
+// callTool prints what the call came to. A call that had no answer is a failed one to other
+// programs, and an error to a person.
 func (a *app) callTool(ctx context.Context, host *pluginhost.Host, name string, args json.RawMessage) error {
 	result, err := host.CallTool(ctx, name, args)
 	if err != nil {

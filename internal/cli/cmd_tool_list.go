@@ -46,8 +46,8 @@ func (a *app) runToolList(host *pluginhost.Host) error {
 	return render.Table(a.out, rows, a.screen())
 }
 
-// signature lists the arguments of a tool in a few words: the required ones in
-// their order, then the others. A schema that is not of the usual form has none.
+// signature lists the arguments of a tool in a few words: the required ones in their order, then
+// the others. A schema that is not of the usual form has none.
 func signature(schema json.RawMessage) string {
 	var names []string
 	for _, p := range parameters(schema) {

@@ -127,7 +127,8 @@ func (a *app) runExport(ctx context.Context, opts *exportOptions) error {
 	})
 }
 
-// exportConfig says where to: the flag, the environment, the configuration. A file needs no collector.
+// exportConfig says where to: the flag, the environment, the configuration. A file needs no
+// collector.
 func (a *app) exportConfig(opts *exportOptions) (otlp.Config, error) {
 	c, err := otlp.FromEnviron(opts.otlp, a.getenv)
 	if errors.Is(err, otlp.ErrNoEndpoint) {

@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// exportRecording writes events of the journal to a file that `trace replay` plays. No plugin is started.
+// exportRecording writes events of the journal to a file that `trace replay` plays. No plugin is
+// started.
 func (a *app) exportRecording(ctx context.Context, file string, q daemon.TraceQuery) error {
 	at := &recording.Place{}
 	options := a.options(func(c pluginhost.Candidate) bool {

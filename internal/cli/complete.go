@@ -53,8 +53,8 @@ func completeSections(context.Context) []cobra.Completion {
 	return out
 }
 
-// completeForeign offers the plugins that have commands of their own, and after
-// one of them its commands. It starts nothing.
+// completeForeign offers the plugins that have commands of their own, and after one of them its
+// commands. It starts nothing.
 func (a *app) completeForeign(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion
 	a.peek(cmd.Context(), func(c pluginhost.Candidate) bool {
@@ -76,8 +76,8 @@ func (a *app) completeDialects(*cobra.Command, []string, string) ([]cobra.Comple
 	return pluginhost.Dialects(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completePlugins starts nothing: the names that are known before plugins run
-// are good enough to press tab for.
+// completePlugins starts nothing: the names that are known before plugins run are good enough to
+// press tab for.
 func (a *app) completePlugins(ctx context.Context) []cobra.Completion {
 	var out []cobra.Completion
 	a.peek(ctx, func(c pluginhost.Candidate) bool {
@@ -102,8 +102,8 @@ func (a *app) completeTools(ctx context.Context) []cobra.Completion {
 	return out
 }
 
-// peek opens a host for a moment, silently: nobody reads an error while they
-// are typing, so one just offers nothing.
+// peek opens a host for a moment, silently: nobody reads an error while they are typing, so one
+// just offers nothing.
 func (a *app) peek(ctx context.Context, n needs) (tools []pluginhost.Tool) {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()

@@ -10,7 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A conformView shows a test as it goes: a line a check, and below it what to know of one that did not pass.
+// A conformView shows a test as it goes: a line a check, and below it what to know of one that did
+// not pass.
 type conformView struct {
 	*app
 	began time.Time
@@ -74,7 +75,8 @@ func (v *conformView) result(r conformance.Result) {
 	v.printf("        fix:  %s\n", render.Line(r.Fix))
 }
 
-// leaveOut counts a check that was not tried because of another, for one line in the end: twenty that say the same hide the one that says why.
+// leaveOut counts a check that was not tried because of another, for one line in the end: twenty
+// that say the same hide the one that says why.
 func (v *conformView) leaveOut(why string) {
 	if v.counts == nil {
 		v.counts = make(map[string]int)

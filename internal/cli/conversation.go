@@ -45,7 +45,8 @@ type conversation struct {
 
 var _ tui.Conversation = (*conversation)(nil)
 
-// remember has the person asked by what is remembered for the session's project. What was allowed in another session is forgotten.
+// remember has the person asked by what is remembered for the session's project. What was allowed
+// in another session is forgotten.
 func (c *conversation) remember(find func(dir string) (approval.Project, error)) error {
 	if c.asks == nil {
 		return nil
@@ -146,7 +147,8 @@ func (c *conversation) Validate(ctx context.Context, name, content string) error
 	return err
 }
 
-// Save writes a plugin's file and loads it. It takes part from the next turn on, whatever --plugins said.
+// Save writes a plugin's file and loads it. It takes part from the next turn on, whatever --plugins
+// said.
 func (c *conversation) Save(ctx context.Context, name, content string, replace bool) (string, error) {
 	save := pythonfile.Of(c.core.Host).Create
 	if replace {

@@ -25,7 +25,8 @@ func (m *modelFlags) add(cmd *cobra.Command) {
 	mustComplete(cmd, "model", model.Known()...)
 }
 
-// modelHint tells how to choose a model, where none is configured and the environment has the key of a provider.
+// modelHint tells how to choose a model, where none is configured and the environment has the key
+// of a provider.
 func modelHint(core *daemon.Core) string {
 	variable, name := core.Suggest()
 	if variable == "" || core.ChosenModel() {

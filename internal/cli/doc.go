@@ -1,6 +1,6 @@
-// Package cli is the command patchbay: its verbs, what they print, and the codes
-// they exit with. It holds no plugin logic; each verb is a few calls to a
-// [patchbay.Host] and a way to show the answer.
+// Package cli is the command patchbay: its verbs, what they print, and the codes they exit with. It
+// holds no plugin logic; each verb is a few calls to a [patchbay.Host] and a way to show the
+// answer.
 //
 //	Main                    main.go      one command line, from arguments to exit code
 //	  newRootCommand        root.go      the tree of commands and the global flags
@@ -11,7 +11,7 @@
 //	      render.…                       the human side
 //	  app.report            exit.go      THE place where errors become messages and exit codes
 //
-// Results go to stdout, everything else to stderr. With --json a result is one
-// JSON value on stdout, and whenever the exit code is not 0 the last line of
-// stderr is one object {"error":{"kind","message","fix"}}.
+// Results go to stdout, everything else to stderr. With --json a result is one JSON value on
+// stdout, and whenever the exit code is not 0 the last line of stderr is one object
+// {"error":{"kind","message","fix"}}.
 package cli

@@ -23,7 +23,8 @@ func (a *app) editor() (string, error) {
 	return "", withFix(errors.New("neither $VISUAL nor $EDITOR says which editor to use"), "name one: EDITOR=nano patchbay …")
 }
 
-// edit has the user's editor edit a file, on the command's own terminal, and returns when it has ended.
+// edit has the user's editor edit a file, on the command's own terminal, and returns when it has
+// ended.
 func (a *app) edit(ctx context.Context, path string) error {
 	streams, err := a.streams(false)
 	if err != nil {
@@ -33,7 +34,8 @@ func (a *app) edit(ctx context.Context, path string) error {
 	return errors.Join(err, streams.close())
 }
 
-// editText has a text edited in a file of that name, which nobody else can read, and returns what became of it.
+// editText has a text edited in a file of that name, which nobody else can read, and returns what
+// became of it.
 func (a *app) editText(ctx context.Context, name, text string) (string, error) {
 	dir, _, err := scratch.Make("edit")
 	if err != nil {
@@ -72,7 +74,8 @@ func (a *app) editOn(ctx context.Context, path string, on [3]*os.File) error {
 	return nil
 }
 
-// runOn runs a command of the user's environment, which may have arguments, on a file and on given streams.
+// runOn runs a command of the user's environment, which may have arguments, on a file and on given
+// streams.
 func (a *app) runOn(ctx context.Context, command, path string, on [3]*os.File) error {
 	signals, stop := a.signals()
 	defer stop()

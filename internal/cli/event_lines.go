@@ -6,8 +6,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 )
 
-// eventLines prints a turn's events, one a line, as `chat -p --json --stream` has them. When the reader is gone the turn is given
-// up. The end of the turn is left out: the result follows.
+// eventLines prints a turn's events, one a line, as `chat -p --json --stream` has them. When the
+// reader is gone the turn is given up. The end of the turn is left out: the result follows.
 func (a *app) eventLines(giveUp context.CancelFunc) func(chat.Event) {
 	return func(e chat.Event) {
 		if e.Type == chat.TurnFinished {

@@ -242,8 +242,8 @@ func (a *app) reportJSON(k kind, err error) {
 	fmt.Fprintf(a.Err, "%s\n", raw)
 }
 
-// reportText writes an error for a person: what happened, then what to do. The
-// lines after the first begin at the edge: editors jump to file:line:column.
+// reportText writes an error for a person: what happened, then what to do. The lines after the
+// first begin at the edge: editors jump to file:line:column.
 func (a *app) reportText(k kind, err error) {
 	screen := a.errScreen()
 	head := screen.Paint(render.StyleRed, "error:")

@@ -15,7 +15,8 @@ func unify(changes []trust.FileChange) {
 	}
 }
 
-// printFileChanges shows the files of a plugin that are not as they were, and what became of their texts.
+// printFileChanges shows the files of a plugin that are not as they were, and what became of their
+// texts.
 func (a *app) printFileChanges(changes []trust.FileChange) {
 	o := a.screen()
 	for _, c := range changes {
@@ -39,8 +40,8 @@ func changeLine(o render.Options, c trust.Change) string {
 	return o.Paint(render.StyleYellow, "~ "+path)
 }
 
-// stateNote says of a file what its text does not show: what kind of file it is now, or sizes and sums in the place of
-// a text.
+// stateNote says of a file what its text does not show: what kind of file it is now, or sizes and
+// sums in the place of a text.
 func stateNote(c trust.FileChange) string {
 	var notes []string
 	if c.Before != nil && c.Now != nil && c.Before.Mode != c.Now.Mode {

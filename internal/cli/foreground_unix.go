@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inForeground tells whether this process may read from a terminal: a read from the background would stop the process.
+// inForeground tells whether this process may read from a terminal: a read from the background
+// would stop the process.
 func inForeground(terminal *os.File) bool {
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()

@@ -52,9 +52,9 @@ func (a *app) help(cmd *cobra.Command, _ []string) {
 	a.writeExitStatus(cmd)
 }
 
-// styledHelp has the help drawn by fang. It gets a tree of its own and nothing
-// but the help flag: errors, exit codes and output stay ours. It also gets the
-// terminal itself, whose colours it asks for.
+// styledHelp has the help drawn by fang. It gets a tree of its own and nothing but the help flag:
+// errors, exit codes and output stay ours. It also gets the terminal itself, whose colours it asks
+// for.
 func (a *app) styledHelp(cmd *cobra.Command) error {
 	fresh := *a
 	root := newRootCommand(&fresh)

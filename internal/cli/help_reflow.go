@@ -8,8 +8,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// reflow fits a command's texts to the screen, before fang draws them: fang breaks lines where they are too long, which
-// leaves shreds of lines that were broken already, and does not break what it writes behind names.
+// reflow fits a command's texts to the screen, before fang draws them: fang breaks lines where they
+// are too long, which leaves shreds of lines that were broken already, and does not break what it
+// writes behind names.
 func reflow(cmd *cobra.Command, width int) {
 	if width <= 0 {
 		return
@@ -29,7 +30,8 @@ func reflow(cmd *cobra.Command, width int) {
 	})
 }
 
-// hang breaks the lines of a section, and moves what goes on to where the text of its first line begins.
+// hang breaks the lines of a section, and moves what goes on to where the text of its first line
+// begins.
 func hang(text string, width, column int) string {
 	if width <= column {
 		return text
@@ -46,7 +48,8 @@ func hang(text string, width, column int) string {
 // helpIndent is what fang leaves free before and behind a name.
 const helpIndent = 4 + 2
 
-// widestName is how wide the names of commands and flags are at most, with what fang says of their arguments.
+// widestName is how wide the names of commands and flags are at most, with what fang says of their
+// arguments.
 func widestName(cmd *cobra.Command) int {
 	widest := 0
 	for _, c := range cmd.Commands() {

@@ -7,7 +7,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// TestHelpFits: no text of any command's help is wider than the terminal, and no paragraph has a line that was broken twice.
+// TestHelpFits: no text of any command's help is wider than the terminal, and no paragraph has a
+// line that was broken twice.
 func TestHelpFits(t *testing.T) {
 	root := newRootCommand(&app{})
 	for _, cmd := range append(root.Commands(), root) {

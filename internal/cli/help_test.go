@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestHelpIsWhole: every command has examples and says what its exit codes mean, every flag names its value.
+// TestHelpIsWhole: every command has examples and says what its exit codes mean, every flag names
+// its value.
 func TestHelpIsWhole(t *testing.T) {
 	for _, c := range manCommands(newRootCommand(&app{})) {
 		if c.Short == "" {

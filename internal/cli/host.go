@@ -39,8 +39,8 @@ func (a *app) options(n needs) *pluginhost.Options {
 	}
 }
 
-// open opens a host. What is wrong before any plugin is asked is wrong with the
-// configuration, unless the error says otherwise.
+// open opens a host. What is wrong before any plugin is asked is wrong with the configuration,
+// unless the error says otherwise.
 func (a *app) open(ctx context.Context, opts *pluginhost.Options) (*pluginhost.Host, error) {
 	if err := a.checkPlaces(); err != nil {
 		return nil, err
@@ -96,9 +96,9 @@ func (a *app) withOptions(ctx context.Context, opts *pluginhost.Options, use fun
 	return use(host)
 }
 
-// withPlugin is withHost for a command about one plugin, by its name. Those
-// whose names are known, or guessed from their files, come first; only where
-// none of them is the one, the others are started and asked for theirs.
+// withPlugin is withHost for a command about one plugin, by its name. Those whose names are known,
+// or guessed from their files, come first; only where none of them is the one, the others are
+// started and asked for theirs.
 func (a *app) withPlugin(ctx context.Context, name string, use func(*pluginhost.Host) error) error {
 	var known []string
 	guess := func(c pluginhost.Candidate) bool {
@@ -137,8 +137,8 @@ func noPlugin(name string, known []string) error {
 		meant(name, known, "`patchbay plugin list` lists the plugins there are"))
 }
 
-// needTool is what a command about one tool needs: the plugins that have it, and
-// those that do not say before they run. It notes the tools it passes over.
+// needTool is what a command about one tool needs: the plugins that have it, and those that do not
+// say before they run. It notes the tools it passes over.
 func needTool(name string, passed *[]string) needs {
 	return func(c pluginhost.Candidate) bool {
 		has := func(full string) bool { return full == name || shortFor(full, name) }

@@ -12,12 +12,12 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// maxInput bounds what is read from a file or stdin: no protocol takes a
-// message nearly as large, and a wrong file name must not fill the memory.
+// maxInput bounds what is read from a file or stdin: no protocol takes a message nearly as large,
+// and a wrong file name must not fill the memory.
 const maxInput = 64 << 20
 
-// A jsonFlag is a flag whose value is a JSON object: written out, in a file
-// (@FILE), or on stdin (-).
+// A jsonFlag is a flag whose value is a JSON object: written out, in a file (@FILE), or on stdin
+// (-).
 type jsonFlag struct {
 	name  string // without the dashes
 	value string // empty: not given, which is an empty object
@@ -103,8 +103,8 @@ func syntaxMessage(source string, data []byte, err error) string {
 	return fmt.Sprintf("%s is not JSON: line %d, column %d: %s\n%s", source, line, column, why, snippet(data, offset))
 }
 
-// syntaxOffset is the byte at fault. The decoder counts the bytes it has read,
-// that one included; where it ran out of them the fault is past the end.
+// syntaxOffset is the byte at fault. The decoder counts the bytes it has read, that one included;
+// where it ran out of them the fault is past the end.
 func syntaxOffset(err *json.SyntaxError, size int) int {
 	if strings.Contains(err.Error(), "unexpected end") {
 		return size

@@ -22,7 +22,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// install has the system keep the daemon running, and starts it. Where the system cannot, it writes nothing.
+// install has the system keep the daemon running, and starts it. Where the system cannot, it writes
+// nothing.
 func (a *app) install(ctx context.Context, f serveFlags) error {
 	u, err := a.plannedUnit(f)
 	if err != nil {
@@ -66,7 +67,8 @@ func (a *app) plannedUnit(f serveFlags) (unit, error) {
 	return a.unit(runtime.GOOS, dirs, a.serveCommand(self, f))
 }
 
-// mayInstall refuses what could not work: a system without what keeps services, and a daemon that is in the way.
+// mayInstall refuses what could not work: a system without what keeps services, and a daemon that
+// is in the way.
 func (a *app) mayInstall(ctx context.Context, svc *services, u unit) error {
 	if err := svc.run(ctx, u.probe); err != nil {
 		return &problem{kind: kindFailed, err: fmt.Errorf("%s does not keep services for you here: %w", u.system, err),
@@ -142,7 +144,8 @@ func (a *app) keysToMove() []string {
 	return names
 }
 
-// secrets are those of the user's file; none where it cannot be read, which the daemon complains about.
+// secrets are those of the user's file; none where it cannot be read, which the daemon complains
+// about.
 func (a *app) secrets() *config.Secrets {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// endWithin is how long a command may take to end after a signal. Turns have 10 s
-// then, answers 5 s, and a kaged plugin up to 30 s (shutdown_timeout_sec) and the
-// stop ladder; supervisors kill after 90 s.
+// endWithin is how long a command may take to end after a signal. Turns have 10 s then, answers 5
+// s, and a kaged plugin up to 30 s (shutdown_timeout_sec) and the stop ladder; supervisors kill
+// after 90 s.
 const endWithin = 75 * time.Second
 
-// interruptible waits for what cannot be interrupted, such as a read from a pipe,
-// but no longer than ctx. The process ends then, and what is waited for with it.
+// interruptible waits for what cannot be interrupted, such as a read from a pipe, but no longer
+// than ctx. The process ends then, and what is waited for with it.
 func interruptible[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -43,7 +43,8 @@ type watchdog struct {
 	ended      time.Time  // when the last such program ended
 }
 
-// yield says that a program in the foreground decides from now on; the function it returns says that it has ended.
+// yield says that a program in the foreground decides from now on; the function it returns says
+// that it has ended.
 func (w *watchdog) yield() (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,8 +69,8 @@ func (w *watchdog) left(told time.Time) time.Duration {
 	return w.within - time.Since(told)
 }
 
-// run runs a command. Once ctx has ended, a command that still waits, for instance
-// for somebody to read its output, is left where it is: the guardian ends its plugins.
+// run runs a command. Once ctx has ended, a command that still waits, for instance for somebody to
+// read its output, is left where it is: the guardian ends its plugins.
 func (w *watchdog) run(ctx context.Context, stderr io.Writer, do func() int) int {
 	done := make(chan int, 1)
 	go func() { done <- do() }()

@@ -57,7 +57,8 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// TestEveryCommandHasAWatchdog: a command that waits for somebody to read its output ends all the same.
+// TestEveryCommandHasAWatchdog: a command that waits for somebody to read its output ends all the
+// same.
 func TestEveryCommandHasAWatchdog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		read, write := io.Pipe()

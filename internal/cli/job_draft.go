@@ -127,8 +127,8 @@ func (d *jobDraft) writeSchedule(line func(string, ...any)) {
 	}
 }
 
-// number is part of a time of day, as TOML wants it. What is no number stays a string, which the manifest's reader
-// refuses.
+// number is part of a time of day, as TOML wants it. What is no number stays a string, which the
+// manifest's reader refuses.
 func number(text string) string {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -145,7 +145,8 @@ func quoteList(words []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// splitCommand takes a line apart as a shell would where that is simple. What needs a shell gets one.
+// splitCommand takes a line apart as a shell would where that is simple. What needs a shell gets
+// one.
 func splitCommand(line string) []string {
 	if strings.ContainsAny(line, "|&;<>()$`\\\"'*?[]#~=%{}!\n") {
 		return []string{"sh", "-c", line}
@@ -153,7 +154,8 @@ func splitCommand(line string) []string {
 	return strings.Fields(line)
 }
 
-// quoteTOML is a string of TOML. Its escapes are those of JSON, but for one character that JSON leaves as it is.
+// quoteTOML is a string of TOML. Its escapes are those of JSON, but for one character that JSON
+// leaves as it is.
 func quoteTOML(text string) string {
 	raw, err := encodeJSON(text)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A liveLine is the last line on a person's terminal: drawn over itself, and gone when there is nothing to say. It writes to
-// stderr. A nil one draws nothing: nobody watches.
+// A liveLine is the last line on a person's terminal: drawn over itself, and gone when there is
+// nothing to say. It writes to stderr. A nil one draws nothing: nobody watches.
 type liveLine struct {
 	app *app
 
@@ -31,7 +31,8 @@ func (a *app) line() *liveLine {
 // clearLine goes to the beginning of the line and empties it.
 const clearLine = "\r\x1b[K"
 
-// set draws a text in the place of the one before; "" takes the line away. A terminal that is gone ends the command elsewhere.
+// set draws a text in the place of the one before; "" takes the line away. A terminal that is gone
+// ends the command elsewhere.
 func (l *liveLine) set(text string) {
 	if l == nil {
 		return
@@ -76,7 +77,8 @@ func (a *app) errLines() io.Writer {
 // slowWork is how long a person waits before being told what for.
 const slowWork = 500 * time.Millisecond
 
-// A waitLine says what a person waits for, and for how long already. It is not shown for a short wait.
+// A waitLine says what a person waits for, and for how long already. It is not shown for a short
+// wait.
 type waitLine struct {
 	line *liveLine // nil: nobody watches
 

@@ -70,7 +70,8 @@ func (a *app) pluginLog() *pluginlog.Store {
 	return a.plugins
 }
 
-// secretTexts are what is taken out of what plugins say. Files that cannot be read are told of by whoever opens the plugins.
+// secretTexts are what is taken out of what plugins say. Files that cannot be read are told of by
+// whoever opens the plugins.
 func (a *app) secretTexts(dirs config.Dirs) []string {
 	var texts []string
 	if secrets, err := config.LoadSecrets(dirs.SecretsFile); err == nil {
@@ -105,7 +106,8 @@ func openLog(dir, name string) (*os.File, error) {
 	return os.OpenFile(path, mode, 0o600)
 }
 
-// A logHandler writes one short line a record: "warning: plugin NAME: message: error (key value); fix: what to do".
+// A logHandler writes one short line a record: "warning: plugin NAME: message: error (key value);
+// fix: what to do".
 type logHandler struct {
 	sink   *logSink
 	level  slog.Level

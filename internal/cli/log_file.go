@@ -17,12 +17,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// maxLogFile is how large a log grows before a new one begins. One old log is kept, so a daemon takes twice that at
-// most.
+// maxLogFile is how large a log grows before a new one begins. One old log is kept, so a daemon
+// takes twice that at most.
 const maxLogFile = 4 << 20
 
-// A logFile is a log that a daemon keeps for as long as it runs. When it has grown large it is renamed to NAME.1, over
-// the one before, and begins anew.
+// A logFile is a log that a daemon keeps for as long as it runs. When it has grown large it is
+// renamed to NAME.1, over the one before, and begins anew.
 type logFile struct {
 	path  string
 	fault func(error) // told once that lines are lost; nil: nobody
@@ -127,7 +127,8 @@ func (r *logReader) last(n int) error {
 // followLog is how often a reader looks for more.
 const followLog = 200 * time.Millisecond
 
-// follow calls each with the lines that come, until ctx ends. A log that begins anew is gone on with.
+// follow calls each with the lines that come, until ctx ends. A log that begins anew is gone on
+// with.
 func (r *logReader) follow(ctx context.Context) error {
 	for pause.For(ctx, followLog) == nil {
 		if err := r.more(); err != nil {

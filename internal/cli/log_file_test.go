@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestLogFile: a log that has grown large begins anew, the old one stays beside it, and whoever follows the log misses no line.
+// TestLogFile: a log that has grown large begins anew, the old one stays beside it, and whoever
+// follows the log misses no line.
 func TestLogFile(t *testing.T) {
 	dir := t.TempDir()
 	l, err := openLogFile(dir, "serve.log")

@@ -45,9 +45,9 @@ func System() IO {
 	return std
 }
 
-// Main runs one command line, without the program's name, and returns the exit
-// code. When ctx ends, what is under way is given up and plugins are stopped. It
-// returns soon after that, whatever the command waits for.
+// Main runs one command line, without the program's name, and returns the exit code. When ctx ends,
+// what is under way is given up and plugins are stopped. It returns soon after that, whatever the
+// command waits for.
 func Main(ctx context.Context, args []string, std IO) int {
 	a := &app{IO: std, out: &output{w: std.Out}, end: &watchdog{within: endWithin}}
 	return a.end.run(ctx, std.Err, func() int { return a.main(ctx, args) })
@@ -89,8 +89,8 @@ type globalFlags struct {
 	dialects []string
 }
 
-// asksForJSON looks for --json before the flags are parsed: the error of a
-// command line that does not parse has a form too.
+// asksForJSON looks for --json before the flags are parsed: the error of a command line that does
+// not parse has a form too.
 func asksForJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]
@@ -108,8 +108,8 @@ func (a *app) errScreen() render.Options {
 	return render.Options{Color: a.ErrTTY && a.colors(), Width: a.Width}
 }
 
-// colors tells whether the environment allows any: NO_COLOR, set to anything,
-// forbids them, and so does a terminal that calls itself dumb.
+// colors tells whether the environment allows any: NO_COLOR, set to anything, forbids them, and so
+// does a terminal that calls itself dumb.
 func (a *app) colors() bool {
 	return a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
 }
@@ -124,8 +124,7 @@ func (a *app) dir() string {
 	return filepath.Join(a.Dir, a.flags.dir)
 }
 
-// path is a path from the command line, which counts from the directory the
-// command works in.
+// path is a path from the command line, which counts from the directory the command works in.
 func (a *app) path(p string) string {
 	if p == "" || filepath.IsAbs(p) {
 		return p

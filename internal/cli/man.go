@@ -49,7 +49,8 @@ func (p *roff) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", ar
 
 func (p *roff) section(title string) { p.line(".SH %s", strings.ToUpper(title)) }
 
-// paragraphs writes a text that is wrapped already: indented parts as they stand, the rest filled to the reader's width.
+// paragraphs writes a text that is wrapped already: indented parts as they stand, the rest filled
+// to the reader's width.
 func (p *roff) paragraphs(text string) {
 	for _, part := range strings.Split(strings.Trim(text, "\n"), "\n\n") {
 		if strings.HasPrefix(part, "  ") {
@@ -92,7 +93,8 @@ func (p *roff) flags(title string, flags *pflag.FlagSet) {
 	}
 }
 
-// roffText escapes what roff would obey: backslashes, hyphens, and dots and quotes at the beginning of a line.
+// roffText escapes what roff would obey: backslashes, hyphens, and dots and quotes at the beginning
+// of a line.
 func roffText(text string) string {
 	lines := strings.Split(strings.NewReplacer(`\`, `\e`, `-`, `\-`).Replace(text), "\n")
 	for i, l := range lines {

@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// An output keeps its first write error, so that commands need not ask at every
-// line: [app.report] looks once, at the end.
+// An output keeps its first write error, so that commands need not ask at every line: [app.report]
+// looks once, at the end.
 type output struct {
 	w   io.Writer
 	err error
@@ -38,8 +38,8 @@ func (a *app) printJSON(v any) error {
 	return err
 }
 
-// encodeJSON encodes without escaping what need not be, but for characters that
-// must not reach a terminal: nobody knows where the output ends up.
+// encodeJSON encodes without escaping what need not be, but for characters that must not reach a
+// terminal: nobody knows where the output ends up.
 func encodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -53,8 +53,8 @@ func encodeJSON(v any) ([]byte, error) {
 // printf writes to stdout. What is foreign in args must have passed through package render.
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
 
-// printForeign writes a plugin's own text as the result: as it is for a program,
-// fit to be shown for a person. It ends with a line end in any case.
+// printForeign writes a plugin's own text as the result: as it is for a program, fit to be shown
+// for a person. It ends with a line end in any case.
 func (a *app) printForeign(text string) {
 	if a.OutTTY {
 		text = render.Block(text)

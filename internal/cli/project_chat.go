@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
-// askProject asks the person who begins a conversation about plugins of the project that nobody has decided on. An
-// answer counts for exactly what was shown.
+// askProject asks the person who begins a conversation about plugins of the project that nobody has
+// decided on. An answer counts for exactly what was shown.
 func (a *app) askProject(ctx context.Context) error {
 	p, err := a.projectNamed(nil)
 	if err != nil {

@@ -54,8 +54,8 @@ type projectAgents struct {
 	Error string `json:"error"`
 }
 
-// projectView looks at a project. staged is the copy of its plugins that was looked at; nil: there are none that
-// could be trusted.
+// projectView looks at a project. staged is the copy of its plugins that was looked at; nil: there
+// are none that could be trusted.
 func (a *app) projectView(p projectRef) (*projectView, *projectfiles.Staged, error) {
 	v := &projectView{Root: p.root, Plugins: []projectPlugin{}, Files: []string{}, Changes: []trust.Change{}, Config: []string{}}
 	status := p.store.Look(p.root)
@@ -195,8 +195,8 @@ func (p projectPlugin) does() string {
 // shownFiles is how many files a question lists.
 const shownFiles = 12
 
-// printProjectPlugins shows what is to be trusted. A question shows the first files, whole is for those who want to
-// know all.
+// printProjectPlugins shows what is to be trusted. A question shows the first files, whole is for
+// those who want to know all.
 func (a *app) printProjectPlugins(v *projectView, whole bool) {
 	o := a.screen()
 	if v.Foreign {
@@ -229,7 +229,8 @@ func (a *app) printProjectPlugins(v *projectView, whole bool) {
 // shownLines is how many changed lines a question shows.
 const shownLines = 40
 
-// printProjectChanges shows the lines that have changed, where they are few enough to be read before a question.
+// printProjectChanges shows the lines that have changed, where they are few enough to be read
+// before a question.
 func (a *app) printProjectChanges(staged *projectfiles.Staged, all bool) error {
 	changes, err := staged.Explain()
 	if err != nil || len(changes) == 0 {

@@ -6,7 +6,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// reserved warns of a plugin whose commands cannot be typed: its name is that of one of our own commands, which comes first.
+// reserved warns of a plugin whose commands cannot be typed: its name is that of one of our own
+// commands, which comes first.
 func (a *app) reserved(p pluginhost.PluginInfo) (message, fix string) {
 	if len(p.Commands) == 0 || foreignWord(newRootCommand(a), []string{p.Name}) >= 0 {
 		return "", ""

@@ -19,8 +19,8 @@ const (
 	groupMore    = "more"
 )
 
-// newRootCommand is the whole tree. Everything a command keeps between its flags
-// and its run is in the app, so a tree can be made at any time, and twice.
+// newRootCommand is the whole tree. Everything a command keeps between its flags and its run is in
+// the app, so a tree can be made at any time, and twice.
 func newRootCommand(a *app) *cobra.Command {
 	version := false
 	root := &cobra.Command{
@@ -109,7 +109,8 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return unknownCommand(cmd, args[0], nil)
 }
 
-// unknownCommand is the error of a word that is no subcommand, and none of the others that could stand there.
+// unknownCommand is the error of a word that is no subcommand, and none of the others that could
+// stand there.
 func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	names := others
 	for _, c := range cmd.Commands() {

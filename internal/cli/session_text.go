@@ -117,7 +117,8 @@ func statusNote(s session.Status) string {
 	return "the turn failed"
 }
 
-// markdown is a conversation for a file. What a terminal would obey is escaped, so that the file can be shown on one.
+// markdown is a conversation for a file. What a terminal would obey is escaped, so that the file
+// can be shown on one.
 func (c *talk) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", render.Line(sessionTitle(c.Session)))

@@ -9,7 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// slowStart is how long plugins may take to start before a person is told which of them is waited for.
+// slowStart is how long plugins may take to start before a person is told which of them is waited
+// for.
 const slowStart = time.Second
 
 // A startLine names the plugins that are slow to start, on the live line, until they have started.

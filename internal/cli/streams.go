@@ -12,16 +12,16 @@ import (
 // streams are the three files a program in the foreground is given.
 type streams struct{ in, out, err stream }
 
-// A stream is one of them: the command's own file, or the program's end of a
-// pipe that a goroutine copies.
+// A stream is one of them: the command's own file, or the program's end of a pipe that a goroutine
+// copies.
 type stream struct {
 	file     *os.File
 	captured *bytes.Buffer // what came through the pipe, where it is captured
 	copied   chan error    // nil where there is no pipe
 }
 
-// streams gives a program the command's own streams; where capture is set, pipes
-// in the place of stdout and stderr.
+// streams gives a program the command's own streams; where capture is set, pipes in the place of
+// stdout and stderr.
 func (a *app) streams(capture bool) (*streams, error) {
 	s := new(streams)
 	var errs [3]error
@@ -86,9 +86,9 @@ func (s *streams) close() error {
 	return errors.Join(errs...)
 }
 
-// signals are what is passed on to a program in the foreground. What a terminal
-// sends on a key, it sends to the program itself, and we only see to it that it
-// does not end us: that is for the program to decide.
+// signals are what is passed on to a program in the foreground. What a terminal sends on a key, it
+// sends to the program itself, and we only see to it that it does not end us: that is for the
+// program to decide.
 func (a *app) signals() (<-chan os.Signal, func()) {
 	pass, ignore := make(chan os.Signal, 16), make(chan os.Signal, 1)
 	keys := pass

@@ -75,12 +75,13 @@ func launchdUnit(dirs config.Dirs, command, env []string) unit {
 		end: [][]string{{"launchctl", "unload", "-w", path}}}
 }
 
-// kept are the variables that say where things are. A service that did not have them would find other plugins, or none.
+// kept are the variables that say where things are. A service that did not have them would find
+// other plugins, or none.
 var kept = []string{"PATH", "PATCHBAY_HOME", "PATCHBAY_MODEL", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME",
 	"DOTAGENT_PLUGIN_PATH", "SCAFFOLD_HOME"}
 
-// keptEnvironment is what the service gets of this environment: variables that say where things are, as NAME=VALUE, and
-// the names of keys, whose values are in no file of ours.
+// keptEnvironment is what the service gets of this environment: variables that say where things
+// are, as NAME=VALUE, and the names of keys, whose values are in no file of ours.
 func (a *app) keptEnvironment() (env, keys []string) {
 	for _, name := range kept {
 		if value := a.getenv(name); value != "" {
@@ -90,7 +91,8 @@ func (a *app) keptEnvironment() (env, keys []string) {
 	return env, secretenv.Keys(a.Environ)
 }
 
-// systemdText is the file for systemd. Exit codes that another start does not mend are not tried again.
+// systemdText is the file for systemd. Exit codes that another start does not mend are not tried
+// again.
 func systemdText(command, env, keys []string) string {
 	var b strings.Builder
 	quoted := make([]string, len(command))

@@ -9,9 +9,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// words shows a turn of `chat -p` on a terminal as it happens: what the model
-// says as it says it, what else goes on as remarks. A turn tells one observer one
-// event at a time, so that nothing here is guarded.
+// words shows a turn of `chat -p` on a terminal as it happens: what the model says as it says it,
+// what else goes on as remarks. A turn tells one observer one event at a time, so that nothing here
+// is guarded.
 type words struct {
 	out     io.Writer // the terminal for replies; nil: they are printed when the turn is over
 	remarks io.Writer // the one for the rest; nil: nobody reads it

@@ -97,8 +97,8 @@ type Telemetry struct {
 // Approve is what happens when a built-in tool that changes things is called.
 type Approve string
 
-// The values of `chat.approve`. Empty means that each surface keeps its own habit: a terminal asks, `-p` wants
-// --yes, an HTTP session does not ask.
+// The values of `chat.approve`. Empty means that each surface keeps its own habit: a terminal asks,
+// `-p` wants --yes, an HTTP session does not ask.
 const (
 	ApproveAsk  Approve = "ask"
 	ApproveAuto Approve = "auto"
@@ -201,7 +201,8 @@ type Error = document.Error
 // File is the path the config was read from, as given to Load; empty for [Default].
 func (c *Config) File() string { return c.file }
 
-// Exposed is the problem of a file that holds a password for others to read; ok is false where it does not.
+// Exposed is the problem of a file that holds a password for others to read; ok is false where it
+// does not.
 func (c *Config) Exposed() (p Problem, ok bool) {
 	key := c.password()
 	if key == "" || !sharedMode(c.mode&0o444) {
@@ -224,9 +225,10 @@ func (c *Config) password() string {
 	return ""
 }
 
-// Problem is a complaint about the value at path (keys, and indexes into lists), for checks that only others can
-// make: `c.Problem("no such point", "", "connect", 0, "point")`. Without that value, or without a file, the position is
-// that of the nearest enclosing table, or none. Collect such problems in an [*Error].
+// Problem is a complaint about the value at path (keys, and indexes into lists), for checks that
+// only others can make: `c.Problem("no such point", "", "connect", 0, "point")`. Without that
+// value, or without a file, the position is that of the nearest enclosing table, or none. Collect
+// such problems in an [*Error].
 func (c *source) Problem(message, fix string, path ...any) Problem {
 	p := Problem{File: c.file, Key: document.KeyPath(path...), Message: message, Fix: fix}
 	if c.position != nil {

@@ -40,15 +40,16 @@ func (d Dirs) withFiles() Dirs {
 	return d.withLock(filepath.Join(d.Config, "patchbay.lock"))
 }
 
-// withLock are the directories with another lock. Each lock has a directory of texts of its own, since it removes
-// those that it does not name.
+// withLock are the directories with another lock. Each lock has a directory of texts of its own,
+// since it removes those that it does not name.
 func (d Dirs) withLock(file string) Dirs {
 	sum := sha256.Sum256([]byte(file))
 	d.LockFile, d.LockTexts = file, filepath.Join(d.Data, "trust", hex.EncodeToString(sum[:8]))
 	return d
 }
 
-// WithConfig are the directories where another configuration file is in force. The lock is beside that.
+// WithConfig are the directories where another configuration file is in force. The lock is beside
+// that.
 func (d Dirs) WithConfig(file string) (Dirs, error) {
 	if file == "" {
 		return d, nil
@@ -58,8 +59,8 @@ func (d Dirs) WithConfig(file string) (Dirs, error) {
 	return d.withLock(filepath.Join(filepath.Dir(abs), filepath.Base(d.LockFile))), err
 }
 
-// Resolve makes a path from the config absolute: `~` is the home directory, and a relative path is meant from
-// where the config file is, not from wherever the command was started.
+// Resolve makes a path from the config absolute: `~` is the home directory, and a relative path is
+// meant from where the config file is, not from wherever the command was started.
 func (d Dirs) Resolve(path string) (string, error) {
 	if strings.HasPrefix(path, "~") {
 		return homedirs.Absolute(path, d.Home)

@@ -23,8 +23,9 @@ func (d Dirs) DotagentSecrets() string {
 	return filepath.Join(d.Home, ".config", "dotagent", "secrets.env")
 }
 
-// JobSecrets are the secrets that scheduled agents' notifiers may name: our own, then those of dotagent's secrets.env. What is
-// wrong with that file keeps nothing of ours away, and comes back beside it; no problem quotes a value.
+// JobSecrets are the secrets that scheduled agents' notifiers may name: our own, then those of
+// dotagent's secrets.env. What is wrong with that file keeps nothing of ours away, and comes back
+// beside it; no problem quotes a value.
 func (d Dirs) JobSecrets(own *Secrets) (*Secrets, []Problem) {
 	all := &Secrets{names: make(map[string]Secret)}
 	problems := all.readEnvFile(d.DotagentSecrets())
@@ -75,8 +76,9 @@ func (s *Secrets) readEnv(path, text string) []Problem {
 
 var envName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// envLine reads one line: `KEY=VALUE`, perhaps behind `export `. A value in double quotes has the escapes \n \r \t \\ \", one
-// in single quotes is as it stands, and any other is taken without the spaces around it. The name is "" where the line says nothing.
+// envLine reads one line: `KEY=VALUE`, perhaps behind `export `. A value in double quotes has the
+// escapes \n \r \t \\ \", one in single quotes is as it stands, and any other is taken without the
+// spaces around it. The name is "" where the line says nothing.
 func envLine(line string) (name, value string, err error) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {

@@ -49,8 +49,8 @@ type Overrides struct {
 	Project string // the root of the project at work; "": none
 }
 
-// InForce lists every setting: those with a default always, those of plugins, connections and MCP servers where they
-// are written. What is wrong with a file is its error, as for [Load].
+// InForce lists every setting: those with a default always, those of plugins, connections and MCP
+// servers where they are written. What is wrong with a file is its error, as for [Load].
 func InForce(d Dirs, o Overrides) ([]Setting, error) {
 	user, err := readTable(d.ConfigFile)
 	if err != nil {
@@ -181,7 +181,8 @@ func (l *listing) override(o Overrides) {
 	}
 }
 
-// dropUnused takes out what the file says about another model than the one that a variable or flag names.
+// dropUnused takes out what the file says about another model than the one that a variable or flag
+// names.
 func (l *listing) dropUnused(provider, name string) {
 	for i := range l.all {
 		s := &l.all[i]
@@ -192,7 +193,8 @@ func (l *listing) dropUnused(provider, name string) {
 	}
 }
 
-// projectTables are the tables [plugins.NAME.config] of the project's file; nil where there is no project.
+// projectTables are the tables [plugins.NAME.config] of the project's file; nil where there is no
+// project.
 func projectTables(d Dirs, root string) (*listing, error) {
 	if root == "" || filepath.Join(root, filepath.FromSlash(ProjectFile)) == d.ConfigFile {
 		return nil, nil
@@ -298,8 +300,8 @@ func (l *listing) secret(secrets *Secrets, d Dirs, note string, path ...any) {
 		Source: FromSecrets, File: cmp.Or(at.File, d.SecretsFile), Line: at.Line, Column: at.Column})
 }
 
-// Under reports whether the setting is what a prefix names, or in the table that it names: "model", "plugins.notes",
-// "server.listen".
+// Under reports whether the setting is what a prefix names, or in the table that it names: "model",
+// "plugins.notes", "server.listen".
 func (s Setting) Under(prefix string) bool {
 	rest, ok := strings.CutPrefix(s.Key, prefix)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')

@@ -1,6 +1,7 @@
 package config
 
-// A Section is one table of config.toml, for those who list what can be written there. [Sections] has all of them.
+// A Section is one table of config.toml, for those who list what can be written there. [Sections]
+// has all of them.
 type Section struct {
 	Name string // as in its header, with NAME for what the user chooses; "": the keys before the first table
 	List bool   // the header is [[NAME]], and may stand there several times
@@ -17,8 +18,8 @@ type Key struct {
 	Doc       string // what it does, as a sentence
 }
 
-// Sections is every table and key that [Load] reads, in the order in which people want them. Tests hold that it has
-// exactly the keys that schema.go reads and docs/configuration.md explains.
+// Sections is every table and key that [Load] reads, in the order in which people want them. Tests
+// hold that it has exactly the keys that schema.go reads and docs/configuration.md explains.
 func Sections() []Section {
 	return []Section{
 		{Keys: []Key{

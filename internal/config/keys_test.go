@@ -35,7 +35,8 @@ var sectionsOf = map[string]string{
 	"readConnects": "connect.", "readServers": "mcp.",
 }
 
-// TestTheTableOfKeysIsWhatIsRead: every key that schema.go asks for is in the table, and the other way round.
+// TestTheTableOfKeysIsWhatIsRead: every key that schema.go asks for is in the table, and the other
+// way round.
 func TestTheTableOfKeysIsWhatIsRead(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "schema.go", nil, 0)
 	if err != nil {
@@ -69,8 +70,8 @@ func TestTheTableOfKeysIsWhatIsRead(t *testing.T) {
 	compareKeys(t, "schema.go reads", slices.Sorted(maps.Keys(read)))
 }
 
-// keyAsked is the key in a call such as t.Text("url", ""), OneOf(t, "sandbox", …), readSize(t, "memory") or
-// count("processes").
+// keyAsked is the key in a call such as t.Text("url", ""), OneOf(t, "sandbox", …), readSize(t,
+// "memory") or count("processes").
 func keyAsked(n ast.Node) string {
 	call, ok := n.(*ast.CallExpr)
 	if !ok || len(call.Args) == 0 {
@@ -123,7 +124,8 @@ func compareKeys(t *testing.T, what string, got []string) {
 	}
 }
 
-// TestThePageHasTheKeysOfTheTable: the first TOML block of docs/configuration.md has exactly the keys there are.
+// TestThePageHasTheKeysOfTheTable: the first TOML block of docs/configuration.md has exactly the
+// keys there are.
 func TestThePageHasTheKeysOfTheTable(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
 	if err != nil {

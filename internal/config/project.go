@@ -16,8 +16,9 @@ import (
 // ProjectFile is where a project keeps the configuration of plugins, below its root.
 const ProjectFile = ".patchbay/config.toml"
 
-// A Project is a project's own configuration: `[plugins.NAME] config = {…}` and nothing else. It comes with the project,
-// from whoever wrote that, so it grants nothing, starts nothing and holds no secrets.
+// A Project is a project's own configuration: `[plugins.NAME] config = {…}` and nothing else. It
+// comes with the project, from whoever wrote that, so it grants nothing, starts nothing and holds
+// no secrets.
 type Project struct {
 	Plugins map[string]map[string]any // what stands in config, by a plugin's name
 
@@ -27,8 +28,8 @@ type Project struct {
 // File is the path it was read from, whether or not there is a file.
 func (p *Project) File() string { return p.file }
 
-// LoadProject reads the configuration of the project at root. A missing file is an empty one. A link that leads out of
-// the project is an error, as is every key beside config.
+// LoadProject reads the configuration of the project at root. A missing file is an empty one. A
+// link that leads out of the project is an error, as is every key beside config.
 func LoadProject(root string) (*Project, error) {
 	path := filepath.Join(root, filepath.FromSlash(ProjectFile))
 	empty := &Project{source: source{file: path}}
@@ -101,7 +102,8 @@ func onlyKeys(t *document.Table, allowed string) {
 // ParseConfig reads the text of a config.toml.
 func ParseConfig(path string, data []byte) (*Config, error) { return parseConfig(path, data) }
 
-// Over is one table of values with another one over it: tables are taken together, everything else is replaced.
+// Over is one table of values with another one over it: tables are taken together, everything else
+// is replaced.
 func Over(below, above map[string]any) map[string]any {
 	if below == nil || above == nil {
 		if above == nil {

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestAProjectThatMayNotBeListed: a directory without read permission keeps nobody from working in it.
+// TestAProjectThatMayNotBeListed: a directory without read permission keeps nobody from working in
+// it.
 func TestAProjectThatMayNotBeListed(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root may list everything")
@@ -25,7 +26,8 @@ func TestAProjectThatMayNotBeListed(t *testing.T) {
 	}
 }
 
-// TestAPipeThatTakesTheFilesPlace: a project may be somebody's who swaps the file for a named pipe between two looks. Nobody waits for that.
+// TestAPipeThatTakesTheFilesPlace: a project may be somebody's who swaps the file for a named pipe
+// between two looks. Nobody waits for that.
 func TestAPipeThatTakesTheFilesPlace(t *testing.T) {
 	root := t.TempDir()
 	at := filepath.Join(root, ".patchbay")

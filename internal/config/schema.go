@@ -197,7 +197,8 @@ func readLimits(t *document.Table) Limits {
 	return l
 }
 
-// readSize reads a number of bytes such as "64MB". The units are the powers of 1024, as in Docker and systemd.
+// readSize reads a number of bytes such as "64MB". The units are the powers of 1024, as in Docker
+// and systemd.
 func readSize(t *document.Table, name string) int64 {
 	text := t.Text(name, "")
 	if text == "" {

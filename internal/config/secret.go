@@ -8,11 +8,12 @@ import (
 
 const redacted = "[secret]"
 
-// Secret is a text that must not be shown. However it is printed, logged or marshalled, [secret] comes out; only
-// Reveal gives the text. The zero value is the empty text.
+// Secret is a text that must not be shown. However it is printed, logged or marshalled, [secret]
+// comes out; only Reveal gives the text. The zero value is the empty text.
 //
-// It is a pointer in a struct rather than a string type, because fmt prints the unexported fields of a struct, and
-// go-toml every kind of string, without asking their methods; of a pointer they have nothing to show.
+// It is a pointer in a struct rather than a string type, because fmt prints the unexported fields
+// of a struct, and go-toml every kind of string, without asking their methods; of a pointer they
+// have nothing to show.
 type Secret struct {
 	text *string
 }
@@ -42,7 +43,8 @@ func (s Secret) String() string { return redacted }
 // GoString hides the secret from %#v.
 func (s Secret) GoString() string { return redacted }
 
-// Format hides the secret from every verb, the wrong ones too: fmt shows the value when a verb does not fit.
+// Format hides the secret from every verb, the wrong ones too: fmt shows the value when a verb does
+// not fit.
 func (s Secret) Format(f fmt.State, _ rune) {
 	// A fmt.State that cannot be written to has nowhere to report it.
 	_, _ = io.WriteString(f, redacted)
@@ -57,8 +59,8 @@ func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `
 // MarshalText hides the secret from TOML, YAML and flags.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// SystemConfig is the [plugins.NAME] table of the secrets file: a kaged plugin's system_config. It hides itself like a
-// [Secret].
+// SystemConfig is the [plugins.NAME] table of the secrets file: a kaged plugin's system_config. It
+// hides itself like a [Secret].
 type SystemConfig struct {
 	values func() map[string]any // a function, because fmt follows a pointer to a map; nil: no table
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// Secrets is secrets.toml: `NAME = "…"` for ${NAME} and for keys, and [plugins.NAME] for a kaged plugin's
-// system_config. The zero value, and nil, hold nothing.
+// Secrets is secrets.toml: `NAME = "…"` for ${NAME} and for keys, and [plugins.NAME] for a kaged
+// plugin's system_config. The zero value, and nil, hold nothing.
 type Secrets struct {
 	names   map[string]Secret
 	plugins map[string]SystemConfig
@@ -47,8 +47,8 @@ func (s *Secrets) Plugin(name string) SystemConfig {
 	return s.plugins[name]
 }
 
-// Values are all that is secret in the file, the texts and numbers inside tables too. Whoever writes something down
-// for others keeps them out of it.
+// Values are all that is secret in the file, the texts and numbers inside tables too. Whoever
+// writes something down for others keeps them out of it.
 func (s *Secrets) Values() []string {
 	if s == nil {
 		return nil
@@ -82,8 +82,8 @@ func leaves(v any) []string {
 	return all
 }
 
-// LoadSecrets reads the secrets file. A missing file holds no secrets; one that others may read is refused
-// with the command that mends it. No error quotes what the file says.
+// LoadSecrets reads the secrets file. A missing file holds no secrets; one that others may read is
+// refused with the command that mends it. No error quotes what the file says.
 func LoadSecrets(path string) (*Secrets, error) {
 	f, err := plainfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -181,7 +181,8 @@ func everyPrint(t *testing.T, v any) map[string]string {
 	return out
 }
 
-// FuzzSecrets: a secrets file is read or it is an error with places in the file, and neither repeats what is secret in it.
+// FuzzSecrets: a secrets file is read or it is an error with places in the file, and neither
+// repeats what is secret in it.
 func FuzzSecrets(f *testing.F) {
 	f.Add([]byte(secretsText))
 	f.Add([]byte("a = 1\nplugins = 2\n"))

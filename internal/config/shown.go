@@ -26,8 +26,8 @@ func shown(key string, value any) (v any, secret bool) {
 // Hidden stands in what is shown of a config for a value that is not.
 const Hidden = hidden
 
-// Private reports whether a value of config.toml is not for showing, by the keys that lead to it (indexes of lists left
-// out) and by itself.
+// Private reports whether a value of config.toml is not for showing, by the keys that lead to it
+// (indexes of lists left out) and by itself.
 func Private(path []string, value any) bool {
 	if len(path) == 0 {
 		return false
@@ -76,8 +76,8 @@ func scrubbed(value any) any {
 	return value
 }
 
-// isPrivate reports whether a value of a plugin's config is called like a secret. Secrets have a file of their own,
-// but people write them here all the same.
+// isPrivate reports whether a value of a plugin's config is called like a secret. Secrets have a
+// file of their own, but people write them here all the same.
 func isPrivate(key string) bool {
 	if !strings.HasPrefix(key, "plugins.") || !strings.Contains(key, ".config.") {
 		return false
@@ -106,8 +106,8 @@ func secretName(name string) bool {
 	})
 }
 
-// shownServer is shown for an MCP server. What its variables and headers hold is a secret, unless it only refers to
-// one; its address may have one in its path.
+// shownServer is shown for an MCP server. What its variables and headers hold is a secret, unless
+// it only refers to one; its address may have one in its path.
 func shownServer(key string, value any) (v any, secret bool) {
 	text, isText := value.(string)
 	switch {
@@ -167,7 +167,8 @@ func hostOnly(text string) string {
 	return u.Scheme + "://" + u.Host + u.Path
 }
 
-// withoutSecrets hides what follows an argument such as --token, or its = sign, and passwords in addresses.
+// withoutSecrets hides what follows an argument such as --token, or its = sign, and passwords in
+// addresses.
 func withoutSecrets(list []any) []any {
 	out := slices.Clone(list)
 	for i, item := range out {

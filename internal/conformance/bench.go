@@ -16,7 +16,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/scratch"
 )
 
-// A bench is one run: the plugin's surroundings, its processes, and what was seen of it. The checks use it one after another.
+// A bench is one run: the plugin's surroundings, its processes, and what was seen of it. The checks
+// use it one after another.
 type bench struct {
 	target Target
 	opts   Options
@@ -66,8 +67,8 @@ func (b *bench) open(ctx context.Context) error {
 	return b.unconfinable()
 }
 
-// unconfinable is the error of a plugin that should be confined, where there is no sandbox. The host would not start
-// it either: docs/security.md.
+// unconfinable is the error of a plugin that should be confined, where there is no sandbox. The
+// host would not start it either: docs/security.md.
 func (b *bench) unconfinable() error {
 	if b.opts.Bare || !b.target.confinable() {
 		return nil
@@ -94,7 +95,8 @@ func (b *bench) close() error {
 	return err
 }
 
-// usualDirs are the directories of a home in which plugins of any dialect were ever installed: they keep files beside themselves.
+// usualDirs are the directories of a home in which plugins of any dialect were ever installed: they
+// keep files beside themselves.
 func (b *bench) usualDirs() []string {
 	var dirs []string
 	for _, d := range []string{".config/dotagent/plugins", ".config/kaged", ".config/mine", ".local/share/mine/plugins", ".local/share/mine/store",
@@ -104,7 +106,8 @@ func (b *bench) usualDirs() []string {
 	return dirs
 }
 
-// environ is the host's environment with another home. Nothing in it leads to the files of the person who runs the test, but for PATH.
+// environ is the host's environment with another home. Nothing in it leads to the files of the
+// person who runs the test, but for PATH.
 func (b *bench) environ() []string {
 	moved := map[string]string{"HOME": b.home, "TMPDIR": filepath.Join(b.dir, "tmp")}
 	var vars []string
@@ -122,7 +125,8 @@ func (b *bench) environ() []string {
 	return vars
 }
 
-// mostTime is the longest that a test waits for one answer. Some protocols allow more for real work, which a test does not give.
+// mostTime is the longest that a test waits for one answer. Some protocols allow more for real
+// work, which a test does not give.
 const mostTime = time.Minute
 
 // limit is how long a plugin has for an answer.

@@ -66,7 +66,8 @@ func (r *Report) Count(s Status) int {
 	return n
 }
 
-// A trial is one check under way. What it reports first counts, but for a failure, which goes before everything else.
+// A trial is one check under way. What it reports first counts, but for a failure, which goes
+// before everything else.
 type trial struct {
 	*bench
 	check  *Check
@@ -97,7 +98,8 @@ func (t *trial) settle(s Status, format string, args ...any) {
 	}
 }
 
-// fixWith replaces the check's usual advice by one that fits the case better; an empty one changes nothing.
+// fixWith replaces the check's usual advice by one that fits the case better; an empty one changes
+// nothing.
 func (t *trial) fixWith(fix string) {
 	if fix != "" {
 		t.mend = fix
@@ -130,7 +132,8 @@ func (t *trial) result() Result {
 // Dialects are the protocols that have checks.
 func Dialects() []string { return []string{"dotagent", "mine", "kaged", "scaffold", "python", "mcp"} }
 
-// Checks lists the checks of a dialect, in the order in which they are made; nil where there is no such dialect.
+// Checks lists the checks of a dialect, in the order in which they are made; nil where there is no
+// such dialect.
 func Checks(dialect string) []Check {
 	b := &bench{target: Target{Dialect: dialect}}
 	return b.suite()

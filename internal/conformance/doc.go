@@ -1,9 +1,11 @@
-// Package conformance holds a plugin against its protocol: it calls the plugin as a host does, and as no host should, and says which rules it
-// keeps. It is behind `patchbay plugin test`; docs/testing-plugins.md lists the checks.
+// Package conformance holds a plugin against its protocol: it calls the plugin as a host does, and
+// as no host should, and says which rules it keeps. It is behind `patchbay plugin test`;
+// docs/testing-plugins.md lists the checks.
 //
-// A check has a stable id, the sentence of the protocol that it holds, the row of docs/protocols that has the sentence, and what an author
-// does about a failure. It speaks the protocol itself and reads strictly: what the host forgives, such as an answer with a wrong id, is noted, and is
-// the failure of one check rather than of all.
+// A check has a stable id, the sentence of the protocol that it holds, the row of docs/protocols
+// that has the sentence, and what an author does about a failure. It speaks the protocol itself and
+// reads strictly: what the host forgives, such as an answer with a wrong id, is noted, and is the
+// failure of one check rather than of all.
 //
 //	At, Server            target.go      what is tested, and its dialect
 //	Run                   run.go         the checks, one after another, within the time of the whole
@@ -18,5 +20,6 @@
 //	  Report              check.go
 //	WriteJUnit            junit.go
 //
-// What it is not: the tests of this module, which are in internal/plugtest, or a judgement of whether a plugin does what it is for.
+// What it is not: the tests of this module, which are in internal/plugtest, or a judgement of
+// whether a plugin does what it is for.
 package conformance

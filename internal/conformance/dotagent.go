@@ -100,7 +100,8 @@ const (
 
 var dotagentTimes = map[string]time.Duration{"preflight": 30 * time.Second, "sink": 300 * time.Second, "notify": 15 * time.Second}
 
-// call calls a verb as the host does: the environment is the host's without its secrets, the directory that of the work.
+// call calls a verb as the host does: the environment is the host's without its secrets, the
+// directory that of the work.
 func (s *dotagentSuite) verb(verb string, stdin []byte, within time.Duration) call {
 	vars := slices.DeleteFunc(slices.Clone(s.env.Vars), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

@@ -25,7 +25,8 @@ func (s *dotagentSuite) configRefused(t *trial) {
 	})
 }
 
-// refuses fails a check where a field of a config may have a value of any type. asked is whether the plugin itself refuses a config; nil: it is not asked.
+// refuses fails a check where a field of a config may have a value of any type. asked is whether
+// the plugin itself refuses a config; nil: it is not asked.
 func (t *trial) refuses(raw json.RawMessage, asked func(json.RawMessage) bool) {
 	bad := misfits(raw)
 	if len(bad) == 0 {
@@ -218,7 +219,8 @@ func (s *dotagentSuite) together(t *trial) {
 	})
 }
 
-// sideBySide does something n times at once, and fails the check where one of them says what went wrong.
+// sideBySide does something n times at once, and fails the check where one of them says what went
+// wrong.
 func (t *trial) sideBySide(n int, do func(i int) string) {
 	faults := make([]string, n)
 	var wait sync.WaitGroup

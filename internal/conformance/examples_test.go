@@ -159,7 +159,8 @@ func mineExample(t *testing.T, name, stage, mode string, program func(path strin
 	return dir
 }
 
-// seedTransform is the document's transform plugin, with the indentation that it lost put back: the depth of each of its lines.
+// seedTransform is the document's transform plugin, with the indentation that it lost put back: the
+// depth of each of its lines.
 func seedTransform(t *testing.T) string {
 	t.Helper()
 	const indentation = "000011112332211121122101"

@@ -21,8 +21,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The fakes are the test binary itself, started under a name that says of which dialect they are and what is wrong with them: "scaffold-wrong-id".
-// "fine" is what each of them is without a fault.
+// The fakes are the test binary itself, started under a name that says of which dialect they are
+// and what is wrong with them: "scaffold-wrong-id". "fine" is what each of them is without a fault.
 func TestMain(m *testing.M) {
 	base := filepath.Base(os.Args[0])
 	for prefix, play := range map[string]func(string){

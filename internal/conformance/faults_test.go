@@ -17,8 +17,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// A fault is a plugin with one thing wrong with it, and what becomes of that: every check that does not pass or is skipped, by its id without the
-// dialect, with "!" before it where it fails and "?" where it warns.
+// A fault is a plugin with one thing wrong with it, and what becomes of that: every check that does
+// not pass or is skipped, by its id without the dialect, with "!" before it where it fails and "?"
+// where it warns.
 type fault struct {
 	dialect string
 	name    string
@@ -207,8 +208,9 @@ func faults() []fault {
 	)
 }
 
-// tried are the faults that are planted: briefly, one for each check; at length, all of them. Those that are waited for
-// in vain are taken where no other fault shows that the check can fail, since they take the longest.
+// tried are the faults that are planted: briefly, one for each check; at length, all of them. Those
+// that are waited for in vain are taken where no other fault shows that the check can fail, since
+// they take the longest.
 func tried() []fault {
 	if soak.Long() {
 		return faults()
@@ -225,7 +227,8 @@ func tried() []fault {
 	return out
 }
 
-// caughtAll tells whether every check that catches a fault has caught one before, and notes those that now have.
+// caughtAll tells whether every check that catches a fault has caught one before, and notes those
+// that now have.
 func caughtAll(caught map[string]bool, f fault) bool {
 	known := true
 	for _, id := range strings.Fields(f.want) {
@@ -305,7 +308,8 @@ func (f *fault) test(t *testing.T) {
 	}
 }
 
-// within gives little time to the check that waits in vain, and to no other: the rest must not fail by the clock.
+// within gives little time to the check that waits in vain, and to no other: the rest must not fail
+// by the clock.
 func (f *fault) within(check string, usual time.Duration) time.Duration {
 	if _, id, _ := strings.Cut(check, "."); slices.Contains(strings.Fields(f.brief), id) {
 		return min(usual, 500*time.Millisecond)
@@ -369,7 +373,8 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-// TestEveryCheckCanFail: there is a planted fault for each check, also among those that are tried briefly.
+// TestEveryCheckCanFail: there is a planted fault for each check, also among those that are tried
+// briefly.
 func TestEveryCheckCanFail(t *testing.T) {
 	caught := make(map[string]bool)
 	for _, f := range tried() {

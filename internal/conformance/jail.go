@@ -47,8 +47,9 @@ func (b *bench) box() proc.Box {
 		OnDenied: func(d sandbox.Denial) { b.seen.note(sawDenied, "%s", d.Error()) }})
 }
 
-// heard are a plugin's grants, with one of a name that does not exist where it has no network: a sandbox without any connection does not hear of those
-// that fail. What the plugin can reach is the same.
+// heard are a plugin's grants, with one of a name that does not exist where it has no network: a
+// sandbox without any connection does not hear of those that fail. What the plugin can reach is the
+// same.
 func (b *bench) heard(grants []capability.Capability) []capability.Capability {
 	open := func(c capability.Capability) bool { return c.Kind == capability.NetHost || c.Kind == capability.NetAny }
 	if b.system.Namespaces != nil || b.system.Redirect != nil || slices.ContainsFunc(grants, open) {
@@ -81,8 +82,8 @@ var (
 	words   = regexp.MustCompile(`[A-Za-z0-9._+-]+`)
 )
 
-// suspect reads what a plugin says for files that it misses and that are there outside of its sandbox. The sandbox itself hears nothing of them:
-// a file that was not granted is not there.
+// suspect reads what a plugin says for files that it misses and that are there outside of its
+// sandbox. The sandbox itself hears nothing of them: a file that was not granted is not there.
 func (b *bench) suspect(text string) {
 	if yes, _ := b.confined(); !yes {
 		return
@@ -118,7 +119,8 @@ func (b *bench) missedPath(line string) bool {
 	return found
 }
 
-// outside is a path as it is without the sandbox, which shows below /outside what is in a directory that is the plugin's own inside, such as /tmp.
+// outside is a path as it is without the sandbox, which shows below /outside what is in a directory
+// that is the plugin's own inside, such as /tmp.
 func outside(path string) string {
 	if rest, ok := strings.CutPrefix(path, "/outside/"); ok {
 		return "/" + rest

@@ -8,12 +8,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
-// WriteJUnit writes a report to a file as JUnit's XML, whole or not at all. A warning is a test that passed, with the warning as its output.
+// WriteJUnit writes a report to a file as JUnit's XML, whole or not at all. A warning is a test
+// that passed, with the warning as its output.
 func WriteJUnit(path string, r *Report, took time.Duration) error {
 	return atomicfile.Write(path, junit(r, took), atomicfile.Options{Mode: 0o644, Masked: true})
 }
 
-// junit is the text of a report. It is written by hand: encoding/xml would be a third of a megabyte for these few elements.
+// junit is the text of a report. It is written by hand: encoding/xml would be a third of a megabyte
+// for these few elements.
 func junit(r *Report, took time.Duration) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=%s tests=\"%d\" failures=\"%d\" skipped=\"%d\" time=\"%.3f\">\n",

@@ -119,7 +119,8 @@ func (s *kagedSuite) welcomeFields(t *trial) {
 	s.sameNames(t, "capabilities_used", nil, capabilities)
 }
 
-// sameNames compares a list of the answer to initialize with the manifest: it has all of least, and nothing beyond most.
+// sameNames compares a list of the answer to initialize with the manifest: it has all of least, and
+// nothing beyond most.
 func (s *kagedSuite) sameNames(t *trial, field string, least, most []string) {
 	have, err := strings_(s.welcome.Get(field))
 	if err != nil {
@@ -183,7 +184,8 @@ func (s *kagedSuite) farewell(t *trial) {
 	s.ended = s.shutdown(t, request{"shutdown", json.RawMessage(`{}`), s.manifest.ShutdownTimeout})
 }
 
-// silent sends notifications, and a request after them: an answer to the former comes before that of the latter.
+// silent sends notifications, and a request after them: an answer to the former comes before that
+// of the latter.
 func (s *kagedSuite) silent(t *trial) {
 	d := s.using(t, s.live)
 	if d == nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A dialogue is one process that speaks JSON-RPC, a line a message. It reads more strictly than the host does: what the host forgives is noted.
+// A dialogue is one process that speaks JSON-RPC, a line a message. It reads more strictly than the
+// host does: what the host forgives is noted.
 type dialogue struct {
 	b       *bench
 	process *proc.Process
@@ -101,8 +102,8 @@ func (d *dialogue) read(from io.Reader) {
 			d.line(bytes.TrimSpace(line))
 			line = nil
 		}
-		// What came together is read together. Else the second copy of an answer could be taken for the answer to the
-		// next request.
+		// What came together is read together. Else the second copy of an answer could be taken for
+		// the answer to the next request.
 		if rest, _ := in.Peek(in.Buffered()); err != nil || !bytes.Contains(rest, []byte("\n")) {
 			d.deliver()
 		}
@@ -161,7 +162,8 @@ func (d *dialogue) line(text []byte) {
 // mostBroken bounds how much of a message over several lines is put together again.
 const mostBroken = 64 << 10
 
-// noise takes a line that is no JSON object. Several of them may be one message: that is a fault of its own, and the message counts.
+// noise takes a line that is no JSON object. Several of them may be one message: that is a fault of
+// its own, and the message counts.
 func (d *dialogue) noise(text []byte) {
 	whole := d.rejoin(text)
 	what, said := "a line that is no message", text
@@ -176,7 +178,8 @@ func (d *dialogue) noise(text []byte) {
 	}
 }
 
-// rejoin puts lines together that are no JSON, from one that begins an object on, and returns the message that they are; nil: none yet.
+// rejoin puts lines together that are no JSON, from one that begins an object on, and returns the
+// message that they are; nil: none yet.
 func (d *dialogue) rejoin(text []byte) []byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -221,11 +224,12 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	d.arrived = append(d.arrived, delivery{wait, a})
 }
 
-// longAnswer is how long an answer may be of which two copies surely come at one go: half of what a pipe passes on at
-// once.
+// longAnswer is how long an answer may be of which two copies surely come at one go: half of what a
+// pipe passes on at once.
 const longAnswer = 2 << 10
 
-// meant is the request that an answer with a wrong id can only be for; nil: that is not certain. The caller holds mu.
+// meant is the request that an answer with a wrong id can only be for; nil: that is not certain.
+// The caller holds mu.
 func (d *dialogue) meant(id json.RawMessage) (json.RawMessage, chan *answer) {
 	if text, ok := rawjson.Unquote(id); ok && d.waiting[text] != nil {
 		return json.RawMessage(text), d.waiting[text]

@@ -77,7 +77,8 @@ func (d *dialogue) exchange(id int, wait chan *answer, within time.Duration, pie
 	}
 }
 
-// Between two parts of a line that are written apart, the plugin is given time to read the first: until it has taken it, and a moment more.
+// Between two parts of a line that are written apart, the plugin is given time to read the first:
+// until it has taken it, and a moment more.
 const (
 	pieceGap  = 20 * time.Millisecond
 	mostPause = 2 * time.Second
@@ -138,7 +139,8 @@ func (d *dialogue) alive() bool {
 	}
 }
 
-// closeStdin ends the input, waits for the end of the process, and reports whether that came in time.
+// closeStdin ends the input, waits for the end of the process, and reports whether that came in
+// time.
 func (d *dialogue) closeStdin(within time.Duration) bool {
 	_ = d.process.Stdin().Close()
 	return d.b.await(d.process, d.b.limit(within))

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestSecondCopyOfAnAnswer: an answer that comes twice is told of, and is never taken for the answer to the next request,
-// whether both copies come at one go or, being long, one after the other.
+// TestSecondCopyOfAnAnswer: an answer that comes twice is told of, and is never taken for the
+// answer to the next request, whether both copies come at one go or, being long, one after the
+// other.
 func TestSecondCopyOfAnAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string

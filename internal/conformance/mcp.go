@@ -142,7 +142,8 @@ func (s *mcpSuite) answer(method string, _ json.RawMessage) (json.RawMessage, *r
 
 func clientInfo() string { return fmt.Sprintf(`{"name":"patchbay","version":%q}`, version.Number) }
 
-// params adds to the params of a request what the revision without a handshake wants in each of them.
+// params adds to the params of a request what the revision without a handshake wants in each of
+// them.
 func (s *mcpSuite) params(fields string) json.RawMessage {
 	if !s.modern {
 		return json.RawMessage("{" + fields + "}")

@@ -24,7 +24,8 @@ func (s *mineSuite) of(mode string) []mine.Registration {
 	return slices.DeleteFunc(slices.Clone(s.declared.Hooks), func(h mine.Registration) bool { return h.Mode != mode })
 }
 
-// contexts are what hooks of a stage are asked about: a plain command, one without arguments, one with odd ones.
+// contexts are what hooks of a stage are asked about: a plain command, one without arguments, one
+// with odd ones.
 func contexts(h mine.Registration) []json.RawMessage {
 	result := json.RawMessage("null")
 	if h.Stage == "postexec" || h.Stage == "notify" {

@@ -16,7 +16,8 @@ type misfit struct {
 	value json.RawMessage // the whole config
 }
 
-// misfits are configs that a schema with types refuses: in each, one property is a list of a list, which no setting is.
+// misfits are configs that a schema with types refuses: in each, one property is a list of a list,
+// which no setting is.
 func misfits(raw json.RawMessage) []misfit {
 	var doc struct {
 		Properties map[string]json.RawMessage `json:"properties"`

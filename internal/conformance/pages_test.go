@@ -68,7 +68,8 @@ func TestThePageListsEveryCheck(t *testing.T) {
 	}
 }
 
-// TestChecksAreWhole: ids are unique and of the dialect, and everything that a person reads is there.
+// TestChecksAreWhole: ids are unique and of the dialect, and everything that a person reads is
+// there.
 func TestChecksAreWhole(t *testing.T) {
 	seen := make(map[string]bool)
 	form := regexp.MustCompile(`^[a-z]+\.[a-z]+\.[a-z-]+$`)

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unread is how many bytes stand in a pipe that its reader has not taken yet; 0 where that is not known.
+// unread is how many bytes stand in a pipe that its reader has not taken yet; 0 where that is not
+// known.
 func unread(pipe *os.File) int {
 	conn, err := pipe.SyscallConn()
 	if err != nil {

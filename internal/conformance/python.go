@@ -15,8 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/version"
 )
 
-// pythonSuite holds a plugin against docs/protocols/python.md. Its hooks are asked by a program of ours in the interpreter, with the package that
-// the host runs plugins with.
+// pythonSuite holds a plugin against docs/protocols/python.md. Its hooks are asked by a program of
+// ours in the interpreter, with the package that the host runs plugins with.
 type pythonSuite struct {
 	*bench
 	harness  string // the program
@@ -165,7 +165,8 @@ func (s *pythonSuite) loads(t *trial) {
 	t.passf("%s: %s", s.loaded.Name, strings.Join(s.loaded.Hooks, ", "))
 }
 
-// lastLine is the last line of an output, which is the program's own; a plugin may have printed lines before it.
+// lastLine is the last line of an output, which is the program's own; a plugin may have printed
+// lines before it.
 func lastLine(text []byte) []byte {
 	text = bytes.TrimSpace(text)
 	return text[bytes.LastIndexByte(text, '\n')+1:]
@@ -190,7 +191,8 @@ func (s *pythonSuite) hooksKnown(t *trial) {
 	}
 }
 
-// calls asks every handler once for all checks, in one interpreter, and returns what is for one of them.
+// calls asks every handler once for all checks, in one interpreter, and returns what is for one of
+// them.
 func (s *pythonSuite) calls(t *trial, part string) []pythonReport {
 	if !s.asked {
 		s.asked = true

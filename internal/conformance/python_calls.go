@@ -72,7 +72,8 @@ func (s *pythonSuite) huge(t *trial) {
 	s.each(t, "large", func(r pythonReport) string { return r.Error })
 }
 
-// ends looks whether the interpreter ended by itself. It is told to when all handlers have answered.
+// ends looks whether the interpreter ended by itself. It is told to when all handlers have
+// answered.
 func (s *pythonSuite) ends(t *trial) {
 	s.calls(t, "")
 	switch {

@@ -84,7 +84,8 @@ func (s *rpcSuite) using(t *trial, open func() (*dialogue, error)) *dialogue {
 	return d
 }
 
-// ask asks the process that most checks use. Where there is no answer the check fails, and the process is replaced.
+// ask asks the process that most checks use. Where there is no answer the check fails, and the
+// process is replaced.
 func (s *rpcSuite) ask(t *trial, what string, r request) *answer {
 	d := s.using(t, s.live)
 	if d == nil {
@@ -220,7 +221,8 @@ func (s *rpcSuite) stdinEnd(t *trial, within time.Duration) {
 	t.passf("%s", d.process.Exit())
 }
 
-// shutdown says farewell and looks whether it ends. The two parts are checks of their own: the answer is returned to the second.
+// shutdown says farewell and looks whether it ends. The two parts are checks of their own: the
+// answer is returned to the second.
 func (s *rpcSuite) shutdown(t *trial, r request) (d *dialogue) {
 	if d = s.using(t, s.live); d == nil {
 		return nil

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// greeted is the first handshake: the answer to it, or why there is none. The process is kept for the checks after it.
+// greeted is the first handshake: the answer to it, or why there is none. The process is kept for
+// the checks after it.
 func (s *rpcSuite) greeted(t *trial, r request) *answer {
 	d, err := s.begin()
 	if err != nil {
@@ -33,7 +34,8 @@ func (t *trial) endedFix(err error) {
 	}
 }
 
-// afterAll looks whether an answer that did not come is written once stdin is closed: then it was not flushed.
+// afterAll looks whether an answer that did not come is written once stdin is closed: then it was
+// not flushed.
 func (s *rpcSuite) afterAll(d *dialogue) string {
 	if !d.alive() {
 		return ""

@@ -28,17 +28,19 @@ type Options struct {
 	// OnBegin is told of each check before it is made; may be nil.
 	OnBegin func(Check)
 
-	// within shortens the time that a plugin has for an answer, for tests of those that never answer; nil: the protocol's.
+	// within shortens the time that a plugin has for an answer, for tests of those that never
+	// answer; nil: the protocol's.
 	within func(check string, usual time.Duration) time.Duration
 	// system is what can be enforced here; nil: it is found out.
 	system *sandbox.System
 }
 
-// ErrNoCheck is wrapped by the error of Run for a name in Options.Only that no check of the dialect has.
+// ErrNoCheck is wrapped by the error of Run for a name in Options.Only that no check of the dialect
+// has.
 var ErrNoCheck = errors.New("no such check")
 
-// Run tests a plugin. The error is for a run that could not be made; what is wrong with the plugin is in the report. When it returns,
-// nothing that it started is left.
+// Run tests a plugin. The error is for a run that could not be made; what is wrong with the plugin
+// is in the report. When it returns, nothing that it started is left.
 func Run(ctx context.Context, target Target, o Options) (*Report, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -61,7 +63,8 @@ func Run(ctx context.Context, target Target, o Options) (*Report, error) {
 	return report, errors.Join(err, b.close())
 }
 
-// choose notes which checks are wanted. Those that a wanted one needs are made too, and not reported.
+// choose notes which checks are wanted. Those that a wanted one needs are made too, and not
+// reported.
 func (b *bench) choose(checks []Check) error {
 	b.wanted = make(map[string]bool)
 	for _, c := range checks {
@@ -95,7 +98,8 @@ func (b *bench) choose(checks []Check) error {
 	return nil
 }
 
-// chosen reports whether a name on the command line means a check: its id, or a beginning of it that ends before a dot.
+// chosen reports whether a name on the command line means a check: its id, or a beginning of it
+// that ends before a dot.
 func chosen(name, id string) bool {
 	return name == id || len(id) > len(name) && id[:len(name)] == name && id[len(name)] == '.'
 }

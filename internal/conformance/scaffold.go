@@ -127,7 +127,8 @@ func (s *scaffoldSuite) checks() []Check {
 	}
 }
 
-// clean sums up what is on stdout beside answers. The protocol has no messages that the plugin begins.
+// clean sums up what is on stdout beside answers. The protocol has no messages that the plugin
+// begins.
 func (s *scaffoldSuite) clean(t *trial) {
 	for _, kind := range []sight{sawNoise, sawUnasked, sawRequest} {
 		if text := s.seen.of(kind); text != "" {

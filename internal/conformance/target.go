@@ -32,8 +32,9 @@ func Server(name string, command, env []string, dir string) Target {
 	return Target{Dialect: "mcp", Name: name, Command: command, Env: env, Dir: dir}
 }
 
-// At finds out what is at a path: a plugin's directory or file, or a directory with one plugin in it. only is the dialect
-// to take it for; empty: the first that recognises it. The errors are those of package plugindir.
+// At finds out what is at a path: a plugin's directory or file, or a directory with one plugin in
+// it. only is the dialect to take it for; empty: the first that recognises it. The errors are those
+// of package plugindir.
 func At(path, only string, env dialect.Env) (Target, error) {
 	o := plugindir.Options{Environ: env.Vars}
 	if only != "" {

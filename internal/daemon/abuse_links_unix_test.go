@@ -51,10 +51,12 @@ func (s *served) save(name string) reply {
 	return s.do("POST", "/plugin/save", string(body))
 }
 
-// Every link leads to something of the test's own: a daemon that followed one, run by root, would replace what is there.
+// Every link leads to something of the test's own: a daemon that followed one, run by root, would
+// replace what is there.
 
-// TestLinks: who can make a link in a plugin directory could have put a program there, so a link to a plugin is one. But what
-// clients delete is the link, never what it leads to, and nothing is saved through one.
+// TestLinks: who can make a link in a plugin directory could have put a program there, so a link to
+// a plugin is one. But what clients delete is the link, never what it leads to, and nothing is
+// saved through one.
 func TestLinks(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := house{t, filepath.Join(t.TempDir(), "home")}
@@ -133,7 +135,8 @@ func TestALinkedPluginDirectory(t *testing.T) {
 	}
 }
 
-// TestOddFiles: what no name should be is listed with an error, or left out, and is escaped in the log.
+// TestOddFiles: what no name should be is listed with an error, or left out, and is escaped in the
+// log.
 func TestOddFiles(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := newHouse(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// nasty are names that no client should have. OUTSIDE is a file of the test's own: a daemon that fell for one, run by root,
-// must not harm the machine.
+// nasty are names that no client should have. OUTSIDE is a file of the test's own: a daemon that
+// fell for one, run by root, must not harm the machine.
 var nasty = []string{
 	"..", ".", "...", "../outside", "../../outside", "../../../../../..OUTSIDE", "OUTSIDE", "//evil.example/x", `..\outside`,
 	`C:\x`, "a/../../outside", "a/b", "~", "~root/.ssh", "$HOME", "${PLANTED}", "`id`", "$(id)", "; id", "| id", "-rf", "--help", "",
@@ -161,7 +161,8 @@ func snapshot(t *testing.T, root string) tree {
 	return all
 }
 
-// same wants nothing made, changed or removed, save below the directories that are the daemon's own.
+// same wants nothing made, changed or removed, save below the directories that are the daemon's
+// own.
 func (before tree) same(t *testing.T, after tree, own ...string) {
 	t.Helper()
 	all := maps.Clone(before)
@@ -176,8 +177,9 @@ func (before tree) same(t *testing.T, after tree, own ...string) {
 	}
 }
 
-// TestNamesStayNames puts nasty strings into every parameter and every field of every route. Nothing outside of the daemon's
-// own directories is made, read or changed; nothing is the daemon's fault; every answer is whole.
+// TestNamesStayNames puts nasty strings into every parameter and every field of every route.
+// Nothing outside of the daemon's own directories is made, read or changed; nothing is the daemon's
+// fault; every answer is whole.
 func TestNamesStayNames(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "python3")
@@ -271,7 +273,8 @@ func TestNamesStayNames(t *testing.T) {
 // namesOfOurs are those among the nasty ones that a plugin may have.
 var namesOfOurs = map[string]bool{"_private": true, "con": true, "nul": true, "null": true, "0": true, "1e999": true}
 
-// TestBodies: what is no JSON, or none that is asked for, is the client's fault on every route, and told in few words.
+// TestBodies: what is no JSON, or none that is asked for, is the client's fault on every route, and
+// told in few words.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	s := newHouse(t).serve("", Limits{})

@@ -10,8 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/feature"
 )
 
-// TestOtherOrigins: a page of another origin changes nothing and reads nothing, whatever a browser lets it send without asking.
-// The table of all refusals, on every route, is in adapter/httpapi; here is a whole daemon, with files to be written.
+// TestOtherOrigins: a page of another origin changes nothing and reads nothing, whatever a browser
+// lets it send without asking. The table of all refusals, on every route, is in adapter/httpapi;
+// here is a whole daemon, with files to be written.
 func TestOtherOrigins(t *testing.T) {
 	h := newHouse(t)
 	s := h.serve("", Limits{})

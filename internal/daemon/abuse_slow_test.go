@@ -21,7 +21,8 @@ import (
 // soon is a limit that tests wait out.
 const soon = 100 * time.Millisecond
 
-// drip sends text, then a byte every so often, until the daemon hangs up or answers. It returns what was answered.
+// drip sends text, then a byte every so often, until the daemon hangs up or answers. It returns
+// what was answered.
 func drip(t *testing.T, conn *net.TCPConn, text string) string {
 	t.Helper()
 	if _, err := io.WriteString(conn, text); err != nil {
@@ -101,7 +102,8 @@ func TestHalfClosedConnections(t *testing.T) {
 	}
 }
 
-// TestCrowd: connections that nobody closes do not take what plugins need, and the user's own programs still come in.
+// TestCrowd: connections that nobody closes do not take what plugins need, and the user's own
+// programs still come in.
 func TestCrowd(t *testing.T) {
 	s := newHouse(t).serve("", Limits{Connections: 3})
 	var held []*net.TCPConn

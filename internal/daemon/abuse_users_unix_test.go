@@ -15,7 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// TestOtherUsersOnTheSockets: the daemon's socket and the engine's are for the user alone, whatever the modes say.
+// TestOtherUsersOnTheSockets: the daemon's socket and the engine's are for the user alone, whatever
+// the modes say.
 func TestOtherUsersOnTheSockets(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can be somebody else")
@@ -66,7 +67,8 @@ func TestOtherUsersOnTheSockets(t *testing.T) {
 	}
 }
 
-// TestSandboxesOnTheSockets: neither the daemon's socket nor the engine's is for a plugin in a sandbox, should one ever get there.
+// TestSandboxesOnTheSockets: neither the daemon's socket nor the engine's is for a plugin in a
+// sandbox, should one ever get there.
 func TestSandboxesOnTheSockets(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is a sandbox on Linux only")

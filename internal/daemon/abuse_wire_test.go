@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestShapesOfRequests: whatever comes over a connection gets one answer, or none, and never reaches a route by mistake.
-// In the requests, HOST is the daemon's own.
+// TestShapesOfRequests: whatever comes over a connection gets one answer, or none, and never
+// reaches a route by mistake. In the requests, HOST is the daemon's own.
 func TestShapesOfRequests(t *testing.T) {
 	s := newHouse(t).serve("", Limits{})
 	const get, post = "GET /features HTTP/1.1\r\nHost: HOST\r\n", "POST /session HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n"

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// logAccess logs each request when it is answered: its method, path, status and time. The query is left out: it may
-// hold what is not for a log.
+// logAccess logs each request when it is answered: its method, path, status and time. The query is
+// left out: it may hold what is not for a log.
 func (c *Core) logAccess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()

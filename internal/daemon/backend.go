@@ -261,7 +261,8 @@ func (t turns) Run(ctx context.Context, id, text string, observe func(kind strin
 	return json.Marshal(result) // the error is in it
 }
 
-// turnError tells a client why its turn did not begin: the daemon is about to end, or the session cannot work in its directory.
+// turnError tells a client why its turn did not begin: the daemon is about to end, or the session
+// cannot work in its directory.
 func turnError(err error) error {
 	switch {
 	case errors.Is(err, errStopping):
@@ -329,7 +330,8 @@ func ToolAnswer(r *pluginhost.ToolResult) httpapi.ToolResult {
 	return out
 }
 
-// takes refuses arguments that a tool does not take, as `tool call` does. Of a tool that is not there it says nothing.
+// takes refuses arguments that a tool does not take, as `tool call` does. Of a tool that is not
+// there it says nothing.
 func (c calls) takes(name string, arguments json.RawMessage) error {
 	for _, t := range c.Host.Tools() {
 		if t.Name != name {

@@ -2,8 +2,8 @@ package daemon
 
 import "time"
 
-// A plugin may say so much at once, and then so little as fills some twenty megabytes in the week that the journal keeps: its log
-// has the rest.
+// A plugin may say so much at once, and then so little as fills some twenty megabytes in the week
+// that the journal keeps: its log has the rest.
 const (
 	burst       = 30
 	refillEvery = 10 * time.Second

@@ -19,9 +19,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// The socket has one daemon at a time. Who wants it takes the claim, a lock that is held for a moment, asks a daemon that a hook has started
-// to yield, and puts its own socket in the other's place. So there is no moment in which nobody listens. The other
-// answers those who called before, and ends.
+// The socket has one daemon at a time. Who wants it takes the claim, a lock that is held for a
+// moment, asks a daemon that a hook has started to yield, and puts its own socket in the other's
+// place. So there is no moment in which nobody listens. The other answers those who called before,
+// and ends.
 
 const (
 	claimTime = 20 * time.Second // to wait for others who want the socket
@@ -86,7 +87,8 @@ func lockClaim(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// leave lets nobody come any more. Those who are about to call are still answered. Where a daemon has taken the place it stays.
+// leave lets nobody come any more. Those who are about to call are still answered. Where a daemon
+// has taken the place it stays.
 func (p *place) leave() {
 	lock, err := lockClaim(context.Background(), p.path)
 	if err != nil {

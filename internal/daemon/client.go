@@ -21,13 +21,14 @@ var ErrNoDaemon = errors.New("no daemon is running")
 // reloadTime bounds the restart of a plugin in a daemon: it may have a call under way.
 const reloadTime = 3 * time.Minute
 
-// ReloadPlugin asks the daemon that runs on these directories, if there is one, to read the config of a plugin again. It
-// tells whether the plugin was restarted there.
+// ReloadPlugin asks the daemon that runs on these directories, if there is one, to read the config
+// of a plugin again. It tells whether the plugin was restarted there.
 func ReloadPlugin(ctx context.Context, dirs config.Dirs, plugin string) (restarted bool, err error) {
 	return askReload(ctx, dirs, "/v1/plugins/"+url.PathEscape(plugin)+"/reload")
 }
 
-// Reload asks the daemon that runs on these directories to read everything again. [ErrNoDaemon]: there is none.
+// Reload asks the daemon that runs on these directories to read everything again. [ErrNoDaemon]:
+// there is none.
 func Reload(ctx context.Context, dirs config.Dirs) error {
 	_, err := askReload(ctx, dirs, "/v1/reload")
 	return err

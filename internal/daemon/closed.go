@@ -14,8 +14,8 @@ import (
 // mostClosed is how many projects the file of closed points tells of.
 const mostClosed = 64
 
-// closedFile keeps the file of closed points: which plugins have to be asked at which point. Where no daemon can be reached,
-// the hooks of other agents read it.
+// closedFile keeps the file of closed points: which plugins have to be asked at which point. Where
+// no daemon can be reached, the hooks of other agents read it.
 type closedFile struct {
 	changed chan struct{} // has room for one: the plugins are others than those of the file
 	make    sync.Once
@@ -62,8 +62,9 @@ func (c *Core) WriteClosed() {
 	c.closed.last = next
 }
 
-// closedPoints are the points of all projects. What was different in a project whose plugins are not running now stays so, unless
-// something has changed for all: they are opened again when they are needed. The caller holds the lock.
+// closedPoints are the points of all projects. What was different in a project whose plugins are
+// not running now stays so, unless something has changed for all: they are opened again when they
+// are needed. The caller holds the lock.
 func (c *Core) closedPoints() hookroad.Closed {
 	next := hookroad.Closed{Points: closedOf(c.Host), Projects: map[string]hookroad.ByPoint{}}
 	if equalPoints(next.Points, c.closed.last.Points) {

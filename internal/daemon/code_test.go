@@ -19,7 +19,8 @@ func source(t *testing.T, name, content string) string {
 	return string(body)
 }
 
-// docs/protocols/python.md: code that ends the interpreter is "Invalid plugin code: …", as code that is no Python is.
+// docs/protocols/python.md: code that ends the interpreter is "Invalid plugin code: …", as code
+// that is no Python is.
 func TestCodeThatEndsTheInterpreterIsInvalid(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	s := newHouse(t).serve("", Limits{})

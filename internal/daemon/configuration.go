@@ -42,7 +42,8 @@ func (c configuration) Change(ctx context.Context, r httpapi.ConfigRequest) (htt
 	return result, nil
 }
 
-// apply writes the file and reloads. Where that fails the file is put back, and everything is as it was.
+// apply writes the file and reloads. Where that fails the file is put back, and everything is as it
+// was.
 func (c configuration) apply(ctx context.Context, changes []pluginhost.ConfigChange, base string) (*pluginhost.ConfigEdit, error) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -88,7 +89,8 @@ func changeError(err error) error {
 	return reloadError(err)
 }
 
-// shownDiff is the change of a file without the secrets in it. A secret that changes is shown to have changed.
+// shownDiff is the change of a file without the secrets in it. A secret that changes is shown to
+// have changed.
 func (c configuration) shownDiff(e *pluginhost.ConfigEdit) string {
 	before := make(map[string]bool) // secrets as they are written, with their places
 	note := func(path []string, value string) string {
@@ -124,7 +126,8 @@ func (c configuration) masked(text []byte, hide func(path []string, value string
 	return strings.Join(lines, "\n")
 }
 
-// maskedComment hides what somebody has left behind a # if it sounds like a secret: "# password: x" as well as "#token = x".
+// maskedComment hides what somebody has left behind a # if it sounds like a secret: "# password: x"
+// as well as "#token = x".
 func maskedComment(line string) string {
 	before, comment, ok := strings.Cut(line, "#")
 	if !ok || !config.Private([]string{"plugins", "", "config", comment}, "x") {
@@ -133,7 +136,8 @@ func maskedComment(line string) string {
 	return before + "# " + config.Hidden
 }
 
-// plainValue is a value of TOML as it would be decoded; a text that cannot be is a secret, to be safe.
+// plainValue is a value of TOML as it would be decoded; a text that cannot be is a secret, to be
+// safe.
 func plainValue(text string) any {
 	top, err := document.TOML("value", []byte("x = "+text))
 	if err != nil {

@@ -33,7 +33,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/storage"
 )
 
-// Options say what is opened. The zero value reads the configuration file of this process's environment.
+// Options say what is opened. The zero value reads the configuration file of this process's
+// environment.
 type Options struct {
 	Host   pluginhost.Options // Storage is filled in
 	Model  string             // PROVIDER:NAME in place of the configuration's and $PATCHBAY_MODEL's; "": theirs
@@ -83,7 +84,8 @@ type Core struct {
 	closing     sync.Once
 }
 
-// Open brings everything up. What fails is the configuration's fault, or the engine's; a plugin that fails is left out.
+// Open brings everything up. What fails is the configuration's fault, or the engine's; a plugin
+// that fails is left out.
 func Open(ctx context.Context, o Options) (*Core, error) {
 	c := &Core{log: o.Host.Logger, began: time.Now(), version: pluginhost.Version, parsing: make(chan struct{}, mostParsing)}
 	if c.log == nil {
@@ -119,7 +121,8 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	c.projects = newProjects(c.Host, c.log)
 	c.projects.changed = c.closed.poke
 	c.procs = proc.NewGroup(c.log)
-	// What this process holds names all that it starts: whoever takes it over waits until none of that runs any more.
+	// What this process holds names all that it starts: whoever takes it over waits until none of
+	// that runs any more.
 	c.Sessions.Holder = lease.Self(c.Host.Mark(), c.procs.Mark())
 	c.Sessions.Logger = c.log
 	c.tools = builtin.Tools(builtin.Options{Procs: c.procs, Environ: o.Host.Environ, Logger: c.log})
@@ -130,7 +133,8 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// storage is where plugins keep what they store: in the engine there is, within the limits of the configuration.
+// storage is where plugins keep what they store: in the engine there is, within the limits of the
+// configuration.
 func (c *Core) storage() func(plugin string, quota dialect.StorageQuota) dialect.Storage {
 	all := storage.New(func(context.Context) (engine.Store, error) { return c.Engine, nil })
 	return func(plugin string, quota dialect.StorageQuota) dialect.Storage {
@@ -211,8 +215,8 @@ func (c *Core) openEngine(ctx context.Context) error {
 	return nil
 }
 
-// checkPlaces refuses directories in which others could have put what we would take for ours. Those that are not there yet
-// are made for the user alone.
+// checkPlaces refuses directories in which others could have put what we would take for ours. Those
+// that are not there yet are made for the user alone.
 func checkPlaces(dirs ...string) error {
 	for _, dir := range dirs {
 		if err := localsock.CheckDir(dir); dir != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -222,7 +226,8 @@ func checkPlaces(dirs ...string) error {
 	return nil
 }
 
-// A ModelError says why the model that was configured cannot be asked: its name, its key or its script.
+// A ModelError says why the model that was configured cannot be asked: its name, its key or its
+// script.
 type ModelError struct{ Err error }
 
 func (e *ModelError) Error() string { return e.Err.Error() }
@@ -231,8 +236,8 @@ func (e *ModelError) Unwrap() error { return e.Err }
 // Dir is where sessions work unless they say otherwise.
 func (c *Core) Dir() string { return c.dir }
 
-// Close ends the turns that are still running, then the plugins, and writes what is left to be written. The engine is
-// last: everybody keeps something in it.
+// Close ends the turns that are still running, then the plugins, and writes what is left to be
+// written. The engine is last: everybody keeps something in it.
 func (c *Core) Close() (err error) {
 	c.closing.Do(func() {
 		if !c.running.interruptAll(interruptGrace) {
@@ -296,7 +301,8 @@ func (c *Core) toolsOf(host *pluginhost.Host) []chat.Tool {
 	return tools
 }
 
-// agent is an agent with these plugins that asks approve before a tool changes things; nil: everything is allowed.
+// agent is an agent with these plugins that asks approve before a tool changes things; nil:
+// everything is allowed.
 func (c *Core) agent(host *pluginhost.Host, approve chat.Approver) *chat.Agent {
 	return &chat.Agent{Host: host, Model: c.Model(), Tools: func() []chat.Tool { return c.toolsOf(host) }, Approve: approve, Logger: c.log,
 		Compact: chat.CompactOptions{Strategy: string(c.Config().Chat.Compact)}}

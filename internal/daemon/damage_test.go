@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// TestDamageIsTold flips eight bytes of a transcript. The daemon starts with all messages that are whole; log, health and
-// doctor say what happened, with counts, until somebody has run a repair.
+// TestDamageIsTold flips eight bytes of a transcript. The daemon starts with all messages that are
+// whole; log, health and doctor say what happened, with counts, until somebody has run a repair.
 func TestDamageIsTold(t *testing.T) {
 	h := newHouse(t)
 	c := h.open("")

@@ -16,9 +16,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestFullDiskIsToldByEveryRequest fills the disk of a daemon. Every request that needs to write says so and names the
-// directory, the health is not well, what is stored can still be read, and with room again everything goes on. It is the same
-// for an engine that another process runs.
+// TestFullDiskIsToldByEveryRequest fills the disk of a daemon. Every request that needs to write
+// says so and names the directory, the health is not well, what is stored can still be read, and
+// with room again everything goes on. It is the same for an engine that another process runs.
 func TestFullDiskIsToldByEveryRequest(t *testing.T) {
 	t.Parallel()
 	for _, guest := range []bool{false, true} {
@@ -104,7 +104,8 @@ func testFullDisk(t *testing.T, guest bool) {
 	s.works("there is room again")
 }
 
-// TestFullDiskDelaysTheResultOfARun asks for a run that fills the disk. Its result is there as soon as there is room, as what it was.
+// TestFullDiskDelaysTheResultOfARun asks for a run that fills the disk. Its result is there as soon
+// as there is room, as what it was.
 func TestFullDiskDelaysTheResultOfARun(t *testing.T) {
 	h := house{t, plugtest.SmallDisk(t, "40m")}
 	filling := filepath.Join(h.home, "filling")

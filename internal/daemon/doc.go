@@ -1,6 +1,6 @@
-// Package daemon keeps what `patchbay chat` and `patchbay serve` have in common alive: a host with its plugins, the
-// engine with sessions, flags and traces in it, a model, and the agent that brings them together. It does not know the
-// terminal, and of HTTP only what the routes ask of it.
+// Package daemon keeps what `patchbay chat` and `patchbay serve` have in common alive: a host with
+// its plugins, the engine with sessions, flags and traces in it, a model, and the agent that brings
+// them together. It does not know the terminal, and of HTTP only what the routes ask of it.
 //
 //	Open                   configuration, engine, plugins, model          core.go
 //	Core.Turn              one message of the user's                      turn.go

@@ -38,8 +38,8 @@ ToolCall(tool_name, tool_call_id, input) and ToolResult(tool_call_id, tool_name,
 The tools are shell {cmd, timeout}, read_file {path}, write_file {path, content}, edit_file {path, old, new}, list_files {path}, fetch {url}.
 Use the standard library alone. Never block: a handler has five seconds.`
 
-// DraftPlugin writes a plugin's code: the model does, or, where none is configured, a template with the hooks that were
-// asked for.
+// DraftPlugin writes a plugin's code: the model does, or, where none is configured, a template with
+// the hooks that were asked for.
 func (c *Core) DraftPlugin(ctx context.Context, d Draft) (string, error) {
 	if c.Model().Info().Offline {
 		return template(d), nil
@@ -79,8 +79,8 @@ func codeOf(text string) (string, error) {
 	return strings.TrimSpace(code) + "\n", nil
 }
 
-// bodies are what a template's handlers do: nothing that changes anything, so that it is safe to load, and each shows the
-// line that would.
+// bodies are what a template's handlers do: nothing that changes anything, so that it is safe to
+// load, and each shows the line that would.
 var bodies = []struct{ hook, code string }{
 	{"on_begin", "async def begin(ctx):\n    ctx.state[\"tools\"] = 0"},
 	{"on_tool_call", "async def before_tool(ctx, call):\n    ctx.state[\"tools\"] = ctx.state.get(\"tools\", 0) + 1\n" +

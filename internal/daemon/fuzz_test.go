@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzCode takes the code out of a model's answer: a part of the answer that is not blank and ends in one line end, or an error.
+// FuzzCode takes the code out of a model's answer: a part of the answer that is not blank and ends
+// in one line end, or an error.
 func FuzzCode(f *testing.F) {
 	for _, seed := range []string{"```python\nx = 1\n```", "a\n```\nshort\n```\n```py\nlonger code\n```", "no fence", "```python\nopen", "", " \n", "```\n\n```", "```py\n```\n```"} {
 		f.Add(seed)

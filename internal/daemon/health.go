@@ -25,8 +25,9 @@ type health struct {
 	Reload  *reloadHealth  `json:"reload,omitempty"`
 }
 
-// A reloadHealth says that the daemon was told to read its files again, and could not: it works with what it read before. It is well
-// nevertheless: a supervisor that started it again would make it end.
+// A reloadHealth says that the daemon was told to read its files again, and could not: it works
+// with what it read before. It is well nevertheless: a supervisor that started it again would make
+// it end.
 type reloadHealth struct {
 	Time  time.Time `json:"time"`
 	Error string    `json:"error"`
@@ -53,7 +54,8 @@ type damageHealth struct {
 // repairFix acknowledges reports of damaged blocks, and recovers what is still to be recovered.
 const repairFix = "stop the daemon, then run `patchbay engine repair`"
 
-// Health asks no plugin: whoever watches the daemon asks often, and a plugin that hangs must not make it look ill.
+// Health asks no plugin: whoever watches the daemon asks often, and a plugin that hangs must not
+// make it look ill.
 func (i inspect) Health(context.Context) (any, bool) {
 	m, e := i.Model().Info(), i.Engine.Status()
 	h := health{Status: "ok", Version: i.version, Hooks: i.forHooks, Uptime: int64(time.Since(i.began).Seconds()),
@@ -99,8 +101,8 @@ func engineFindings(e *engine.Engine) []pluginhost.Finding {
 	return EngineFindings(reports, e.Disk(), err)
 }
 
-// EngineFindings are what a doctor says about damaged blocks, a disk that cannot be written, and an error that kept it from
-// looking.
+// EngineFindings are what a doctor says about damaged blocks, a disk that cannot be written, and an
+// error that kept it from looking.
 func EngineFindings(reports []engine.Report, disk, err error) []pluginhost.Finding {
 	var out []pluginhost.Finding
 	for _, r := range reports {

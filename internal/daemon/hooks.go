@@ -26,7 +26,8 @@ import (
 //	├─ Moment.Fire         the points that the event stands for; the answer in the agent's words
 //	└─ hostRecords.add     session and traces, which are written when the agent has its answer
 //
-// It takes no lease: agents call side by side, and of what they say nothing is written to a transcript; turns are only counted.
+// It takes no lease: agents call side by side, and of what they say nothing is written to a
+// transcript; turns are only counted.
 type hooks struct {
 	*Core
 	only bool // the daemon was started by a hook: it serves clients of its own version alone
@@ -117,8 +118,8 @@ func (e *hostEvent) fire(ctx context.Context, dir string) *codehook.Result {
 	return e.Moment.Fire(ctx, host)
 }
 
-// plugins are those of the project of the event's directory. Where that is gone, be it by the agent's own doing, they are the daemon's own: who
-// has to be asked is asked.
+// plugins are those of the project of the event's directory. Where that is gone, be it by the
+// agent's own doing, they are the daemon's own: who has to be asked is asked.
 func (e *hostEvent) plugins(ctx context.Context, dir string) (*pluginhost.Host, func(), error) {
 	if e.Moment.Dir != "" {
 		dir = e.Moment.Dir
@@ -130,8 +131,9 @@ func (e *hostEvent) plugins(ctx context.Context, dir string) (*pluginhost.Host, 
 	return host, done, err
 }
 
-// lookAgain finds out which plugins there are now, as before a turn of our own. A daemon that a hook has started also reads its files again
-// where they have changed: nobody knows that it is there to be told.
+// lookAgain finds out which plugins there are now, as before a turn of our own. A daemon that a
+// hook has started also reads its files again where they have changed: nobody knows that it is
+// there to be told.
 func (e *hostEvent) lookAgain(ctx context.Context, host *pluginhost.Host) {
 	if e.forHooks && e.hosts.filesChanged(e.Dirs.ConfigFile, e.Dirs.SecretsFile) {
 		_ = e.Reload(ctx) // it tells of its error, and everything stays as it was
@@ -142,8 +144,8 @@ func (e *hostEvent) lookAgain(ctx context.Context, host *pluginhost.Host) {
 	}
 }
 
-// unasked is what an agent is told where the plugins of a project cannot be had, because its configuration is at fault or they do not start
-// in time. Who has to be asked stays in the way.
+// unasked is what an agent is told where the plugins of a project cannot be had, because its
+// configuration is at fault or they do not start in time. Who has to be asked stays in the way.
 func (e *hostEvent) unasked(err error) *codehook.Result {
 	e.log.Warn("plugins could not be asked", "agent", string(e.Agent), "event", e.Event, "session", e.session, "err", err)
 	r := &codehook.Result{Answer: e.NoOpinion(), Notes: []string{"plugins could not be asked: " + err.Error()}}

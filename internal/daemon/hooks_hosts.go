@@ -15,7 +15,8 @@ const (
 	doubleTime = 2 * time.Minute // longer than any agent waits for a hook
 )
 
-// hostState is what is remembered of other agents between two events. It is gone with the daemon, as the state of plugins is.
+// hostState is what is remembered of other agents between two events. It is gone with the daemon,
+// as the state of plugins is.
 type hostState struct {
 	mu      sync.Mutex // protects the fields below
 	turns   map[string]*hostTurn
@@ -31,8 +32,8 @@ type hostTurn struct {
 	used time.Time
 }
 
-// turn is the id of the turn that an event belongs to: the agent's own, or else the one that lasts from the user's message to the end
-// of the answer. The event is told what the user said in it.
+// turn is the id of the turn that an event belongs to: the agent's own, or else the one that lasts
+// from the user's message to the end of the answer. The event is told what the user said in it.
 func (s *hostState) turn(sessionID string, m *codehook.Moment) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,10 +88,11 @@ type sighting struct {
 	at    time.Time
 }
 
-// double tells the second of two events that are one. Cursor and Copilot CLI also run the hooks of Claude Code's settings: a call that is
-// told to both hooks is asked about once. It is the same call by its session and its id, and comes from hooks of two agents. What is in
-// it proves nothing: the same command twice is two calls. Each event is the double of one other at most, since some models number
-// their calls anew in each turn.
+// double tells the second of two events that are one. Cursor and Copilot CLI also run the hooks of
+// Claude Code's settings: a call that is told to both hooks is asked about once. It is the same
+// call by its session and its id, and comes from hooks of two agents. What is in it proves nothing:
+// the same command twice is two calls. Each event is the double of one other at most, since some
+// models number their calls anew in each turn.
 func (s *hostState) double(m *codehook.Moment) bool {
 	if m.CallID == "" || m.Session == "" {
 		return false
@@ -125,7 +127,8 @@ func (s *hostState) forgetSightings(now time.Time) {
 	}
 }
 
-// isKept tells whether a session is known to be kept, and with a title where there is one to be had now.
+// isKept tells whether a session is known to be kept, and with a title where there is one to be had
+// now.
 func (s *hostState) isKept(sessionID string, titled bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +148,8 @@ func (s *hostState) kept(sessionID string, titled bool) bool {
 	return !known
 }
 
-// filesChanged tells whether files have changed since it was last asked. The first time nothing has.
+// filesChanged tells whether files have changed since it was last asked. The first time nothing
+// has.
 func (s *hostState) filesChanged(paths ...string) bool {
 	now := "files"
 	for _, path := range paths {

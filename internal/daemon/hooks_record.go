@@ -20,7 +20,8 @@ const (
 	hostRecordTime  = 10 * time.Second // for one of them; longer than the engine takes to move to another process
 )
 
-// hostRecords writes what became of events of other agents, after they were answered, one after the other.
+// hostRecords writes what became of events of other agents, after they were answered, one after the
+// other.
 type hostRecords struct {
 	mu      sync.Mutex // protects the fields below
 	waiting chan func(context.Context)
@@ -94,7 +95,8 @@ func (e *hostEvent) record(ctx context.Context, r *codehook.Result) {
 	}
 }
 
-// keepSession keeps the agent's session, once, and gives it a title as soon as the user has said something.
+// keepSession keeps the agent's session, once, and gives it a title as soon as the user has said
+// something.
 func (e *hostEvent) keepSession(ctx context.Context, r *codehook.Result) error {
 	title := titleOf(r)
 	if !e.Moment.Begins && e.hosts.isKept(e.session, title != "") { // it may have been deleted between two turns
@@ -121,7 +123,8 @@ func (e *hostEvent) keepSession(ctx context.Context, r *codehook.Result) error {
 	return nil
 }
 
-// titleOf is the user's message as plugins left it, as a title; "": the event is none, or it was refused.
+// titleOf is the user's message as plugins left it, as a title; "": the event is none, or it was
+// refused.
 func titleOf(r *codehook.Result) string {
 	for _, out := range r.Outcomes {
 		if out.Point != hook.TurnInput || out.Verdict == hook.Deny || out.Verdict == hook.Skip {

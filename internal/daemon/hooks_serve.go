@@ -26,8 +26,9 @@ type HookOptions struct {
 	Limits Limits
 }
 
-// ServeHooks answers the hooks of other agents until ctx ends, nobody has called for a while, or another daemon takes the place. It
-// listens on the socket alone and runs no job. The core is the caller's to close.
+// ServeHooks answers the hooks of other agents until ctx ends, nobody has called for a while, or
+// another daemon takes the place. It listens on the socket alone and runs no job. The core is the
+// caller's to close.
 func (c *Core) ServeHooks(ctx context.Context, o HookOptions) error {
 	if err := c.startExport(); err != nil { // other agents are answered all the same
 		c.log.Warn("traces are not exported", "err", err)
@@ -142,7 +143,8 @@ func (d *hookDaemon) alone(ctx context.Context) <-chan struct{} {
 	return over
 }
 
-// Yield implements [httpapi.Yielder]. The other daemon has the claim, and takes the place next. Where it does not, this one stays.
+// Yield implements [httpapi.Yielder]. The other daemon has the claim, and takes the place next.
+// Where it does not, this one stays.
 func (d *hookDaemon) Yield(_ context.Context, r httpapi.YieldRequest) error {
 	if !r.Serve && r.Version == d.version || !d.yielding.TryLock() {
 		return httpapi.ErrNoYield

@@ -23,7 +23,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// marker is a python plugin that makes another command of each: it says who did, and how many calls there were in the turn.
+// marker is a python plugin that makes another command of each: it says who did, and how many calls
+// there were in the turn.
 func marker(name string) string {
 	return `__plugin__ = {"api": "1.0", "name": "` + name + `"}
 @on_tool_call

@@ -15,7 +15,8 @@ type inspect struct{ *Core }
 
 func (i inspect) Plugins(context.Context) (any, error) { return i.Host.Plugins(), nil }
 
-// Plugin is `plugin info`: a plugin that is asked for its health only when somebody wants to know it is asked now.
+// Plugin is `plugin info`: a plugin that is asked for its health only when somebody wants to know
+// it is asked now.
 func (i inspect) Plugin(ctx context.Context, name string) (any, error) {
 	if err := i.Host.CheckHealth(ctx, name); err != nil && !errors.Is(err, pluginhost.ErrNotFound) {
 		return nil, err

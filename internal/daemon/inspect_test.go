@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Health, metrics and lists are answered without a plugin being asked; plugin info and doctor ask, within one deadline.
+// Health, metrics and lists are answered without a plugin being asked; plugin info and doctor ask,
+// within one deadline.
 func TestWhoWatchesStartsNoProcess(t *testing.T) {
 	h := newHouse(t)
 	record := filepath.Join(h.home, "asked")

@@ -155,7 +155,8 @@ func sameAgents(x, y job.Loaded) bool {
 		slices.EqualFunc(x.Broken, y.Broken, func(b, c job.Broken) bool { return b.Path == c.Path && b.Err.Error() == c.Err.Error() })
 }
 
-// watch says when the manifests may be others, until ctx ends: when one has changed, and when everything is to be read again.
+// watch says when the manifests may be others, until ctx ends: when one has changed, and when
+// everything is to be read again.
 func (j *Jobs) watch(ctx context.Context, changed func()) {
 	for ctx.Err() == nil {
 		round, again := context.WithCancel(ctx)
@@ -173,7 +174,8 @@ func (j *Jobs) watch(ctx context.Context, changed func()) {
 	}
 }
 
-// Mend looks after runs whose process has died. A daemon does so all the time; a command that is about to show runs, once.
+// Mend looks after runs whose process has died. A daemon does so all the time; a command that is
+// about to show runs, once.
 func (j *Jobs) Mend(ctx context.Context) error { return j.Runner.Mend(ctx, j.manifests()) }
 
 // tell passes a notice on: to the journal, to plugins and to people.
@@ -183,7 +185,8 @@ func (j *Jobs) tell(t job.Telling) {
 	j.teller.Tell(t)
 }
 
-// close waits for the runs that were asked for, whose context has ended, for a while, and tells what is left to be told.
+// close waits for the runs that were asked for, whose context has ended, for a while, and tells
+// what is left to be told.
 func (j *Jobs) close() error {
 	ended := make(chan struct{})
 	go func() { j.manual.Wait(); close(ended) }()
@@ -195,7 +198,8 @@ func (j *Jobs) close() error {
 	return j.teller.Close()
 }
 
-// Find is an agent and one of its schedules; "" is its first, or, where it has none, a schedule for runs by hand.
+// Find is an agent and one of its schedules; "" is its first, or, where it has none, a schedule for
+// runs by hand.
 func (j *Jobs) Find(agent, schedule string) (*job.Manifest, *job.Schedule, error) {
 	var names []string
 	for _, m := range j.manifests() {

@@ -87,7 +87,8 @@ type RunPage struct {
 	Next string    `json:"next,omitempty"` // the cursor of the next page; "": there is none
 }
 
-// History is a page of the runs of an agent, or of all where agent is "". An [*httpapi.InvalidRequestError] is a cursor of something else.
+// History is a page of the runs of an agent, or of all where agent is "". An
+// [*httpapi.InvalidRequestError] is a cursor of something else.
 func (j *Jobs) History(ctx context.Context, agent string, p httpapi.Page) (RunPage, error) {
 	after, err := httpapi.Place(runList, p.After)
 	if err != nil {

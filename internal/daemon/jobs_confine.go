@@ -14,8 +14,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// confiner makes the sandboxes of agents: everything can be read and executed, and of changes and of the network only what the
-// manifest lists. What this system cannot enforce is an error: the agent then does not run.
+// confiner makes the sandboxes of agents: everything can be read and executed, and of changes and
+// of the network only what the manifest lists. What this system cannot enforce is an error: the
+// agent then does not run.
 func (c *Core) confiner(environ []string) func(context.Context, []capability.Capability, []string) (proc.Box, error) {
 	token := !c.Config().Server.Token.Empty() // the server keeps the one that it began with
 	system := sync.OnceValue(func() *sandbox.System {
@@ -45,7 +46,8 @@ func (c *Core) confiner(environ []string) func(context.Context, []capability.Cap
 	}
 }
 
-// pluginDirs are the directories in which plugins are looked for, and those in which they were found; and the plugins themselves.
+// pluginDirs are the directories in which plugins are looked for, and those in which they were
+// found; and the plugins themselves.
 func (c *Core) pluginDirs(environ []string) (dirs, found []string) {
 	dirs = pluginhost.Searched(environ)
 	for _, p := range c.Host.Plugins() {

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// TestAgentsAreHeldToTheirSecurity runs an agent that writes where it may and where it may not, and calls two servers of which its
-// manifest names one.
+// TestAgentsAreHeldToTheirSecurity runs an agent that writes where it may and where it may not, and
+// calls two servers of which its manifest names one.
 func TestAgentsAreHeldToTheirSecurity(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

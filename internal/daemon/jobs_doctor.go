@@ -22,7 +22,8 @@ import (
 // reachTime bounds how long a notifier's service may take to answer.
 const reachTime = 10 * time.Second
 
-// A JobExam looks at agents: their manifests, programs, plugins and notifiers. It runs nothing but the plugins' own checks.
+// A JobExam looks at agents: their manifests, programs, plugins and notifiers. It runs nothing but
+// the plugins' own checks.
 type JobExam struct {
 	Host     *pluginhost.Host
 	Environ  []string
@@ -78,7 +79,8 @@ func (j *Jobs) exam() *JobExam {
 		Confined: j.core.Config().Sandbox == config.SandboxDeclared}
 }
 
-// Examine lists what is wrong with the agents that there are now, and with the plugins that they name.
+// Examine lists what is wrong with the agents that there are now, and with the plugins that they
+// name.
 func (j *Jobs) Examine(ctx context.Context) []pluginhost.Finding {
 	if err := j.core.Host.Refresh(ctx, job.PluginDialect); err != nil && ctx.Err() == nil {
 		j.core.log.Warn("plugins are not looked for again", "err", err)
@@ -86,8 +88,8 @@ func (j *Jobs) Examine(ctx context.Context) []pluginhost.Finding {
 	return j.exam().Of(ctx, job.LoadDirs(j.Dirs()))
 }
 
-// examineAll checks the manifests each time that they have been read, as the doctor does, and logs what is wrong: "dotagent
-// calls this when loading manifests so misconfigurations surface".
+// examineAll checks the manifests each time that they have been read, as the doctor does, and logs
+// what is wrong: "dotagent calls this when loading manifests so misconfigurations surface".
 func (j *Jobs) examineAll(ctx context.Context, changed <-chan struct{}) {
 	for {
 		select {
@@ -220,8 +222,8 @@ type Preview struct {
 	Error  string          `json:"error,omitempty"`
 }
 
-// DryRun makes an attempt with AGENT_DRY_RUN set and lists what would be handed to sinks and told to people. Nothing of it is
-// recorded, and nobody is told.
+// DryRun makes an attempt with AGENT_DRY_RUN set and lists what would be handed to sinks and told
+// to people. Nothing of it is recorded, and nobody is told.
 func (j *Jobs) DryRun(ctx context.Context, m *job.Manifest, s *job.Schedule) (job.Attempt, []Preview) {
 	attempt, tellings := j.Runner.DryRun(ctx, m, s)
 	var previews []Preview

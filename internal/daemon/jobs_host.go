@@ -13,8 +13,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// A jobHost is the core's host as jobs see it. It looks for the plugins that a manifest names before each event that is for
-// them: one may have been installed, mended or removed while the daemon runs.
+// A jobHost is the core's host as jobs see it. It looks for the plugins that a manifest names
+// before each event that is for them: one may have been installed, mended or removed while the
+// daemon runs.
 type jobHost struct {
 	*Core
 	dir string // in whose project plugins run; "": the daemon's own
@@ -41,8 +42,9 @@ func (h jobHost) connects(point hook.Point) bool {
 	return slices.ContainsFunc(h.Config().Connect, func(c config.Connect) bool { return hook.Point(c.Point) == point })
 }
 
-// plugins are those that are asked at a point, and a function that says that they are not used any more. What is to be told is
-// told by the daemon's own plugins where the project cannot be worked in: that may be what is to be told.
+// plugins are those that are asked at a point, and a function that says that they are not used any
+// more. What is to be told is told by the daemon's own plugins where the project cannot be worked
+// in: that may be what is to be told.
 func (h jobHost) plugins(ctx context.Context, point hook.Point) (*pluginhost.Host, func(), error) {
 	host, done, err := h.projects.in(ctx, h.dir)
 	if err != nil && point == hook.JobNotify && ctx.Err() == nil {
@@ -52,7 +54,8 @@ func (h jobHost) plugins(ctx context.Context, point hook.Point) (*pluginhost.Hos
 	return host, done, err
 }
 
-// FindPlugin looks for a plugin, and says why it cannot be asked at a point. A search that fails leaves the plugins as they were.
+// FindPlugin looks for a plugin, and says why it cannot be asked at a point. A search that fails
+// leaves the plugins as they were.
 func (h jobHost) FindPlugin(ctx context.Context, plugin string, point hook.Point) error {
 	host, done, err := h.plugins(ctx, point)
 	if err != nil {

@@ -36,8 +36,8 @@ args = ["-c", "echo done"]
 plugin = "late"
 `
 
-// TestPluginsInstalledLater: a daemon finds plugins that are installed while it runs, before the next event that names them, and a
-// run says why one cannot be asked.
+// TestPluginsInstalledLater: a daemon finds plugins that are installed while it runs, before the
+// next event that names them, and a run says why one cannot be asked.
 func TestPluginsInstalledLater(t *testing.T) {
 	h := newHouse(t)
 	h.write(".config/patchbay/agents/early/agent.toml", early)
@@ -126,8 +126,9 @@ func TestDoctorOfTheDaemon(t *testing.T) {
 	}
 }
 
-// TestAnAgentsPluginsRunInItsProject: the plugins of an agent whose manifest names a working directory run in that directory's
-// project; those of others, where the daemon runs. People are told of a run whose directory is gone.
+// TestAnAgentsPluginsRunInItsProject: the plugins of an agent whose manifest names a working
+// directory run in that directory's project; those of others, where the daemon runs. People are
+// told of a run whose directory is gone.
 func TestAnAgentsPluginsRunInItsProject(t *testing.T) {
 	h := newHouse(t)
 	repo := repository(t, "repo")

@@ -58,12 +58,14 @@ func (p peers) admits(conn *net.UnixConn) bool {
 	return false
 }
 
-// sandboxed is the whole answer to a caller in a sandbox, or to one that may be in one. It has not been asked anything yet.
+// sandboxed is the whole answer to a caller in a sandbox, or to one that may be in one. It has not
+// been asked anything yet.
 const sandboxed = "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" +
 	"{\"detail\":\"Calls from inside a sandbox of Patchbay's are refused, and from where that cannot be told.\"}\n"
 
-// A bounded listener lets so many clients in at once and tells the others, so that connections which nobody closes cannot
-// take the descriptors that plugins need. Programs of the user's own have the socket, which is not bounded.
+// A bounded listener lets so many clients in at once and tells the others, so that connections
+// which nobody closes cannot take the descriptors that plugins need. Programs of the user's own
+// have the socket, which is not bounded.
 type bounded struct {
 	net.Listener
 	places chan struct{} // one for each connection that is open
@@ -91,13 +93,15 @@ func (b bounded) Accept() (net.Conn, error) {
 const crowded = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 10\r\n" +
 	"Connection: close\r\n\r\n{\"detail\":\"Too many connections.\"}\n"
 
-// A placed connection gives its place back when it is closed. It is a TCP connection in all else: net/http half-closes.
+// A placed connection gives its place back when it is closed. It is a TCP connection in all else:
+// net/http half-closes.
 type placed struct {
 	*net.TCPConn
 	leave func()
 }
 
-// Write: what a client did not take in time the kernel need not keep for it either, after the connection is closed.
+// Write: what a client did not take in time the kernel need not keep for it either, after the
+// connection is closed.
 func (p *placed) Write(b []byte) (int, error) {
 	n, err := p.TCPConn.Write(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {

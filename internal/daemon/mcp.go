@@ -29,7 +29,8 @@ func (c *Core) MCP(o MCPOptions) *mcp.Server {
 		Forbid: c.forbidMCP, Observe: c.observeMCP, Logger: c.log})
 }
 
-// forbidMCP: an MCP client has its own way to ask its user, and does so by default. Over this protocol nobody of ours can be asked.
+// forbidMCP: an MCP client has its own way to ask its user, and does so by default. Over this
+// protocol nobody of ours can be asked.
 func (c *Core) forbidMCP(context.Context, *adapter.Tool, model.ToolCall) string {
 	switch c.Config().Chat.Approve {
 	case config.ApproveAsk:
@@ -40,7 +41,8 @@ func (c *Core) forbidMCP(context.Context, *adapter.Tool, model.ToolCall) string 
 	return ""
 }
 
-// observeMCP keeps what happens to a call as what happens in a turn is kept: the call stands for the turn.
+// observeMCP keeps what happens to a call as what happens in a turn is kept: the call stands for
+// the turn.
 func (c *Core) observeMCP(e mcp.Event) {
 	event := chat.Event{Type: chat.Point, Session: e.Session, Turn: e.Call, Time: time.Now(), Outcome: e.Outcome}
 	if e.Outcome == nil {
@@ -58,7 +60,8 @@ type mcpHost struct {
 	options MCPOptions
 }
 
-// Tools are those that clients are offered, under names that MCP allows. Knobs and secrets are no tools.
+// Tools are those that clients are offered, under names that MCP allows. Knobs and secrets are no
+// tools.
 func (h *mcpHost) Tools() []adapter.Tool {
 	var tools []adapter.Tool
 	add := func(t adapter.Tool) {

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// counts are what happens, for Prometheus to read. No label has what a user wrote: names of plugins, dialects and
-// points, and outcomes, all of them few.
+// counts are what happens, for Prometheus to read. No label has what a user wrote: names of
+// plugins, dialects and points, and outcomes, all of them few.
 type counts struct {
 	all metrics.Registry // the handler of /metrics
 

@@ -6,8 +6,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// UseModel has another model answer, PROVIDER:NAME, from the next turn on and until this core is closed. Where it cannot be
-// opened, the one before stays.
+// UseModel has another model answer, PROVIDER:NAME, from the next turn on and until this core is
+// closed. Where it cannot be opened, the one before stays.
 func (c *Core) UseModel(name string) error {
 	provider, _, err := model.ParseName(name)
 	if err != nil {
@@ -33,13 +33,15 @@ func (c *Core) UseModel(name string) error {
 	return nil
 }
 
-// ChosenModel tells whether anybody has chosen a model: the command line, the environment or the configuration.
+// ChosenModel tells whether anybody has chosen a model: the command line, the environment or the
+// configuration.
 func (c *Core) ChosenModel() bool {
 	o, m := c.options, c.Config().Model
 	return o.Model != "" || o.Script != "" || c.getenv("PATCHBAY_MODEL") != "" || m.Provider != "" || m.Script != ""
 }
 
-// Suggest is a model that could answer, by what the environment holds for a provider; "" where nothing points to one.
+// Suggest is a model that could answer, by what the environment holds for a provider; "" where
+// nothing points to one.
 func (c *Core) Suggest() (variable, name string) {
 	return model.Reachable(c.getenv)
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestUseModel: another model answers, a reload keeps it, and one that cannot be opened changes nothing.
+// TestUseModel: another model answers, a reload keeps it, and one that cannot be opened changes
+// nothing.
 func TestUseModel(t *testing.T) {
 	h := newHouse(t)
 	o := h.options()

@@ -9,7 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestPluginsByEitherName: a session and the routes know a python plugin by its file and by what it calls itself, and a file's name is its own.
+// TestPluginsByEitherName: a session and the routes know a python plugin by its file and by what it
+// calls itself, and a file's name is its own.
 func TestPluginsByEitherName(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := newHouse(t)

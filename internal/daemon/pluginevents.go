@@ -25,8 +25,9 @@ const (
 	lookLater     = 2 * time.Second        // the same, of those that are down for longer
 )
 
-// pluginEvents puts into the journal what happens to plugins: how they stand, what they write, what they are refused. No
-// plugin can fill the journal: each has a budget for each kind, and an event says how many were left out.
+// pluginEvents puts into the journal what happens to plugins: how they stand, what they write, what
+// they are refused. No plugin can fill the journal: each has a budget for each kind, and an event
+// says how many were left out.
 type pluginEvents struct {
 	core *Core
 	soon chan struct{} // has room for one: plugins may stand otherwise
@@ -63,7 +64,8 @@ type pluginEvent struct {
 	LeftOut int     `json:"left_out,omitempty"` // so many like it were left out since the last one
 }
 
-// wrote is told each line about a plugin. Most lines that are not its own tell that it stands otherwise now.
+// wrote is told each line about a plugin. Most lines that are not its own tell that it stands
+// otherwise now.
 func (p *pluginEvents) wrote(dialect, plugin string, l pluginlog.Line) {
 	if l.Level != "stderr" {
 		p.poke()
@@ -182,7 +184,8 @@ func (p *pluginEvents) states() map[string]pluginState {
 	return out
 }
 
-// compare tells of those that stand otherwise than last, and whether one of them is still to be looked at.
+// compare tells of those that stand otherwise than last, and whether one of them is still to be
+// looked at.
 func (p *pluginEvents) compare(last map[string]pluginState) (unsettled bool) {
 	now := p.states()
 	for key, s := range now {

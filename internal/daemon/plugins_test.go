@@ -18,7 +18,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// kagedHouse has a kaged plugin with knobs, a method, a notification, a tool that tells its _context and one that crashes.
+// kagedHouse has a kaged plugin with knobs, a method, a notification, a tool that tells its
+// _context and one that crashes.
 func kagedHouse(t *testing.T) house {
 	plugtest.NeedTool(t, "sh")
 	h := newHouse(t)
@@ -90,7 +91,8 @@ func TestACrashDuringAToolCallIsThePlugins(t *testing.T) {
 	}
 }
 
-// TestArgumentsOverHTTP: a tool is not called with what it says it does not take, neither by hand nor by an MCP client.
+// TestArgumentsOverHTTP: a tool is not called with what it says it does not take, neither by hand
+// nor by an MCP client.
 func TestArgumentsOverHTTP(t *testing.T) {
 	s := kagedHouse(t).serve("", Limits{})
 	for _, c := range []struct {
@@ -113,7 +115,8 @@ func TestArgumentsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestANotificationIsAnEvent: on /v1/events, and counted and listed among what there is to know about the plugin.
+// TestANotificationIsAnEvent: on /v1/events, and counted and listed among what there is to know
+// about the plugin.
 func TestANotificationIsAnEvent(t *testing.T) {
 	s := kagedHouse(t).serve("", Limits{})
 	if got := s.do("POST", "/v1/plugins/notes/call", `{"method":"notes.config"}`); got.status != http.StatusOK {
@@ -175,7 +178,8 @@ func TestKnobsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestASessionsProject: a session that works in another project than the daemon says so in its hooks' _context.
+// TestASessionsProject: a session that works in another project than the daemon says so in its
+// hooks' _context.
 func TestASessionsProject(t *testing.T) {
 	h := kagedHouse(t)
 	s := h.serve("", Limits{})
@@ -204,7 +208,8 @@ func TestASessionsProject(t *testing.T) {
 	}
 }
 
-// TestACommandReachesTheDaemon: `plugin knob` writes the file itself, and the daemon restarts the plugin.
+// TestACommandReachesTheDaemon: `plugin knob` writes the file itself, and the daemon restarts the
+// plugin.
 func TestACommandReachesTheDaemon(t *testing.T) {
 	h := kagedHouse(t)
 	dirs, err := config.Locate(dialect.Env{Vars: h.options().Host.Environ}.Get, runtime.GOOS)

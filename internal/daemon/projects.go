@@ -18,8 +18,9 @@ const (
 	projectIdle  = 10 * time.Minute // after which the plugins of another project are closed
 )
 
-// projects are the sets of plugin processes, one for each project that work is done in. The daemon's own is always open. Another's is
-// opened with the first event there, and closed when nothing has happened there for a while, or when its place is needed.
+// projects are the sets of plugin processes, one for each project that work is done in. The
+// daemon's own is always open. Another's is opened with the first event there, and closed when
+// nothing has happened there for a while, or when its place is needed.
 type projects struct {
 	own  *pluginhost.Host
 	log  *slog.Logger
@@ -36,7 +37,8 @@ type projects struct {
 	ending sync.WaitGroup // of sets that were given up
 }
 
-// A project is a set of plugins that work in one directory. The fields but the first two are protected by the projects' lock.
+// A project is a set of plugins that work in one directory. The fields but the first two are
+// protected by the projects' lock.
 type project struct {
 	root  string
 	ready chan struct{} // closed when host and err are final
@@ -55,14 +57,16 @@ func newProjects(own *pluginhost.Host, log *slog.Logger) *projects {
 // errProjectsClosed is returned for work that begins when the daemon ends.
 var errProjectsClosed = errors.New("the plugins are being closed")
 
-// NoDirectoryError says that the working directory of a session, or of an agent, is not there any more.
+// NoDirectoryError says that the working directory of a session, or of an agent, is not there any
+// more.
 type NoDirectoryError struct{ Dir string }
 
 func (e *NoDirectoryError) Error() string {
 	return fmt.Sprintf("the working directory %s is gone: make it again, or work in another", e.Dir)
 }
 
-// in returns the plugins that work in the project of a directory, and a function that says that they are not used any more.
+// in returns the plugins that work in the project of a directory, and a function that says that
+// they are not used any more.
 func (p *projects) in(ctx context.Context, dir string) (host *pluginhost.Host, done func(), err error) {
 	if dir == "" {
 		return p.own, func() {}, nil
@@ -91,7 +95,8 @@ func (p *projects) in(ctx context.Context, dir string) (host *pluginhost.Host, d
 	return one.host, func() { p.leave(one) }, nil
 }
 
-// take counts a user of a project's plugins, which are opened where they are not. Where too many projects are in use it waits.
+// take counts a user of a project's plugins, which are opened where they are not. Where too many
+// projects are in use it waits.
 func (p *projects) take(ctx context.Context, root string) (*project, error) {
 	for {
 		one, freed, err := p.try(ctx, root)
@@ -174,7 +179,8 @@ func (p *projects) closeIdle(one *project) {
 	p.mu.Unlock()
 }
 
-// makeRoom gives up the project that has been unused for longest, and says whether there was one. The caller holds the lock.
+// makeRoom gives up the project that has been unused for longest, and says whether there was one.
+// The caller holds the lock.
 func (p *projects) makeRoom() bool {
 	var oldest *project
 	for _, one := range p.sets {
@@ -217,7 +223,8 @@ func (p *projects) hosts() []*pluginhost.Host {
 	return hosts
 }
 
-// each has something done to the plugins of every project but the daemon's own. What fails there leaves them as they were.
+// each has something done to the plugins of every project but the daemon's own. What fails there
+// leaves them as they were.
 func (p *projects) each(what string, do func(*pluginhost.Host) error) {
 	for _, host := range p.hosts()[1:] {
 		if err := do(host); err != nil && !errors.Is(err, pluginhost.ErrClosed) {
@@ -241,7 +248,8 @@ func (p *projects) close() {
 	p.ending.Wait()
 }
 
-// findings are what is wrong with plugins: with the daemon's own, and with those of other projects as far as that is different.
+// findings are what is wrong with plugins: with the daemon's own, and with those of other projects
+// as far as that is different.
 func (p *projects) findings() []pluginhost.Finding {
 	hosts := p.hosts()
 	all := hosts[0].Doctor()

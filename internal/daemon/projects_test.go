@@ -52,7 +52,8 @@ func repository(t *testing.T, name string) string {
 	return dir
 }
 
-// enhanced is what plugins made of the prompt's context in a turn of a session that works in a directory.
+// enhanced is what plugins made of the prompt's context in a turn of a session that works in a
+// directory.
 func (h house) enhanced(c *Core, dir string) string {
 	h.t.Helper()
 	s, err := c.Sessions.Create(h.t.Context(), session.Session{WorkingDir: dir})
@@ -70,8 +71,8 @@ func (h house) enhanced(c *Core, dir string) string {
 	return seen
 }
 
-// TestPluginsRunWhereTheWorkIs: one daemon, and sessions in two repositories. The example that knows git tells each session of its
-// own repository.
+// TestPluginsRunWhereTheWorkIs: one daemon, and sessions in two repositories. The example that
+// knows git tells each session of its own repository.
 func TestPluginsRunWhereTheWorkIs(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	h := newHouse(t)
@@ -98,7 +99,8 @@ func TestPluginsRunWhereTheWorkIs(t *testing.T) {
 	}
 }
 
-// TestSeedGitContext: the git plugin that the protocol's document prints, as it is printed, in two repositories of one daemon.
+// TestSeedGitContext: the git plugin that the protocol's document prints, as it is printed, in two
+// repositories of one daemon.
 func TestSeedGitContext(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := newHouse(t)
@@ -115,7 +117,8 @@ func TestSeedGitContext(t *testing.T) {
 	}
 }
 
-// TestAProjectsPlugins: what is a plugin's is the same in every project, and what is the project's is not.
+// TestAProjectsPlugins: what is a plugin's is the same in every project, and what is the project's
+// is not.
 func TestAProjectsPlugins(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", where)
@@ -153,8 +156,8 @@ func callsOf(t *testing.T, host *pluginhost.Host) int64 {
 	return p.Counters.Calls
 }
 
-// TestProjectsAreFew: the plugins of a project are closed when they are not used for a while, or when another project needs their place;
-// never while they are in use.
+// TestProjectsAreFew: the plugins of a project are closed when they are not used for a while, or
+// when another project needs their place; never while they are in use.
 func TestProjectsAreFew(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", where)
@@ -209,7 +212,8 @@ func (p *projects) roots() string {
 	return strings.Join(slices.Sorted(slices.Values(roots)), " ")
 }
 
-// TestProjectsAtOnce: many events that are the first of a project open its plugins once, and none is lost.
+// TestProjectsAtOnce: many events that are the first of a project open its plugins once, and none
+// is lost.
 func TestProjectsAtOnce(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", where)
@@ -249,8 +253,8 @@ func TestADirectoryThatIsGone(t *testing.T) {
 	}
 }
 
-// TestALinkIsNoOtherProject: a project that is reached over a link has the plugins that it has already, and one reached over a link
-// into it is that project.
+// TestALinkIsNoOtherProject: a project that is reached over a link has the plugins that it has
+// already, and one reached over a link into it is that project.
 func TestALinkIsNoOtherProject(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", where)
@@ -279,7 +283,8 @@ func TestALinkIsNoOtherProject(t *testing.T) {
 	}
 }
 
-// TestAProjectWhoseConfigIsBroken: a session there is told which file, where in it, and what mends it.
+// TestAProjectWhoseConfigIsBroken: a session there is told which file, where in it, and what mends
+// it.
 func TestAProjectWhoseConfigIsBroken(t *testing.T) {
 	h := newHouse(t)
 	s := h.serve("", Limits{})

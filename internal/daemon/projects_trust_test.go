@@ -24,7 +24,8 @@ func putIn(t *testing.T, root, name, text string) {
 	}
 }
 
-// TestEachProjectByItsOwnTrust: a daemon that serves two projects runs the plugins of the trusted one, there and nowhere else.
+// TestEachProjectByItsOwnTrust: a daemon that serves two projects runs the plugins of the trusted
+// one, there and nowhere else.
 func TestEachProjectByItsOwnTrust(t *testing.T) {
 	h := newHouse(t)
 	c := h.open("")
@@ -56,7 +57,8 @@ func TestEachProjectByItsOwnTrust(t *testing.T) {
 	}
 }
 
-// TestInstructionsOfEachProject: the prompt of a session has AGENTS.md of the session's own project.
+// TestInstructionsOfEachProject: the prompt of a session has AGENTS.md of the session's own
+// project.
 func TestInstructionsOfEachProject(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", strings.ReplaceAll(where, "context_enhance", "pre_llm_send"))

@@ -7,8 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 )
 
-// maxRecord is how large an event may be to be kept whole. A long session's transcript is in the trace of every turn's
-// end: kept each time, it would push everything else out of the journal.
+// maxRecord is how large an event may be to be kept whole. A long session's transcript is in the
+// trace of every turn's end: kept each time, it would push everything else out of the journal.
 const maxRecord = 256 << 10
 
 // payloadTooLong stands for the payload of an event that was larger.
@@ -64,7 +64,8 @@ func (c *Core) post(kind, sessionID string, v any) {
 	c.Journal.Post(kind, sessionID, data)
 }
 
-// long tells of an event, before it is encoded, that it is too long: the end of a turn has the whole transcript in it.
+// long tells of an event, before it is encoded, that it is too long: the end of a turn has the
+// whole transcript in it.
 func long(e chat.Event) bool {
 	return e.Outcome != nil && e.Outcome.Outcome != nil && len(e.Outcome.Payload) > maxRecord
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// An event that is not kept is counted, wherever it is lost, and whoever looks at health or metrics sees it.
+// An event that is not kept is counted, wherever it is lost, and whoever looks at health or metrics
+// sees it.
 func TestEventsThatAreNotKeptAreCounted(t *testing.T) {
 	h := newHouse(t)
 	log := &plugtest.Log{}

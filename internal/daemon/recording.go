@@ -9,7 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/recording"
 )
 
-// recordedAtOnce is how many traces are in memory at a time while they are saved: each may be of maxRecord bytes.
+// recordedAtOnce is how many traces are in memory at a time while they are saved: each may be of
+// maxRecord bytes.
 const recordedAtOnce = 32
 
 // SaveTraces adds the traces that a query wants to a recording, the oldest first.
@@ -79,7 +80,8 @@ func (i inspect) Recording(ctx context.Context, sessionID, turn string, to io.Wr
 	return err
 }
 
-// presentPlugins are where the plugins are that work. What they were like when an event happened is not known any more.
+// presentPlugins are where the plugins are that work. What they were like when an event happened is
+// not known any more.
 func presentPlugins(h *pluginhost.Host) []recording.Plugin {
 	var all []recording.Plugin
 	for _, p := range h.Plugins() {

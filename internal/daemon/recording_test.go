@@ -12,7 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/recording"
 )
 
-// TestRecordingTellsWhatIsNotInIt: of an event that is not whole in the journal a recording says so, and has the others.
+// TestRecordingTellsWhatIsNotInIt: of an event that is not whole in the journal a recording says
+// so, and has the others.
 func TestRecordingTellsWhatIsNotInIt(t *testing.T) {
 	s := newHouse(t).serve("", Limits{})
 	step := hook.Step{Plugin: "a", Dialect: "scaffold", Hook: "post_user_input", Verdict: hook.Continue, Sent: json.RawMessage(`{"x":1}`)}
@@ -51,7 +52,8 @@ func TestRecordingTellsWhatIsNotInIt(t *testing.T) {
 	}
 }
 
-// unfitting is an event whose changes are not those of its payload, as only a journal that was tampered with has it.
+// unfitting is an event whose changes are not those of its payload, as only a journal that was
+// tampered with has it.
 func unfitting(t *testing.T, e chat.Event) chat.Event {
 	t.Helper()
 	text, err := json.Marshal(e.Outcome)

@@ -12,9 +12,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// Reload reads everything again: configuration, secrets, plugins and agents. Turns and runs under way lose no event: see
-// [pluginhost.Host.Reload]. It is all or nothing: where a file is at fault everything stays as it was, which is logged, a finding of
-// the doctor's, and part of the health, until the next reload. What is fixed for the life of the process is a finding as well.
+// Reload reads everything again: configuration, secrets, plugins and agents. Turns and runs under
+// way lose no event: see [pluginhost.Host.Reload]. It is all or nothing: where a file is at fault
+// everything stays as it was, which is logged, a finding of the doctor's, and part of the health,
+// until the next reload. What is fixed for the life of the process is a finding as well.
 func (c *Core) Reload(ctx context.Context) error {
 	c.faults.one.Lock()
 	defer c.faults.one.Unlock()
@@ -71,7 +72,8 @@ func reloadFindings(err error) []pluginhost.Finding {
 	return findings
 }
 
-// fixedFindings name the tables that have changed and take effect when the process is started again.
+// fixedFindings name the tables that have changed and take effect when the process is started
+// again.
 func fixedFindings(before, now *config.Config) []pluginhost.Finding {
 	var changed []string
 	if !reflect.DeepEqual(before.Server, now.Server) {

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// TestEveryTurnIsKnown: a second turn of a session can begin while the first is still on its way out. It can be interrupted as the first
-// could, and shutdown waits for neither without bound.
+// TestEveryTurnIsKnown: a second turn of a session can begin while the first is still on its way
+// out. It can be interrupted as the first could, and shutdown waits for neither without bound.
 func TestEveryTurnIsKnown(t *testing.T) {
 	begin := func(t *testing.T, r *running, session string) (context.Context, func()) {
 		t.Helper()

@@ -46,7 +46,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// maxHeader is how large a request's header may be: its line, cookies of other pages of this host, a token.
+// maxHeader is how large a request's header may be: its line, cookies of other pages of this host,
+// a token.
 const maxHeader = 64 << 10
 
 // Addresses are where the daemon can be reached.
@@ -59,8 +60,9 @@ type Addresses struct {
 // SocketPath is where the daemon of these directories listens for programs of the same user.
 func SocketPath(d config.Dirs) (string, error) { return localsock.Path(d.State, "patchbay.sock") }
 
-// Serve answers requests until ctx ends. Then turns get a moment to finish, those that do not are interrupted and kept as
-// such, and the answers under way are sent. The core is the caller's to close.
+// Serve answers requests until ctx ends. Then turns get a moment to finish, those that do not are
+// interrupted and kept as such, and the answers under way are sent. The core is the caller's to
+// close.
 func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	address := o.Listen
 	if address == "" {
@@ -154,8 +156,8 @@ func (c *Core) newServer(routes http.Handler, l Limits, ctx context.Context) *ht
 		BaseContext:                  func(net.Listener) context.Context { return ctx }}
 }
 
-// windDown ends the server: no new turns, a moment for those under way, then the streams, which never end by themselves,
-// and the answers.
+// windDown ends the server: no new turns, a moment for those under way, then the streams, which
+// never end by themselves, and the answers.
 func (c *Core) windDown(server *http.Server, endRequests func(), patience time.Duration) error {
 	c.running.stop()
 	grace, cancel := context.WithTimeout(context.Background(), patience)

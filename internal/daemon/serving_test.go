@@ -69,8 +69,8 @@ func (h house) serve(script string, limits Limits) *served {
 	return s
 }
 
-// settle waits until the scheduler has opened what it keeps. A test that ends sooner would end the engine's server while
-// that makes a store, and it then leaves a goroutine behind.
+// settle waits until the scheduler has opened what it keeps. A test that ends sooner would end the
+// engine's server while that makes a store, and it then leaves a goroutine behind.
 func (s *served) settle() {
 	s.t.Helper()
 	for _, path := range []string{"/v1/jobs", "/v1/runs", "/session", "/features", "/v1/traces"} {
@@ -149,8 +149,8 @@ func (s *served) dial() *net.TCPConn {
 	return conn.(*net.TCPConn)
 }
 
-// talk sends text as it is and returns so many answers and those that come unasked: after them the client says that no
-// more will come, and the daemon hangs up.
+// talk sends text as it is and returns so many answers and those that come unasked: after them the
+// client says that no more will come, and the daemon hangs up.
 func (s *served) talk(text string, answers int) []reply {
 	s.t.Helper()
 	conn := s.dial()

@@ -24,8 +24,9 @@ type ShellRequest struct {
 // shellSeconds is how long such a command may take: as long as the tool lets any.
 const shellSeconds = 600
 
-// Shell runs a command of the person's own in the session's working directory, through the command points, as `patchbay run` does. It
-// returns what the command printed and how it ended. The error says why it did not run: a plugin's refusal is a [*command.Refused].
+// Shell runs a command of the person's own in the session's working directory, through the command
+// points, as `patchbay run` does. It returns what the command printed and how it ended. The error
+// says why it did not run: a plugin's refusal is a [*command.Refused].
 func (c *Core) Shell(ctx context.Context, r ShellRequest) (string, error) {
 	i := slices.IndexFunc(c.tools, func(t chat.Tool) bool { return t.Name == "shell" })
 	if i < 0 {
@@ -42,8 +43,9 @@ func (c *Core) Shell(ctx context.Context, r ShellRequest) (string, error) {
 	return p.output, err
 }
 
-// A shellProgram is the command line as the pipeline runs it. Plugins see a simple command as the program and its arguments, and what
-// they make of these is run; any other line is an argument of sh.
+// A shellProgram is the command line as the pipeline runs it. Plugins see a simple command as the
+// program and its arguments, and what they make of these is run; any other line is an argument of
+// sh.
 type shellProgram struct {
 	tool    *chat.Tool
 	session session.Session
@@ -62,7 +64,8 @@ func newShellProgram(tool *chat.Tool, r ShellRequest) *shellProgram {
 	return p
 }
 
-// lineOf is the line that is run for a command as plugins left it: the person's own, where they changed nothing.
+// lineOf is the line that is run for a command as plugins left it: the person's own, where they
+// changed nothing.
 func (p *shellProgram) lineOf(c command.Command) string {
 	switch {
 	case c.Name == p.asked.Name && slices.Equal(c.Args, p.asked.Args):

@@ -42,7 +42,8 @@ case "$line" in
 esac
 `
 
-// TestShell: a command of the person's own goes through the command plugins, as under `patchbay run`.
+// TestShell: a command of the person's own goes through the command plugins, as under `patchbay
+// run`.
 func TestShell(t *testing.T) {
 	plugtest.NeedTool(t, "sed")
 	h := newHouse(t)

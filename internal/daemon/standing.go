@@ -72,7 +72,8 @@ func (c *Core) Overview(ctx context.Context) (httpapi.DaemonStatus, error) {
 // statusTime is for a daemon to say how it is; one that hangs does not.
 const statusTime = 5 * time.Second
 
-// Status asks the daemon that runs on these directories how it is. [ErrNoDaemon] says that there is none.
+// Status asks the daemon that runs on these directories how it is. [ErrNoDaemon] says that there is
+// none.
 func Status(ctx context.Context, dirs config.Dirs) (httpapi.DaemonStatus, error) {
 	socket, err := SocketPath(dirs)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// listenerOn names the process that listens on a TCP port: by its program where this user may look at it, else by its
-// user. It is "" where neither is known.
+// listenerOn names the process that listens on a TCP port: by its program where this user may look
+// at it, else by its user. It is "" where neither is known.
 func listenerOn(port string) string {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {

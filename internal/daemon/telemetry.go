@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/otlp"
 )
 
-// startExport sends the traces of a daemon to the collector that [telemetry] names. It stays the same until the daemon
-// ends.
+// startExport sends the traces of a daemon to the collector that [telemetry] names. It stays the
+// same until the daemon ends.
 func (c *Core) startExport() error {
 	address := c.Config().Telemetry.OTLP
 	if address == "" || c.exports.Load() != nil {

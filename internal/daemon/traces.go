@@ -24,7 +24,8 @@ type Records struct {
 	core     *Core
 }
 
-// OpenRecords opens what is kept alone: no plugin and no model. The engine may be the one that a running daemon has.
+// OpenRecords opens what is kept alone: no plugin and no model. The engine may be the one that a
+// running daemon has.
 func OpenRecords(ctx context.Context, o Options) (*Records, func() error, error) {
 	c := &Core{log: o.Host.Logger}
 	if c.log == nil {
@@ -86,7 +87,8 @@ func (t *KeptTrace) Failed() bool {
 	return slices.ContainsFunc(t.Outcome.Steps, func(s hook.Step) bool { return s.Err != nil })
 }
 
-// Began is when the first plugin was asked, and Took how long all of them together did, as far as the journal tells.
+// Began is when the first plugin was asked, and Took how long all of them together did, as far as
+// the journal tells.
 func (t *KeptTrace) Began() time.Time { return t.Time.Add(-t.Took()) }
 
 // Took is how long the plugins took.
@@ -124,8 +126,8 @@ type TraceList struct {
 // tracesAtOnce is how many traces are read at a time where many are looked through for a few.
 const tracesAtOnce = 200
 
-// ListTraces is a page of the traces that a query wants. An [*httpapi.InvalidRequestError] is a cursor of something
-// else.
+// ListTraces is a page of the traces that a query wants. An [*httpapi.InvalidRequestError] is a
+// cursor of something else.
 func ListTraces(ctx context.Context, j *journal.Journal, q TraceQuery, p httpapi.Page) (TraceList, error) {
 	before, err := traceBefore(p.After)
 	if err != nil {
@@ -143,8 +145,8 @@ func ListTraces(ctx context.Context, j *journal.Journal, q TraceQuery, p httpapi
 	return list, err
 }
 
-// eachTrace calls f with the traces before a place that the query wants, the newest first, until f has had enough.
-// What cannot be read is passed over: it must not keep anybody from the others.
+// eachTrace calls f with the traces before a place that the query wants, the newest first, until f
+// has had enough. What cannot be read is passed over: it must not keep anybody from the others.
 func eachTrace(ctx context.Context, j *journal.Journal, q *TraceQuery, before uint64, f func(*KeptTrace) bool) error {
 	for {
 		events, err := j.Newest(ctx, before, q.filter(), tracesAtOnce)

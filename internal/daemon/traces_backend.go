@@ -21,7 +21,8 @@ type tracePage struct {
 	Next   string              `json:"next,omitempty"`
 }
 
-// Traces are events that went through plugins, the newest first. Their place is the sequence number.
+// Traces are events that went through plugins, the newest first. Their place is the sequence
+// number.
 func (i inspect) Traces(ctx context.Context, f httpapi.TraceFilter) (any, error) {
 	hosts := i.hostNames()
 	q := TraceQuery{Session: f.Session, Turn: f.Turn, Point: hook.Point(f.Point), Plugin: f.Plugin, Failed: f.Failed}
@@ -58,7 +59,8 @@ func (i inspect) Trace(ctx context.Context, id uint64) (any, error) {
 	return view, err
 }
 
-// viewTrace is a trace as clients see it; a brief one is without what plugins were sent and answered.
+// viewTrace is a trace as clients see it; a brief one is without what plugins were sent and
+// answered.
 func viewTrace(t *KeptTrace, brief bool) (httpapi.TraceView, error) {
 	v := httpapi.TraceView{ID: t.ID, Type: string(chat.Point), Session: t.Session, Turn: t.Turn, Time: t.Time, Began: t.Began(), TookUS: t.Took().Microseconds(), Failed: t.Failed()}
 	var text []byte

@@ -26,8 +26,8 @@ type TurnRequest struct {
 	Plugins []string         // the plugins of code that take part, in this order; nil: all of them
 }
 
-// Turn takes a message of the user's through the agent. The result has how far it came, whatever the error; it is nil only
-// where the turn could not begin.
+// Turn takes a message of the user's through the agent. The result has how far it came, whatever
+// the error; it is nil only where the turn could not begin.
 func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 	var result *chat.Result
 	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
@@ -42,8 +42,9 @@ func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 	return result, err
 }
 
-// gather finds out which plugins of code there are now: those that have come, gone or been mended since the last turn act
-// so in this one. Of those that the turn names, one that does not work is left out with a warning.
+// gather finds out which plugins of code there are now: those that have come, gone or been mended
+// since the last turn act so in this one. Of those that the turn names, one that does not work is
+// left out with a warning.
 func (c *Core) gather(ctx context.Context, host *pluginhost.Host, r TurnRequest) {
 	sources, err := pythonfile.Of(host).List(ctx)
 	if err != nil {
@@ -61,7 +62,8 @@ func (c *Core) gather(ctx context.Context, host *pluginhost.Host, r TurnRequest)
 	}
 }
 
-// Compact makes a session's transcript shorter. Nil without an error is a transcript that is short enough.
+// Compact makes a session's transcript shorter. Nil without an error is a transcript that is short
+// enough.
 func (c *Core) Compact(ctx context.Context, r CompactRequest) (*session.Compaction, error) {
 	var compaction *session.Compaction
 	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
@@ -108,7 +110,8 @@ func scoped(ctx context.Context, s session.Session, plugins []string) context.Co
 // A turnUse is work on a session whose lease is held, with the plugins of its project.
 type turnUse func(context.Context, *sessionstore.Turn, *pluginhost.Host) (session.Status, error)
 
-// Alters tells whether a plugin takes part in a session's turns that can change what becomes of an event at point.
+// Alters tells whether a plugin takes part in a session's turns that can change what becomes of an
+// event at point.
 func (c *Core) Alters(id string, plugins []string, point hook.Point) bool {
 	return c.Host.Alters(scoped(context.Background(), session.Session{ID: id}, plugins), point)
 }
@@ -141,8 +144,8 @@ func (c *Core) inProject(ctx context.Context, t *sessionstore.Turn, use turnUse)
 	return use(ctx, t, host)
 }
 
-// chosen are the plugins of code that take part in a session's turns. Seed 004: "Confirm plugins feature is enabled",
-// "Check session has the plugin configured".
+// chosen are the plugins of code that take part in a session's turns. Seed 004: "Confirm plugins
+// feature is enabled", "Check session has the plugin configured".
 func (c *Core) chosen(ctx context.Context, id string) ([]string, error) {
 	s, err := c.Sessions.Get(ctx, id)
 	if err != nil {
@@ -161,14 +164,15 @@ func (c *Core) chosen(ctx context.Context, id string) ([]string, error) {
 // errStopping is why a turn was interrupted, or not begun, when its process was told to end.
 var errStopping = errors.New("patchbay is shutting down")
 
-// interruptGrace bounds the wait for turns that were interrupted: for their tools to be stopped, and for their end to be kept.
+// interruptGrace bounds the wait for turns that were interrupted: for their tools to be stopped,
+// and for their end to be kept.
 const interruptGrace = 30 * time.Second
 
 // errInterrupted is why a turn ended that somebody asked to be ended.
 var errInterrupted = fmt.Errorf("interrupted by request: %w", context.Canceled)
 
-// running knows the turns and runs under way in this process. A session may have several that want its lease: each is known, so
-// that each can be interrupted.
+// running knows the turns and runs under way in this process. A session may have several that want
+// its lease: each is known, so that each can be interrupted.
 type running struct {
 	mu       sync.Mutex // protects the fields below
 	turns    map[*turnUnderWay]struct{}
@@ -240,8 +244,8 @@ func (r *running) wait(ctx context.Context) bool {
 	}
 }
 
-// interruptAll ends the turns under way and waits until they are kept, for a while: a turn that does not heed its context must
-// not keep the process from ending. It says whether all have ended.
+// interruptAll ends the turns under way and waits until they are kept, for a while: a turn that
+// does not heed its context must not keep the process from ending. It says whether all have ended.
 func (r *running) interruptAll(patience time.Duration) bool {
 	r.stop()
 	r.mu.Lock()

@@ -13,7 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 )
 
-// BenchmarkTurn is a turn of a session with so many earlier messages: the offline model, and no plugin.
+// BenchmarkTurn is a turn of a session with so many earlier messages: the offline model, and no
+// plugin.
 func BenchmarkTurn(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -29,8 +30,8 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// BenchmarkResume is what `chat --resume -p` does: a process that knows nothing of the session opens all there is, has one
-// turn, and closes it.
+// BenchmarkResume is what `chat --resume -p` does: a process that knows nothing of the session
+// opens all there is, has one turn, and closes it.
 func BenchmarkResume(b *testing.B) {
 	for _, n := range []int{10, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -111,7 +112,8 @@ func openFor(b *testing.B) *Core {
 	return c
 }
 
-// talked is a session in which n messages were said, so short that none is compacted, in the project of the daemon itself.
+// talked is a session in which n messages were said, so short that none is compacted, in the
+// project of the daemon itself.
 func talked(b *testing.B, c *Core, n int) string {
 	b.Helper()
 	s, err := c.Sessions.Create(b.Context(), session.Session{Title: "long"})

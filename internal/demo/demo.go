@@ -52,7 +52,8 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// A Stage is a temporary home with the sample plugins in it, for those who want the plugins without the show.
+// A Stage is a temporary home with the sample plugins in it, for those who want the plugins without
+// the show.
 type Stage struct{ home home }
 
 // SetUp makes a stage. The caller removes it.

@@ -70,7 +70,8 @@ func (h home) fill() error {
 	return nil
 }
 
-// grantOf is the capability that a confined sample needs, being a link to a program elsewhere. A sandbox is on Linux only.
+// grantOf is the capability that a confined sample needs, being a link to a program elsewhere. A
+// sandbox is on Linux only.
 func grantOf(binary string) string {
 	if runtime.GOOS != "linux" {
 		return ""

@@ -2,7 +2,8 @@ package demo
 
 import "encoding/json"
 
-// binaryGrant stands in a manifest for the capability to run the binary that the sample is a link to.
+// binaryGrant stands in a manifest for the capability to run the binary that the sample is a link
+// to.
 const binaryGrant = "BINARY"
 
 // notebook remembers where a session left off.

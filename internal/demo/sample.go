@@ -19,8 +19,7 @@ type sample struct {
 
 var samples = []sample{tidy, almanac, guard, words, redact, notebook, tagger, disk, diary}
 
-// A file is something else that belongs to the samples: a manifest, or a plugin
-// that is a text.
+// A file is something else that belongs to the samples: a manifest, or a plugin that is a text.
 type file struct{ folder, name, text string }
 
 // files are the samples' own. The Python one is there only where Python is.
@@ -41,8 +40,8 @@ const (
 	pythonFolder   = ".agent/plugins"
 )
 
-// Sample returns the sample plugin that a process started with these arguments
-// is to be; nil for the patchbay command itself.
+// Sample returns the sample plugin that a process started with these arguments is to be; nil for
+// the patchbay command itself.
 func Sample(argv []string) func(in io.Reader, out io.Writer) error {
 	if len(argv) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A telling shows a turn as it happens: what is said, and between the lines,
-// as scenes, what plugins make of it.
+// A telling shows a turn as it happens: what is said, and between the lines, as scenes, what
+// plugins make of it.
 type telling struct {
 	*show
 	talk bool  // the last thing shown was a line

@@ -14,8 +14,8 @@ import (
 // question is what the user types, in a hurry.
 const question = "  pls count the words in   notes.md "
 
-// script is what the model says: a tool call that is welcome, one that is not,
-// and an answer with something in it that nobody should see.
+// script is what the model says: a tool call that is welcome, one that is not, and an answer with
+// something in it that nobody should see.
 var script = model.Script{
 	{Text: "I will count them.", Tools: []model.ScriptedCall{
 		{Name: "plugin_words_count", Arguments: json.RawMessage(`{"text":"to be or not to be"}`)}}},
@@ -24,8 +24,8 @@ var script = model.Script{
 	{Text: "There are 6 words. Your key is sk-demo-0123456789abcdef."},
 }
 
-// turn plays one turn of the agent that `patchbay chat` runs, with a model that
-// keeps to its script.
+// turn plays one turn of the agent that `patchbay chat` runs, with a model that keeps to its
+// script.
 func (s *show) turn(ctx context.Context) error {
 	s.part("One turn of the agent. The model is scripted; everything else is real")
 	tell := &telling{show: s}
@@ -74,8 +74,8 @@ func (s *show) tools() []chat.Tool {
 
 const shellTool = "shell"
 
-// noShell is offered to the model and runs nothing, whatever it is asked: what
-// the model asks for here must not happen even where every plugin fails.
+// noShell is offered to the model and runs nothing, whatever it is asked: what the model asks for
+// here must not happen even where every plugin fails.
 var noShell = chat.Tool{Name: shellTool, Description: "Runs a command", Changes: true,
 	Run: func(context.Context, chat.Call) (chat.ToolResult, error) {
 		return chat.ToolResult{}, errors.New("the demo has no shell")

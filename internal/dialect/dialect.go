@@ -24,15 +24,14 @@ type Dialect interface {
 	Places(env Env) []Place
 	// Points are the points at which its plugins can natively be asked.
 	Points() []hook.Point
-	// Find lists the plugins in the places where this protocol's plugins live,
-	// in the order in which they are to be opened. It starts nothing. A place
-	// that does not exist is not an error.
+	// Find lists the plugins in the places where this protocol's plugins live, in the order in
+	// which they are to be opened. It starts nothing. A place that does not exist is not an error.
 	Find(env Env) []Found
-	// At looks at one path a user named. ok is false where it is not a plugin
-	// of this dialect; a plugin that is at fault is found, and broken.
+	// At looks at one path a user named. ok is false where it is not a plugin of this dialect; a
+	// plugin that is at fault is found, and broken.
 	At(path string, env Env) (found Found, ok bool)
-	// Open brings a found plugin to life. It returns when the plugin is ready
-	// for calls; ctx bounds only that.
+	// Open brings a found plugin to life. It returns when the plugin is ready for calls; ctx bounds
+	// only that.
 	Open(ctx context.Context, f Found, s Settings, rt *Runtime) (Plugin, error)
 }
 
@@ -55,8 +54,8 @@ const (
 	Unsupported State = "unsupported" // not for this system
 )
 
-// ErrUnsupported is wrapped by the error of Open for a plugin that is not meant
-// for this system: it is not broken, only not for here.
+// ErrUnsupported is wrapped by the error of Open for a plugin that is not meant for this system: it
+// is not broken, only not for here.
 var ErrUnsupported = errors.New("unsupported")
 
 // Found is a plugin on disk.
@@ -119,8 +118,8 @@ type CommandDoc struct {
 	Stdin       string `json:"stdin,omitempty"` // whose stdin it has; "": what its protocol sends
 }
 
-// DefaultToolTimeout bounds a tool or method call where the configuration does
-// not: long enough for a build, short enough that a dead tool is noticed.
+// DefaultToolTimeout bounds a tool or method call where the configuration does not: long enough for
+// a build, short enough that a dead tool is noticed.
 const DefaultToolTimeout = 2 * time.Minute
 
 // A Tool is a function a plugin offers to a model.
@@ -131,7 +130,8 @@ type Tool struct {
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"` // JSON Schema of an object
 
-	// Definition is the tool in the words of its protocol, where that has more to say; nil: it has not.
+	// Definition is the tool in the words of its protocol, where that has more to say; nil: it has
+	// not.
 	Definition json.RawMessage `json:"-"`
 }
 
@@ -142,7 +142,8 @@ type ToolResult struct {
 	Result  string `json:"result"`
 	Error   string `json:"error"` // set where Success is false
 
-	// Raw is the result in the words of the plugin's protocol, where that has more to say than a text: an object.
+	// Raw is the result in the words of the plugin's protocol, where that has more to say than a
+	// text: an object.
 	Raw json.RawMessage `json:"-"`
 	// Pending: the tool asks for something before it goes on, and Raw says for what.
 	Pending bool `json:"-"`
@@ -151,25 +152,25 @@ type ToolResult struct {
 // A Plugin is an opened plugin. All its methods are safe for concurrent use.
 type Plugin interface {
 	Info() Info
-	// Hooks is the native wiring. The host fills in what the configuration
-	// says: priority, position, what a failure does.
+	// Hooks is the native wiring. The host fills in what the configuration says: priority,
+	// position, what a failure does.
 	Hooks() []hook.Hook
-	// Status tells what is known. It asks neither the plugin nor anybody else, and
-	// returns at once: listings and metrics are made of it.
+	// Status tells what is known. It asks neither the plugin nor anybody else, and returns at once:
+	// listings and metrics are made of it.
 	Status() Status
 	// Close says farewell in the protocol's way and ends the process.
 	Close(ctx context.Context) error
 }
 
-// A HealthChecker is a plugin that is asked how it is when somebody wants to
-// know, and not at intervals. Its Status has the answer afterwards. ctx bounds
-// the question.
+// A HealthChecker is a plugin that is asked how it is when somebody wants to know, and not at
+// intervals. Its Status has the answer afterwards. ctx bounds the question.
 type HealthChecker interface {
 	CheckHealth(ctx context.Context)
 }
 
-// A Reloader is a plugin that looks itself whether its file has changed: the host need not open it anew for that. Plugins that share an
-// interpreter are unloaded from it by their path, so the host has one loaded again after another of the same file was closed.
+// A Reloader is a plugin that looks itself whether its file has changed: the host need not open it
+// anew for that. Plugins that share an interpreter are unloaded from it by their path, so the host
+// has one loaded again after another of the same file was closed.
 type Reloader interface {
 	Reload(ctx context.Context) error
 }
@@ -179,8 +180,8 @@ type ToolCaller interface {
 	CallTool(ctx context.Context, name string, arguments json.RawMessage) (ToolResult, error)
 }
 
-// A Lister is a plugin whose tools may be others from one moment to the next, and that may have more than tools to offer. It
-// calls [Runtime.Changed] when they are.
+// A Lister is a plugin whose tools may be others from one moment to the next, and that may have
+// more than tools to offer. It calls [Runtime.Changed] when they are.
 type Lister interface {
 	Tools() []Tool
 	Offers() []Offer
@@ -229,8 +230,8 @@ type MethodCaller interface {
 
 // A Commander is a plugin with commands of its own, run for a user at a terminal.
 type Commander interface {
-	// RunCommand runs a command with its arguments untouched. What the plugin
-	// prints goes to Out and ErrOut as it comes. The code is the plugin's exit code.
+	// RunCommand runs a command with its arguments untouched. What the plugin prints goes to Out
+	// and ErrOut as it comes. The code is the plugin's exit code.
 	RunCommand(ctx context.Context, c Command) (code int, err error)
 }
 
@@ -242,8 +243,8 @@ type Command struct {
 	Out    io.Writer
 	ErrOut io.Writer
 
-	// Terminal is the user's, where one sits at it. A plugin that is not confined
-	// has it for itself, and In, Out and ErrOut are not used.
+	// Terminal is the user's, where one sits at it. A plugin that is not confined has it for
+	// itself, and In, Out and ErrOut are not used.
 	Terminal *Terminal
 	// Failed takes what the plugin says went wrong, in place of ErrOut; may be nil.
 	Failed func(message string)
@@ -257,19 +258,19 @@ type Terminal struct {
 
 // A Connector is a plugin whose hooks can be wired to points beyond their own.
 type Connector interface {
-	// Connect returns the named hook as it is asked at p, or an error that says
-	// at which points that hook has a meaning.
+	// Connect returns the named hook as it is asked at p, or an error that says at which points
+	// that hook has a meaning.
 	Connect(name string, p hook.Point) (hook.Hook, error)
 }
 
-// A Refresher is a plugin that looks at its files again where a turn begins, so
-// that what was changed acts from then on.
+// A Refresher is a plugin that looks at its files again where a turn begins, so that what was
+// changed acts from then on.
 type Refresher interface {
 	Refresh(ctx context.Context)
 }
 
-// A Limited dialect runs at most so many of the plugins that Find lists.
-// Those that are disabled or do not start take no place.
+// A Limited dialect runs at most so many of the plugins that Find lists. Those that are disabled or
+// do not start take no place.
 type Limited interface {
 	Most() int
 }
@@ -280,28 +281,28 @@ type Wiring interface {
 	Connector
 }
 
-// A Declarer is a dialect whose plugins declare their hooks in a file, so that
-// they are known even of a plugin that cannot be opened.
+// A Declarer is a dialect whose plugins declare their hooks in a file, so that they are known even
+// of a plugin that cannot be opened.
 type Declarer interface {
-	// Declared are the hooks of such a plugin, each of which fails with why. ok is
-	// false where they are not known.
+	// Declared are the hooks of such a plugin, each of which fails with why. ok is false where they
+	// are not known.
 	Declared(f Found, why error) (w Wiring, ok bool)
 }
 
-// A ConfigChecker is a plugin that can tell whether a configuration would do,
-// such as the one a job gives it with each call.
+// A ConfigChecker is a plugin that can tell whether a configuration would do, such as the one a job
+// gives it with each call.
 type ConfigChecker interface {
 	CheckConfig(ctx context.Context, config json.RawMessage) error
 }
 
-// A Fleeting plugin has no process between two calls. To open it again when its
-// files have changed loses nothing, and what it says of itself is up to date.
+// A Fleeting plugin has no process between two calls. To open it again when its files have changed
+// loses nothing, and what it says of itself is up to date.
 type Fleeting interface {
 	Fleeting()
 }
 
-// An Examiner is a dialect that sees more wrong with a user's files than with
-// any one plugin, such as a script that lacks its executable bit.
+// An Examiner is a dialect that sees more wrong with a user's files than with any one plugin, such
+// as a script that lacks its executable bit.
 type Examiner interface {
 	Examine(env Env) []Problem
 }
@@ -333,8 +334,8 @@ type Notifier interface {
 
 // A Reconfigurer is a plugin that can be given another configuration while it runs.
 type Reconfigurer interface {
-	// Reconfigure returns when the plugin works with the new configuration, or says why it does not. Calls wait meanwhile;
-	// those under way come to their end first.
+	// Reconfigure returns when the plugin works with the new configuration, or says why it does
+	// not. Calls wait meanwhile; those under way come to their end first.
 	Reconfigure(ctx context.Context, s Settings) error
 }
 
@@ -380,11 +381,13 @@ type Runtime struct {
 	ProjectRoot string // the project the host works in
 	ProjectID   string
 
-	// Program is started in the place of the plugin's file, which only leads to it. "": the file is the program.
+	// Program is started in the place of the plugin's file, which only leads to it. "": the file is
+	// the program.
 	Program string
 
-	// Vet tells why a plugin's files must not be run as they are now. It is to be asked before code is loaded into a process that runs
-	// already. VetStarts says that it is asked before each process is started. May be nil.
+	// Vet tells why a plugin's files must not be run as they are now. It is to be asked before code
+	// is loaded into a process that runs already. VetStarts says that it is asked before each
+	// process is started. May be nil.
 	Vet       func() error
 	VetStarts bool
 
@@ -399,16 +402,16 @@ type Limits struct {
 	Output int // bytes of one answer; 0: as much as its dialect allows
 }
 
-// FindingKey marks a log record that is also a finding. A command that lists the
-// findings leaves such records out, so that nothing is printed twice.
+// FindingKey marks a log record that is also a finding. A command that lists the findings leaves
+// such records out, so that nothing is printed twice.
 const FindingKey = "finding"
 
-// Odd reports something that works otherwise than the plugin's author thinks,
-// such as a hook that does not exist: to the log, and to those who list findings.
+// Odd reports something that works otherwise than the plugin's author thinks, such as a hook that
+// does not exist: to the log, and to those who list findings.
 func (rt *Runtime) Odd(message, fix string) { rt.note(message, fix, false) }
 
-// Unusable reports something that the plugin declares and that cannot be used,
-// such as a tool without a name. The rest of the plugin works.
+// Unusable reports something that the plugin declares and that cannot be used, such as a tool
+// without a name. The rest of the plugin works.
 func (rt *Runtime) Unusable(message, fix string) { rt.note(message, fix, true) }
 
 func (rt *Runtime) note(message, fix string, unusable bool) {
@@ -422,12 +425,12 @@ func (rt *Runtime) note(message, fix string, unusable bool) {
 	}
 }
 
-// noCompiled keeps Python from taking the compiled files in __pycache__ for those that were vetted: they are none of a
-// plugin's files, since Python itself writes them.
+// noCompiled keeps Python from taking the compiled files in __pycache__ for those that were vetted:
+// they are none of a plugin's files, since Python itself writes them.
 const noCompiled = "PYTHONPYCACHEPREFIX=" + os.DevNull
 
-// Confined is a program to be started for a plugin, within the plugin's limits and in its sandbox, if it has one. own
-// are the plugin's files.
+// Confined is a program to be started for a plugin, within the plugin's limits and in its sandbox,
+// if it has one. own are the plugin's files.
 func (rt *Runtime) Confined(s proc.Spec, own ...string) proc.Spec {
 	s.Limits = rt.Limits.Limits
 	if rt.Program != "" {

@@ -71,9 +71,9 @@ func (e Env) InDataHome(elem ...string) string {
 // BaseNames are the variables that scaffold, kaged and python plugins get.
 var BaseNames = []string{"PATH", "HOME", "LANG", "LC_ALL", "TERM", "USER", "LOGNAME", "TMPDIR", "TZ"}
 
-// Pick builds a plugin's environment up from nothing: the variables whose names
-// are listed, or match a listed pattern (GIT_*), and are set; then extra, whose
-// values win. Nothing else of the host's reaches a plugin.
+// Pick builds a plugin's environment up from nothing: the variables whose names are listed, or
+// match a listed pattern (GIT_*), and are set; then extra, whose values win. Nothing else of the
+// host's reaches a plugin.
 func (e Env) Pick(names []string, extra ...string) []string {
 	values := make(map[string]string)
 	for _, v := range e.Vars {

@@ -10,12 +10,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// exitWait is how long a call that lost its pipe waits to learn how the process
-// ended: the pipe's end and the exit are moments apart.
+// exitWait is how long a call that lost its pipe waits to learn how the process ended: the pipe's
+// end and the exit are moments apart.
 const exitWait = time.Second
 
-// CallFailure puts the error of a JSON-RPC call to a long-lived plugin into the
-// hub's words. A context's error passes through: the hub knows whose it was.
+// CallFailure puts the error of a JSON-RPC call to a long-lived plugin into the hub's words. A
+// context's error passes through: the hub knows whose it was.
 func CallFailure(err error, p *proc.Process) error {
 	switch {
 	case errors.Is(err, wire.ErrTooLarge):

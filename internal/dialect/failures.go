@@ -2,15 +2,15 @@ package dialect
 
 import "github.com/patchbay-dev/patchbay/hook"
 
-// Failures decides what a broken, slow or garbled plugin does to an event, for
-// every dialect. It is the only place that decides this. The page
-// docs/when-a-plugin-cannot-be-asked.md shows it, and a test holds both together.
+// Failures decides what a broken, slow or garbled plugin does to an event, for every dialect. It is
+// the only place that decides this. The page docs/when-a-plugin-cannot-be-asked.md shows it, and a
+// test holds both together.
 var Failures = hook.FailureTable{
 	{Mode: hook.Notify, Action: hook.ActionSkip,
 		Cite: "at a notify point no answer and no failure changes anything, and every failure is recorded"},
 
-	// A gate never opens by accident. The one exception is a hook that has no
-	// way to refuse: a python on_begin returns nothing, so no refusal is lost.
+	// A gate never opens by accident. The one exception is a hook that has no way to refuse: a
+	// python on_begin returns nothing, so no refusal is lost.
 	{Dialect: "python", Mode: hook.Gate, Action: hook.ActionSkip,
 		Cite: `docs/protocols/python.md: "Plugin errors are logged but don't crash the pipeline"`},
 	{Mode: hook.Gate, Action: hook.ActionDeny,

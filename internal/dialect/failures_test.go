@@ -42,7 +42,8 @@ func TestFailureTable(t *testing.T) {
 	}
 }
 
-// TestThePagesTable: docs/when-a-plugin-cannot-be-asked.md says what the code does, for every dialect, mode and kind.
+// TestThePagesTable: docs/when-a-plugin-cannot-be-asked.md says what the code does, for every
+// dialect, mode and kind.
 func TestThePagesTable(t *testing.T) {
 	page, err := os.ReadFile("../../docs/when-a-plugin-cannot-be-asked.md")
 	if err != nil {

@@ -14,10 +14,9 @@ import (
 
 // What dialects share about finding plugins: files, or folders with a manifest.
 
-// FoldersIn lists the folders in a place, by name. Hidden ones are no plugins; a
-// link to a folder is as good as one, and a link to nothing is listed, so that
-// somebody hears of it. A place that cannot be read has none: [ExaminePlace]
-// says why.
+// FoldersIn lists the folders in a place, by name. Hidden ones are no plugins; a link to a folder
+// is as good as one, and a link to nothing is listed, so that somebody hears of it. A place that
+// cannot be read has none: [ExaminePlace] says why.
 func FoldersIn(place string) []string {
 	if place == "" {
 		return nil
@@ -37,8 +36,8 @@ func FoldersIn(place string) []string {
 	return dirs
 }
 
-// FilesIn lists the regular files in a place, by name; links to one count, hidden
-// ones do not. A place that cannot be read has none.
+// FilesIn lists the regular files in a place, by name; links to one count, hidden ones do not. A
+// place that cannot be read has none.
 func FilesIn(place string) []string {
 	if place == "" {
 		return nil
@@ -69,8 +68,8 @@ func IsScript(path string) bool {
 	return err == nil && string(start) == "#!"
 }
 
-// ExaminePlace reports what keeps a place of plugins from being read. One that
-// does not exist is no problem.
+// ExaminePlace reports what keeps a place of plugins from being read. One that does not exist is no
+// problem.
 func ExaminePlace(place string) []Problem {
 	if place == "" {
 		return nil
@@ -98,8 +97,8 @@ func MissingManifest(name string) (fix string) {
 	return "write a " + name + " there, or remove the directory"
 }
 
-// Cause is an error of the file system without the path, which its message has
-// in another place already.
+// Cause is an error of the file system without the path, which its message has in another place
+// already.
 func Cause(err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
@@ -124,9 +123,9 @@ func FirstProblem(problems []Problem) error {
 	}
 }
 
-// RefuseTwins leaves out the second of two plugins with one name: a user could
-// not tell them apart, and their tools go by that name. The name of a directory
-// belongs to the plugin in it, whoever else calls itself so.
+// RefuseTwins leaves out the second of two plugins with one name: a user could not tell them apart,
+// and their tools go by that name. The name of a directory belongs to the plugin in it, whoever
+// else calls itself so.
 func RefuseTwins(all []Found) {
 	owner, first := make(map[string]string), make(map[string]string)
 	for _, f := range all {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Knob is one setting of a plugin that a person may turn: a control bound to a field of the plugin's config. A limit
-// that neither the knob nor the field has is nil.
+// A Knob is one setting of a plugin that a person may turn: a control bound to a field of the
+// plugin's config. A limit that neither the knob nor the field has is nil.
 type Knob struct {
 	Key         string            `json:"key"`
 	Type        string            `json:"type"` // range | int_range | enum | boolean | text | multiline | model_alias | path
@@ -31,8 +31,8 @@ type ConfigFault struct {
 	Message string
 }
 
-// A ConfigError is all that is wrong with what a plugin was given as its config. The host knows in which files the values
-// stand, and adds the places.
+// A ConfigError is all that is wrong with what a plugin was given as its config. The host knows in
+// which files the values stand, and adds the places.
 type ConfigError struct {
 	Faults  []ConfigFault // of config
 	Secrets []ConfigFault // of system_config; no message has a value
@@ -65,8 +65,8 @@ func fieldPath(name string, path []any) string {
 	return b.String()
 }
 
-// A SettingsChecker is a dialect that can tell, without starting a plugin, whether settings would do for it. What does not
-// fit is a [*ConfigError].
+// A SettingsChecker is a dialect that can tell, without starting a plugin, whether settings would
+// do for it. What does not fit is a [*ConfigError].
 type SettingsChecker interface {
 	CheckSettings(f Found, s Settings) error
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// The budget of one plugin's unexpected output in the log: enough to see what is wrong, too little to fill a disk. A
-// plugin that prints to its stdout prints a lot.
+// The budget of one plugin's unexpected output in the log: enough to see what is wrong, too little
+// to fill a disk. A plugin that prints to its stdout prints a lot.
 const (
 	noiseWindow = 10 * time.Second
 	noiseLines  = 20
 )
 
-// A NoiseLog logs what a plugin sent that belongs to no call, alike in every dialect. What is over the budget is counted,
-// and told with the next line that is logged. It is safe for concurrent use. Make it with [NewNoiseLog]; a
-// nil one logs nothing.
+// A NoiseLog logs what a plugin sent that belongs to no call, alike in every dialect. What is over
+// the budget is counted, and told with the next line that is logged. It is safe for concurrent use.
+// Make it with [NewNoiseLog]; a nil one logs nothing.
 type NoiseLog struct {
 	log func() *slog.Logger
 
@@ -28,11 +28,12 @@ type NoiseLog struct {
 	dropped int        // since one was last logged
 }
 
-// NewNoiseLog makes the log of one plugin's unexpected output. Which logger it goes to is asked for each line.
+// NewNoiseLog makes the log of one plugin's unexpected output. Which logger it goes to is asked for
+// each line.
 func NewNoiseLog(log func() *slog.Logger) *NoiseLog { return &NoiseLog{log: log} }
 
-// Take logs one noise, where the budget allows it. A late reply is a detail: that its call had no answer in time was
-// reported.
+// Take logs one noise, where the budget allows it. A late reply is a detail: that its call had no
+// answer in time was reported.
 func (n *NoiseLog) Take(one wire.Noise) {
 	if n == nil {
 		return
@@ -48,8 +49,9 @@ func (n *NoiseLog) Take(one wire.Noise) {
 	n.write(level, noiseText(one.Kind), attrs)
 }
 
-// TakeAnswer logs the output of a program that is started for each call, where that output is no answer. Unlike a line between
-// messages it cannot be passed over: the call has failed, and its error says why.
+// TakeAnswer logs the output of a program that is started for each call, where that output is no
+// answer. Unlike a line between messages it cannot be passed over: the call has failed, and its
+// error says why.
 func (n *NoiseLog) TakeAnswer(output string) {
 	if n == nil {
 		return
@@ -93,8 +95,8 @@ func noiseText(k wire.NoiseKind) string {
 	return "an answer to the plugin's own request could not be sent"
 }
 
-// spend takes a line out of the budget, or counts it as dropped. last is the last line of the window, dropped is how
-// many were not logged before it.
+// spend takes a line out of the budget, or counts it as dropped. last is the last line of the
+// window, dropped is how many were not logged before it.
 func (n *NoiseLog) spend(now time.Time) (last bool, dropped int, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

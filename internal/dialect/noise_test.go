@@ -35,7 +35,8 @@ func TestUnexpectedOutputHasABudget(t *testing.T) {
 	})
 }
 
-// Whoever prints a banner, or leaves a debugging line in, reads what that line was and where it belongs.
+// Whoever prints a banner, or leaves a debugging line in, reads what that line was and where it
+// belongs.
 func TestUnexpectedOutputSaysWhatToDo(t *testing.T) {
 	log := &strings.Builder{}
 	logger := slog.New(slog.NewTextHandler(log, nil))

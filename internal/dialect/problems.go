@@ -7,8 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// maxProblems bounds a report. No author mends more in one go, and a file that
-// is not a manifest at all can have thousands.
+// maxProblems bounds a report. No author mends more in one go, and a file that is not a manifest at
+// all can have thousands.
 const maxProblems = 200
 
 // Problems are what a manifest's reader complained of, in the order of the file, cut.

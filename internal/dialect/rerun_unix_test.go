@@ -8,7 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestBoundsAgain: the budget of unexpected output, and the refusal of named pipes, hold for every user and wherever the home lies.
+// TestBoundsAgain: the budget of unexpected output, and the refusal of named pipes, hold for every
+// user and wherever the home lies.
 func TestBoundsAgain(t *testing.T) {
 	rerun.Tests(t, "TestUnexpectedOutputHasABudget", "TestANamedPipeAsAManifest")
 }

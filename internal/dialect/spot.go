@@ -6,8 +6,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// A Spot is one of a protocol's hooks at one point. Each dialect has tables of
-// what its hooks mean where; T below is an entry of such a table.
+// A Spot is one of a protocol's hooks at one point. Each dialect has tables of what its hooks mean
+// where; T below is an entry of such a table.
 type Spot struct {
 	Hook  string // the protocol's name
 	Point hook.Point
@@ -22,8 +22,8 @@ func Points[T any](table []T, spot func(*T) Spot) []hook.Point {
 	return points
 }
 
-// Connection finds the entry for a spot in the tables of a dialect; the error
-// says at which points that hook has a meaning.
+// Connection finds the entry for a spot in the tables of a dialect; the error says at which points
+// that hook has a meaning.
 func Connection[T any](dialect string, want Spot, spot func(*T) Spot, tables ...[]T) (*T, error) {
 	var points []string
 	for _, table := range tables {

@@ -32,8 +32,7 @@ func OrNull(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// AsText is a value as a JSON string: "" where it is missing; what is not a
-// string is serialised.
+// AsText is a value as a JSON string: "" where it is missing; what is not a string is serialised.
 func AsText(v json.RawMessage) json.RawMessage {
 	switch {
 	case Missing(v):
@@ -50,8 +49,8 @@ func Plain(v json.RawMessage) string {
 	return s
 }
 
-// JSONMismatch says in plain words why JSON is not of the form that was expected.
-// The words of encoding/json name types of this program, which help nobody.
+// JSONMismatch says in plain words why JSON is not of the form that was expected. The words of
+// encoding/json name types of this program, which help nobody.
 func JSONMismatch(err error) string {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {

@@ -1,6 +1,7 @@
-// Package document reads files that people write by hand, in TOML or YAML, and complains well: every key is asked for by
-// name, what nobody asked for is unknown, and all complaints come at once, each with its line and column and, where it is
-// known, what mends it. What the keys mean is for its callers to say.
+// Package document reads files that people write by hand, in TOML or YAML, and complains well:
+// every key is asked for by name, what nobody asked for is unknown, and all complaints come at
+// once, each with its line and column and, where it is known, what mends it. What the keys mean is
+// for its callers to say.
 //
 //	TOML | YAML | Of    a file, or settings that were read before, into the top table
 //	├─ locate           where each key and value of TOML stands     toml_spot.go

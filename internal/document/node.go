@@ -29,8 +29,8 @@ const (
 	Map
 )
 
-// A node is a value and where it stands. TOML and YAML both become nodes; nothing behind them knows which it was, but for
-// the words in which it complains.
+// A node is a value and where it stands. TOML and YAML both become nodes; nothing behind them knows
+// which it was, but for the words in which it complains.
 type node struct {
 	kind   Kind
 	key    Position // of its key; of the item itself in a list
@@ -107,7 +107,8 @@ func scalar(v any, key, at Position) *node {
 	return n
 }
 
-// appendJSON writes a value as compact JSON: keys in the order of the file, numbers digit by digit as they stand there.
+// appendJSON writes a value as compact JSON: keys in the order of the file, numbers digit by digit
+// as they stand there.
 func (n *node) appendJSON(dst []byte) []byte {
 	switch v := n.value.(type) {
 	case string:
@@ -148,8 +149,8 @@ func comma(dst []byte, i int) []byte {
 	return append(dst, ',')
 }
 
-// asJSON is a value as encoding/json would have it, with what TOML has beyond JSON as strings. What has no counterpart is
-// an error.
+// asJSON is a value as encoding/json would have it, with what TOML has beyond JSON as strings. What
+// has no counterpart is an error.
 func (n *node) asJSON(depth int) (any, error) {
 	if depth == 0 {
 		return nil, fmt.Errorf("nested more than %d deep", maxDepth)
@@ -200,8 +201,8 @@ func timeText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Of is a table of values that were read from a file before, or made: settings. Its complaints have no place. The name
-// stands before them, as a file's does.
+// Of is a table of values that were read from a file before, or made: settings. Its complaints have
+// no place. The name stands before them, as a file's does.
 func Of(name string, values map[string]any) *Table {
 	r := &reading{file: name, root: fromGo(values)}
 	return r.top()

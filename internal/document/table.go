@@ -58,7 +58,8 @@ func (t *Table) End() {
 	}
 }
 
-// EndWarning does so without refusing the file, for manifests that carry keys of their tools and of versions to come.
+// EndWarning does so without refusing the file, for manifests that carry keys of their tools and of
+// versions to come.
 func (t *Table) EndWarning() {
 	for v, fix := range t.unknown() {
 		v.WarnKey(fix, "unknown key, ignored")
@@ -158,8 +159,8 @@ func (v Value) scalar() any {
 	return v.node.value
 }
 
-// List is an array of strings, none empty; nil where it is absent, which differs from an empty one. An item that is no
-// string, or empty, is there as "".
+// List is an array of strings, none empty; nil where it is absent, which differs from an empty one.
+// An item that is no string, or empty, is there as "".
 func (t *Table) List(name string) []string {
 	return Each(t.Value(name), t.Self.word(List)+" of strings", func(item Value) (string, bool) {
 		s, ok := item.Text()
@@ -196,7 +197,8 @@ func (t *Table) Free(name string) map[string]any {
 	return values.(map[string]any)
 }
 
-// Plain is the value as encoding/json would have it; nil where it is not there, or JSON has no counterpart.
+// Plain is the value as encoding/json would have it; nil where it is not there, or JSON has no
+// counterpart.
 func (v Value) Plain() any {
 	if v.node == nil {
 		return nil
@@ -211,8 +213,8 @@ func (v Value) Plain() any {
 // Has tells whether a key is there, whatever it is.
 func (t *Table) Has(name string) bool { return t.Self.Get(name).Present() }
 
-// Names are the keys that are there, in the order of the file. To ask for them all is to know them all: none is
-// complained about.
+// Names are the keys that are there, in the order of the file. To ask for them all is to know them
+// all: none is complained about.
 func (t *Table) Names() []string {
 	t.asked = append(t.asked, t.Self.Names()...)
 	return t.Self.Names()
@@ -232,8 +234,8 @@ func (t *Table) Problems() []Problem { return inOrder(t.Self.problems) }
 // Warnings are all that was odd about the file, in the order of its lines.
 func (t *Table) Warnings() []Problem { return inOrder(t.Self.warnings) }
 
-// Position is where the value at a path of keys and indexes stands, or the nearest table about it; zero where even that is
-// not written.
+// Position is where the value at a path of keys and indexes stands, or the nearest table about it;
+// zero where even that is not written.
 func (t *Table) Position(path ...any) (line, column int) {
 	n, at := t.Self.root, Position{}
 	for _, part := range path {

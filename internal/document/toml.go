@@ -11,14 +11,16 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Bounds of a file. They are written by hand: a hundred plugins take some 20 KiB and a thousand keys. The library takes time with the
-// square of the keys in a table, 47 s for a mebibyte of them, which is why they are counted first.
+// Bounds of a file. They are written by hand: a hundred plugins take some 20 KiB and a thousand
+// keys. The library takes time with the square of the keys in a table, 47 s for a mebibyte of them,
+// which is why they are counted first.
 const (
 	MaxSize = 1 << 20
 	MaxKeys = 10_000
 )
 
-// TOML turns a file into its top table. Only one syntax error can be reported: after it nothing is certain.
+// TOML turns a file into its top table. Only one syntax error can be reported: after it nothing is
+// certain.
 func TOML(path string, data []byte) (*Table, error) {
 	data = slices.Clip(bytes.TrimPrefix(data, []byte("\ufeff"))) // the library finds positions by comparing capacities
 	root, keys := locate(data)

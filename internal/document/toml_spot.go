@@ -52,7 +52,8 @@ func (s *spot) size() int {
 	return n
 }
 
-// descend follows a dotted key, adding what is not there yet. A step through a list of tables means its last one.
+// descend follows a dotted key, adding what is not there yet. A step through a list of tables means
+// its last one.
 func (s *spot) descend(key unstable.Iterator) *spot {
 	for key.Next() {
 		if n := len(s.items); n > 0 {
@@ -88,7 +89,8 @@ func (s *spot) keyValue(data []byte, node *unstable.Node) {
 	leaf.contents(data, node.Value())
 }
 
-// contents adds what an array or an inline table holds. It recurses as deep as the parser, which has a limit.
+// contents adds what an array or an inline table holds. It recurses as deep as the parser, which
+// has a limit.
 func (s *spot) contents(data []byte, value *unstable.Node) {
 	children := value.Children()
 	switch value.Kind {
@@ -109,7 +111,8 @@ func (s *spot) contents(data []byte, value *unstable.Node) {
 	}
 }
 
-// valueStart is how far a value is from the end of its key: the equals sign and the white space about it.
+// valueStart is how far a value is from the end of its key: the equals sign and the white space
+// about it.
 func valueStart(rest []byte) int {
 	return len(rest) - len(bytes.TrimLeft(rest, " \t="))
 }

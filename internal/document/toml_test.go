@@ -58,7 +58,8 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// TestValues: what is read is what was written, in its order; what is absent is told from what is empty.
+// TestValues: what is read is what was written, in its order; what is absent is told from what is
+// empty.
 func TestValues(t *testing.T) {
 	top, err := TOML("f", []byte("z = 'x'\nd = '1m'\nb = []\n[a.f]\nt = 2026-11-16\nn = [1, 2.5]\n[[l]]\nk = true\n[[l]]\nk = false\n"))
 	if err != nil {

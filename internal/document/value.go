@@ -172,8 +172,8 @@ func (v Value) missing(example string) {
 	v.Bad("write "+v.key+sign+example, "is required")
 }
 
-// Is complains of a value of another kind; want names the right one where that needs more words. It is false, without a
-// complaint, where the value is not there.
+// Is complains of a value of another kind; want names the right one where that needs more words. It
+// is false, without a complaint, where the value is not there.
 func (v Value) Is(kind Kind, want string) bool {
 	if v.node == nil || v.node.kind == kind {
 		return v.node != nil
@@ -193,7 +193,8 @@ func (v Value) BadKind(fix, want string) {
 	v.Bad(fix, "must be %s, got %s", want, v.node.name(v.format))
 }
 
-// asKind says how to write a value so that it has another kind. It does not repeat the value, which may be a secret.
+// asKind says how to write a value so that it has another kind. It does not repeat the value, which
+// may be a secret.
 func asKind(want Kind, got *node, f format) string {
 	plain := got.kind == Bool || got.kind == Number || got.kind == Time
 	switch {
@@ -296,8 +297,8 @@ func (v Value) OneOf(words ...string) (string, bool) {
 	return "", false
 }
 
-// Each is a list, each item as read says; nil where it is absent or no list, which differs from an empty one. want names
-// such a list.
+// Each is a list, each item as read says; nil where it is absent or no list, which differs from an
+// empty one. want names such a list.
 func Each[T any](v Value, want string, read func(Value) (T, bool)) []T {
 	if !v.Is(List, want) {
 		return nil
@@ -316,8 +317,8 @@ func (v Value) Table(want string) (*Table, bool) {
 	return &Table{Self: v}, v.Is(Map, want)
 }
 
-// JSON is the value as compact JSON: keys in the order of the file, numbers digit by digit as they stand there. It is nil
-// where the value is not there.
+// JSON is the value as compact JSON: keys in the order of the file, numbers digit by digit as they
+// stand there. It is nil where the value is not there.
 func (v Value) JSON() []byte {
 	if v.node == nil {
 		return nil

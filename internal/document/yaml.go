@@ -21,12 +21,12 @@ import (
 //	  usableTokens  are there only tokens a manifest may have, not nested too deep?
 //	  yamlReader    the library's tree to ours: duplicate keys, scalars, positions
 
-// maxForeign bounds what a message repeats of the library's words, which repeat
-// the manifest's.
+// maxForeign bounds what a message repeats of the library's words, which repeat the manifest's.
 const maxForeign = 200
 
-// YAML turns a manifest, which is one mapping, into its top table. The error has every reason why there is none to look
-// at. What can be passed over, such as a key that is there twice, is among the table's complaints.
+// YAML turns a manifest, which is one mapping, into its top table. The error has every reason why
+// there is none to look at. What can be passed over, such as a key that is there twice, is among
+// the table's complaints.
 func YAML(path string, data []byte) (*Table, error) {
 	r := &yamlReader{reading: &reading{file: path, format: yamlFormat}}
 	if r.root = r.read(bytes.TrimPrefix(data, []byte("\ufeff"))); r.root == nil { // a byte order mark
@@ -113,8 +113,8 @@ func (r *yamlReader) syntax(err error) {
 	r.problemAt(at, "", "not valid YAML: %s", excerpt.Of(message, maxForeign))
 }
 
-// usableTokens leaves out comments and reports what a manifest may not have. It
-// returns nil where the rest must not be parsed.
+// usableTokens leaves out comments and reports what a manifest may not have. It returns nil where
+// the rest must not be parsed.
 func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
 	before := len(r.problems)
 	var tokens token.Tokens
@@ -148,9 +148,8 @@ func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
 	return tokens
 }
 
-// forbidden says what is wrong with a token by itself. Aliases are the way to a
-// manifest that unfolds to gigabytes; the rest has no use in one and would have
-// to be understood.
+// forbidden says what is wrong with a token by itself. Aliases are the way to a manifest that
+// unfolds to gigabytes; the rest has no use in one and would have to be understood.
 func forbidden(tk *token.Token, content bool) string {
 	switch tk.Type {
 	case token.InvalidType:
@@ -173,9 +172,8 @@ func forbidden(tk *token.Token, content bool) string {
 	return ""
 }
 
-// emptyEntries reports a list entry without a value that is followed by a key in
-// its own column. The parser takes that key for the entry's value, so that such
-// lines nest without end.
+// emptyEntries reports a list entry without a value that is followed by a key in its own column.
+// The parser takes that key for the entry's value, so that such lines nest without end.
 func (r *yamlReader) emptyEntries(tokens token.Tokens) {
 	for i := 1; i < len(tokens); i++ {
 		entry, next := tokens[i-1], tokens[i]
@@ -234,8 +232,7 @@ func (r *yamlReader) mapping(n *ast.MappingNode, field string) *node {
 	return m
 }
 
-// keyText returns a key as JSON would have it; false for null and for what is no
-// scalar.
+// keyText returns a key as JSON would have it; false for null and for what is no scalar.
 func keyText(key ast.Node) (string, bool) {
 	switch key := key.(type) {
 	case *ast.MappingKeyNode: // "? key"
@@ -294,8 +291,8 @@ func (r *yamlReader) at(n ast.Node) Position {
 // maxTabLine bounds the lines that are searched for a token.
 const maxTabLine = 400
 
-// position is where a token begins. The library leaves some tabs out when it
-// counts columns, so in a line with tabs the token's own text is looked for.
+// position is where a token begins. The library leaves some tabs out when it counts columns, so in
+// a line with tabs the token's own text is looked for.
 func (r *yamlReader) position(tk *token.Token) Position {
 	at := Position{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
 	if at.Line > len(r.lines) {

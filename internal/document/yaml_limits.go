@@ -7,31 +7,29 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The YAML parser bounds nothing itself, and several of its steps take time
-// that grows with the square of their input: a manifest of 32 KiB could keep it
-// busy for seconds, one of 1 MiB for hours. So its input is measured first. Each
-// bound is far above what a manifest of a hundred tools needs, and low enough
-// that the worst input that passes costs about a second, not a hang.
+// The YAML parser bounds nothing itself, and several of its steps take time that grows with the
+// square of their input: a manifest of 32 KiB could keep it busy for seconds, one of 1 MiB for
+// hours. So its input is measured first. Each bound is far above what a manifest of a hundred tools
+// needs, and low enough that the worst input that passes costs about a second, not a hang.
 const (
-	// maxMarks bounds the characters that can begin a token, and so the memory
-	// of the lexer, which builds all tokens before any can be counted.
+	// maxMarks bounds the characters that can begin a token, and so the memory of the lexer, which
+	// builds all tokens before any can be counted.
 	maxMarks = 100_000
-	// maxTokens bounds the tokens: the parser takes the keys of a block mapping
-	// by recursion, copying all that follow each.
+	// maxTokens bounds the tokens: the parser takes the keys of a block mapping by recursion,
+	// copying all that follow each.
 	maxTokens = 20_000
-	// maxBlankLines bounds blank lines in a row: at the end of a block scalar
-	// the lexer copies the whole text once for each.
+	// maxBlankLines bounds blank lines in a row: at the end of a block scalar the lexer copies the
+	// whole text once for each.
 	maxBlankLines = 25
 	// maxAngles bounds "<" in a row, counted anew by the lexer at each.
 	maxAngles = 100
-	// maxTabWork bounds the distances from tabs to the ends of their lines,
-	// summed: inside double quotes the lexer walks each of them.
+	// maxTabWork bounds the distances from tabs to the ends of their lines, summed: inside double
+	// quotes the lexer walks each of them.
 	maxTabWork = 20_000_000
-	// maxKeyLength bounds keys: the parser gives each value the names of all the
-	// keys above it.
+	// maxKeyLength bounds keys: the parser gives each value the names of all the keys above it.
 	maxKeyLength = 200
-	// maxTokenDepth bounds the nesting as the tokens show it, before they are
-	// parsed: more roughly, hence wider.
+	// maxTokenDepth bounds the nesting as the tokens show it, before they are parsed: more roughly,
+	// hence wider.
 	maxTokenDepth = 4 * maxDepth
 )
 
@@ -124,9 +122,8 @@ func lineLength(rest []byte) int {
 	return len(rest)
 }
 
-// tooDeep returns the token at which the nesting passes maxTokenDepth, nil where
-// it does not. Brackets nest by themselves; entries and keys of block style nest
-// by their columns.
+// tooDeep returns the token at which the nesting passes maxTokenDepth, nil where it does not.
+// Brackets nest by themselves; entries and keys of block style nest by their columns.
 func tooDeep(tokens token.Tokens) *token.Token {
 	brackets := 0
 	var columns []int // of the open block collections, rising

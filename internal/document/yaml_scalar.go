@@ -9,11 +9,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// The forms of a plain scalar, from the core schema of YAML 1.2 (section 10.3.2
-// of its specification). The manifest's authors write for a YAML 1.2 reader;
-// the parser underneath has some of YAML 1.1 in it (0755 is octal, 1_000 a
-// number) and some of neither (1e3 and integers over 64 bits are strings), so
-// its own reading of plain scalars is not used.
+// The forms of a plain scalar, from the core schema of YAML 1.2 (section 10.3.2 of its
+// specification). The manifest's authors write for a YAML 1.2 reader; the parser underneath has
+// some of YAML 1.1 in it (0755 is octal, 1_000 a number) and some of neither (1e3 and integers over
+// 64 bits are strings), so its own reading of plain scalars is not used.
 var (
 	yamlInt   = pattern.New(`^[-+]?[0-9]+$`)
 	yamlOctal = pattern.New(`^0o[0-7]+$`)
@@ -22,8 +21,8 @@ var (
 	yamlNoNum = pattern.New(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 )
 
-// plainScalar is the value of an unquoted scalar: for a number the JSON number
-// with the same digits.
+// plainScalar is the value of an unquoted scalar: for a number the JSON number with the same
+// digits.
 func plainScalar(s string) any {
 	switch s {
 	case "", "~", "null", "Null", "NULL":
@@ -49,8 +48,7 @@ func plainScalar(s string) any {
 	return s
 }
 
-// jsonInteger drops what YAML allows in an integer and JSON does not: a plus,
-// zeros in front.
+// jsonInteger drops what YAML allows in an integer and JSON does not: a plus, zeros in front.
 func jsonInteger(s string) string {
 	sign := ""
 	if strings.HasPrefix(s, "-") {
@@ -79,8 +77,8 @@ func jsonFloat(s string) (string, bool) {
 	return number, true
 }
 
-// inDecimal turns digits of another base into a JSON number. Its cost grows
-// with the square of the length, so a number beyond all sense stays out.
+// inDecimal turns digits of another base into a JSON number. Its cost grows with the square of the
+// length, so a number beyond all sense stays out.
 func inDecimal(digits string, base int) string {
 	if len(digits) > schema.MaxDigits {
 		return strings.Repeat("9", len(digits)) // badNumber refuses it

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// tries is how often a process's ancestors are gone through where they change meanwhile. The pauses between them double, from a
-// millisecond to 64.
+// tries is how often a process's ancestors are gone through where they change meanwhile. The pauses
+// between them double, from a millisecond to 64.
 const tries = 8
 
-// Peer returns nil if a process is in none of our sandboxes. pid is the process at the other end of a Unix socket; 0 stands for one that
-// this process cannot see.
+// Peer returns nil if a process is in none of our sandboxes. pid is the process at the other end of
+// a Unix socket; 0 stands for one that this process cannot see.
 func Peer(pid int) error {
 	if pid <= 0 {
 		return unknown("its process is in another process namespace")
@@ -23,7 +23,8 @@ func Peer(pid int) error {
 	return outside(pid, own)
 }
 
-// outside returns nil if no ancestor of a process is a jail. Ancestors that this process has, too, do not count.
+// outside returns nil if no ancestor of a process is a jail. Ancestors that this process has, too,
+// do not count.
 func outside(pid int, own map[int]bool) error {
 	var err error
 	for try := range tries {
@@ -36,8 +37,8 @@ func outside(pid int, own map[int]bool) error {
 	return err
 }
 
-// climb goes from a process up to the first. It reports whether a parent ended meanwhile, or is about to. What was read then means nothing:
-// its number may belong to another process by now.
+// climb goes from a process up to the first. It reports whether a parent ended meanwhile, or is
+// about to. What was read then means nothing: its number may belong to another process by now.
 func climb(pid int, own map[int]bool) (moved bool, err error) {
 	for at, child := pid, 0; at != 0 && !own[at]; {
 		s, name, err := look(at)

@@ -14,13 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namePrefix is how the name of an announcement begins. The address follows, and then a random part: without it, another program could
-// take the name first and keep the daemon from announcing itself.
+// namePrefix is how the name of an announcement begins. The address follows, and then a random
+// part: without it, another program could take the name first and keep the daemon from announcing
+// itself.
 const namePrefix = "patchbay-door/"
 
-// Announce makes a listener known as a daemon's to every process that can connect to it: it binds an abstract Unix socket whose name
-// contains the address. /proc/net/unix lists all such names of the network namespace, whichever user has them, and the kernel removes a name with
-// its process. Connections that were made before the announcement are closed, because a broker that made one could not have seen it.
+// Announce makes a listener known as a daemon's to every process that can connect to it: it binds
+// an abstract Unix socket whose name contains the address. /proc/net/unix lists all such names of
+// the network namespace, whichever user has them, and the kernel removes a name with its process.
+// Connections that were made before the announcement are closed, because a broker that made one
+// could not have seen it.
 func Announce(l *net.TCPListener) (*Door, error) {
 	local, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
@@ -69,8 +72,9 @@ func closeWaiting(l *net.TCPListener) error {
 	return err
 }
 
-// At reports whether a connection to this address ends at a daemon: one that listens at the address, or at all addresses of this
-// machine. Call it after the connection was made. A daemon that listened by then has announced itself, or will close the connection.
+// At reports whether a connection to this address ends at a daemon: one that listens at the
+// address, or at all addresses of this machine. Call it after the connection was made. A daemon
+// that listened by then has announced itself, or will close the connection.
 func At(addr netip.AddrPort) (bool, error) {
 	here, err := isHere(addr)
 	if err != nil || !here {
@@ -106,7 +110,8 @@ func announced(f func(netip.AddrPort)) error {
 	return lines.Err()
 }
 
-// Here reports whether an address is one of this machine's, and so it does where that cannot be told.
+// Here reports whether an address is one of this machine's, and so it does where that cannot be
+// told.
 func Here(addr netip.Addr) bool {
 	here, err := isHere(netip.AddrPortFrom(addr, anyPort))
 	return here || err != nil
@@ -115,8 +120,8 @@ func Here(addr netip.Addr) bool {
 // anyPort is one for a question in which the port does not matter.
 const anyPort = 9
 
-// isHere reports whether an address is one of this machine's. It asks the kernel from which address it would send to it: for an
-// address of this machine, that is the address itself. Nothing is sent.
+// isHere reports whether an address is one of this machine's. It asks the kernel from which address
+// it would send to it: for an address of this machine, that is the address itself. Nothing is sent.
 func isHere(addr netip.AddrPort) (bool, error) {
 	if a := clean(addr).Addr(); a.IsLoopback() || a.IsUnspecified() {
 		return true, nil

@@ -97,7 +97,8 @@ func TestHere(t *testing.T) {
 	}
 }
 
-// TestConnectionsBeforeTheAnnouncement: between listening and the announcement a broker may have connected, and found no daemon.
+// TestConnectionsBeforeTheAnnouncement: between listening and the announcement a broker may have
+// connected, and found no daemon.
 func TestConnectionsBeforeTheAnnouncement(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -134,7 +135,8 @@ func TestConnectionsBeforeTheAnnouncement(t *testing.T) {
 	conn.Close()
 }
 
-// TestNamesOfOtherPrograms: a name that looks like an announcement and has no address is passed over.
+// TestNamesOfOtherPrograms: a name that looks like an announcement and has no address is passed
+// over.
 func TestNamesOfOtherPrograms(t *testing.T) {
 	for _, name := range []string{"", "x", "127.0.0.1", "127.0.0.1:99999/x", "/127.0.0.1:1"} {
 		f, err := bindName(namePrefix + name + "/stranger")

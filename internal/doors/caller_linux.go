@@ -7,14 +7,17 @@ import (
 	"slices"
 )
 
-// Caller returns nil if the process at the other end of a TCP connection is in none of our sandboxes. local is our end of it.
+// Caller returns nil if the process at the other end of a TCP connection is in none of our
+// sandboxes. local is our end of it.
 //
-// It relies on three facts. The kernel's table shows the user of a socket, and a plugin in a sandbox can be one user only. The table shows a
-// number for a socket as long as some process has it. A plugin cannot hand a socket to a process outside of its sandbox.
+// It relies on three facts. The kernel's table shows the user of a socket, and a plugin in a
+// sandbox can be one user only. The table shows a number for a socket as long as some process has
+// it. A plugin cannot hand a socket to a process outside of its sandbox.
 //
-// So if no sandbox of that user shares our network while the socket is held, the caller is in none. If there is such a
-// sandbox, a process outside has to be found that has the socket. A plugin can hide its descriptors, or pass a socket round faster than we
-// look; then no such process is found, and it is refused.
+// So if no sandbox of that user shares our network while the socket is held, the caller is in none.
+// If there is such a sandbox, a process outside has to be found that has the socket. A plugin can
+// hide its descriptors, or pass a socket round faster than we look; then no such process is found,
+// and it is refused.
 func Caller(local, remote netip.AddrPort) error {
 	before, err := held(local, remote)
 	if err != nil {

@@ -66,7 +66,8 @@ type caller struct {
 	out bytes.Buffer
 }
 
-// namespaces are those of package jail that matter here: where the host is root, the kernel takes who is inside for nobody.
+// namespaces are those of package jail that matter here: where the host is root, the kernel takes
+// who is inside for nobody.
 func namespaces() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	uid, gid := os.Geteuid(), os.Getegid()
@@ -116,8 +117,8 @@ func serve(t *testing.T, address string) *server {
 	return s
 }
 
-// settled asks who is at the other end. One that is seen inside may be about to let go of its connection: it is asked again for a while, and
-// must never be admitted.
+// settled asks who is at the other end. One that is seen inside may be about to let go of its
+// connection: it is asked again for a while, and must never be admitted.
 func settled(conn net.Conn) error {
 	err := Caller(addrOf(conn.LocalAddr()), addrOf(conn.RemoteAddr()))
 	for end := time.Now().Add(50 * time.Millisecond); isInside(err) && time.Now().Before(end); {
@@ -194,7 +195,8 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-// TestCallersBesideASandbox: while a sandbox of the same user has the network, a caller has to be found.
+// TestCallersBesideASandbox: while a sandbox of the same user has the network, a caller has to be
+// found.
 func TestCallersBesideASandbox(t *testing.T) {
 	other := serve(t, "127.0.0.1:0")
 	start(t, inside, "afloat", other.addr) // it stays

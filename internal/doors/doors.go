@@ -16,8 +16,8 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Reason }
 
-// CheckCaller is [localsock.CheckPeer] for those who accept connections on a Unix socket: it also refuses a process in one of our
-// sandboxes ([Refusal]), which must not use what serves its host.
+// CheckCaller is [localsock.CheckPeer] for those who accept connections on a Unix socket: it also
+// refuses a process in one of our sandboxes ([Refusal]), which must not use what serves its host.
 func CheckCaller(conn *net.UnixConn) error {
 	pid, err := localsock.Peer(conn)
 	if err != nil {
@@ -46,7 +46,8 @@ func (d *Door) Close() error {
 	return err
 }
 
-// clean writes an address in the one way in which addresses are compared: IPv4 inside IPv6 as IPv4, and without a zone.
+// clean writes an address in the one way in which addresses are compared: IPv4 inside IPv6 as IPv4,
+// and without a zone.
 func clean(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }

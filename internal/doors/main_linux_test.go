@@ -23,11 +23,13 @@ const patience = time.Minute
 const (
 	nobody = 65534 // whom the kernel takes a plugin for whose host is root
 
-	// ordinary is a user who sees less of other processes than root. It is not nobody: root's sandboxes that run at the same time are that one's, too.
+	// ordinary is a user who sees less of other processes than root. It is not nobody: root's
+	// sandboxes that run at the same time are that one's, too.
 	ordinary = 64321
 )
 
-// TestMain is also the fakes: the test binary, started again as "binary -fake NAME ARG…", does as its name says.
+// TestMain is also the fakes: the test binary, started again as "binary -fake NAME ARG…", does as
+// its name says.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "-fake" {
 		if err := fakes()[os.Args[2]](os.Args[3:]); err != nil {
@@ -42,7 +44,8 @@ func TestMain(m *testing.M) {
 // TestAsAnOrdinaryUser runs every other test once more as an ordinary user.
 func TestAsAnOrdinaryUser(t *testing.T) { runAsOrdinary(t, "0") }
 
-// TestWhereProcessesAreHidden runs them where an ordinary user cannot look at other users' processes, and where he does not even see them.
+// TestWhereProcessesAreHidden runs them where an ordinary user cannot look at other users'
+// processes, and where he does not even see them.
 func TestWhereProcessesAreHidden(t *testing.T) {
 	for _, level := range []string{"1", "2"} {
 		t.Run("hidepid="+level, func(t *testing.T) { runAsOrdinary(t, level) })
@@ -73,7 +76,8 @@ func runAsOrdinary(t *testing.T, hidepid string) {
 	t.Logf("\n    as a user: %s", text)
 }
 
-// becomeOrdinary runs a program as an ordinary user, in a mount namespace that is this process's own.
+// becomeOrdinary runs a program as an ordinary user, in a mount namespace that is this process's
+// own.
 func becomeOrdinary(args []string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
@@ -127,7 +131,8 @@ func call(args []string) error {
 	return talk(conn)
 }
 
-// callByPaths uses multipath TCP where there is any: the socket that the table shows is then not the one that the program has.
+// callByPaths uses multipath TCP where there is any: the socket that the table shows is then not
+// the one that the program has.
 func callByPaths(args []string) error {
 	var d net.Dialer
 	d.SetMultipathTCP(true)

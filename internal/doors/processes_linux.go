@@ -33,15 +33,16 @@ func processes() ([]int, error) {
 	return pids, nil
 }
 
-// nameOf is a process's argv[0]. It is empty for one that is about to end, and for threads of the kernel.
+// nameOf is a process's argv[0]. It is empty for one that is about to end, and for threads of the
+// kernel.
 func nameOf(pid int) (string, error) {
 	text, err := readStart(pid, "cmdline")
 	name, _, _ := bytes.Cut(text, []byte{0})
 	return string(name), err
 }
 
-// isJail reports whether a process of that name is one of package jail's. A plugin can call itself so, which changes nothing: what
-// it starts is inside already.
+// isJail reports whether a process of that name is one of package jail's. A plugin can call itself
+// so, which changes nothing: what it starts is inside already.
 func isJail(name string) bool { return name == jail.Outer || name == jail.Middle || name == jail.Inner }
 
 // A status is what /proc/PID/stat has of a process.
@@ -51,7 +52,8 @@ type status struct {
 	kernel bool // it is a thread of the kernel's
 }
 
-// statusOf reads "pid (name) state ppid pgrp session tty tpgid flags …", in which the name may hold anything, parentheses too.
+// statusOf reads "pid (name) state ppid pgrp session tty tpgid flags …", in which the name may hold
+// anything, parentheses too.
 func statusOf(pid int) (status, error) {
 	const state, parent, flags, isKernel = 0, 1, 6, 0x00200000 // PF_KTHREAD of the kernel's sched.h
 	text, err := readStart(pid, "stat")
@@ -88,12 +90,13 @@ func readStart(pid int, name string) ([]byte, error) {
 // isGone tells the errors of a process that has ended.
 func isGone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 
-// isHidden tells the errors of a process that is known to exist and that we may not look at: /proc can be mounted so that users see no
-// processes but their own (hidepid), in part or not at all. The jails of our own user are never hidden from us.
+// isHidden tells the errors of a process that is known to exist and that we may not look at: /proc
+// can be mounted so that users see no processes but their own (hidepid), in part or not at all. The
+// jails of our own user are never hidden from us.
 func isHidden(err error) bool { return isGone(err) || errors.Is(err, os.ErrPermission) }
 
-// jails returns the users of the sandboxes that share this process's network, or may share it. If this process runs in a sandbox itself,
-// that one does not count.
+// jails returns the users of the sandboxes that share this process's network, or may share it. If
+// this process runs in a sandbox itself, that one does not count.
 func jails(pids []int, own map[int]bool) (users []uint64, err error) {
 	network, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {
@@ -115,14 +118,15 @@ func jails(pids []int, own map[int]bool) (users []uint64, err error) {
 	return slices.Compact(users), nil
 }
 
-// jailUser returns the user of the sandbox whose first process this is. ok is false if it is not the first process of a sandbox, or of one that
-// has another network.
+// jailUser returns the user of the sandbox whose first process this is. ok is false if it is not
+// the first process of a sandbox, or of one that has another network.
 func jailUser(pid int, network string) (user uint64, ok bool, err error) {
 	may, hidden := mayBeInit(pid)
 	if !may {
 		return 0, false, nil
 	}
-	// One that is ending has no namespaces any more, though it is still there. Its network is then not known, like that of another user's.
+	// One that is ending has no namespaces any more, though it is still there. Its network is then
+	// not known, like that of another user's.
 	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
 	if err == nil && theirs != network {
 		return 0, false, nil
@@ -138,8 +142,9 @@ func jailUser(pid int, network string) (user uint64, ok bool, err error) {
 	return user, !hidden || user != uint64(os.Geteuid()), nil
 }
 
-// mayBeInit reports whether a process is the first one of a sandbox, or may be. A hidden process may be one. So may a process that is
-// ending: it has lost its name already, while the other processes of its sandbox may live for another moment. When it is a zombie, they are gone.
+// mayBeInit reports whether a process is the first one of a sandbox, or may be. A hidden process
+// may be one. So may a process that is ending: it has lost its name already, while the other
+// processes of its sandbox may live for another moment. When it is a zombie, they are gone.
 func mayBeInit(pid int) (may, hidden bool) {
 	name, err := nameOf(pid)
 	if err == nil && name != "" {
@@ -155,7 +160,8 @@ func mayBeInit(pid int) (may, hidden bool) {
 	return !s.kernel && s.state != 'Z' && s.state != 'X', false
 }
 
-// holds reports whether a process has a socket among its descriptors. It is false for a process whose descriptors we may not see.
+// holds reports whether a process has a socket among its descriptors. It is false for a process
+// whose descriptors we may not see.
 func holds(pid int, link string) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	file, err := os.Open(dir)

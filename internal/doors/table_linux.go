@@ -16,10 +16,12 @@ type socket struct {
 	inode uint64 // by which it shows among the descriptors of a process; 0: no process has it any more
 }
 
-// lookups is how often a table is read for a socket that must be in it: one that changes meanwhile may be read with gaps.
+// lookups is how often a table is read for a socket that must be in it: one that changes meanwhile
+// may be read with gaps.
 const lookups = 3
 
-// find looks for the caller's end of a connection. found is false for one that has closed its end and is gone.
+// find looks for the caller's end of a connection. found is false for one that has closed its end
+// and is gone.
 func find(local, remote netip.AddrPort) (s socket, found bool, err error) {
 	for range lookups {
 		for _, t := range tables(clean(local), clean(remote)) {
@@ -49,7 +51,8 @@ func tables(local, remote netip.AddrPort) []table {
 	return []table{{"/proc/net/tcp", row(remote.Addr(), local.Addr())}, six}
 }
 
-// hex is an address as these tables write it: each four bytes as a number in the order of this machine.
+// hex is an address as these tables write it: each four bytes as a number in the order of this
+// machine.
 func hex(a netip.Addr) string {
 	var text []byte
 	for raw := a.AsSlice(); len(raw) > 0; raw = raw[4:] {
@@ -77,7 +80,8 @@ func (t table) find() (socket, bool, error) {
 	return socket{}, false, lines.Err()
 }
 
-// parseSocket reads a line: "sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …".
+// parseSocket reads a line: "sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout
+// inode …".
 func parseSocket(line, file string) (socket, error) {
 	const user, inode = 7, 9
 	fields := bytes.Fields([]byte(line))

@@ -17,7 +17,8 @@ import (
 // maxFile bounds a file that people write.
 const maxFile = 1 << 20
 
-// ErrChanged is returned where somebody else has changed the file between the reading and the writing.
+// ErrChanged is returned where somebody else has changed the file between the reading and the
+// writing.
 var ErrChanged = errors.New("the file was changed meanwhile: nothing was written, try again")
 
 // A Place is a file in a directory. No link in the name may lead out of the directory.
@@ -35,9 +36,10 @@ type Result struct {
 	Removed bool // the file is not there any more
 }
 
-// Edit replaces a file by what change makes of its text, as a whole or not at all. The file keeps its mode and its owner,
-// and the text from before is kept beside it. A file that is not there yet is an empty one. Where change makes nil of it the
-// file is removed, with what was kept beside it. Edits of one file by several processes of ours wait for each other.
+// Edit replaces a file by what change makes of its text, as a whole or not at all. The file keeps
+// its mode and its owner, and the text from before is kept beside it. A file that is not there yet
+// is an empty one. Where change makes nil of it the file is removed, with what was kept beside it.
+// Edits of one file by several processes of ours wait for each other.
 func Edit(p Place, change func(old []byte) ([]byte, error)) (Result, error) {
 	e, err := open(p)
 	if err != nil {
@@ -116,7 +118,8 @@ func open(p Place) (*edit, error) {
 	return e, nil
 }
 
-// locate makes the directories of the name, and follows a link to the file as long as it stays in the directory.
+// locate makes the directories of the name, and follows a link to the file as long as it stays in
+// the directory.
 func (e *edit) locate(p Place, dirMode fs.FileMode) error {
 	e.name = filepath.ToSlash(filepath.Clean(p.Name))
 	if dir := filepath.Dir(e.name); dir != "." {

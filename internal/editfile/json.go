@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// SetJSON is data with a value at a path of names. Objects that are not there are added; an empty text stands for an empty
-// object. Comments may stand in the text, and commas before closing brackets.
+// SetJSON is data with a value at a path of names. Objects that are not there are added; an empty
+// text stands for an empty object. Comments may stand in the text, and commas before closing
+// brackets.
 func SetJSON(data []byte, path []string, value json.RawMessage) ([]byte, error) {
 	doc, typed, err := readyJSON(data, path, value)
 	if err != nil {
@@ -51,8 +52,8 @@ func RemoveJSON(data []byte, path []string) ([]byte, error) {
 	return firstGood(data, []splice{doc.removal(path)}, want, parseJSON)
 }
 
-// ReadJSON reads a file as the functions above do: comments may stand in it. An empty text is an empty object; numbers are as
-// they are written.
+// ReadJSON reads a file as the functions above do: comments may stand in it. An empty text is an
+// empty object; numbers are as they are written.
 func ReadJSON(data []byte) (map[string]any, error) {
 	if strings.TrimSpace(string(data)) == "" {
 		return map[string]any{}, nil
@@ -68,7 +69,8 @@ func parseJSON(data []byte) (map[string]any, error) {
 	return doc.values(), nil
 }
 
-// place is how a value is written at a path: in the place of the old one, or as a member of the nearest object that is there.
+// place is how a value is written at a path: in the place of the old one, or as a member of the
+// nearest object that is there.
 func (d *jsonDoc) place(path []string, text string) splice {
 	object, n := &d.root, 0
 	for n < len(path) {
@@ -87,7 +89,8 @@ func (d *jsonDoc) place(path []string, text string) splice {
 	return d.add(object, jsonString(path[n])+": "+text)
 }
 
-// add writes another member behind the last one of an object, on a line of its own where the others have theirs.
+// add writes another member behind the last one of an object, on a line of its own where the others
+// have theirs.
 func (d *jsonDoc) add(o *jsonValue, member string) splice {
 	inner := string(d.data[o.from+1 : o.to-1])
 	if len(o.members) == 0 {
@@ -108,7 +111,8 @@ func (d *jsonDoc) add(o *jsonValue, member string) splice {
 	return splice{last.value.to, last.value.to, "," + between + member}
 }
 
-// removal takes a member out, with its line where nothing else stands on it, and with one of the commas beside it.
+// removal takes a member out, with its line where nothing else stands on it, and with one of the
+// commas beside it.
 func (d *jsonDoc) removal(path []string) splice {
 	object := &d.root
 	for _, name := range path[:len(path)-1] {

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// PutItem is data with an item in the list at a path of names: in the place of the first one that ours accepts, or behind the
-// last one. Others that ours accepts are taken out. Where the item is there already, and alone, data stays as it is. A list
-// that is not there is added, with the objects around it.
+// PutItem is data with an item in the list at a path of names: in the place of the first one that
+// ours accepts, or behind the last one. Others that ours accepts are taken out. Where the item is
+// there already, and alone, data stays as it is. A list that is not there is added, with the
+// objects around it.
 func PutItem(data []byte, path []string, ours func(item any) bool, item json.RawMessage) ([]byte, error) {
 	doc, typed, err := readyJSON(data, path, item)
 	if err != nil {
@@ -46,8 +47,9 @@ func PutItem(data []byte, path []string, ours func(item any) bool, item json.Raw
 	})
 }
 
-// DropItems is data without the items of the list at a path of names that ours accepts. A list that becomes empty by that goes,
-// and so do the objects around it that become empty. Where there is no such item, data stays as it is.
+// DropItems is data without the items of the list at a path of names that ours accepts. A list that
+// becomes empty by that goes, and so do the objects around it that become empty. Where there is no
+// such item, data stays as it is.
 func DropItems(data []byte, path []string, ours func(item any) bool) ([]byte, error) {
 	doc, err := scanJSON(data)
 	if err != nil || !at(doc.values(), path) {
@@ -119,7 +121,8 @@ func (d *jsonDoc) listAt(path []string) (*jsonValue, error) {
 	return v, nil
 }
 
-// addList writes a list of one item, and the objects around it that are not there, in the layout of the text.
+// addList writes a list of one item, and the objects around it that are not there, in the layout of
+// the text.
 func (d *jsonDoc) addList(path []string, item json.RawMessage) ([]byte, error) {
 	data := d.data
 	for n := 1; n < len(path); n++ {
@@ -141,7 +144,8 @@ func (d *jsonDoc) addList(path []string, item json.RawMessage) ([]byte, error) {
 	return SetJSON(data, path, json.RawMessage(d.laidOut(json.RawMessage("["+string(item)+"]"), len(path))))
 }
 
-// changeList is the text after a splice that must make the list at path these values, and change nothing else.
+// changeList is the text after a splice that must make the list at path these values, and change
+// nothing else.
 func (d *jsonDoc) changeList(path []string, values []any, s splice) ([]byte, error) {
 	want, err := with(d.values(), path, values)
 	if err != nil {
@@ -166,7 +170,8 @@ func (d *jsonDoc) behind(list *jsonValue, item string) splice {
 	return splice{last.value.to, last.value.to, "," + between + item}
 }
 
-// without takes an item out of a list that has others, with one of the commas beside it. A comment beside it stays.
+// without takes an item out of a list that has others, with one of the commas beside it. A comment
+// beside it stays.
 func (d *jsonDoc) without(list *jsonValue, i int) splice {
 	item := list.items[i].value
 	if i+1 < len(list.items) {
@@ -181,7 +186,8 @@ func (d *jsonDoc) without(list *jsonValue, i int) splice {
 	return splice{before.comma - 1, max(item.to, list.items[i].comma), string(d.data[before.comma:item.from][:keep])}
 }
 
-// laidOut is a value as the text would have it, so many levels deep: on lines of its own where the text has lines.
+// laidOut is a value as the text would have it, so many levels deep: on lines of its own where the
+// text has lines.
 func (d *jsonDoc) laidOut(value json.RawMessage, depth int) string {
 	var b bytes.Buffer
 	if !d.lines() || json.Indent(&b, value, strings.Repeat(d.step(), depth), d.step()) != nil {

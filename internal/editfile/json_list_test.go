@@ -66,7 +66,8 @@ func TestDropItems(t *testing.T) {
 	}
 }
 
-// FuzzJSONList: an item is put into a list and taken out again; nothing else in the text means anything else then.
+// FuzzJSONList: an item is put into a list and taken out again; nothing else in the text means
+// anything else then.
 func FuzzJSONList(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"l":[1]}`, "{\n  // c\n  \"l\": [1, 2,],\n}", `{"l":[],"l":[{"by":"us"}]}`, `{"a":{"l":[{"by":"us"},3]}}`} {
 		f.Add([]byte(seed), "l")

@@ -14,7 +14,8 @@ import (
 // lockPatience is how long an edit waits for others. Each takes milliseconds.
 const lockPatience = 10 * time.Second
 
-// lock waits until no other process of ours edits a file in dir. The kernel gives the lock back when a process dies.
+// lock waits until no other process of ours edits a file in dir. The kernel gives the lock back
+// when a process dies.
 func lock(dir string) (unlock func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// ErrPath is wrapped by the error of a path that leads through something else than tables or objects, or that ends at a
-// table with a header of its own. Such a value is for a person to change.
+// ErrPath is wrapped by the error of a path that leads through something else than tables or
+// objects, or that ends at a table with a header of its own. Such a value is for a person to
+// change.
 var ErrPath = errors.New("cannot be edited in place")
 
 // A splice replaces a piece of a text.
@@ -31,7 +32,8 @@ func (s splice) apply(data []byte) []byte {
 // A parser reads a whole text as values: maps, lists and scalars.
 type parser func(data []byte) (map[string]any, error)
 
-// firstGood is the text after the first splice that does what it should: the values differ at the path alone.
+// firstGood is the text after the first splice that does what it should: the values differ at the
+// path alone.
 func firstGood(data []byte, candidates []splice, want map[string]any, parse parser) ([]byte, error) {
 	for _, s := range candidates {
 		out := s.apply(data)
@@ -42,8 +44,8 @@ func firstGood(data []byte, candidates []splice, want map[string]any, parse pars
 	return nil, ErrPath
 }
 
-// with is a deep copy of values with another one at path; absent removes it. It fails where the path leads through
-// something that is no map.
+// with is a deep copy of values with another one at path; absent removes it. It fails where the
+// path leads through something that is no map.
 func with(values map[string]any, path []string, value any) (map[string]any, error) {
 	out := make(map[string]any, len(values)+1)
 	for k, v := range values {
@@ -90,7 +92,8 @@ func at(values map[string]any, path []string) bool {
 	return false
 }
 
-// same compares values; unlike reflect.DeepEqual it takes NaN for NaN, and times by their moment and offset.
+// same compares values; unlike reflect.DeepEqual it takes NaN for NaN, and times by their moment
+// and offset.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

@@ -10,8 +10,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// SetTOML is data with a value, given as JSON, at a path of keys. Tables that are not there are added. A value of a list
-// cannot be named by a path.
+// SetTOML is data with a value, given as JSON, at a path of keys. Tables that are not there are
+// added. A value of a list cannot be named by a path.
 func SetTOML(data []byte, path []string, value json.RawMessage) ([]byte, error) {
 	text, err := tomlValue(value)
 	if err != nil {
@@ -35,8 +35,9 @@ func SetTOML(data []byte, path []string, value json.RawMessage) ([]byte, error) 
 	return firstGood(data, tomlPlaces(data, path, text), want, parseTOML)
 }
 
-// RemoveTOML is data without the value at a path of keys, and data itself where there is none. The line of a value goes as
-// a whole, with the comment at its end; a table stays when its last value goes.
+// RemoveTOML is data without the value at a path of keys, and data itself where there is none. The
+// line of a value goes as a whole, with the comment at its end; a table stays when its last value
+// goes.
 func RemoveTOML(data []byte, path []string) ([]byte, error) {
 	values, err := parseTOML(data)
 	if err != nil || !at(values, path) {
@@ -90,7 +91,8 @@ func tomlPlaces(data []byte, path []string, text string) []splice {
 	return append(places, doc.newTables(path, text)...)
 }
 
-// newTables write the value below a header of its own: behind the table that is above it, or at the end of the file.
+// newTables write the value below a header of its own: behind the table that is above it, or at the
+// end of the file.
 func (d *tomlDoc) newTables(path []string, text string) []splice {
 	nl := newline(d.data)
 	parent, last := path[:len(path)-1], path[len(path)-1:]
@@ -120,7 +122,8 @@ func (d *tomlDoc) atEnd(lines string) splice {
 	return splice{end, end, nl + lines + nl}
 }
 
-// intoSection adds a line to a table with a header, behind its last key; -1 is what stands before the first header.
+// intoSection adds a line to a table with a header, behind its last key; -1 is what stands before
+// the first header.
 func (d *tomlDoc) intoSection(section int, line string) splice {
 	if section < 0 && d.sectionEnd(section) < 0 {
 		if len(d.data) == 0 {
@@ -160,7 +163,8 @@ func (d *tomlDoc) intoInline(table tomlItem, assignment string) splice {
 	return splice{last, last, ", " + assignment}
 }
 
-// removal takes a key and its value out: with its whole line, or, in braces, with one of the commas beside it.
+// removal takes a key and its value out: with its whole line, or, in braces, with one of the commas
+// beside it.
 func removal(data []byte, item tomlItem) splice {
 	from, to := item.start, item.end
 	if item.within < 0 {

@@ -46,8 +46,9 @@ func AddTOMLTable(data []byte, name string, fields []Field) ([]byte, error) {
 	return firstGood(data, append(places, d.atEnd(table)), values, parseTOML)
 }
 
-// DropTOMLTables is data without the tables [[name]] that are unwanted, and data itself where none is. A table goes from
-// its header to its last key, with the blank line before it. Comments before the header stay.
+// DropTOMLTables is data without the tables [[name]] that are unwanted, and data itself where none
+// is. A table goes from its header to its last key, with the blank line before it. Comments before
+// the header stay.
 func DropTOMLTables(data []byte, name string, unwanted func(table map[string]any) bool) ([]byte, error) {
 	for {
 		next, err := dropTOMLTable(data, name, unwanted)
@@ -108,8 +109,9 @@ func (d *tomlDoc) wholeSection(section int) splice {
 	return s
 }
 
-// MaskTOML is data to be shown: each value that hide knows stands as what hide makes of it. hide gets the keys that lead to
-// a value that is no table, indexes of lists left out, and the value as it is written; it returns "" for a value that may be shown.
+// MaskTOML is data to be shown: each value that hide knows stands as what hide makes of it. hide
+// gets the keys that lead to a value that is no table, indexes of lists left out, and the value as
+// it is written; it returns "" for a value that may be shown.
 func MaskTOML(data []byte, hide func(path []string, value string) string) []byte {
 	var out []byte
 	done := 0

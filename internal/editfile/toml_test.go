@@ -78,8 +78,8 @@ func TestRemoveTOML(t *testing.T) {
 	}
 }
 
-// FuzzTOML: for every text that is TOML, a value is set and removed at the path alone, or refused; every byte outside of one
-// piece stays.
+// FuzzTOML: for every text that is TOML, a value is set and removed at the path alone, or refused;
+// every byte outside of one piece stays.
 func FuzzTOML(f *testing.F) {
 	for _, seed := range []string{"a = 1\n", "[p.x]\nconfig = {a=1}\n", "[[l]]\na=1\n[l.b]\nc=2\n", "a.b.c = 1\na.d = \"\"\"x\"\"\"\n", "\ufeffa = 'x'",
 		"[a]\r\n\"b\" = [1,{c=2}]\r\n", "a = nan\n", "x = 1979-05-27 07:32:00\n", "[a]\n[a.b]\n[c]", "\"\" = {}\n"} {

@@ -23,11 +23,13 @@ const (
 // codeBatchIncomplete: the server has not got all messages up to the last one.
 const codeBatchIncomplete jetstream.ErrorCode = 10176
 
-// AppendAll implements [Stream]. The server keeps the messages aside until the last one, which it answers, and then stores them
-// with six synced calls, however many they are. Whatever is wrong with one of them, it answers the last one with an error.
+// AppendAll implements [Stream]. The server keeps the messages aside until the last one, which it
+// answers, and then stores them with six synced calls, however many they are. Whatever is wrong
+// with one of them, it answers the last one with an error.
 //
-// It is tried again while the server cannot have stored them: a cluster between two leaders takes no message, or loses some of
-// the first. A try that got no answer is not repeated, because the server would refuse ids that it knows.
+// It is tried again while the server cannot have stored them: a cluster between two leaders takes
+// no message, or loses some of the first. A try that got no answer is not repeated, because the
+// server would refuse ids that it knows.
 func (s *stream) AppendAll(ctx context.Context, records []Append) error {
 	if !s.stream.CachedInfo().Config.AllowAtomicPublish {
 		return fmt.Errorf("records together: %w", errors.ErrUnsupported)
@@ -51,7 +53,8 @@ func (s *stream) AppendAll(ctx context.Context, records []Append) error {
 	return cmp.Or(err, unsure)
 }
 
-// sendTogether sends messages under a new batch's name: what the server may have of an earlier try is no part of it.
+// sendTogether sends messages under a new batch's name: what the server may have of an earlier try
+// is no part of it.
 func (s *stream) sendTogether(ctx context.Context, messages []*nats.Msg) error {
 	batch := rand.Text()
 	for _, msg := range messages {

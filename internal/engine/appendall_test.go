@@ -115,7 +115,8 @@ func allLater(e *Engine) func(*testing.T) {
 	}
 }
 
-// allAfterAWhile takes the server's stream away, as a cluster between two leaders has none, and gives it back.
+// allAfterAWhile takes the server's stream away, as a cluster between two leaders has none, and
+// gives it back.
 func allAfterAWhile(e *Engine) func(*testing.T) {
 	return func(t *testing.T) {
 		s := openTogether(t, e, "while")
@@ -148,8 +149,9 @@ func wantRecords(t *testing.T, s Stream, want string) {
 // atOnce is how many records a child adds together.
 const atOnce = 40
 
-// TestKilledTogether kills processes that add many records together: what was acknowledged is there, each once, in order, none of
-// those added together without the others, and the store counts as whole.
+// TestKilledTogether kills processes that add many records together: what was acknowledged is
+// there, each once, in order, none of those added together without the others, and the store counts
+// as whole.
 func TestKilledTogether(t *testing.T) {
 	dir := t.TempDir()
 	acked := make(map[string]bool)
@@ -202,7 +204,8 @@ func checkTogether(t *testing.T, dir string, acked map[string]bool) {
 	}
 }
 
-// appendTogether adds records, some at once, and acknowledges each time on stdout, until it is killed.
+// appendTogether adds records, some at once, and acknowledges each time on stdout, until it is
+// killed.
 func appendTogether(dir string) error {
 	ctx := context.Background()
 	e, err := Open(ctx, Options{Dir: dir})

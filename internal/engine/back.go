@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// ReadBack implements [Stream]. The server reads forward only. It knows without reading how many messages a filter has in all.
-// If those are at most twice as many as are wanted, all of them are read. Else they are taken to be spread evenly, and a
-// stretch is read that should have twice as many as are wanted, then the stretch before it, twice as long, and so on. So it does
-// not matter how many records other topics have in between.
+// ReadBack implements [Stream]. The server reads forward only. It knows without reading how many
+// messages a filter has in all. If those are at most twice as many as are wanted, all of them are
+// read. Else they are taken to be spread evenly, and a stretch is read that should have twice as
+// many as are wanted, then the stretch before it, twice as long, and so on. So it does not matter
+// how many records other topics have in between.
 func (s *stream) ReadBack(ctx context.Context, topic string, before uint64, limit int) ([]Record, error) {
 	filter, err := s.filter(topic)
 	if err != nil {
@@ -41,8 +42,9 @@ func (s *stream) ReadBack(ctx context.Context, topic string, before uint64, limi
 	return b.read(ctx)
 }
 
-// stretchFor is how many sequence numbers should have so many records of a filter, if it has total of all. Where it has nearly all, few
-// numbers more are enough. Else it is twice as many: records of a topic come in bursts.
+// stretchFor is how many sequence numbers should have so many records of a filter, if it has total
+// of all. Where it has nearly all, few numbers more are enough. Else it is twice as many: records
+// of a topic come in bursts.
 func stretchFor(limit int, all, total uint64) uint64 {
 	if all-min(total, all) <= all/8 {
 		return uint64(limit + limit/4)
@@ -50,7 +52,8 @@ func stretchFor(limit int, all, total uint64) uint64 {
 	return all / total * uint64(2*limit)
 }
 
-// total is how many messages a filter has. On a cluster, the copy that is asked may lag behind: it is an estimate.
+// total is how many messages a filter has. On a cluster, the copy that is asked may lag behind: it
+// is an estimate.
 func (b *backing) total(ctx context.Context, filter string) (uint64, error) {
 	r := &batch{backing: b, filter: filter, most: 1, f: func(stored) bool { return true }}
 	err := b.link.gather(ctx, r.run)

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// dedupWindow is for how long the server remembers the ids of messages, in memory; [Append] promises it. A call tries again for
-// half of that.
+// dedupWindow is for how long the server remembers the ids of messages, in memory; [Append]
+// promises it. A call tries again for half of that.
 const dedupWindow = time.Minute
 
 // A backing is the server's stream behind a bucket, a stream or a queue.
@@ -84,14 +84,14 @@ func (e *Engine) copies() int {
 	return 3 // survives the loss of one server; more would only be slower
 }
 
-// The server's codes for a cluster that is too small: replicas > 1 not supported in non-clustered mode, no suitable
-// peers for placement, insufficient resources.
+// The server's codes for a cluster that is too small: replicas > 1 not supported in non-clustered
+// mode, no suitable peers for placement, insufficient resources.
 func tooManyCopies(err error) bool {
 	return hasCode(err, 10074) || hasCode(err, 10005) || hasCode(err, 10023)
 }
 
-// adjust gives a stream that is there already the settings it should have. Where the server will not, it stays as it is:
-// a bucket that keeps its values longer than asked is better than none.
+// adjust gives a stream that is there already the settings it should have. Where the server will
+// not, it stays as it is: a bucket that keeps its values longer than asked is better than none.
 func (e *Engine) adjust(ctx context.Context, s jetstream.Stream, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	have := s.CachedInfo().Config
 	next := have

@@ -14,9 +14,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 )
 
-// Backup writes all streams of a data directory into one file, also while an engine runs on it, and reads the file back. The file
-// must not exist; it is there as a whole or not at all, for its owner alone. Each stream is as it was at one moment; two
-// streams are not of the same one.
+// Backup writes all streams of a data directory into one file, also while an engine runs on it, and
+// reads the file back. The file must not exist; it is there as a whole or not at all, for its owner
+// alone. Each stream is as it was at one moment; two streams are not of the same one.
 func Backup(ctx context.Context, dir, path string) (*archive.Summary, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, fmt.Errorf("%s: %w", path, os.ErrExist)

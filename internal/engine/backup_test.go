@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestBackupAndRestore backs up a running engine while somebody writes and deletes, and restores it into another directory
-// and over the same one.
+// TestBackupAndRestore backs up a running engine while somebody writes and deletes, and restores it
+// into another directory and over the same one.
 func TestBackupAndRestore(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, Options{Dir: dir})
@@ -135,7 +135,8 @@ func TestRestoreRefuses(t *testing.T) {
 	wantMessages(t, k.read(t, e), nil)
 }
 
-// TestInterruptedRestore: between the two steps of a swap there is no store. An engine must not begin an empty one.
+// TestInterruptedRestore: between the two steps of a swap there is no store. An engine must not
+// begin an empty one.
 func TestInterruptedRestore(t *testing.T) {
 	k := keptKinds()[0]
 	dir := t.TempDir()

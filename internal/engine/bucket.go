@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// tombstoneTTL is how long a deleted key leaves a trace. Until then, those who watch the bucket and have lost the
-	// connection learn of it when they are back.
+	// tombstoneTTL is how long a deleted key leaves a trace. Until then, those who watch the bucket
+	// and have lost the connection learn of it when they are back.
 	tombstoneTTL = 24 * time.Hour
 	// markerTTL is the same for a key that went by age, of which the server leaves the trace.
 	markerTTL = time.Minute
@@ -26,8 +26,8 @@ func (e *Engine) Bucket(ctx context.Context, c BucketConfig) (Bucket, error) {
 	return e.bucket(ctx, c, markerTTL)
 }
 
-// bucket opens a bucket in which a key that went by age leaves a trace for so long; 0: it leaves none, and who watches does
-// not learn of it.
+// bucket opens a bucket in which a key that went by age leaves a trace for so long; 0: it leaves
+// none, and who watches does not learn of it.
 func (e *Engine) bucket(ctx context.Context, c BucketConfig, trace time.Duration) (Bucket, error) {
 	if err := checkName(c.Name); err != nil {
 		return nil, fmt.Errorf("bucket: %w", err)
@@ -87,7 +87,8 @@ func (b *bucket) Put(ctx context.Context, key string, data []byte) (uint64, erro
 	return b.publish(ctx, write{subject: subject, data: data})
 }
 
-// Create implements [Bucket]. A deleted key has a revision too, that of its trace: it is written over.
+// Create implements [Bucket]. A deleted key has a revision too, that of its trace: it is written
+// over.
 func (b *bucket) Create(ctx context.Context, key string, data []byte) (uint64, error) {
 	subject, err := b.subject(key)
 	if err != nil {
@@ -160,10 +161,12 @@ func (b *bucket) Values(ctx context.Context, prefix string) ([]Value, error) {
 	return values, err
 }
 
-// snapshot reads the values below a prefix, sorted by key, and says up to which revision it has seen everything.
+// snapshot reads the values below a prefix, sorted by key, and says up to which revision it has
+// seen everything.
 //
-// There is one message a key, and a change puts the key's message at the end. So whoever reads in order to the end has met
-// every key, one that changed meanwhile perhaps twice: then the later one counts.
+// There is one message a key, and a change puts the key's message at the end. So whoever reads in
+// order to the end has met every key, one that changed meanwhile perhaps twice: then the later one
+// counts.
 func (b *bucket) snapshot(ctx context.Context, prefix string) ([]Value, uint64, error) {
 	filter, err := filterOf(b.root, prefix)
 	if err != nil {

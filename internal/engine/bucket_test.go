@@ -235,7 +235,8 @@ func watchRules(e *Engine) func(*testing.T) {
 			}
 			return nil
 		})
-		// What follows directly on itself may be left out: the bucket has only the last value of a key.
+		// What follows directly on itself may be left out: the bucket has only the last value of a
+		// key.
 		seen = slices.DeleteFunc(seen, func(s string) bool { return s == "p/a=2 false" })
 		want := []string{"p/a=1 false", "now", "p/a= true", "p/end= false"}
 		if !errors.Is(err, errEnough) || !slices.Equal(seen, want) {

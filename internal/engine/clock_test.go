@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestBucketClock: values are stamped by the clock that Now tells, with one server and with several.
+// TestBucketClock: values are stamped by the clock that Now tells, with one server and with
+// several.
 func TestBucketClock(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
 		b := openBucket(t, e, BucketConfig{Name: "clock"})
@@ -33,7 +34,8 @@ func TestBucketClock(t *testing.T) {
 	})
 }
 
-// TestBucketLosesItsTTL: a bucket that an earlier version had made with a time limit keeps its values once it is opened without.
+// TestBucketLosesItsTTL: a bucket that an earlier version had made with a time limit keeps its
+// values once it is opened without.
 func TestBucketLosesItsTTL(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
 		const ttl = time.Second

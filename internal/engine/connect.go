@@ -18,11 +18,13 @@ import (
 const (
 	// connectWait bounds one handshake.
 	connectWait = 2 * time.Second
-	// pingEvery finds a connection that is dead without having been closed; after the third unanswered one it counts as lost.
+	// pingEvery finds a connection that is dead without having been closed; after the third
+	// unanswered one it counts as lost.
 	pingEvery, pingsOut = 10 * time.Second, 3
 )
 
-// connection is how to connect: everything but who answers is the same for embedded and external engines.
+// connection is how to connect: everything but who answers is the same for embedded and external
+// engines.
 func (e *Engine) connection(o Options) (nats.Options, error) {
 	opts := nats.GetDefaultOptions()
 	opts.Name = o.Name
@@ -33,7 +35,8 @@ func (e *Engine) connection(o Options) (nats.Options, error) {
 	opts.PingInterval, opts.MaxPingsOut = pingEvery, pingsOut
 	opts.MaxReconnect = -1
 	opts.CustomReconnectDelayCB = reconnectDelay
-	// Nothing is kept for later while there is no connection: link.do waits, and knows what may be sent twice.
+	// Nothing is kept for later while there is no connection: link.do waits, and knows what may be
+	// sent twice.
 	opts.ReconnectBufSize = -1
 	opts.IgnoreAuthErrorAbort = true // credentials can be mended while we run
 	// The connection calls these one after another, in the order of what happened.
@@ -59,8 +62,8 @@ func (e *Engine) connection(o Options) (nats.Options, error) {
 	return external(opts, o)
 }
 
-// reconnectDelay begins small, because an owner of a directory that ended is replaced within milliseconds, and is
-// random, because everybody lost the same server.
+// reconnectDelay begins small, because an owner of a directory that ended is replaced within
+// milliseconds, and is random, because everybody lost the same server.
 func reconnectDelay(attempts int) time.Duration {
 	d := min(10*time.Millisecond<<min(attempts-1, 16), 2*time.Second)
 	return d/2 + rand.N(d)
@@ -93,7 +96,8 @@ func external(opts nats.Options, o Options) (nats.Options, error) {
 	return opts, nil
 }
 
-// checkURL finds what the connection would only fail on later. It never repeats the address: there may be a password in it.
+// checkURL finds what the connection would only fail on later. It never repeats the address: there
+// may be a password in it.
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {

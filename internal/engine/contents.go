@@ -7,15 +7,15 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// contentsMessages is how many messages are asked for at once where only their data is wanted. Each request makes the server count the
-// messages that are left, so many requests cost more.
+// contentsMessages is how many messages are asked for at once where only their data is wanted. Each
+// request makes the server count the messages that are left, so many requests cost more.
 const contentsMessages = 4096
 
 // headerLast is the sequence number of the last message of a batch, at its end.
 const headerLast = "Nats-Last-Sequence"
 
-// Contents implements [Stream]. A server with one copy is asked to leave out the headers of messages: to write and to read them takes
-// most of the time of reading many small messages.
+// Contents implements [Stream]. A server with one copy is asked to leave out the headers of
+// messages: to write and to read them takes most of the time of reading many small messages.
 func (s *stream) Contents(ctx context.Context, topic string, after uint64) (data [][]byte, last uint64, err error) {
 	filter, err := s.filter(topic)
 	if err != nil {
@@ -44,8 +44,8 @@ func (s *stream) contentsByRecord(ctx context.Context, topic string, after uint6
 	return data, last, err
 }
 
-// A contents reads the data of messages. The server tells the sequence number of the last message at the end of its answer alone: an
-// answer that is cut off is asked for again from its beginning.
+// A contents reads the data of messages. The server tells the sequence number of the last message
+// at the end of its answer alone: an answer that is cut off is asked for again from its beginning.
 type contents struct {
 	*backing
 	request getRequest

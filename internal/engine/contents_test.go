@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestContents: the data of records without what else is known of them, however many answers that takes.
+// TestContents: the data of records without what else is known of them, however many answers that
+// takes.
 func TestContents(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
 		s, err := e.Stream(t.Context(), StreamConfig{Name: "contents", Together: true})

@@ -39,8 +39,9 @@ func tellDamage(log *slog.Logger, what string, r Report) {
 		"fix", "stop the engine, then `patchbay engine repair`")
 }
 
-// A rebuildWatch listens to the server's log. The server tells there that it is about to rebuild a block, and does so only
-// after the call has returned: the one moment at which what it will cut off can still be copied.
+// A rebuildWatch listens to the server's log. The server tells there that it is about to rebuild a
+// block, and does so only after the call has returned: the one moment at which what it will cut off
+// can still be copied.
 type rebuildWatch struct {
 	dir   string
 	log   *slog.Logger
@@ -65,7 +66,8 @@ func (w *rebuildWatch) first(stream string) bool {
 	return true
 }
 
-// heard looks at one warning. The server may hold locks of its own meanwhile: nothing here may call it.
+// heard looks at one warning. The server may hold locks of its own meanwhile: nothing here may call
+// it.
 func (w *rebuildWatch) heard(format string, args []any) {
 	stream, what, ok := filestoreWarning(format)
 	if !ok {
@@ -112,7 +114,8 @@ func (w *rebuildWatch) keep(stream, what string, args []any) ([]*Report, error) 
 	return nil, nil
 }
 
-// filestoreWarning takes a warning of the server's file store apart: "Filestore [NAME] what happened".
+// filestoreWarning takes a warning of the server's file store apart: "Filestore [NAME] what
+// happened".
 func filestoreWarning(format string) (stream, what string, ok bool) {
 	rest, ok := strings.CutPrefix(format, "Filestore [")
 	if !ok {
@@ -121,7 +124,8 @@ func filestoreWarning(format string) (stream, what string, ok bool) {
 	return strings.Cut(rest, "] ")
 }
 
-// Damage lists what was found damaged in an embedded engine and that nobody has acknowledged with `patchbay engine repair`.
+// Damage lists what was found damaged in an embedded engine and that nobody has acknowledged with
+// `patchbay engine repair`.
 func (e *Engine) Damage() ([]Report, error) {
 	if e.node == nil {
 		return nil, nil
@@ -129,9 +133,10 @@ func (e *Engine) Damage() ([]Report, error) {
 	return blocks.Unsettled(e.node.dir)
 }
 
-// errReplacing is of an answer that may leave out messages which the next server has again. It passes.
+// errReplacing is of an answer that may leave out messages which the next server has again. It
+// passes.
 var errReplacing = errors.New("the server is being replaced")
 
-// replacing tells whether this process is about to replace its server. In a guest it is not known: there the connection is
-// lost.
+// replacing tells whether this process is about to replace its server. In a guest it is not known:
+// there the connection is lost.
 func (e *Engine) replacing() bool { return e.node != nil && e.node.faults.isPending() }

@@ -14,8 +14,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 )
 
-// TestUnchangedBlocksAreNotRead harms a message and gives the file the time that it had at the clean stop. The start does not
-// notice, so it has not hashed the block. It is found while the engine runs.
+// TestUnchangedBlocksAreNotRead harms a message and gives the file the time that it had at the
+// clean stop. The start does not notice, so it has not hashed the block. It is found while the
+// engine runs.
 func TestUnchangedBlocksAreNotRead(t *testing.T) {
 	for _, k := range keptKinds() {
 		t.Run(k.name, func(t *testing.T) {
@@ -41,8 +42,8 @@ func TestUnchangedBlocksAreNotRead(t *testing.T) {
 	}
 }
 
-// TestDamageWhileRunning harms a block under a running engine. Whoever reads it gets everything that is whole, and nobody
-// less than that.
+// TestDamageWhileRunning harms a block under a running engine. Whoever reads it gets everything
+// that is whole, and nobody less than that.
 func TestDamageWhileRunning(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, Options{Dir: dir})
@@ -79,7 +80,8 @@ func TestDamageWhileRunning(t *testing.T) {
 	}
 }
 
-// TestBlockVanishesWhileRunning removes a block under a running engine: it is told, and other blocks can be read.
+// TestBlockVanishesWhileRunning removes a block under a running engine: it is told, and other
+// blocks can be read.
 func TestBlockVanishesWhileRunning(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, Options{Dir: dir})
@@ -101,7 +103,8 @@ func TestBlockVanishesWhileRunning(t *testing.T) {
 		left = len(records)
 		return err == nil && left > 0 && left < 20
 	})
-	// One report when the server met it, and one of the check before the next server, with the count.
+	// One report when the server met it, and one of the check before the next server, with the
+	// count.
 	reports, err := e.Damage()
 	if err != nil || len(reports) != 2 || reports[0].Findings[0].Kind != blocks.Missing {
 		t.Fatalf("reports: %+v, %v", reports, err)
@@ -111,7 +114,8 @@ func TestBlockVanishesWhileRunning(t *testing.T) {
 	}
 }
 
-// TestDamageAfterACrash harms a block after kill -9, when the index is not up to date and there is no seal.
+// TestDamageAfterACrash harms a block after kill -9, when the index is not up to date and there is
+// no seal.
 func TestDamageAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	c := startChild(t, "append", dir)
@@ -149,7 +153,8 @@ func TestDamageAfterACrash(t *testing.T) {
 	}
 }
 
-// TestTornTailIsNoDamage: a write that was cut short by the end of the process was never acknowledged.
+// TestTornTailIsNoDamage: a write that was cut short by the end of the process was never
+// acknowledged.
 func TestTornTailIsNoDamage(t *testing.T) {
 	k := keptKinds()[0]
 	dir := t.TempDir()
@@ -167,8 +172,8 @@ func TestTornTailIsNoDamage(t *testing.T) {
 	}
 }
 
-// TestDamagedBlockWithoutIndex: where the server's index is gone too, damage is still told, and what is whole is recovered. How
-// much is lost is then a lower bound.
+// TestDamagedBlockWithoutIndex: where the server's index is gone too, damage is still told, and
+// what is whole is recovered. How much is lost is then a lower bound.
 func TestDamagedBlockWithoutIndex(t *testing.T) {
 	k := keptKinds()[0]
 	for _, h := range harms() {
@@ -193,7 +198,8 @@ func TestDamagedBlockWithoutIndex(t *testing.T) {
 	}
 }
 
-// TestNoOldValueComesBack: where the last value of a key is lost, an older one that was written over is not taken for it.
+// TestNoOldValueComesBack: where the last value of a key is lost, an older one that was written
+// over is not taken for it.
 func TestNoOldValueComesBack(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, Options{Dir: dir})
@@ -233,7 +239,8 @@ func TestNoOldValueComesBack(t *testing.T) {
 	}
 }
 
-// TestMissingMiddleBlock: what stands in other blocks is not touched, and deleted messages stay deleted.
+// TestMissingMiddleBlock: what stands in other blocks is not touched, and deleted messages stay
+// deleted.
 func TestMissingMiddleBlock(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, Options{Dir: dir})
@@ -272,7 +279,8 @@ func TestMissingMiddleBlock(t *testing.T) {
 	}
 }
 
-// TestDamagedSettings: a stream whose settings are damaged loses no message, and it is told and can be repaired.
+// TestDamagedSettings: a stream whose settings are damaged loses no message, and it is told and can
+// be repaired.
 func TestDamagedSettings(t *testing.T) {
 	for _, name := range []string{"meta.inf", "meta.sum"} {
 		for _, repair := range []bool{false, true} {

@@ -12,7 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestDamageOnAFullDisk: where a damaged block cannot be kept aside, the engine does not start, says why, and changes nothing.
+// TestDamageOnAFullDisk: where a damaged block cannot be kept aside, the engine does not start,
+// says why, and changes nothing.
 func TestDamageOnAFullDisk(t *testing.T) {
 	dir := plugtest.SmallDisk(t, "24m")
 	k := keptKinds()[0]

@@ -20,7 +20,8 @@ import (
 // inBlocks is how many messages are written: they fill two blocks and begin a third.
 const inBlocks = 20
 
-// openLarge opens their stream. The server makes the blocks of a stream with so low a limit as small as it can, which is 32 KB.
+// openLarge opens their stream. The server makes the blocks of a stream with so low a limit as
+// small as it can, which is 32 KB.
 func openLarge(t *testing.T, e *Engine) Stream {
 	t.Helper()
 	s, err := e.Stream(t.Context(), StreamConfig{Name: "large", MaxBytes: 120 << 10})
@@ -100,8 +101,9 @@ func renumberings() []renumbering {
 	}
 }
 
-// TestDamagedNumber changes the sequence number of a record, and leaves size and time of the file as they were at the clean stop:
-// the start does not read the block. All other messages can be read, what was found is told with counts, and kept.
+// TestDamagedNumber changes the sequence number of a record, and leaves size and time of the file
+// as they were at the clean stop: the start does not read the block. All other messages can be
+// read, what was found is told with counts, and kept.
 func TestDamagedNumber(t *testing.T) {
 	filled := t.TempDir()
 	manyBlocks(t, filled)
@@ -266,7 +268,8 @@ func sealAgain(t *testing.T, dir string) {
 	}
 }
 
-// TestTimeSetBack: whoever changes a file and sets its time back has changed it, and the start reads it.
+// TestTimeSetBack: whoever changes a file and sets its time back has changed it, and the start
+// reads it.
 func TestTimeSetBack(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not tell when a file was changed")
@@ -280,7 +283,8 @@ func TestTimeSetBack(t *testing.T) {
 	}
 }
 
-// TestACutBlockIsTold: where the server meets the damage first, and cuts the block without a word, that is told with counts.
+// TestACutBlockIsTold: where the server meets the damage first, and cuts the block without a word,
+// that is told with counts.
 func TestACutBlockIsTold(t *testing.T) {
 	dir := t.TempDir()
 	manyBlocks(t, dir)

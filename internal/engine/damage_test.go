@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// wrote is how many messages each kind of stream gets, all of the same size: so which of them a byte belongs to can be told
-// without reading the block.
+// wrote is how many messages each kind of stream gets, all of the same size: so which of them a
+// byte belongs to can be told without reading the block.
 const wrote = 60
 
 // A kept is a kind of thing that is stored: what is written, and what can be read of it.
@@ -80,7 +80,8 @@ func blockPath(dir, stream string, n int) string {
 	return filepath.Join(dir, "jetstream", "$G", "streams", stream, "msgs", fmt.Sprintf("%d.blk", n))
 }
 
-// A harm is something that happens to a block while no engine runs. It returns which messages are lost.
+// A harm is something that happens to a block while no engine runs. It returns which messages are
+// lost.
 type harm struct {
 	name string
 	kind blocks.Kind
@@ -157,8 +158,9 @@ func writeFile(t *testing.T, path string, data []byte) {
 	}
 }
 
-// TestDamagedBlock harms the block of a transcript and of a bucket in every way. It is told, with counts; it is kept aside as it
-// was; every message that is whole can be read; and what is written next gets a number that no lost message had.
+// TestDamagedBlock harms the block of a transcript and of a bucket in every way. It is told, with
+// counts; it is kept aside as it was; every message that is whole can be read; and what is written
+// next gets a number that no lost message had.
 func TestDamagedBlock(t *testing.T) {
 	for i, h := range harms() {
 		for j, k := range keptKinds() {

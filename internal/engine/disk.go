@@ -9,14 +9,16 @@ import (
 )
 
 const (
-	// spare is how much room there must be beside what is to be written: the server also writes its index, and the kernel
-	// counts in pages.
+	// spare is how much room there must be beside what is to be written: the server also writes its
+	// index, and the kernel counts in pages.
 	spare = 64 << 10
-	// faultLasts is for how long a write that failed speaks against the engine's health, unless one succeeded since.
+	// faultLasts is for how long a write that failed speaks against the engine's health, unless one
+	// succeeded since.
 	faultLasts = time.Minute
 )
 
-// diskRefuses is [ErrDisk]. Its method lets those know it who must not import an engine, such as the HTTP API.
+// diskRefuses is [ErrDisk]. Its method lets those know it who must not import an engine, such as
+// the HTTP API.
 type diskRefuses struct{}
 
 func (diskRefuses) Error() string { return "the disk refuses to write" }
@@ -24,8 +26,9 @@ func (diskRefuses) Error() string { return "the disk refuses to write" }
 // DiskRefuses marks the error.
 func (diskRefuses) DiskRefuses() {}
 
-// probeDisk tries to write a number of bytes into a directory, and removes them again. It is asked only when something failed, or for
-// the health: what a file system says about its free room is not what it lets one user write.
+// probeDisk tries to write a number of bytes into a directory, and removes them again. It is asked
+// only when something failed, or for the health: what a file system says about its free room is not
+// what it lets one user write.
 func probeDisk(dir string, bytes int) error {
 	f, err := os.CreateTemp(dir, ".probe-*")
 	if err == nil {
@@ -48,8 +51,9 @@ func diskError(dir string, err error) error {
 
 func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, errQuota) }
 
-// fault is what keeps the server from writing: what its log said since a moment, or what a write of our own says. Where the
-// server is in another process, only the latter is known. nil: nothing does, as far as can be told.
+// fault is what keeps the server from writing: what its log said since a moment, or what a write of
+// our own says. Where the server is in another process, only the latter is known. nil: nothing
+// does, as far as can be told.
 func (e *Engine) fault(since time.Time, bytes int) error {
 	if e.node == nil {
 		return nil
@@ -77,7 +81,8 @@ func (e *Engine) Disk() error {
 // Disk tells why nothing can be written to a data directory; nil: it can, or there is none yet.
 func Disk(dir string) error { return probeDisk(dir, spare) }
 
-// explain adds what is wrong with the disk to an error of a request that the server could not, or did not, answer.
+// explain adds what is wrong with the disk to an error of a request that the server could not, or
+// did not, answer.
 func (e *Engine) explain(err error) error {
 	if err == nil || e.node == nil || errors.Is(err, ErrDisk) || !unanswered(err) {
 		return err

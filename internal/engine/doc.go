@@ -1,10 +1,12 @@
-// Package engine keeps the state of the program: values in buckets, records in streams, jobs in queues. Behind it is NATS
-// JetStream, in this process, in another one on the same directory, or in a cluster; nobody above can tell.
+// Package engine keeps the state of the program: values in buckets, records in streams, jobs in
+// queues. Behind it is NATS JetStream, in this process, in another one on the same directory, or in
+// a cluster; nobody above can tell.
 //
-// What a write returned nil for is on disk, and survives kill -9. What was read after that write has it.
+// What a write returned nil for is on disk, and survives kill -9. What was read after that write
+// has it.
 //
-// What it is not: it knows nothing of sessions, plugins or jobs, and stores bytes. It is no message bus either; who
-// follows a stream gets what is stored.
+// What it is not: it knows nothing of sessions, plugins or jobs, and stores bytes. It is no message
+// bus either; who follows a stream gets what is stored.
 //
 //	Open
 //	├─ newNode                embedded: the data directory and its socket (node.go)
@@ -21,15 +23,15 @@
 //
 // # One directory, several processes
 //
-// The process that has the lock of the data directory runs the server on it and listens on a socket; the others connect there.
-// When it ends, however it ends, the kernel gives the lock to one of those that lost the connection, and they find
-// each other anew. Calls made meanwhile wait. A process that hangs but does not end keeps the lock; then [HeldError]
-// tells which.
+// The process that has the lock of the data directory runs the server on it and listens on a
+// socket; the others connect there. When it ends, however it ends, the kernel gives the lock to one
+// of those that lost the connection, and they find each other anew. Calls made meanwhile wait. A
+// process that hangs but does not end keeps the lock; then [HeldError] tells which.
 //
 // # What is sent twice
 //
-// A request without an answer is made again until the context ends, or half a minute has passed ([ErrUnavailable]). Reading again
-// is harmless. Writes are made safe to repeat:
+// A request without an answer is made again until the context ends, or half a minute has passed
+// ([ErrUnavailable]). Reading again is harmless. Writes are made safe to repeat:
 //
 //   - Append, Put of a queue: each record has an id, the caller's or one of ours. The server stores an id once, and
 //     remembers those of the last minute through a restart.
@@ -42,17 +44,20 @@
 //
 // # A full disk
 //
-// A server whose write failed takes no more writes, and tells its log alone. The owner listens there: the call that
-// was under way gets [ErrDisk], a new server takes the place of the old one, and what is stored can be read meanwhile. A guest
-// has no such log: when it gets no answer, it tries to write into the directory itself (disk.go).
+// A server whose write failed takes no more writes, and tells its log alone. The owner listens
+// there: the call that was under way gets [ErrDisk], a new server takes the place of the old one,
+// and what is stored can be read meanwhile. A guest has no such log: when it gets no answer, it
+// tries to write into the directory itself (disk.go).
 //
 // # Damage
 //
-// The server cuts off what is behind damage. Package blocks recovers it before a server starts; while one runs, its log says
-// when it is about to rebuild a block (damage.go). [Check], [Repair], [Backup] and [Restore] work on the files of a directory.
+// The server cuts off what is behind damage. Package blocks recovers it before a server starts;
+// while one runs, its log says when it is about to rebuild a block (damage.go). [Check], [Repair],
+// [Backup] and [Restore] work on the files of a directory.
 //
 // # Names
 //
-// The server's streams are patchbay_bucket_NAME, patchbay_stream_NAME and patchbay_queue_NAME, their subjects patchbay.bucket.NAME.KEY
-// and so on. A key's slashes become full stops; what subjects cannot have is =XX (name.go).
+// The server's streams are patchbay_bucket_NAME, patchbay_stream_NAME and patchbay_queue_NAME,
+// their subjects patchbay.bucket.NAME.KEY and so on. A key's slashes become full stops; what
+// subjects cannot have is =XX (name.go).
 package engine

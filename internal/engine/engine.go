@@ -20,8 +20,9 @@ var (
 	ErrClosed      = errors.New("the engine is closed")
 	ErrDisk        = error(diskRefuses{})
 
-	// ErrUncertain: the engine went away in the middle of a write with a revision, and somebody else has written
-	// since. Whether this write came before that one cannot be found out any more: read, and decide anew.
+	// ErrUncertain: the engine went away in the middle of a write with a revision, and somebody
+	// else has written since. Whether this write came before that one cannot be found out any more:
+	// read, and decide anew.
 	ErrUncertain = errors.New("the engine went away in the middle: whether it was written is not known")
 )
 
@@ -47,8 +48,8 @@ type StreamConfig struct {
 	Together bool          // AppendAll is wanted
 }
 
-// A Bucket is a set of keys with values. Any string is a key. What a method
-// returned nil for is on disk. Revisions grow with every change to the bucket.
+// A Bucket is a set of keys with values. Any string is a key. What a method returned nil for is on
+// disk. Revisions grow with every change to the bucket.
 type Bucket interface {
 	Get(ctx context.Context, key string) (Value, error)                                   // ErrNotFound
 	GetAll(ctx context.Context, keys []string) ([]Value, error)                           // in their order, without those that are not there
@@ -60,10 +61,11 @@ type Bucket interface {
 	Keys(ctx context.Context, prefix string) ([]string, error)                            // sorted; reads no value
 	Sizes(ctx context.Context, prefix string) ([]Size, error)                             // by key; reads no value
 	Values(ctx context.Context, prefix string) ([]Value, error)                           // by key
-	// Watch calls f with every value as it is now, then with nil once, then with
-	// every change (Deleted set where it went), until ctx ends or f returns an error.
+	// Watch calls f with every value as it is now, then with nil once, then with every change
+	// (Deleted set where it went), until ctx ends or f returns an error.
 	Watch(ctx context.Context, prefix string, f func(*Value) error) error
-	// Now is the time by the clock that stamps values. It less [Value].Time is a value's age, whatever clock the caller has.
+	// Now is the time by the clock that stamps values. It less [Value].Time is a value's age,
+	// whatever clock the caller has.
 	Now(ctx context.Context) (time.Time, error)
 }
 
@@ -82,26 +84,30 @@ type Size struct {
 	Bytes int
 }
 
-// A Stream is an ordered log of records, each with a topic. Any string without [Any]
-// and [Below] among its parts is a topic. Sequence numbers belong to the stream and grow from 1.
+// A Stream is an ordered log of records, each with a topic. Any string without [Any] and [Below]
+// among its parts is a topic. Sequence numbers belong to the stream and grow from 1.
 type Stream interface {
 	// Append adds a record; when it returns nil, the record is on disk.
 	Append(ctx context.Context, r Append) (sequence uint64, err error)
-	// AppendAll adds records, all or none, in their order, in the time that the disk takes for one or two. Each needs an id.
-	// When it returns nil, they are on disk. After an error, [Stream].Append of each, with its id, adds those that are missing.
+	// AppendAll adds records, all or none, in their order, in the time that the disk takes for one
+	// or two. Each needs an id. When it returns nil, they are on disk. After an error,
+	// [Stream].Append of each, with its id, adds those that are missing.
 	// [errors.ErrUnsupported]: the server is older than 2.12, or the stream is not configured for it.
 	AppendAll(ctx context.Context, records []Append) error
 	// Read returns the records after a sequence number, oldest first, at most limit (0: all).
 	Read(ctx context.Context, topic string, after uint64, limit int) ([]Record, error)
-	// Contents returns the data alone of the records after a sequence number, oldest first, and the sequence number of the last of them; 0: there
-	// are none. It is several times as fast as Read where records are small.
+	// Contents returns the data alone of the records after a sequence number, oldest first, and the
+	// sequence number of the last of them; 0: there are none. It is several times as fast as Read
+	// where records are small.
 	Contents(ctx context.Context, topic string, after uint64) (data [][]byte, last uint64, err error)
-	// ReadBack returns the records before a sequence number (0: the last ones), newest first, at most limit.
+	// ReadBack returns the records before a sequence number (0: the last ones), newest first, at
+	// most limit.
 	ReadBack(ctx context.Context, topic string, before uint64, limit int) ([]Record, error)
-	// Follow calls f with the records after a sequence number, then with each as it
-	// comes, until ctx ends or f returns an error.
+	// Follow calls f with the records after a sequence number, then with each as it comes, until
+	// ctx ends or f returns an error.
 	Follow(ctx context.Context, topic string, after uint64, f func(Record) error) error
-	// Newest is the last record of a topic, [ErrNotFound] where there is none. It costs the same however many there are.
+	// Newest is the last record of a topic, [ErrNotFound] where there is none. It costs the same
+	// however many there are.
 	Newest(ctx context.Context, topic string) (Record, error)
 	// Last is the last sequence number of a topic, 0 where there is none.
 	Last(ctx context.Context, topic string) (uint64, error)
@@ -137,8 +143,8 @@ type QueueConfig struct {
 
 // A Queue hands each item to one taker, again and again until one has done it.
 type Queue interface {
-	// Put adds an item; when it returns nil, the item is on disk. An item whose id is
-	// remembered is not added again, whether it is waiting, being worked on or done.
+	// Put adds an item; when it returns nil, the item is on disk. An item whose id is remembered is
+	// not added again, whether it is waiting, being worked on or done.
 	Put(ctx context.Context, item Item) error
 	// Take waits for an item.
 	Take(ctx context.Context) (*Job, error)
@@ -152,8 +158,8 @@ type Item struct {
 	Data []byte
 }
 
-// A Job is an item taken from a queue. It is the taker's until it says Ack, Nak or Drop, or says nothing for
-// [QueueConfig].AckWait.
+// A Job is an item taken from a queue. It is the taker's until it says Ack, Nak or Drop, or says
+// nothing for [QueueConfig].AckWait.
 type Job struct {
 	Data       []byte
 	Deliveries int // 1: nobody had it before

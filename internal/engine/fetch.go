@@ -63,8 +63,8 @@ func (b *backing) lastDirect(ctx context.Context, subject string) (stored, error
 	return parseStored(msg)
 }
 
-// lastLeader asks the leader of a replicated stream. Others may not have heard of the latest writes yet, and who
-// has just written must read what was written.
+// lastLeader asks the leader of a replicated stream. Others may not have heard of the latest writes
+// yet, and who has just written must read what was written.
 func (b *backing) lastLeader(ctx context.Context, subject string) (stored, error) {
 	msg, err := b.engine.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+b.name, body(getRequest{LastFor: subject}))
 	if err != nil {
@@ -116,13 +116,15 @@ func body(r getRequest) []byte {
 	return b
 }
 
-// scan calls f with every message of a filter after a sequence number, in order, up to the last one that was there when scan
-// began, and beyond that as far as it happens to come. It ends early when f returns false. It returns how far it came.
+// scan calls f with every message of a filter after a sequence number, in order, up to the last one
+// that was there when scan began, and beyond that as far as it happens to come. It ends early when
+// f returns false. It returns how far it came.
 func (b *backing) scan(ctx context.Context, filter string, after uint64, f func(stored) bool) (uint64, error) {
 	return b.scanSome(ctx, filter, after, batchMessages, f)
 }
 
-// scanSome is scan for who knows that f wants no more than a few messages, which are then all that the server sends.
+// scanSome is scan for who knows that f wants no more than a few messages, which are then all that
+// the server sends.
 func (b *backing) scanSome(ctx context.Context, filter string, after uint64, few int, f func(stored) bool) (uint64, error) {
 	until, err := b.goal(ctx, filter)
 	if err != nil {
@@ -162,8 +164,8 @@ func (b *backing) goal(ctx context.Context, filter string) (uint64, error) {
 	return m.sequence, err
 }
 
-// wanted is a filter as the server is quickest with it. For one that means all messages it would walk the index of all subjects
-// otherwise.
+// wanted is a filter as the server is quickest with it. For one that means all messages it would
+// walk the index of all subjects otherwise.
 func (b *backing) wanted(filter string) string {
 	if filter == b.root+">" {
 		return ">"
@@ -171,7 +173,8 @@ func (b *backing) wanted(filter string) string {
 	return filter
 }
 
-// A batch is one request for many messages. Asked again after it was cut off, it goes on where it was.
+// A batch is one request for many messages. Asked again after it was cut off, it goes on where it
+// was.
 type batch struct {
 	*backing
 	filter string
@@ -189,10 +192,12 @@ func (r *batch) run(ctx context.Context, over <-chan struct{}) error {
 	return r.ask(ctx, over, req, r.take)
 }
 
-// ask requests up to req.Batch messages, and has take look at each message of the answer until it is done. It gives up when none has come
-// for attemptWait, and when the first has not come before over is closed.
+// ask requests up to req.Batch messages, and has take look at each message of the answer until it
+// is done. It gives up when none has come for attemptWait, and when the first has not come before
+// over is closed.
 func (b *backing) ask(ctx context.Context, over <-chan struct{}, req getRequest, take func(*nats.Msg) (done bool, err error)) error {
-	// The channel can hold the answer whole: the connection never waits for us, and never drops a message.
+	// The channel can hold the answer whole: the connection never waits for us, and never drops a
+	// message.
 	messages := make(chan *nats.Msg, req.Batch+1)
 	inbox := b.engine.nc.NewInbox()
 	sub, err := b.engine.nc.ChanSubscribe(inbox, messages)

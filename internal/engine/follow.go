@@ -14,17 +14,19 @@ import (
 )
 
 const (
-	// The server says every so often that there is nothing new. After two that did not come, it is asked anew: a server
-	// that dies takes the followers' places with it, and in a cluster the connection may be with another one. In an
-	// embedded engine there is no other one, and the heart may beat slowly.
+	// The server says every so often that there is nothing new. After two that did not come, it is
+	// asked anew: a server that dies takes the followers' places with it, and in a cluster the
+	// connection may be with another one. In an embedded engine there is no other one, and the
+	// heart may beat slowly.
 	heartbeatCluster, heartbeatEmbedded = 2 * time.Second, 15 * time.Second
 	// forgetAfter is when the server forgets the place of a follower who did not say good-bye.
 	forgetAfter = 30 * time.Second
 )
 
-// follow calls f with every message of a filter after a sequence number, then with each as it comes, until ctx ends or f
-// returns an error, which is returned. It lives through the loss of the connection, and of the server: it knows how far
-// it came, and never relies on the server to know. No message is left out and none comes twice.
+// follow calls f with every message of a filter after a sequence number, then with each as it
+// comes, until ctx ends or f returns an error, which is returned. It lives through the loss of the
+// connection, and of the server: it knows how far it came, and never relies on the server to know.
+// No message is left out and none comes twice.
 func (b *backing) follow(ctx context.Context, filter string, after uint64, f func(stored) error) error {
 	return (&tail{backing: b, filter: filter, beat: b.heartbeat(), after: after, f: f}).follow(ctx)
 }
@@ -62,7 +64,8 @@ type tail struct {
 	err   error    // of f's
 }
 
-// run follows for as long as the connection stands and the server keeps the place. Its error is for what does not pass.
+// run follows for as long as the connection stands and the server keeps the place. Its error is for
+// what does not pass.
 func (t *tail) run(ctx context.Context) error {
 	life, err := t.link.wait(ctx)
 	if err != nil {
@@ -89,8 +92,8 @@ func (t *tail) run(ctx context.Context) error {
 	return nil
 }
 
-// read hands on what comes until the connection, the server or the place is gone, or something is missing. Then it begins
-// anew after the last message seen.
+// read hands on what comes until the connection, the server or the place is gone, or something is
+// missing. Then it begins anew after the last message seen.
 func (t *tail) read(ctx context.Context, messages *pull) {
 	for t.err == nil {
 		msg, err := messages.next(ctx)
@@ -104,9 +107,10 @@ func (t *tail) read(ctx context.Context, messages *pull) {
 	}
 }
 
-// passedOver tells whether the server has left out a message between the last one and this one. It was never seen to do
-// so, but its own count would have no hole then. Numbers that are not there may be of messages that were deleted, so the
-// stream is asked. That is done for those alone who follow everything: in a part of a stream there are holes everywhere.
+// passedOver tells whether the server has left out a message between the last one and this one. It
+// was never seen to do so, but its own count would have no hole then. Numbers that are not there
+// may be of messages that were deleted, so the stream is asked. That is done for those alone who
+// follow everything: in a part of a stream there are holes everywhere.
 func (t *tail) passedOver(ctx context.Context, msg *nats.Msg) bool {
 	meta, err := msg.Metadata()
 	if err != nil || meta.Sequence.Stream <= t.after+1 || t.filter != t.root+">" {
@@ -119,9 +123,9 @@ func (t *tail) passedOver(ctx context.Context, msg *nats.Msg) bool {
 	return missing != 0 || err != nil // where the stream could not be asked, it is read again when it can be
 }
 
-// missing is the number of the first message that the stream has between the last one and number n; 0: it has none. It
-// asks for the messages behind that too: where a session was deleted there are many holes, and a request for each takes
-// long.
+// missing is the number of the first message that the stream has between the last one and number n;
+// 0: it has none. It asks for the messages behind that too: where a session was deleted there are
+// many holes, and a request for each takes long.
 func (t *tail) missing(ctx context.Context, n uint64) (uint64, error) {
 	if t.nothingBefore(n) {
 		return 0, nil
@@ -140,8 +144,8 @@ func (t *tail) missing(ctx context.Context, n uint64) (uint64, error) {
 	return t.there[0], nil
 }
 
-// nothingBefore tells whether the stream is known to have no message between the last one and number n. Numbers only
-// grow, so what was not there is not added later.
+// nothingBefore tells whether the stream is known to have no message between the last one and
+// number n. Numbers only grow, so what was not there is not added later.
 func (t *tail) nothingBefore(n uint64) bool {
 	i, found := slices.BinarySearch(t.there, n)
 	return found && (i == 0 || t.there[i-1] <= t.after)
@@ -155,8 +159,8 @@ func (b *backing) heartbeat() time.Duration {
 	return heartbeatCluster
 }
 
-// place asks the server for a place to follow from. Each try is for another one: a place given on a server that is just dying
-// cannot be had again.
+// place asks the server for a place to follow from. Each try is for another one: a place given on a
+// server that is just dying cannot be had again.
 func (t *tail) place(ctx context.Context) (jetstream.Consumer, error) {
 	want := jetstream.ConsumerConfig{
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,

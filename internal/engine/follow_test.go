@@ -13,8 +13,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What every follower is told: a message that is lost on its way, whatever the cause, is read again. Here somebody else takes
-// it from the follower's place, which is as if it had never arrived.
+// What every follower is told: a message that is lost on its way, whatever the cause, is read
+// again. Here somebody else takes it from the follower's place, which is as if it had never
+// arrived.
 func TestFollowMissesNothing(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
 		t.Run("a message lost in the midst", func(t *testing.T) { followRobbed(t, e, "midst", pullMessages+50) })
@@ -73,7 +74,8 @@ func watchRobbed(t *testing.T, e *Engine) {
 	got.check(t)
 }
 
-// rob takes the next message from the place of the only follower, whose own request has been fulfilled.
+// rob takes the next message from the place of the only follower, whose own request has been
+// fulfilled.
 func rob(t *testing.T, b *backing) {
 	t.Helper()
 	place := settled(t, b)
@@ -90,7 +92,8 @@ func rob(t *testing.T, b *backing) {
 	}
 }
 
-// settled waits until the server has sent the only follower all it asked for, and the connection has it.
+// settled waits until the server has sent the only follower all it asked for, and the connection
+// has it.
 func settled(t *testing.T, b *backing) *jetstream.ConsumerInfo {
 	t.Helper()
 	var place *jetstream.ConsumerInfo
@@ -108,8 +111,8 @@ func settled(t *testing.T, b *backing) *jetstream.ConsumerInfo {
 	return place
 }
 
-// followStalled stalls a follower at the end of each request, and at the beginning of the next, until the server has sent
-// everything that the follower asked for.
+// followStalled stalls a follower at the end of each request, and at the beginning of the next,
+// until the server has sent everything that the follower asked for.
 func followStalled(t *testing.T, e *Engine) {
 	s := openStream(t, e, "stalled").(*stream)
 	const records = 5*pullMessages + 7
@@ -127,8 +130,9 @@ func followStalled(t *testing.T, e *Engine) {
 	got.check(t)
 }
 
-// TestPullHoldsAll lets everything come that the server can send before the follower takes the first of it: two requests with
-// their statuses. Nothing may be dropped on the way, as reading again is for accidents.
+// TestPullHoldsAll lets everything come that the server can send before the follower takes the
+// first of it: two requests with their statuses. Nothing may be dropped on the way, as reading
+// again is for accidents.
 func TestPullHoldsAll(t *testing.T) {
 	var log bytes.Buffer
 	e := open(t, Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -198,7 +202,8 @@ func (r *reading) check(t *testing.T) {
 	}
 }
 
-// TestAMessageThatTheServerLeavesOut: a follower does not take a message behind one that it was not sent, and reads again.
+// TestAMessageThatTheServerLeavesOut: a follower does not take a message behind one that it was not
+// sent, and reads again.
 func TestAMessageThatTheServerLeavesOut(t *testing.T) {
 	var log bytes.Buffer
 	e := open(t, Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -234,8 +239,8 @@ func TestAMessageThatTheServerLeavesOut(t *testing.T) {
 	}
 }
 
-// TestManyHolesAreAskedForTogether: where every second message was deleted, a follower is not slowed down by a request
-// for each.
+// TestManyHolesAreAskedForTogether: where every second message was deleted, a follower is not
+// slowed down by a request for each.
 func TestManyHolesAreAskedForTogether(t *testing.T) {
 	e := open(t, Options{Dir: t.TempDir()})
 	s := openStream(t, e, "holes").(*stream)
@@ -268,8 +273,8 @@ func TestManyHolesAreAskedForTogether(t *testing.T) {
 	}
 }
 
-// TestDeletedAfterItWasSeen: what the stream had when it was asked may be deleted before the follower comes to it. That
-// is no reason to read again.
+// TestDeletedAfterItWasSeen: what the stream had when it was asked may be deleted before the
+// follower comes to it. That is no reason to read again.
 func TestDeletedAfterItWasSeen(t *testing.T) {
 	e := open(t, Options{Dir: t.TempDir()})
 	s := openStream(t, e, "late").(*stream)

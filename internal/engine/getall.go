@@ -5,7 +5,8 @@ import (
 	"errors"
 )
 
-// manyKeys is how many keys are asked for at once. The server answers up to 1024 (maxAllowedResponses of its stream.go).
+// manyKeys is how many keys are asked for at once. The server answers up to 1024
+// (maxAllowedResponses of its stream.go).
 const manyKeys = 256
 
 // GetAll implements [Bucket].
@@ -22,8 +23,8 @@ func (b *bucket) GetAll(ctx context.Context, keys []string) ([]Value, error) {
 	return values, nil
 }
 
-// getSome asks for all keys in one request where there is one copy. In a cluster the leader is asked, for one key at a time: others
-// may not have heard of the latest writes.
+// getSome asks for all keys in one request where there is one copy. In a cluster the leader is
+// asked, for one key at a time: others may not have heard of the latest writes.
 func (b *bucket) getSome(ctx context.Context, keys []string) ([]Value, error) {
 	if !b.exact {
 		return b.getEach(ctx, keys)

@@ -32,7 +32,8 @@ func (b *bucket) Keys(ctx context.Context, prefix string) ([]string, error) {
 	return keys, nil
 }
 
-// Sizes implements [Bucket]. Like snapshot it meets every key, and one that changed meanwhile perhaps twice.
+// Sizes implements [Bucket]. Like snapshot it meets every key, and one that changed meanwhile
+// perhaps twice.
 func (b *bucket) Sizes(ctx context.Context, prefix string) ([]Size, error) {
 	filter, err := filterOf(b.root, prefix)
 	if err != nil {
@@ -62,7 +63,8 @@ func (b *bucket) Sizes(ctx context.Context, prefix string) ([]Size, error) {
 	return sizes, nil
 }
 
-// headers calls f with every message of a filter, without its content, in order, as far as [backing.scan] does.
+// headers calls f with every message of a filter, without its content, in order, as far as
+// [backing.scan] does.
 func (b *backing) headers(ctx context.Context, filter string, f func(stored) error) error {
 	until, err := b.goal(ctx, filter)
 	if err != nil {
@@ -88,7 +90,8 @@ func (b *backing) headers(ctx context.Context, filter string, f func(stored) err
 	}
 }
 
-// An outline reads messages without their content. Asked again after it was cut off, it goes on where it was.
+// An outline reads messages without their content. Asked again after it was cut off, it goes on
+// where it was.
 type outline struct {
 	*backing
 	filter string
@@ -97,7 +100,8 @@ type outline struct {
 	after uint64 // the last message that f has seen
 }
 
-// run reads to the end of what there is. The server has a place for it meanwhile, as it has for a follower.
+// run reads to the end of what there is. The server has a place for it meanwhile, as it has for a
+// follower.
 func (o *outline) run(ctx context.Context) error {
 	consumer, err := o.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		Name:              "outline_" + rand.Text(),
@@ -128,7 +132,8 @@ func (o *outline) run(ctx context.Context) error {
 
 // fetch asks for a batch, and tells whether there may be more.
 func (o *outline) fetch(ctx context.Context, place string) (more bool, err error) {
-	// The channel can hold the answer whole: the connection never waits for us, and never drops a message.
+	// The channel can hold the answer whole: the connection never waits for us, and never drops a
+	// message.
 	messages := make(chan *nats.Msg, batchMessages+1)
 	inbox := o.engine.nc.NewInbox()
 	sub, err := o.engine.nc.ChanSubscribe(inbox, messages)

@@ -15,10 +15,12 @@ import (
 )
 
 const (
-	// attemptWait bounds how long one try of a request goes without an answer, or without the next part of one. Either takes milliseconds; it
-	// never comes when the server that had the request died, or lost the lead of its cluster.
+	// attemptWait bounds how long one try of a request goes without an answer, or without the next
+	// part of one. Either takes milliseconds; it never comes when the server that had the request
+	// died, or lost the lead of its cluster.
 	attemptWait = 3 * time.Second
-	// patience bounds a call whose context sets no earlier end. Electing a new leader takes a cluster a few seconds.
+	// patience bounds a call whose context sets no earlier end. Electing a new leader takes a
+	// cluster a few seconds.
 	patience = 30 * time.Second
 	// The pauses between two tries grow from the first to the last.
 	firstPause, lastPause = 5 * time.Millisecond, 500 * time.Millisecond
@@ -94,8 +96,9 @@ func (l *link) wait(ctx context.Context) (context.Context, error) {
 	}
 }
 
-// do makes a request, again while it fails for reasons that pass: the connection was lost, nobody is there to answer, the
-// cluster is between two leaders. So f must be safe to repeat. It gives up with ctx, and in any case after a while.
+// do makes a request, again while it fails for reasons that pass: the connection was lost, nobody
+// is there to answer, the cluster is between two leaders. So f must be safe to repeat. It gives up
+// with ctx, and in any case after a while.
 func (l *link) do(ctx context.Context, f func(context.Context) error) error {
 	return l.persist(ctx, func(bound context.Context) error {
 		return l.attempt(bound, bound, func(ctx context.Context) error {
@@ -106,9 +109,10 @@ func (l *link) do(ctx context.Context, f func(context.Context) error) error {
 	})
 }
 
-// gather is do for an answer of many messages, which takes as long as they come: on a busy machine thousands of them take longer than
-// the time in which a dead server has to be noticed. f itself ends a try in which none comes for attemptWait, or none at all until over is closed:
-// see [backing.ask].
+// gather is do for an answer of many messages, which takes as long as they come: on a busy machine
+// thousands of them take longer than the time in which a dead server has to be noticed. f itself
+// ends a try in which none comes for attemptWait, or none at all until over is closed: see
+// [backing.ask].
 func (l *link) gather(ctx context.Context, f func(ctx context.Context, over <-chan struct{}) error) error {
 	return l.persist(ctx, func(bound context.Context) error {
 		return l.attempt(bound, ctx, func(ctx context.Context) error { return f(ctx, bound.Done()) })
@@ -156,7 +160,8 @@ func (l *link) reason(err error) error {
 	return err
 }
 
-// givenUp says why a request was not tried again: the caller's context, or ours, and what stood in the way.
+// givenUp says why a request was not tried again: the caller's context, or ours, and what stood in
+// the way.
 func givenUp(ctx context.Context, last error) error {
 	if last == nil || errors.Is(last, context.Canceled) || errors.Is(last, context.DeadlineExceeded) {
 		return context.Cause(ctx)
@@ -164,7 +169,8 @@ func givenUp(ctx context.Context, last error) error {
 	return fmt.Errorf("%w (%w)", context.Cause(ctx), last)
 }
 
-// attempt makes a request once, for as long as the connection stands. bound is for the wait until it does.
+// attempt makes a request once, for as long as the connection stands. bound is for the wait until
+// it does.
 func (l *link) attempt(bound, ctx context.Context, f func(context.Context) error) error {
 	life, err := l.wait(bound)
 	if err != nil {
@@ -200,7 +206,8 @@ func passing(err error) bool {
 	return api.Code == 503
 }
 
-// unanswered tells whether an error says that the server did not, or could not, do what it was asked.
+// unanswered tells whether an error says that the server did not, or could not, do what it was
+// asked.
 func unanswered(err error) bool {
 	if errors.Is(err, ErrUnavailable) || passing(err) {
 		return true

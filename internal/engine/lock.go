@@ -16,16 +16,16 @@ import (
 // errLocked says that another process, or another engine of this one, has the lock.
 var errLocked = filelock.ErrLocked
 
-// lockName is the file in the data directory whose lock makes a process the owner. It is never removed: a lock on a file
-// that has no name any more would keep nobody out.
+// lockName is the file in the data directory whose lock makes a process the owner. It is never
+// removed: a lock on a file that has no name any more would keep nobody out.
 const lockName = "lock"
 
-// A fileLock is the right to run the server on a data directory. The kernel takes it back when the process ends, however
-// it ends.
+// A fileLock is the right to run the server on a data directory. The kernel takes it back when the
+// process ends, however it ends.
 type fileLock struct{ file *os.File }
 
-// tryLock takes the lock of a directory, or returns errLocked. Whoever has it leaves the process number in the file, for
-// the others' error messages.
+// tryLock takes the lock of a directory, or returns errLocked. Whoever has it leaves the process
+// number in the file, for the others' error messages.
 func tryLock(dir string) (*fileLock, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -51,7 +51,8 @@ func writePID(f *os.File) error {
 // release gives the lock back: closing the file does.
 func (l *fileLock) release() error { return l.file.Close() }
 
-// holder is the process that wrote its number into a directory's lock file last; 0 where that cannot be told.
+// holder is the process that wrote its number into a directory's lock file last; 0 where that
+// cannot be told.
 func holder(dir string) int {
 	f, err := plainfile.Open(filepath.Join(dir, lockName))
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine/enginetest"
 )
 
-// roleEnv turns the test binary into another process on a data directory: the role, a colon, the directory.
+// roleEnv turns the test binary into another process on a data directory: the role, a colon, the
+// directory.
 const roleEnv = "PATCHBAY_ENGINE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -58,7 +59,8 @@ func play(role, dir string) error {
 	return fmt.Errorf("no such role")
 }
 
-// appendForever appends records and acknowledges each on stdout once it is stored, until it is killed, or stdin ends.
+// appendForever appends records and acknowledges each on stdout once it is stored, until it is
+// killed, or stdin ends.
 func appendForever(dir string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -7,17 +7,20 @@ import (
 	"strings"
 )
 
-// Streams and subjects of the server's all begin with these, so that an engine that others use too can tell whose they are.
+// Streams and subjects of the server's all begin with these, so that an engine that others use too
+// can tell whose they are.
 const (
 	streamPrefix  = "patchbay_"
 	subjectPrefix = "patchbay."
 )
 
-// maxSubject bounds an encoded key or topic. The server takes a line of commands of 4096 bytes by default
-// (MAX_CONTROL_LINE_SIZE), and beside the subject it has to hold a reply subject and two numbers.
+// maxSubject bounds an encoded key or topic. The server takes a line of commands of 4096 bytes by
+// default (MAX_CONTROL_LINE_SIZE), and beside the subject it has to hold a reply subject and two
+// numbers.
 const maxSubject = 3600
 
-// checkName refuses names of buckets, streams and queues that the server would not take as part of a stream's name.
+// checkName refuses names of buckets, streams and queues that the server would not take as part of
+// a stream's name.
 func checkName(name string) error {
 	ok := name != "" && len(name) <= 64
 	for i := range len(name) {
@@ -33,9 +36,10 @@ func plain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
-// encode turns any text into the tail of a subject, one to one. A slash separates tokens, so that the server can find what
-// is below a prefix; letters, digits, dash and underscore stand for themselves; every other byte is =XX, full stops,
-// blanks and wildcards too. Nothing at all between two slashes is a lone =, because tokens may not be empty.
+// encode turns any text into the tail of a subject, one to one. A slash separates tokens, so that
+// the server can find what is below a prefix; letters, digits, dash and underscore stand for
+// themselves; every other byte is =XX, full stops, blanks and wildcards too. Nothing at all between
+// two slashes is a lone =, because tokens may not be empty.
 func encode(text string) string {
 	b := make([]byte, 0, len(text)+8)
 	for i, token := range strings.Split(text, "/") {
@@ -94,7 +98,8 @@ func subjectOf(root, text string) (string, error) {
 	return fitting(root+encode(text), text)
 }
 
-// fitting refuses a subject that is too long for the server. The error names the text that it was made of.
+// fitting refuses a subject that is too long for the server. The error names the text that it was
+// made of.
 func fitting(s, text string) (string, error) {
 	if len(s) > maxSubject {
 		return "", fmt.Errorf("a name of %d bytes (%.40q…): %w: encoded it may have %d", len(text), text, ErrTooLarge, maxSubject)
@@ -102,8 +107,9 @@ func fitting(s, text string) (string, error) {
 	return s, nil
 }
 
-// Any, as a part of a topic between slashes, stands for any one part, and Below, as its last part, for one or more. They are for
-// [Stream].Read, ReadBack, Follow, Last and Purge; no record has such a topic.
+// Any, as a part of a topic between slashes, stands for any one part, and Below, as its last part,
+// for one or more. They are for [Stream].Read, ReadBack, Follow, Last and Purge; no record has such
+// a topic.
 const (
 	Any   = "\x00any"
 	Below = "\x00below"
@@ -135,8 +141,8 @@ func checkTopic(topic string) error {
 	return nil
 }
 
-// filterOf is a subject with a wildcard for all texts that begin with a prefix, and some that do not: the server can match whole
-// tokens only.
+// filterOf is a subject with a wildcard for all texts that begin with a prefix, and some that do
+// not: the server can match whole tokens only.
 func filterOf(root, prefix string) (string, error) {
 	i := strings.LastIndexByte(prefix, '/')
 	if i < 0 {

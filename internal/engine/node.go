@@ -16,9 +16,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
 
-// A node is this process's part in an embedded engine: its owner, who runs the server and shares it through a socket,
-// or a guest, who uses that of another process. It is the dialer of the connection, asked anew whenever that is lost; so
-// a guest becomes the owner when the owner is gone. The lock of the directory decides among several.
+// A node is this process's part in an embedded engine: its owner, who runs the server and shares it
+// through a socket, or a guest, who uses that of another process. It is the dialer of the
+// connection, asked anew whenever that is lost; so a guest becomes the owner when the owner is
+// gone. The lock of the directory decides among several.
 type node struct {
 	dir    string
 	socket string
@@ -35,8 +36,8 @@ type node struct {
 	faults faults
 }
 
-// faults are what the server's log says about writes that failed. They have a mutex of their own, because the
-// server speaks while it is being started and stopped too.
+// faults are what the server's log says about writes that failed. They have a mutex of their own,
+// because the server speaks while it is being started and stopped too.
 type faults struct {
 	mu      sync.Mutex // protects the fields below
 	last    error
@@ -71,7 +72,8 @@ func (f *faults) again() {
 	}
 }
 
-// mendWith says how the connection is made to dial anew, and has it do so if the server was at fault before.
+// mendWith says how the connection is made to dial anew, and has it do so if the server was at
+// fault before.
 func (f *faults) mendWith(mend func()) {
 	f.mu.Lock()
 	f.mend = mend
@@ -79,7 +81,8 @@ func (f *faults) mendWith(mend func()) {
 	f.remind()
 }
 
-// remind has a server replaced that still has a fault: a connection that was being made when it came has not heard of it.
+// remind has a server replaced that still has a fault: a connection that was being made when it
+// came has not heard of it.
 func (f *faults) remind() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,8 +171,8 @@ func (n *node) dial() (net.Conn, error) {
 		if n.server.JetStreamEnabled() && !n.faults.isPending() {
 			return n.server.InProcessConn()
 		}
-		// The server gives its store up when the disk is full. A new one can tell whether it still is. Or it has cut a block,
-		// of which a new one gets the whole records back.
+		// The server gives its store up when the disk is full. A new one can tell whether it still
+		// is. Or it has cut a block, of which a new one gets the whole records back.
 		n.log.Warn("engine: the server has to be replaced, starting it anew")
 		if err := n.stop(); err != nil {
 			return nil, err
@@ -215,7 +218,8 @@ func (n *node) rise(lock *fileLock) error {
 	return nil
 }
 
-// stop ends what rise began, the lock last: when another process gets it, nothing here writes any more.
+// stop ends what rise began, the lock last: when another process gets it, nothing here writes any
+// more.
 func (n *node) stop() error {
 	if n.server == nil {
 		return nil
@@ -236,7 +240,8 @@ func (n *node) stop() error {
 	return err
 }
 
-// seal notes how the files are, so that the next start need not read them. Without it the next start reads them all.
+// seal notes how the files are, so that the next start need not read them. Without it the next
+// start reads them all.
 func (n *node) seal() {
 	if err := blocks.Seal(n.dir); err != nil {
 		n.log.Warn("engine: the clean stop could not be noted; the next start reads all blocks", "err", err)

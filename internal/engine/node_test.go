@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestAFaultWhileTheConnectionIsMade: a server that is found to be at fault before the connection can be told to dial anew is replaced all the
-// same. Until it is, nothing can be read.
+// TestAFaultWhileTheConnectionIsMade: a server that is found to be at fault before the connection
+// can be told to dial anew is replaced all the same. Until it is, nothing can be read.
 func TestAFaultWhileTheConnectionIsMade(t *testing.T) {
 	t.Run("the first connection", func(t *testing.T) {
 		var f faults

@@ -18,7 +18,8 @@ import (
 // openWait bounds how long Open looks for somebody who answers.
 const openWait = 5 * time.Second
 
-// Options say where the engine is. With a URL it is that server or cluster; else it is embedded, on Dir.
+// Options say where the engine is. With a URL it is that server or cluster; else it is embedded, on
+// Dir.
 type Options struct {
 	Dir    string // data directory of the embedded engine; several processes may use one
 	Socket string // where they share it; "": in Dir, or a private place where that is too long for a socket's path
@@ -71,7 +72,8 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// bounded gives each step of Open its own time: a server that has to read a large store first uses up that of the first.
+// bounded gives each step of Open its own time: a server that has to read a large store first uses
+// up that of the first.
 func bounded(ctx context.Context, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, openWait, ErrUnavailable)
 	defer cancel()
@@ -118,7 +120,8 @@ func (e *Engine) connect(ctx context.Context, o Options) error {
 	return err
 }
 
-// dial tries until somebody answers: an owner may be on the way out, and the next one on the way in.
+// dial tries until somebody answers: an owner may be on the way out, and the next one on the way
+// in.
 func (e *Engine) dial(ctx context.Context, opts nats.Options) (*nats.Conn, error) {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		nc, err := opts.Connect()
@@ -132,7 +135,8 @@ func (e *Engine) dial(ctx context.Context, opts nats.Options) (*nats.Conn, error
 	}
 }
 
-// mayAnswer tells whether it makes sense to knock again. What is wrong with a directory does not mend itself.
+// mayAnswer tells whether it makes sense to knock again. What is wrong with a directory does not
+// mend itself.
 func (e *Engine) mayAnswer(err error) bool {
 	if e.node == nil {
 		return !errors.Is(err, nats.ErrAuthorization)
@@ -142,7 +146,8 @@ func (e *Engine) mayAnswer(err error) bool {
 	return nodeErr == nil || errors.As(nodeErr, &held)
 }
 
-// unreachable says why nobody answered: where a directory is shared, the node knows more than the connection.
+// unreachable says why nobody answered: where a directory is shared, the node knows more than the
+// connection.
 func (e *Engine) unreachable(opts nats.Options, err error) error {
 	if e.node == nil {
 		return fmt.Errorf("engine %s: %w: %w: is it running, and is engine.url right?", hosts(opts.Servers), ErrUnavailable, err)
@@ -183,7 +188,8 @@ func (e *Engine) trouble() error {
 	return err
 }
 
-// mend has the connection dial anew, which replaces a server that can not write any more. It does not wait.
+// mend has the connection dial anew, which replaces a server that can not write any more. It does
+// not wait.
 func (e *Engine) mend() {
 	go func() {
 		if err := e.nc.ForceReconnect(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {

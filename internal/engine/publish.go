@@ -15,7 +15,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// The header of a bucket's message that says a key is gone, as the server's own key-value buckets have it.
+// The header of a bucket's message that says a key is gone, as the server's own key-value buckets
+// have it.
 const (
 	operationHeader = "KV-Operation"
 	operationDelete = "DEL"
@@ -33,8 +34,8 @@ type write struct {
 
 // publish stores a message and returns its sequence number.
 //
-// Every message has an id, which the server remembers. So a message whose acknowledgement was lost, together with the server,
-// the connection or the lead of a cluster, is sent again and counts once.
+// Every message has an id, which the server remembers. So a message whose acknowledgement was lost,
+// together with the server, the connection or the lead of a cluster, is sent again and counts once.
 func (b *backing) publish(ctx context.Context, w write) (uint64, error) {
 	msg := w.message()
 	if limit := b.engine.nc.MaxPayload() - headroom; int64(len(w.data)) > limit {
@@ -71,9 +72,10 @@ func mayHaveArrived(err error) bool {
 		errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrStaleConnection)
 }
 
-// settle finds out about a write that was refused for its sequence number: because of itself, stored by an earlier try or
-// under the same id, or because of somebody else's? (A server that is not in a cluster compares sequence numbers before it
-// looks for the id.) If it was stored, it is the next of its subject after the one it was to follow.
+// settle finds out about a write that was refused for its sequence number: because of itself,
+// stored by an earlier try or under the same id, or because of somebody else's? (A server that is
+// not in a cluster compares sequence numbers before it looks for the id.) If it was stored, it is
+// the next of its subject after the one it was to follow.
 //
 // A bucket keeps only the last value of a key. So it can be that nobody knows.
 func (b *backing) settle(ctx context.Context, w write, id string, unsure bool) (uint64, error) {
@@ -118,7 +120,8 @@ func (w write) message() *nats.Msg {
 	return msg
 }
 
-// messageID is an id as a header can have it: made up, the caller's own, or a hash of that. The first letter keeps the kinds apart.
+// messageID is an id as a header can have it: made up, the caller's own, or a hash of that. The
+// first letter keeps the kinds apart.
 func messageID(id string) string {
 	if id == "" {
 		return madeUpPrefix + rand.Text()

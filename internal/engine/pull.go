@@ -12,21 +12,27 @@ import (
 )
 
 const (
-	// A follower asks for so many messages or bytes at a time. The bytes must be more than the largest message.
+	// A follower asks for so many messages or bytes at a time. The bytes must be more than the
+	// largest message.
 	pullMessages, pullBytes = 128, 3 * maxValue
-	// pullExpires is when the server ends a request that is not fulfilled. It is at least two heartbeats.
+	// pullExpires is when the server ends a request that is not fulfilled. It is at least two
+	// heartbeats.
 	pullExpires = 30 * time.Second
-	// headerLastPlace is what a heartbeat tells: how many messages the server has sent from a place.
+	// headerLastPlace is what a heartbeat tells: how many messages the server has sent from a
+	// place.
 	headerLastPlace = "Nats-Last-Consumer"
-	// headerLeft is in the status of a request that ended by its own limits, and not with its place.
+	// headerLeft is in the status of a request that ended by its own limits, and not with its
+	// place.
 	headerLeft = "Nats-Pending-Messages"
 )
 
-// A pull is how a follower gets the messages of its place: it asks for some, and asks again when it has taken them all.
+// A pull is how a follower gets the messages of its place: it asks for some, and asks again when it
+// has taken them all.
 //
-// The channel holds more than the server sends for two requests: the messages, a status at the end, and the heartbeats until
-// the request expires. When it is full, the connection drops what comes, and tells nobody. So it must never be full, however
-// long the follower takes. The count of the place is checked nevertheless: see [pull.count].
+// The channel holds more than the server sends for two requests: the messages, a status at the end,
+// and the heartbeats until the request expires. When it is full, the connection drops what comes,
+// and tells nobody. So it must never be full, however long the follower takes. The count of the
+// place is checked nevertheless: see [pull.count].
 type pull struct {
 	*backing
 	place     string // the server's name for it
@@ -90,7 +96,8 @@ type pullRequest struct {
 	Heartbeat time.Duration `json:"idle_heartbeat"`
 }
 
-// ask asks for more. Each request has an inbox of its own, which tells its statuses from those of the one before.
+// ask asks for more. Each request has an inbox of its own, which tells its statuses from those of
+// the one before.
 func (p *pull) ask() error {
 	text, err := json.Marshal(pullRequest{Batch: pullMessages, MaxBytes: pullBytes, Expires: pullExpires, Heartbeat: p.heartbeat})
 	if err != nil {
@@ -104,7 +111,8 @@ func (p *pull) ask() error {
 // reply is the inbox of the current request.
 func (p *pull) reply() string { return p.inbox + "." + strconv.Itoa(p.requests) }
 
-// receive waits for whatever the server sends. After two heartbeats that did not come, it waits no longer.
+// receive waits for whatever the server sends. After two heartbeats that did not come, it waits no
+// longer.
 func (p *pull) receive(ctx context.Context) (*nats.Msg, error) {
 	silence := time.NewTimer(2*p.heartbeat + p.heartbeat/2)
 	defer silence.Stop()
@@ -121,8 +129,8 @@ func (p *pull) receive(ctx context.Context) (*nats.Msg, error) {
 	}
 }
 
-// count checks that a message is the next one of its place. The server numbers what it sends from a place without holes,
-// whatever the numbers of the messages are in the stream.
+// count checks that a message is the next one of its place. The server numbers what it sends from a
+// place without holes, whatever the numbers of the messages are in the stream.
 func (p *pull) count(msg *nats.Msg) error {
 	meta, err := msg.Metadata()
 	if err != nil {
@@ -153,7 +161,8 @@ func (p *pull) status(msg *nats.Msg) error {
 	}
 }
 
-// beat compares what the server has sent with what has come: the last message, behind which none comes, is missed too.
+// beat compares what the server has sent with what has come: the last message, behind which none
+// comes, is missed too.
 func (p *pull) beat(msg *nats.Msg) error {
 	sent := msg.Header.Get(headerLastPlace)
 	if n, err := strconv.ParseUint(sent, 10, 64); err != nil || n != p.taken {

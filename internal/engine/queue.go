@@ -14,7 +14,8 @@ import (
 
 const (
 	defaultAckWait = 30 * time.Second
-	// takeWait bounds one request for an item. Many are made one after another while there is nothing to do.
+	// takeWait bounds one request for an item. Many are made one after another while there is
+	// nothing to do.
 	takeWait = 30 * time.Second
 	// workers is the place in the stream that all takers share.
 	workers = "workers"
@@ -57,8 +58,8 @@ type queue struct {
 	subject  string
 	consumer jetstream.Consumer
 
-	// done has the ids of items that are done. The server remembers ids too, but after a start only those of the items it
-	// still has, and an item that is done is not among them.
+	// done has the ids of items that are done. The server remembers ids too, but after a start only
+	// those of the items it still has, and an item that is done is not among them.
 	done Bucket
 }
 
@@ -159,7 +160,8 @@ func (q *queue) job(msg jetstream.Msg) (*Job, error) {
 	return j, nil
 }
 
-// wanted tells whether a job is to be done, and drops one that is not: it is done already, or nobody could do it.
+// wanted tells whether a job is to be done, and drops one that is not: it is done already, or
+// nobody could do it.
 func (q *queue) wanted(ctx context.Context, j *Job) (bool, error) {
 	if j.id != "" {
 		_, err := q.done.Get(ctx, j.id)

@@ -17,7 +17,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 )
 
-// An InUseError says that a data directory cannot be worked on because a process runs the engine on it.
+// An InUseError says that a data directory cannot be worked on because a process runs the engine on
+// it.
 type InUseError struct {
 	Dir string
 	PID int // 0: not known
@@ -31,7 +32,8 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("data directory %s: %s runs the engine on it", e.Dir, who)
 }
 
-// holdStopped takes the lock of a data directory on which no engine may run. Without the directory it returns nil.
+// holdStopped takes the lock of a data directory on which no engine may run. Without the directory
+// it returns nil.
 func holdStopped(dir string) (*fileLock, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -56,8 +58,9 @@ func (r *CheckResult) OK() bool {
 	return len(r.Reports) == 0 && (r.Read == nil || len(r.Read.Findings) == 0 && len(r.Read.Gone) == 0)
 }
 
-// Check reads every block of a data directory and changes nothing. While an engine runs on it, it only tells what that
-// engine has found. A brief check leaves out the streams whose files are as they were at the last clean stop.
+// Check reads every block of a data directory and changes nothing. While an engine runs on it, it
+// only tells what that engine has found. A brief check leaves out the streams whose files are as
+// they were at the last clean stop.
 func Check(dir string, brief bool, log *slog.Logger) (*CheckResult, error) {
 	reports, err := blocks.Unsettled(dir)
 	if err != nil {
@@ -89,8 +92,8 @@ type RepairResult struct {
 	Read    *blocks.Checked `json:"read"`            // the store afterwards
 }
 
-// Repair recovers what is whole in damaged blocks, has a server open the result and compares the counts, and acknowledges
-// all reports. No engine may run on the directory.
+// Repair recovers what is whole in damaged blocks, has a server open the result and compares the
+// counts, and acknowledges all reports. No engine may run on the directory.
 func Repair(ctx context.Context, dir string, log *slog.Logger) (*RepairResult, error) {
 	r := &RepairResult{Dir: dir, Settled: []Report{}, Read: &blocks.Checked{}}
 	lock, err := holdStopped(dir)

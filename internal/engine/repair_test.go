@@ -8,7 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// TestRepair harms a block of a stopped engine: a check tells and changes nothing, a repair recovers and acknowledges.
+// TestRepair harms a block of a stopped engine: a check tells and changes nothing, a repair
+// recovers and acknowledges.
 func TestRepair(t *testing.T) {
 	for i, h := range harms() {
 		for j, k := range keptKinds() {

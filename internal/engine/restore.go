@@ -20,8 +20,9 @@ type RestoreResult struct {
 	Before  string           `json:"before,omitempty"` // the store that was there before; "": there was none
 }
 
-// Restore puts the store of a backup in the place of the one that a data directory has, which is kept beside it. The backup is
-// unpacked, checked and opened by a server first: before that nothing changes. No engine may run on the directory.
+// Restore puts the store of a backup in the place of the one that a data directory has, which is
+// kept beside it. The backup is unpacked, checked and opened by a server first: before that nothing
+// changes. No engine may run on the directory.
 func Restore(ctx context.Context, dir, path string, log *slog.Logger) (*RestoreResult, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -8,12 +8,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// scrubRest is how many times longer a scrub pauses after a block than it took to check it, so that it needs a fifth of one core
-// and of the disk.
+// scrubRest is how many times longer a scrub pauses after a block than it took to check it, so that
+// it needs a fifth of one core and of the disk.
 const scrubRest = 4
 
-// A scrub checks the blocks that the start has not read, while the server runs. A disk may have changed bytes without
-// changing the time of a file, and the server says nothing when it passes over, or cuts off, what it cannot read.
+// A scrub checks the blocks that the start has not read, while the server runs. A disk may have
+// changed bytes without changing the time of a file, and the server says nothing when it passes
+// over, or cuts off, what it cannot read.
 type scrub struct {
 	unread *blocks.Unread
 	watch  *rebuildWatch
@@ -37,8 +38,8 @@ func (s *scrub) stop() {
 	<-s.done
 }
 
-// run looks at the numbers that the start had no time for, and then checks one block after another. It ends at the first that
-// is damaged: the next server starts after all blocks were read.
+// run looks at the numbers that the start had no time for, and then checks one block after another.
+// It ends at the first that is damaged: the next server starts after all blocks were read.
 func (s *scrub) run(ctx context.Context) {
 	defer func() { s.unread = nil }() // it has read all indexes, and the server lives long
 	s.unread.ReadIndexes()
@@ -47,7 +48,8 @@ func (s *scrub) run(ctx context.Context) {
 	}
 }
 
-// each calls f with every block until it returns false or the scrub is stopped, and tells whether it got to the end.
+// each calls f with every block until it returns false or the scrub is stopped, and tells whether
+// it got to the end.
 func (s *scrub) each(ctx context.Context, f func(i int) bool) bool {
 	for i := range s.unread.Len() {
 		begin := time.Now()

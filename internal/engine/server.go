@@ -12,21 +12,24 @@ import (
 )
 
 const (
-	// maxValue is the largest value of an embedded engine. The server warns of payloads above 8 MiB.
+	// maxValue is the largest value of an embedded engine. The server warns of payloads above 8
+	// MiB.
 	maxValue = 8 << 20
-	// headroom is for the headers that go with a value: an id, a revision, a time to live. All of ours have a bound.
+	// headroom is for the headers that go with a value: an id, a revision, a time to live. All of
+	// ours have a bound.
 	headroom = 1 << 10
-	// maxMemory is for what the server keeps in memory only: the places of those who follow a stream.
+	// maxMemory is for what the server keeps in memory only: the places of those who follow a
+	// stream.
 	maxMemory = 64 << 20
-	// maxStore is no limit of ours. Left at 0 the server would take three quarters of what is free on the disk right now,
-	// and refuse streams it has when the disk fills up.
+	// maxStore is no limit of ours. Left at 0 the server would take three quarters of what is free
+	// on the disk right now, and refuse streams it has when the disk fills up.
 	maxStore = 1 << 44
 	// startWait bounds the start of a server, which reads all its streams.
 	startWait = 30 * time.Second
 )
 
-// startServer starts a server on a directory. It listens nowhere; InProcessConn is the way in. It calls fault when it can not
-// write any more, and warned with every warning of the server.
+// startServer starts a server on a directory. It listens nowhere; InProcessConn is the way in. It
+// calls fault when it can not write any more, and warned with every warning of the server.
 func startServer(dir string, log *slog.Logger, fault func(error), warned func(format string, args []any)) (*server.Server, error) {
 	srv, err := server.NewServer(&server.Options{
 		ServerName:             "patchbay",
@@ -59,8 +62,8 @@ func startServer(dir string, log *slog.Logger, fault func(error), warned func(fo
 	return srv, nil
 }
 
-// A serverLog passes the server's log on. The server has much to say that matters to those who run clusters of it; for an
-// embedded one only warnings and errors do.
+// A serverLog passes the server's log on. The server has much to say that matters to those who run
+// clusters of it; for an embedded one only warnings and errors do.
 type serverLog struct {
 	log    *slog.Logger
 	fault  func(error)
@@ -97,8 +100,8 @@ func (l *serverLog) Warnf(format string, args ...any) {
 	}
 }
 
-// Errorf also listens for the one error that the server tells nobody but its log: after a write that failed, a stream takes no
-// more, and whoever wants to write there gets no answer.
+// Errorf also listens for the one error that the server tells nobody but its log: after a write
+// that failed, a stream takes no more, and whoever wants to write there gets no answer.
 func (l *serverLog) Errorf(format string, args ...any) {
 	what := text(format, args)
 	l.log.Error("engine: server error", what)

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// maxGuests bounds the connections of other processes. A process has one an engine; a machine on which more
-// processes than this share a directory wants a cluster.
+// maxGuests bounds the connections of other processes. A process has one an engine; a machine on
+// which more processes than this share a directory wants a cluster.
 const maxGuests = 256
 
 // A share passes the connections of other processes on to the server in this one.
@@ -78,14 +78,16 @@ func (s *share) admit(guest *net.UnixConn) error {
 	if !s.track(guest, inner) {
 		return errors.Join(errors.New("too many guests, or on the way out"), inner.Close())
 	}
-	// Each goroutine owns one direction. Whichever ends first has delivered all it read (a write to the server's end returns when
-	// the server has read it), so both ends can be closed, which ends the other.
+	// Each goroutine owns one direction. Whichever ends first has delivered all it read (a write to
+	// the server's end returns when the server has read it), so both ends can be closed, which ends
+	// the other.
 	s.running.Go(func() { s.pump(inner, guest) })
 	s.running.Go(func() { s.pump(guest, inner) })
 	return nil
 }
 
-// pump copies one direction. How it ended is of no interest: both sides notice, and both know what to do.
+// pump copies one direction. How it ended is of no interest: both sides notice, and both know what
+// to do.
 func (s *share) pump(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	_ = to.Close()

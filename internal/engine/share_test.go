@@ -32,7 +32,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// checkAcked opens the directory and looks for every acknowledged record: once, and under its number.
+// checkAcked opens the directory and looks for every acknowledged record: once, and under its
+// number.
 func checkAcked(t *testing.T, dir string, acked map[string]uint64) {
 	t.Helper()
 	e, err := Open(t.Context(), Options{Dir: dir})
@@ -100,8 +101,8 @@ func TestTwoProcesses(t *testing.T) {
 	})
 }
 
-// TestTakeover kills the owner again and again, in the middle of everybody's work. The survivors' calls wait and
-// succeed; whoever follows sees every record once.
+// TestTakeover kills the owner again and again, in the middle of everybody's work. The survivors'
+// calls wait and succeed; whoever follows sees every record once.
 func TestTakeover(t *testing.T) {
 	const children = 4
 	dir := t.TempDir()
@@ -326,7 +327,8 @@ func TestSocketPath(t *testing.T) {
 	})
 }
 
-// shortTemp is a temporary directory whose name leaves room for a socket's; t.TempDir has the test's name in it.
+// shortTemp is a temporary directory whose name leaves room for a socket's; t.TempDir has the
+// test's name in it.
 func shortTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "pb")

@@ -180,7 +180,8 @@ func followLeavesNothing(e *Engine) func(*testing.T) {
 		if err := s.Follow(t.Context(), "", 0, func(Record) error { return errEnough }); !errors.Is(err, errEnough) {
 			t.Fatal(err)
 		}
-		// Long before the server would forget them by itself. In a cluster the word takes a moment to spread.
+		// Long before the server would forget them by itself. In a cluster the word takes a moment
+		// to spread.
 		begin := time.Now()
 		eventually(t, "no followers are left", func() bool {
 			info, err := s.(*stream).stream.Info(t.Context())

@@ -1,7 +1,6 @@
-// Package entry says what a plugin may store: which keys and values, and how
-// much of them. Every storage that Patchbay brings asks here before it keeps
-// anything, so that a plugin meets the same bounds and the same errors in each
-// of them.
+// Package entry says what a plugin may store: which keys and values, and how much of them. Every
+// storage that Patchbay brings asks here before it keeps anything, so that a plugin meets the same
+// bounds and the same errors in each of them.
 package entry
 
 import (

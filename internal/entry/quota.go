@@ -8,8 +8,8 @@ type Quota struct {
 	Keys  int   // 10,000
 }
 
-// The defaults: more than notes, caches of answers and counters take, little enough that a dozen plugins do not fill a
-// laptop's disk.
+// The defaults: more than notes, caches of answers and counters take, little enough that a dozen
+// plugins do not fill a laptop's disk.
 const (
 	defaultBytes = 64 << 20
 	defaultKeys  = 10_000
@@ -48,7 +48,8 @@ func (u Usage) Plus(d Usage) Usage {
 // Grows tells whether more is kept after this difference.
 func (u Usage) Grows() bool { return u.Bytes > 0 || u.Keys > 0 }
 
-// Fits tells whether a plugin that keeps u may keep d more. What does not grow fits, also where a limit was lowered.
+// Fits tells whether a plugin that keeps u may keep d more. What does not grow fits, also where a
+// limit was lowered.
 func (u Usage) Fits(d Usage, q Quota) bool {
 	q = q.Whole()
 	return (d.Bytes <= 0 || u.Bytes+d.Bytes <= q.Bytes) && (d.Keys <= 0 || u.Keys+d.Keys <= q.Keys)

@@ -1,5 +1,6 @@
-// Package excerpt shortens foreign text, so that it fills neither a screen nor a message. It counts bytes, and imports
-// nothing of the module. What is counted in columns, characters or a service's own units is shortened where it is counted.
+// Package excerpt shortens foreign text, so that it fills neither a screen nor a message. It counts
+// bytes, and imports nothing of the module. What is counted in columns, characters or a service's
+// own units is shortened where it is counted.
 package excerpt
 
 import (
@@ -15,8 +16,8 @@ func Of[T ~string | ~[]byte](text T, most int) string {
 	return Head(text, most) + "…"
 }
 
-// Head is the beginning of a text: at most that many bytes, without half a character at its end. It is valid UTF-8: bytes
-// that belong to no character become U+FFFD, which has three.
+// Head is the beginning of a text: at most that many bytes, without half a character at its end. It
+// is valid UTF-8: bytes that belong to no character become U+FFFD, which has three.
 func Head[T ~string | ~[]byte](text T, most int) string {
 	most = max(most, 0)
 	head := string(text[:min(len(text), most)])

@@ -18,8 +18,8 @@ const (
 	Stable       Stage = "stable"
 )
 
-// Plugins is the flag of the plugins that are written over HTTP. Seed 004: "The plugin system must be enabled via
-// feature flag".
+// Plugins is the flag of the plugins that are written over HTTP. Seed 004: "The plugin system must
+// be enabled via feature flag".
 const Plugins = "plugins"
 
 // A Feature is a flag as it stands.

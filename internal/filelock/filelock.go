@@ -1,4 +1,5 @@
-// Package filelock takes the lock of a file. The kernel gives it back when the process ends, however it ends.
+// Package filelock takes the lock of a file. The kernel gives it back when the process ends,
+// however it ends.
 package filelock
 
 import (
@@ -10,8 +11,8 @@ import (
 // ErrLocked says that another process, or another opening of the file in this one, has the lock.
 var ErrLocked = errors.New("locked")
 
-// Try takes the lock of an open file, or returns [ErrLocked]. Closing the file gives it back. The file is never to be removed: a
-// lock on a file that has no name any more would keep nobody out.
+// Try takes the lock of an open file, or returns [ErrLocked]. Closing the file gives it back. The
+// file is never to be removed: a lock on a file that has no name any more would keep nobody out.
 func Try(f *os.File) error { return lock(f) }
 
 // Open opens the file, which is made where there is none, and takes its lock.

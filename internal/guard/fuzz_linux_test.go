@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzName gives this process a name, as any plugin can give itself one: whatever it is, a living process is not taken for
-// one that has ended, which would be spared by a sweep.
+// FuzzName gives this process a name, as any plugin can give itself one: whatever it is, a living
+// process is not taken for one that has ended, which would be spared by a sweep.
 func FuzzName(f *testing.F) {
 	for _, name := range []string{"plugin", "a) Z 1 1", ") X", "((((", "\n) Z", " Z ", "\xff)"} {
 		f.Add([]byte(name))

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// init turns a process started as the guardian into it, before any main can run. See the package comment for why
-// this is an init function.
+// init turns a process started as the guardian into it, before any main can run. See the package
+// comment for why this is an init function.
 func init() {
 	if len(os.Args) != 2 || os.Args[0] != Name {
 		return
@@ -21,7 +21,8 @@ func init() {
 	if err != nil {
 		os.Exit(2)
 	}
-	// The guardian must outlast what ends its host: a terminal that hangs up, Ctrl-C, a supervisor's SIGTERM to all.
+	// The guardian must outlast what ends its host: a terminal that hangs up, Ctrl-C, a
+	// supervisor's SIGTERM to all.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	disguise()
 	groups := watch(os.Stdin)
@@ -30,9 +31,10 @@ func init() {
 	syscall.Exit(0) // not os.Exit: reports of coverage or races are not this process's to write
 }
 
-// watch reads the host's lines until the host is gone, and returns the process groups that were named last.
-// The lines come from the host alone, which holds the only other end of the pipe; one that is not understood is
-// passed over, and so is one that the host did not live to finish: half a number names somebody else.
+// watch reads the host's lines until the host is gone, and returns the process groups that were
+// named last. The lines come from the host alone, which holds the only other end of the pipe; one
+// that is not understood is passed over, and so is one that the host did not live to finish: half a
+// number names somebody else.
 func watch(host io.Reader) map[int]bool {
 	groups := make(map[int]bool)
 	lines := bufio.NewReaderSize(host, 64)
@@ -52,8 +54,9 @@ func watch(host io.Reader) map[int]bool {
 	}
 }
 
-// killGroups kills the groups whose leader the host had not reaped when it died. A leader may be reaped by init
-// before we get here and its number given away again; the moment is too short for the numbers to go round.
+// killGroups kills the groups whose leader the host had not reaped when it died. A leader may be
+// reaped by init before we get here and its number given away again; the moment is too short for
+// the numbers to go round.
 func killGroups(groups map[int]bool) {
 	for pid := range groups {
 		_ = syscall.Kill(-pid, syscall.SIGKILL) // gone already: nothing to do

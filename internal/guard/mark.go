@@ -9,8 +9,8 @@ import (
 // Name is the argv[0] under which the host's executable is started as the guardian.
 const Name = "patchbay-guardian"
 
-// Mark tells the processes of one host, or of one plugin, from all others: those whose limit has Value in the bits
-// of Mask. The zero Mark is on nobody.
+// Mark tells the processes of one host, or of one plugin, from all others: those whose limit has
+// Value in the bits of Mask. The zero Mark is on nobody.
 type Mark struct {
 	Value uint64
 	Mask  uint64

@@ -1,5 +1,6 @@
-// Package homedirs works out where Patchbay keeps its things, from the environment alone. It reads no file, so that the program that
-// agents start for each event finds the daemon's socket without reading the configuration. Package config builds on it.
+// Package homedirs works out where Patchbay keeps its things, from the environment alone. It reads
+// no file, so that the program that agents start for each event finds the daemon's socket without
+// reading the configuration. Package config builds on it.
 package homedirs
 
 import (
@@ -22,8 +23,9 @@ var ErrNone = errors.New("no home directory: set $HOME, or set $PATCHBAY_HOME to
 
 // Locate works out the directories from the environment; it creates nothing.
 //
-// $PATCHBAY_HOME moves config, data and state under one root. Otherwise the XDG variables count, then their
-// defaults below the home directory, on macOS too: people keep dotfiles in one place across machines.
+// $PATCHBAY_HOME moves config, data and state under one root. Otherwise the XDG variables count,
+// then their defaults below the home directory, on macOS too: people keep dotfiles in one place
+// across machines.
 func Locate(getenv func(string) string, goos string) (Dirs, error) {
 	home := homeDir(getenv, goos)
 	if root := getenv("PATCHBAY_HOME"); root != "" {
@@ -65,7 +67,8 @@ func baseDirs(getenv func(string) string, goos, home string) bases {
 	return b
 }
 
-// xdg obeys the base directory specification: a relative path in one of its variables is to be ignored.
+// xdg obeys the base directory specification: a relative path in one of its variables is to be
+// ignored.
 func xdg(value, fallback string) string {
 	if filepath.IsAbs(value) {
 		return value
@@ -81,7 +84,8 @@ func homeDir(getenv func(string) string, goos string) string {
 	return home
 }
 
-// Absolute expands a leading `~`, which shells leave alone inside quotes, and makes the path absolute.
+// Absolute expands a leading `~`, which shells leave alone inside quotes, and makes the path
+// absolute.
 func Absolute(path, home string) (string, error) {
 	rest, ok := strings.CutPrefix(path, "~")
 	if !ok {

@@ -14,7 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/editfile"
 )
 
-// An Approval is what Codex wants to have on record before it runs a hook: without it the hook is passed over in silence.
+// An Approval is what Codex wants to have on record before it runs a hook: without it the hook is
+// passed over in silence.
 type Approval struct {
 	Event string `json:"event"`
 	Key   string `json:"key"`  // where the hook stands
@@ -45,7 +46,8 @@ func Approvals(p Place, text []byte) ([]Approval, error) {
 	return all, nil
 }
 
-// codexHash is the hash of an entry with one handler: of its compact JSON with sorted names, defaults filled in.
+// codexHash is the hash of an entry with one handler: of its compact JSON with sorted names,
+// defaults filled in.
 func codexHash(event string, item any) (string, error) {
 	fields, _ := item.(map[string]any)
 	handlers, _ := fields["hooks"].([]any)

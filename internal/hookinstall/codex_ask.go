@@ -19,8 +19,8 @@ type CodexHook struct {
 	Trust string `json:"trustStatus"` // trusted, untrusted, modified …
 }
 
-// AskCodex asks the Codex that the environment's PATH finds which hooks it knows of in a project. Those that nobody has approved it
-// passes over in silence, so that only it can tell.
+// AskCodex asks the Codex that the environment's PATH finds which hooks it knows of in a project.
+// Those that nobody has approved it passes over in silence, so that only it can tell.
 func (p Prober) AskCodex(ctx context.Context) ([]CodexHook, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, probeTime, fmt.Errorf("codex app-server: no answer in %s", probeTime))
 	defer cancel()

@@ -1,6 +1,5 @@
-// Package hookinstall writes Patchbay into the configuration files of other
-// agents, takes it out again, and tells what is there. Every byte of such a file
-// that is not Patchbay's stays as it is.
+// Package hookinstall writes Patchbay into the configuration files of other agents, takes it out
+// again, and tells what is there. Every byte of such a file that is not Patchbay's stays as it is.
 //
 //	Find         the file of an agent, of the user or of a project
 //	Install      an entry for each event that package codehook knows

@@ -15,7 +15,8 @@ type recipe struct {
 	version int
 }
 
-// recipes has the agents whose file is JSON. Orders of fields are fixed: an agent may ask again when a byte changes.
+// recipes has the agents whose file is JSON. Orders of fields are fixed: an agent may ask again
+// when a byte changes.
 var recipes = map[codehook.Agent]recipe{
 	codehook.Claude:  {entry: matched},
 	codehook.Codex:   {entry: matched},

@@ -186,14 +186,16 @@ func Doubles(all []Installed) []Fault {
 	return faults
 }
 
-// merges tells whether an agent runs a program once that both files name: Claude Code does, if the lines are the same.
+// merges tells whether an agent runs a program once that both files name: Claude Code does, if the
+// lines are the same.
 func merges(agent codehook.Agent, a, b *Installed) bool {
 	return agent == codehook.Claude && slices.EqualFunc(a.Entries, b.Entries, func(x, y Entry) bool {
 		return x.Event == y.Event && slices.Equal(x.Started, y.Started)
 	})
 }
 
-// All are the installations of every agent, for the user and for a project. A file that cannot be read is no installation, and an error.
+// All are the installations of every agent, for the user and for a project. A file that cannot be
+// read is no installation, and an error.
 func All(home, project string, getenv func(string) string) ([]Installed, []error) {
 	var all []Installed
 	var errs []error

@@ -24,8 +24,8 @@ type Change struct {
 	New     string
 }
 
-// Install writes an entry for each of the agent's events, in the place of what an earlier one wrote. With dry nothing is
-// written.
+// Install writes an entry for each of the agent's events, in the place of what an earlier one
+// wrote. With dry nothing is written.
 func Install(p Place, program Program, dry bool) (Change, error) {
 	return apply(p, dry, func(old []byte) ([]byte, error) {
 		if p.Agent == codehook.OpenCode {
@@ -166,7 +166,8 @@ func drop(agent codehook.Agent, data []byte, from func(event string) bool) ([]by
 	return data, nil
 }
 
-// unmixed refuses a file in which somebody put a program of their own into our entry: it would go with ours.
+// unmixed refuses a file in which somebody put a program of their own into our entry: it would go
+// with ours.
 func unmixed(agent codehook.Agent, data []byte, event string) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil

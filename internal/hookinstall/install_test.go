@@ -53,7 +53,8 @@ func eachPlace(t *testing.T, test func(t *testing.T, p Place)) {
 	}
 }
 
-// TestInstallAndUninstall: every event is there, once, whatever is done again; and nothing is left in the end.
+// TestInstallAndUninstall: every event is there, once, whatever is done again; and nothing is left
+// in the end.
 func TestInstallAndUninstall(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p Place) {
 		program := self(t)
@@ -101,8 +102,8 @@ func TestInstallAndUninstall(t *testing.T) {
 	})
 }
 
-// TestOthersStay: a file that somebody wrote, with hooks of their own, comments and odd spaces, is the same byte for byte after
-// installing and taking out, and has everything in it between.
+// TestOthersStay: a file that somebody wrote, with hooks of their own, comments and odd spaces, is
+// the same byte for byte after installing and taking out, and has everything in it between.
 func TestOthersStay(t *testing.T) {
 	for agent := range recipes {
 		if agent == codehook.Copilot {
@@ -139,7 +140,8 @@ func TestOthersStay(t *testing.T) {
 	}
 }
 
-// TestOlderEntries: another program, an event that is not wanted any more and a second entry make way.
+// TestOlderEntries: another program, an event that is not wanted any more and a second entry make
+// way.
 func TestOlderEntries(t *testing.T) {
 	p := place(t, codehook.Claude, false)
 	write(t, p, `{"hooks": {

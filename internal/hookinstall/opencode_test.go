@@ -29,7 +29,8 @@ for (const command of process.argv.slice(3)) {
 await hooks.dispose()
 `
 
-// playing is a program in Patchbay's place. It answers by what it reads, and writes down what that was.
+// playing is a program in Patchbay's place. It answers by what it reads, and writes down what that
+// was.
 const playing = `#!/usr/bin/env node
 import { appendFileSync } from "node:fs"
 import { createInterface } from "node:readline"
@@ -91,7 +92,8 @@ func TestOpenCodePlugin(t *testing.T) {
 	}
 }
 
-// TestOpenCodeWithoutPatchbay: where no plugin has to be asked the tool runs; where one has to, it does not, and the way out is told.
+// TestOpenCodeWithoutPatchbay: where no plugin has to be asked the tool runs; where one has to, it
+// does not, and the way out is told.
 func TestOpenCodeWithoutPatchbay(t *testing.T) {
 	dir := t.TempDir()
 	closed, broken := filepath.Join(dir, "closed.json"), filepath.Join(dir, "broken.json")

@@ -61,8 +61,8 @@ func Find(agent codehook.Agent, home, project string, getenv func(string) string
 	return followed(Place{Agent: agent, Dir: home, Name: l.user}), nil
 }
 
-// followed is the place that a link leads to: people keep such files elsewhere, and link to them. A project's file is not
-// followed: it came with the project.
+// followed is the place that a link leads to: people keep such files elsewhere, and link to them. A
+// project's file is not followed: it came with the project.
 func followed(p Place) Place {
 	if real, err := filepath.EvalSymlinks(p.Path()); err == nil && real != p.Path() {
 		p.Dir, p.Name = filepath.Dir(real), filepath.Base(real)

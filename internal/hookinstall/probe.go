@@ -38,8 +38,9 @@ type Proof struct {
 	Fault *Fault        `json:"-"` // nil: the agent gets an answer that it understands
 }
 
-// Probe has an installation's program told of a tool call, as the agent would do it: a command that prints one word, which no
-// plugin has a reason to refuse. The plugins are asked, and see that the session is Patchbay's own.
+// Probe has an installation's program told of a tool call, as the agent would do it: a command that
+// prints one word, which no plugin has a reason to refuse. The plugins are asked, and see that the
+// session is Patchbay's own.
 func (p Prober) Probe(ctx context.Context, in Installed) Proof {
 	i := slices.IndexFunc(in.Entries, func(e Entry) bool { return asksBefore(in.Place.Agent, e.Event) })
 	if i < 0 {

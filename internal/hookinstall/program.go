@@ -15,8 +15,8 @@ type Program struct {
 	Path string   // absolute
 	Args []string // before the agent's name
 
-	// Closed is the file that says at which points a plugin has to be asked: see package hookroad. OpenCode's plugin reads it where the
-	// program is gone.
+	// Closed is the file that says at which points a plugin has to be asked: see package hookroad.
+	// OpenCode's plugin reads it where the program is gone.
 	Closed string
 }
 

@@ -18,11 +18,13 @@ const (
 	lastPause  = 50 * time.Millisecond
 )
 
-// mostStarts is how often a daemon is started for one event. One that ends again and again is not started a fourth time.
+// mostStarts is how often a daemon is started for one event. One that ends again and again is not
+// started a fourth time.
 const mostStarts = 3
 
-// ask asks whoever can answer, until ctx ends. A daemon that goes away in mid-answer is asked again, or the one that takes its
-// place: an event may reach plugins twice then, but never not at all.
+// ask asks whoever can answer, until ctx ends. A daemon that goes away in mid-answer is asked
+// again, or the one that takes its place: an event may reach plugins twice then, but never not at
+// all.
 func (r *road) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 	if r.fault != nil {
 		return nil, r.fault
@@ -67,7 +69,8 @@ func late(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// inProcess has the event answered by a process that opens the plugins for itself: this one, or patchbay.
+// inProcess has the event answered by a process that opens the plugins for itself: this one, or
+// patchbay.
 func (r *road) inProcess(ctx context.Context, request Request, why error) (*Answer, error) {
 	if ctx.Err() != nil {
 		return nil, late(ctx, why)

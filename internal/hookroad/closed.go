@@ -24,7 +24,8 @@ const maxClosed = 1 << 20
 // closedVersion is that of the file's format.
 const closedVersion = 1
 
-// Closed says which plugins have to be asked at which points. A daemon writes it, for those who cannot reach one.
+// Closed says which plugins have to be asked at which points. A daemon writes it, for those who
+// cannot reach one.
 type Closed struct {
 	Version  int                `json:"version"`
 	Points   ByPoint            `json:"points"`
@@ -57,7 +58,8 @@ func ReadClosed(state string) (*Closed, error) {
 	return &c, nil
 }
 
-// Write puts the file in the place of the one before, whole or not at all. Where nothing has changed nothing is written.
+// Write puts the file in the place of the one before, whole or not at all. Where nothing has
+// changed nothing is written.
 func (c Closed) Write(state string) error {
 	c.Version = closedVersion
 	if c.Points == nil {

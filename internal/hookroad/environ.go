@@ -11,8 +11,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/project"
 )
 
-// allowed are the variables that a daemon started by a hook gets. An agent's environment has its keys in it, and whatever the person
-// exported for that one session. The daemon serves every agent and every project, so it gets what says who and where the user is.
+// allowed are the variables that a daemon started by a hook gets. An agent's environment has its
+// keys in it, and whatever the person exported for that one session. The daemon serves every agent
+// and every project, so it gets what says who and where the user is.
 var allowed = []string{
 	"HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR",
 	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
@@ -27,8 +28,9 @@ var allowedWindows = []string{
 	"USERPROFILE", "APPDATA", "LOCALAPPDATA", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERNAME",
 }
 
-// cleaned is an environment with what is allowed, and of paths what is neither relative nor a part of the project at hand: a repository
-// brings no plugins, and what lies in one must not be run for the others.
+// cleaned is an environment with what is allowed, and of paths what is neither relative nor a part
+// of the project at hand: a repository brings no plugins, and what lies in one must not be run for
+// the others.
 func cleaned(environ []string, dir string) []string {
 	var out []string
 	for _, v := range environ {
@@ -67,7 +69,8 @@ func cleanPath(path, dir string) string {
 	return strings.Join(keep, string(os.PathListSeparator))
 }
 
-// inside tells whether a directory is part of a project. The root of everything is none, and neither is a home directory.
+// inside tells whether a directory is part of a project. The root of everything is none, and
+// neither is a home directory.
 func inside(root, dir string) bool {
 	if home, err := os.UserHomeDir(); filepath.Dir(root) == root || err == nil && root == filepath.Clean(home) {
 		return false

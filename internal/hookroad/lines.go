@@ -15,8 +15,9 @@ import (
 // mostLines is how many events of one process are under way at once. An agent that has more waits.
 const mostLines = 64
 
-// Lines answers an event a line until stdin ends, side by side. Each answer is a line, which says which event it belongs to. Each event
-// has a connection of its own: so a daemon may be replaced in between.
+// Lines answers an event a line until stdin ends, side by side. Each answer is a line, which says
+// which event it belongs to. Each event has a connection of its own: so a daemon may be replaced in
+// between.
 func Lines(ctx context.Context, o Options) error {
 	o.Event = "" // each line says its own
 	r := newRoad(o)
@@ -47,7 +48,8 @@ func Lines(ctx context.Context, o Options) error {
 	}
 }
 
-// readEvent reads a line without its end. Of one that is too long the rest is passed over; what is left is no event.
+// readEvent reads a line without its end. Of one that is too long the rest is passed over; what is
+// left is no event.
 func readEvent(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// LogName is the log of events that nobody could be asked about, below the state directory. When it has grown to maxLog it becomes
-// LogName.1, in the place of the one before.
+// LogName is the log of events that nobody could be asked about, below the state directory. When it
+// has grown to maxLog it becomes LogName.1, in the place of the one before.
 const LogName = "hook.log"
 
 const maxLog = 256 << 10
@@ -62,7 +62,8 @@ func (e Entry) Append(state string) error {
 	return errors.Join(err, f.Close())
 }
 
-// ReadLog reads the log below a state directory, the oldest entry first. Lines that are no entries are passed over.
+// ReadLog reads the log below a state directory, the oldest entry first. Lines that are no entries
+// are passed over.
 func ReadLog(state string) ([]Entry, error) {
 	var entries []Entry
 	for _, name := range []string{LogName + ".1", LogName} {

@@ -9,10 +9,12 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 )
 
-// exitUsage is what a command line is answered with that makes no sense. No agent but Copilot CLI takes it for an opinion.
+// exitUsage is what a command line is answered with that makes no sense. No agent but Copilot CLI
+// takes it for an opinion.
 const exitUsage = 64
 
-// Main is the program patchbay-hook: the options have its streams and its environment, the arguments the rest.
+// Main is the program patchbay-hook: the options have its streams and its environment, the
+// arguments the rest.
 func Main(ctx context.Context, args []string, o Options) int {
 	for len(args) > 0 {
 		word := args[0]

@@ -20,7 +20,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/version"
 )
 
-// Switch is the variable by which a person goes on without Patchbay: with the value "off", nobody is asked anything.
+// Switch is the variable by which a person goes on without Patchbay: with the value "off", nobody
+// is asked anything.
 const Switch = "PATCHBAY_HOOK"
 
 // Options say whose hook this process is.
@@ -57,8 +58,8 @@ func newRoad(o Options) *road {
 	return r
 }
 
-// Run answers the event of which stdin tells, and returns the exit code. It answers in time, whatever happens: an agent that waits too
-// long goes on as if nobody had an opinion.
+// Run answers the event of which stdin tells, and returns the exit code. It answers in time,
+// whatever happens: an agent that waits too long goes on as if nobody had an opinion.
 func Run(ctx context.Context, o Options) int {
 	r := newRoad(o)
 	began := time.Now()
@@ -127,8 +128,8 @@ func (r *road) answer(ctx context.Context, data []byte, began time.Time) codehoo
 // errLate is why an event was given up.
 var errLate = errors.New("there was no answer in time")
 
-// unread is the answer to an event that cannot be read. It is refused where its name is known, and a plugin has to be asked about
-// events of that name.
+// unread is the answer to an event that cannot be read. It is refused where its name is known, and
+// a plugin has to be asked about events of that name.
 func (r *road) unread(why error) codehook.Answer {
 	stand := []byte(`{"tool_name":"unknown","toolName":"unknown","prompt":"unknown"}`)
 	if r.off || r.Event == "" {
@@ -141,8 +142,8 @@ func (r *road) unread(why error) codehook.Answer {
 	return r.nobody(m, fmt.Errorf("the event cannot be read: %w", why))
 }
 
-// nobody is the answer to an event that nobody could be asked about. It never opens a gate by accident, and it keeps
-// nobody from working whose plugins need not be asked.
+// nobody is the answer to an event that nobody could be asked about. It never opens a gate by
+// accident, and it keeps nobody from working whose plugins need not be asked.
 func (r *road) nobody(m *codehook.Moment, why error) codehook.Answer {
 	who := r.closedFor(m)
 	e := Entry{Time: time.Now().UTC(), Agent: r.Agent, Event: m.Event, Session: m.Session, What: NoOpinion, Why: why.Error()}
@@ -180,8 +181,9 @@ func (r *road) closedFor(m *codehook.Moment) string {
 	return "plugin " + strings.Join(names, ", ") + ", which has to agree"
 }
 
-// mayBeClosed: no daemon has ever run, so nobody has said who has to be asked. Without a word of the configuration's no plugin of
-// any protocol has to be asked at the points of an agent. The file is not understood here, but the words would be in it.
+// mayBeClosed: no daemon has ever run, so nobody has said who has to be asked. Without a word of
+// the configuration's no plugin of any protocol has to be asked at the points of an agent. The file
+// is not understood here, but the words would be in it.
 func (r *road) mayBeClosed() bool {
 	text, err := plainfile.Read(filepath.Join(r.dirs.Config, "config.toml"), maxClosed)
 	if err != nil {

@@ -20,8 +20,9 @@ const (
 // maxDaemonLog is how large that log may be when a daemon is started. Then it begins anew.
 const maxDaemonLog = 4 << 20
 
-// start starts a daemon and waits until it listens. Of several processes that want one, one starts it; the others return at once, and
-// look again. Where a daemon has come meanwhile the new one sees that, says that it is ready, and ends.
+// start starts a daemon and waits until it listens. Of several processes that want one, one starts
+// it; the others return at once, and look again. Where a daemon has come meanwhile the new one sees
+// that, says that it is ready, and ends.
 func (r *road) start(ctx context.Context) (started bool, err error) {
 	program, err := r.program()
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
 
-// Protocol is the version of what a client and a daemon say to each other about hooks. A daemon that knows another one answers 501.
+// Protocol is the version of what a client and a daemon say to each other about hooks. A daemon
+// that knows another one answers 501.
 const Protocol = 1
 
 // SocketName is the daemon's socket, below the state directory.
@@ -60,7 +61,8 @@ type Answer struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// MaxAnswer is how long an answer may be: an event that was rewritten whole, escaped, and some more.
+// MaxAnswer is how long an answer may be: an event that was rewritten whole, escaped, and some
+// more.
 const MaxAnswer = 4 * codehook.MaxInput
 
 // What a daemon's answer can mean beside an answer.
@@ -71,8 +73,8 @@ var (
 	errForeign = errors.New("the daemon speaks another protocol")
 )
 
-// exchange asks the daemon, once. The request and its answer are HTTP/1.1, spoken by hand: net/http would take longer to be loaded than
-// the daemon takes to answer.
+// exchange asks the daemon, once. The request and its answer are HTTP/1.1, spoken by hand: net/http
+// would take longer to be loaded than the daemon takes to answer.
 func exchange(ctx context.Context, socket string, agent codehook.Agent, r Request) (*Answer, error) {
 	conn, err := localsock.Dial(socket)
 	switch {
@@ -137,7 +139,8 @@ func post(conn net.Conn, path string, v any) (status int, body []byte, err error
 	}
 	head := "POST " + path + " HTTP/1.1\r\nHost: patchbay\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " +
 		strconv.Itoa(len(text)) + "\r\n\r\n"
-	// A daemon that refuses answers before it has read everything, and closes: its answer counts, not our error.
+	// A daemon that refuses answers before it has read everything, and closes: its answer counts,
+	// not our error.
 	_, writeErr := conn.Write(append([]byte(head), text...))
 	status, body, err = readResponse(bufio.NewReader(conn))
 	if err != nil {

@@ -9,17 +9,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// What is written from the queue at once. The engine syncs every write, which is what takes the time. Several events together take
-// as long as some ten of them one by one: fewer are not worth it.
+// What is written from the queue at once. The engine syncs every write, which is what takes the
+// time. Several events together take as long as some ten of them one by one: fewer are not worth
+// it.
 const (
 	fewestTogether    = 16
 	mostTogether      = 256
 	mostTogetherBytes = 1 << 20 // of their data; the last one may exceed it
 )
 
-// gatherFor is how long events are gathered before they are written, where the last ones were written together: so many come that
-// it is worth it. Whatever their number, the server makes some 25 calls to the file system for them, six of which are synced. Where
-// few events come, each is written at once.
+// gatherFor is how long events are gathered before they are written, where the last ones were
+// written together: so many come that it is worth it. Whatever their number, the server makes some
+// 25 calls to the file system for them, six of which are synced. Where few events come, each is
+// written at once.
 const gatherFor = 50 * time.Millisecond
 
 // drain writes what was posted, in its order, until Close.
@@ -45,8 +47,9 @@ func (j *Journal) drain() {
 // droppedKind is the event that says how many events are missing before it.
 const droppedKind = "events.dropped"
 
-// tellDropped keeps an event about those that were dropped since it last did, for who reads the journal alone. It returns how
-// many have been told of. What it cannot tell now, it tells with those that come.
+// tellDropped keeps an event about those that were dropped since it last did, for who reads the
+// journal alone. It returns how many have been told of. What it cannot tell now, it tells with
+// those that come.
 func (j *Journal) tellDropped(told uint64) uint64 {
 	total := j.Dropped()
 	if total == told {
@@ -63,8 +66,8 @@ func (j *Journal) tellDropped(told uint64) uint64 {
 	return total
 }
 
-// take waits for something to write, and then for more, for so long. It takes what there is, up to a bound. Nothing: the queue is
-// closed and empty.
+// take waits for something to write, and then for more, for so long. It takes what there is, up to
+// a bound. Nothing: the queue is closed and empty.
 func (q *queue) take(gather time.Duration) []posting {
 	p, ok := <-q.waiting
 	if !ok {
@@ -126,8 +129,9 @@ func (j *Journal) entries(postings []posting) []entry {
 	return entries
 }
 
-// keep writes events, and tells whether it could write them all. Together they are written or not, and not tried again: one by
-// one each gets its time, and those that were written nevertheless are known by their ids.
+// keep writes events, and tells whether it could write them all. Together they are written or not,
+// and not tried again: one by one each gets its time, and those that were written nevertheless are
+// known by their ids.
 func (j *Journal) keep(entries []entry) bool {
 	if len(entries) >= fewestTogether {
 		err := j.together(entries)

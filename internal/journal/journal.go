@@ -17,15 +17,16 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// How much is kept: enough to ask on Monday what happened on Tuesday, and no more than a laptop can spare.
+// How much is kept: enough to ask on Monday what happened on Tuesday, and no more than a laptop can
+// spare.
 const (
 	streamName = "events"
 	maxAge     = 7 * 24 * time.Hour
 	maxBytes   = 256 << 20
 )
 
-// none stands in a topic for the session of an event that belongs to none, and for the turn of one that is not found by it. No
-// session and no turn has such an id.
+// none stands in a topic for the session of an event that belongs to none, and for the turn of one
+// that is not found by it. No session and no turn has such an id.
 const none = "-"
 
 // page is how many records are read at a time where many are looked through for a few.
@@ -66,7 +67,8 @@ type Journal struct {
 	stream engine.Stream // nil: not opened yet
 }
 
-// New makes a journal. It does no I/O and starts nothing: the first [Journal.Post] does, and [Journal.Close] ends it.
+// New makes a journal. It does no I/O and starts nothing: the first [Journal.Post] does, and
+// [Journal.Close] ends it.
 func New(e engine.Store, o Options) *Journal {
 	log := o.Logger
 	if log == nil {
@@ -89,7 +91,8 @@ func (j *Journal) open(ctx context.Context) (engine.Stream, error) {
 	return stream, nil
 }
 
-// Publish keeps an event; sessionID is "" for one of no session. When it returns nil, the event is on disk.
+// Publish keeps an event; sessionID is "" for one of no session. When it returns nil, the event is
+// on disk.
 func (j *Journal) Publish(ctx context.Context, kind, sessionID string, data json.RawMessage) (uint64, error) {
 	e, err := newEntry(posting{kind: kind, session: sessionID, data: data})
 	if err != nil {
@@ -124,7 +127,8 @@ func (j *Journal) append(ctx context.Context, e entry) (uint64, error) {
 	return sequence, nil
 }
 
-// Read returns the events after a sequence number that the filter wants, oldest first, at most limit (0: all).
+// Read returns the events after a sequence number that the filter wants, oldest first, at most
+// limit (0: all).
 func (j *Journal) Read(ctx context.Context, after uint64, filter Filter, limit int) ([]Event, error) {
 	stream, err := j.open(ctx)
 	if err != nil {
@@ -151,8 +155,8 @@ func (j *Journal) Read(ctx context.Context, after uint64, filter Filter, limit i
 	}
 }
 
-// Newest returns the events before a sequence number (0: the last ones) that the filter wants, the newest first, at most limit.
-// It reads those alone, unless the filter has several kinds.
+// Newest returns the events before a sequence number (0: the last ones) that the filter wants, the
+// newest first, at most limit. It reads those alone, unless the filter has several kinds.
 func (j *Journal) Newest(ctx context.Context, before uint64, filter Filter, limit int) ([]Event, error) {
 	stream, err := j.open(ctx)
 	if err != nil {
@@ -178,9 +182,9 @@ func (j *Journal) Newest(ctx context.Context, before uint64, filter Filter, limi
 	return newest, nil
 }
 
-// Follow calls f with the events after a sequence number that the filter wants, then with each as it comes, until ctx ends
-// or f returns an error. What is not an event is handed on as one of unreadableKind: whoever follows compares numbers, and
-// must not take it for lost.
+// Follow calls f with the events after a sequence number that the filter wants, then with each as
+// it comes, until ctx ends or f returns an error. What is not an event is handed on as one of
+// unreadableKind: whoever follows compares numbers, and must not take it for lost.
 func (j *Journal) Follow(ctx context.Context, after uint64, filter Filter, f func(Event) error) error {
 	stream, err := j.open(ctx)
 	if err != nil {
@@ -222,13 +226,15 @@ func (j *Journal) Forget(ctx context.Context, sessionID string) error {
 	return errors.Join(stream.Purge(ctx, session+"/"+engine.Below), stream.Purge(ctx, session))
 }
 
-// The topic of an event is session, kind and turn, so that the engine finds the events of each by its index. In an earlier layout it
-// was the session alone: such events are found where no session, kind or turn is asked for, until they are too old.
+// The topic of an event is session, kind and turn, so that the engine finds the events of each by
+// its index. In an earlier layout it was the session alone: such events are found where no session,
+// kind or turn is asked for, until they are too old.
 func (p posting) topic() string {
 	return part(p.session, none) + "/" + part(p.kind, none) + "/" + part(p.turn, none)
 }
 
-// part is a text as a part of a topic: no text reaches into another part, or stands for others as [engine.Any] does.
+// part is a text as a part of a topic: no text reaches into another part, or stands for others as
+// [engine.Any] does.
 func part(text, empty string) string { return cmp.Or(partEscapes.Replace(text), empty) }
 
 var (
@@ -248,14 +254,15 @@ func (f Filter) topic() string {
 	return part(f.Session, engine.Any) + "/" + kind + "/" + part(f.Turn, engine.Any)
 }
 
-// An event is kept as {"kind": …, "data": …}. Its session is the topic; sequence number and time are the engine's.
+// An event is kept as {"kind": …, "data": …}. Its session is the topic; sequence number and time
+// are the engine's.
 type kept struct {
 	Kind string          `json:"kind"`
 	Data json.RawMessage `json:"data"`
 }
 
-// mostNested is how deep an event's data may be: encoding/json, which reads it again, takes 10,000 levels, and the event
-// itself is one.
+// mostNested is how deep an event's data may be: encoding/json, which reads it again, takes 10,000
+// levels, and the event itself is one.
 const mostNested = 9_999
 
 // encode passes the data on as it is: it was made by us, and may be large.
@@ -272,8 +279,8 @@ func encode(kind string, data json.RawMessage) ([]byte, error) {
 // unreadableKind is the event that stands for one that cannot be read.
 const unreadableKind = "events.unreadable"
 
-// decode reads an event. What is not one is logged, and one of unreadableKind takes its place: it must not keep anybody
-// from what came after it.
+// decode reads an event. What is not one is logged, and one of unreadableKind takes its place: it
+// must not keep anybody from what came after it.
 func (j *Journal) decode(r engine.Record) (Event, bool) {
 	var k kept
 	err := json.Unmarshal(r.Data, &k)

@@ -153,7 +153,8 @@ func TestRareEventsCostNoScan(t *testing.T) {
 	}
 }
 
-// Events whose topic is their session alone, of an earlier layout, are read, and forgotten with their session.
+// Events whose topic is their session alone, of an earlier layout, are read, and forgotten with
+// their session.
 func TestTheEarlierLayout(t *testing.T) {
 	e := openEngine(t)
 	j := New(e, Options{})

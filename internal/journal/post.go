@@ -10,17 +10,20 @@ import (
 	"time"
 )
 
-// Bounds of the queue behind [Journal.Post]. A turn makes some dozens of events, a disk takes some hundreds a second one by one,
-// and thousands together: what does not fit comes of an engine that is away.
+// Bounds of the queue behind [Journal.Post]. A turn makes some dozens of events, a disk takes some
+// hundreds a second one by one, and thousands together: what does not fit comes of an engine that
+// is away.
 const (
 	maxQueued      = 4096     // events
 	maxQueuedBytes = 32 << 20 // of their data: traces of large payloads are large
 )
 
-// postTimeout bounds the writing of one event from the queue: longer than the engine takes to move to another process.
+// postTimeout bounds the writing of one event from the queue: longer than the engine takes to move
+// to another process.
 const postTimeout = 10 * time.Second
 
-// closeTimeout bounds how long [Journal.Close] lets the queue drain: as long as a person waits for a command to end.
+// closeTimeout bounds how long [Journal.Close] lets the queue drain: as long as a person waits for
+// a command to end.
 const closeTimeout = 3 * time.Second
 
 // A posting is an event on its way.
@@ -49,14 +52,14 @@ func newQueue() *queue {
 	return &queue{ctx: ctx, cancel: cancel, drained: make(chan struct{}), waiting: make(chan posting, maxQueued)}
 }
 
-// Post keeps an event some time soon, and never waits: where the queue is full, or closed, the event is dropped, counted,
-// and false returned. The data is the journal's from then on.
+// Post keeps an event some time soon, and never waits: where the queue is full, or closed, the
+// event is dropped, counted, and false returned. The data is the journal's from then on.
 func (j *Journal) Post(kind, sessionID string, data json.RawMessage) bool {
 	return j.post(posting{kind: kind, session: sessionID, data: data})
 }
 
-// PostTurn is Post for an event that is to be found by its turn. The engine has an entry of its index in memory for each turn and
-// kind: so not every event of a turn is worth it.
+// PostTurn is Post for an event that is to be found by its turn. The engine has an entry of its
+// index in memory for each turn and kind: so not every event of a turn is worth it.
 func (j *Journal) PostTurn(kind, sessionID, turn string, data json.RawMessage) bool {
 	return j.post(posting{kind: kind, session: sessionID, turn: turn, data: data})
 }
@@ -103,8 +106,9 @@ func (q *queue) refusal(size int) error {
 	return nil
 }
 
-// Drop counts an event that is not kept, because of err. Whoever cannot even make an event for [Journal.Post] calls it. The
-// first such event is logged, then the second, the fourth, the eighth …: an engine that is away costs many.
+// Drop counts an event that is not kept, because of err. Whoever cannot even make an event for
+// [Journal.Post] calls it. The first such event is logged, then the second, the fourth, the eighth
+// …: an engine that is away costs many.
 func (j *Journal) Drop(kind string, err error) {
 	if n := j.queue.dropped.Add(1); n&(n-1) == 0 {
 		j.log.Warn("event dropped", "kind", kind, "err", err, "total", n)
@@ -114,8 +118,9 @@ func (j *Journal) Drop(kind string, err error) {
 // Dropped is how many events are not in the journal that should be.
 func (j *Journal) Dropped() uint64 { return j.queue.dropped.Load() }
 
-// Close takes no more posts and waits, within a bound, until those there are have been written. The error says how
-// many were not. Everything else goes on working: the engine is not the journal's to close.
+// Close takes no more posts and waits, within a bound, until those there are have been written. The
+// error says how many were not. Everything else goes on working: the engine is not the journal's to
+// close.
 func (j *Journal) Close() error {
 	q := j.queue
 	defer q.cancel()

@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	// quietWait bounds the wait for what a dead process has left running. The guardian ends it within milliseconds.
+	// quietWait bounds the wait for what a dead process has left running. The guardian ends it
+	// within milliseconds.
 	quietWait = 2 * time.Second
-	// quietPause is between two looks. Two in a row must find nothing: a process that is forking may be missed by one.
+	// quietPause is between two looks. Two in a row must find nothing: a process that is forking
+	// may be missed by one.
 	quietPause = 10 * time.Millisecond
 )
 
@@ -75,7 +77,8 @@ func (h Holder) State() State {
 	return Alive
 }
 
-// A LeftoverError says that a holder has died and what it started still runs: to take over what it held would have two at work.
+// A LeftoverError says that a holder has died and what it started still runs: to take over what it
+// held would have two at work.
 type LeftoverError struct {
 	Holder string
 	PIDs   []int
@@ -85,7 +88,8 @@ func (e *LeftoverError) Error() string {
 	return fmt.Sprintf("%s has died, and what it started still runs (%s): end that first", e.Holder, numbers(e.PIDs))
 }
 
-// Quiet waits until nothing runs that a dead holder has started. A [LeftoverError] names what still does.
+// Quiet waits until nothing runs that a dead holder has started. A [LeftoverError] names what still
+// does.
 func (h Holder) Quiet(ctx context.Context) error {
 	marks, err := h.marks()
 	if err != nil || len(marks) == 0 {

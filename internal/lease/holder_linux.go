@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine names this boot of this machine, as this process sees it. Numbers of processes mean something within one pid
-// namespace, and start times within one time namespace. "": /proc cannot be relied on.
+// machine names this boot of this machine, as this process sees it. Numbers of processes mean
+// something within one pid namespace, and start times within one time namespace. "": /proc cannot
+// be relied on.
 func machine() string {
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
 		return "" // none, or one of another namespace
@@ -34,8 +35,8 @@ func machine() string {
 // exists asks the kernel rather than /proc, which may hide the processes of other users.
 func exists(pid int) bool { return !errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
-// started is when a process began, in ticks since the boot, 0 where that cannot be read; ended, that it has ended and only waits
-// for its parent to notice.
+// started is when a process began, in ticks since the boot, 0 where that cannot be read; ended,
+// that it has ended and only waits for its parent to notice.
 func started(pid int) (start uint64, ended bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -44,9 +45,10 @@ func started(pid int) (start uint64, ended bool) {
 	return parseStat(text)
 }
 
-// parseStat reads /proc/PID/stat: "pid (name) state …", where the name may hold anything, parentheses too. From the state on,
-// proc(5) has the number of threads in the eighteenth field and the start time in the twentieth. A process
-// whose first thread has ended looks as if it had, but has others.
+// parseStat reads /proc/PID/stat: "pid (name) state …", where the name may hold anything,
+// parentheses too. From the state on, proc(5) has the number of threads in the eighteenth field and
+// the start time in the twentieth. A process whose first thread has ended looks as if it had, but
+// has others.
 func parseStat(text []byte) (start uint64, ended bool) {
 	const state, threads, began = 0, 17, 19
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])

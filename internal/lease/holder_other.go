@@ -2,8 +2,8 @@
 
 package lease
 
-// machine is not known here: nobody could tell whether a dead process has left anything running, so that every holder counts as
-// one elsewhere, and its time must run out.
+// machine is not known here: nobody could tell whether a dead process has left anything running, so
+// that every holder counts as one elsewhere, and its time must run out.
 func machine() string { return "" }
 
 func exists(int) bool { return true }

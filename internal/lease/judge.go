@@ -23,8 +23,8 @@ const (
 	Ahead          // held, by a sign from the future: the clock was set back. Written again as it is, it has an age
 )
 
-// A Judge decides whether something that others hold may be taken. It is safe for concurrent use. Its zero value is
-// none: TTL must be set.
+// A Judge decides whether something that others hold may be taken. It is safe for concurrent use.
+// Its zero value is none: TTL must be set.
 type Judge struct {
 	TTL time.Duration // a holder gives a sign every third of it
 
@@ -32,13 +32,15 @@ type Judge struct {
 	old map[string]sighting
 }
 
-// A sighting is an old sign, and since when the judge has seen no other. It goes by the monotonic clock.
+// A sighting is an old sign, and since when the judge has seen no other. It goes by the monotonic
+// clock.
 type sighting struct {
 	revision uint64
 	since    time.Time
 }
 
-// Ask decides about what is held under a key. The error says why something cannot be taken from a holder that has died.
+// Ask decides about what is held under a key. The error says why something cannot be taken from a
+// holder that has died.
 func (j *Judge) Ask(ctx context.Context, key string, h Holder, sign func(context.Context) (Sign, error)) (Verdict, error) {
 	if h.State() == Dead {
 		j.forget(key)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestJudge: holders of whom nothing but the last sign is known, as those on other machines are. Ages are the engine's.
+// TestJudge: holders of whom nothing but the last sign is known, as those on other machines are.
+// Ages are the engine's.
 func TestJudge(t *testing.T) {
 	const ttl = 15 * time.Second
 	ask := func(t *testing.T, j *Judge, s Sign) Verdict {

@@ -14,7 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// childEnv makes the test binary another process: it starts a sleep in a marked group, says who it is, and waits.
+// childEnv makes the test binary another process: it starts a sleep in a marked group, says who it
+// is, and waits.
 const childEnv = "PATCHBAY_TEST_LEASE_CHILD"
 
 func TestMain(m *testing.M) {

@@ -6,9 +6,10 @@ import (
 	"path/filepath"
 )
 
-// BareCgroups makes a cgroup of this name below the host's own, and hands out cgroups below that one. It hands no controller
-// down, so that no limit is kept by them. Tests see with it what becomes of processes in a cgroup, on machines too whose
-// controllers are in cgroups of version 1. The caller removes dir, after Close.
+// BareCgroups makes a cgroup of this name below the host's own, and hands out cgroups below that
+// one. It hands no controller down, so that no limit is kept by them. Tests see with it what
+// becomes of processes in a cgroup, on machines too whose controllers are in cgroups of version 1.
+// The caller removes dir, after Close.
 func BareCgroups(name string) (s *Cgroups, dir string, err error) {
 	own, err := ownCgroup("/")
 	if err != nil {

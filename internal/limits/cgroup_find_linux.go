@@ -17,8 +17,8 @@ import (
 // hostLeaf is the cgroup into which a host moves itself where its own must be empty to be divided.
 const hostLeaf = "patchbay-host"
 
-// cgroupTree is the cgroup that a host may divide among its processes. root is where the file system begins: "/", and a
-// directory of a test.
+// cgroupTree is the cgroup that a host may divide among its processes. root is where the file
+// system begins: "/", and a directory of a test.
 //
 //	findCgroup ─► ownCgroup ─► usable     reads only
 //	divide ─► moveIn ─► cgroup.subtree_control
@@ -30,7 +30,8 @@ type cgroupTree struct {
 	pids   bool   // it has that of Limits.Processes
 }
 
-// findCgroup finds the cgroup of the host, and says why it cannot be used where it cannot. It changes nothing.
+// findCgroup finds the cgroup of the host, and says why it cannot be used where it cannot. It
+// changes nothing.
 func findCgroup(root string, host int) (*cgroupTree, error) {
 	dir, err := ownCgroup(root)
 	if err != nil {
@@ -83,7 +84,8 @@ func unifiedPath(groups string) (string, bool) {
 	return "", false
 }
 
-// unifiedMount finds in /proc/self/mountinfo where cgroups of version 2 are mounted, and which cgroup is mounted there:
+// unifiedMount finds in /proc/self/mountinfo where cgroups of version 2 are mounted, and which
+// cgroup is mounted there:
 //
 //	41 31 0:38 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw
 func unifiedMount(mounts string) (mounted, point string, found bool) {
@@ -127,8 +129,9 @@ func (t *cgroupTree) controllers(file string) []string {
 	return strings.Fields(string(text))
 }
 
-// canJoin reports whether the kernel knows clone3, by which a process is born in a cgroup, and no filter forbids it.
-// Asked for nothing, it refuses without doing anything. A cgroup can be killed as a whole since Linux 5.14.
+// canJoin reports whether the kernel knows clone3, by which a process is born in a cgroup, and no
+// filter forbids it. Asked for nothing, it refuses without doing anything. A cgroup can be killed
+// as a whole since Linux 5.14.
 func canJoin() error {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
@@ -177,8 +180,8 @@ func (t *cgroupTree) isRoot() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// delegated reports whether systemd has marked the cgroup as one that its owner may divide. Any other belongs to
-// whoever made it, and must not be changed, by root neither.
+// delegated reports whether systemd has marked the cgroup as one that its owner may divide. Any
+// other belongs to whoever made it, and must not be changed, by root neither.
 func (t *cgroupTree) delegated() bool {
 	for _, mark := range []string{"user.delegate", "trusted.delegate"} {
 		value := make([]byte, 8)
@@ -190,9 +193,9 @@ func (t *cgroupTree) delegated() bool {
 	return false
 }
 
-// divide hands the controllers down to the cgroups below. That is allowed only in a cgroup without processes of its
-// own ("no internal processes"), but for the root: so the host first moves itself and what it has started into a
-// leaf. Where others live in the cgroup too, it moves back.
+// divide hands the controllers down to the cgroups below. That is allowed only in a cgroup without
+// processes of its own ("no internal processes"), but for the root: so the host first moves itself
+// and what it has started into a leaf. Where others live in the cgroup too, it moves back.
 func (t *cgroupTree) divide() error {
 	if t.divided() {
 		return nil
@@ -257,8 +260,8 @@ func (t *cgroupTree) ours(pid int) bool {
 	return false
 }
 
-// parent reads the parent of a process, 0 where there is none: "PID (NAME) STATE PPID …", and NAME may contain
-// anything.
+// parent reads the parent of a process, 0 where there is none: "PID (NAME) STATE PPID …", and NAME
+// may contain anything.
 func (t *cgroupTree) parent(pid int) int {
 	stat, err := os.ReadFile(filepath.Join(t.root, "proc", strconv.Itoa(pid), "stat"))
 	if err != nil {

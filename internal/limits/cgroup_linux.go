@@ -13,13 +13,14 @@ import (
 	"time"
 )
 
-// removeWait bounds the wait for a cgroup to be empty once all in it was killed: the process that it was made for
-// is gone by then.
+// removeWait bounds the wait for a cgroup to be empty once all in it was killed: the process that
+// it was made for is gone by then.
 const removeWait = time.Second
 
-// cgroup is one sub-group of the host's cgroup (version 2), around one process and all that it starts. What is in it
-// cannot leave it by forking, by setsid or by changing its mark. It can by moving itself, where it may write to the
-// cgroup file system: any process of the host's user may, unless a sandbox hides those files.
+// cgroup is one sub-group of the host's cgroup (version 2), around one process and all that it
+// starts. What is in it cannot leave it by forking, by setsid or by changing its mark. It can by
+// moving itself, where it may write to the cgroup file system: any process of the host's user may,
+// unless a sandbox hides those files.
 type cgroup struct {
 	dir string
 }
@@ -43,8 +44,9 @@ func (c *cgroup) limit(l Limits) error {
 	return nil
 }
 
-// optional passes over the lack of a file: without swap accounting there is no memory.swap.max. The kernel answers an
-// attempt to create one with EACCES; in a cgroup that we made ourselves no other file is closed to us.
+// optional passes over the lack of a file: without swap accounting there is no memory.swap.max. The
+// kernel answers an attempt to create one with EACCES; in a cgroup that we made ourselves no other
+// file is closed to us.
 func optional(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -59,8 +61,9 @@ func (c *cgroup) write(file, value string) error {
 // kill kills everything in the cgroup and in those below it (Linux 5.14).
 func (c *cgroup) kill() error { return c.write("cgroup.kill", "1") }
 
-// outOfMemory reports whether the limit of this very cgroup was reached and something killed for it. The kernel
-// counts what any shortage killed in oom_kill, but only those of this cgroup's own limit in oom.
+// outOfMemory reports whether the limit of this very cgroup was reached and something killed for
+// it. The kernel counts what any shortage killed in oom_kill, but only those of this cgroup's own
+// limit in oom.
 func (c *cgroup) outOfMemory() bool {
 	events, err := os.ReadFile(filepath.Join(c.dir, "memory.events"))
 	if err != nil {
@@ -96,8 +99,8 @@ func (c *cgroup) remove() error {
 	}
 }
 
-// removeEmpty removes the cgroup and those that were made below it, unless something lives in it: then the error is
-// EBUSY.
+// removeEmpty removes the cgroup and those that were made below it, unless something lives in it:
+// then the error is EBUSY.
 func (c *cgroup) removeEmpty() error {
 	var dirs []string
 	err := filepath.WalkDir(c.dir, func(path string, entry fs.DirEntry, err error) error {

@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
-// The real limits of a cgroup need the memory and pids controllers in version 2, which a machine may keep in version
+// The real limits of a cgroup need the memory and pids controllers in version 2, which a machine
+// may keep in version
 // 1. So what is found and what is written is tested on a fake file system, and what is removed on real cgroups without
 // controllers. What happens to processes in those is tested in package proc.
 

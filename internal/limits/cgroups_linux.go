@@ -12,16 +12,16 @@ import (
 	"syscall"
 )
 
-// maxLeft bounds the cgroups kept for what calls left behind, so that a plugin that leaves something at each call
-// cannot multiply its limits without end. Beyond it the oldest is killed.
+// maxLeft bounds the cgroups kept for what calls left behind, so that a plugin that leaves
+// something at each call cannot multiply its limits without end. Beyond it the oldest is killed.
 const maxLeft = 64
 
-// boxTasks is added to the processes of a program in a box: the box has up to three of its own inside the cgroup, Go
-// programs with 18 threads together, and the limit is not meant for them.
+// boxTasks is added to the processes of a program in a box: the box has up to three of its own
+// inside the cgroup, Go programs with 18 threads together, and the limit is not meant for them.
 const boxTasks = 24
 
-// Cgroups hands out the cgroups of one host's processes: one each, "patchbay-HOST-NUMBER", below the host's own. It is safe for
-// concurrent use; the zero value is ready.
+// Cgroups hands out the cgroups of one host's processes: one each, "patchbay-HOST-NUMBER", below
+// the host's own. It is safe for concurrent use; the zero value is ready.
 type Cgroups struct {
 	once sync.Once   // finds the tree
 	tree *cgroupTree // nil: there is none to be used
@@ -121,8 +121,8 @@ func (s *Cgroups) make() (*cgroup, error) {
 	}
 }
 
-// Drop removes the cgroup of a process that was reaped. With spare, what the process left behind in it lives on,
-// within its limits; the cgroup then goes when it is empty.
+// Drop removes the cgroup of a process that was reaped. With spare, what the process left behind in
+// it lives on, within its limits; the cgroup then goes when it is empty.
 func (s *Cgroups) Drop(e *Enforcer, spare bool) error {
 	if e == nil || e.cgroup == nil {
 		return nil
@@ -177,7 +177,8 @@ func (s *Cgroups) Close() error {
 	return errors.Join(errs...)
 }
 
-// sweep removes what hosts that were killed have left here; their processes went with them (package guard).
+// sweep removes what hosts that were killed have left here; their processes went with them (package
+// guard).
 func (t *cgroupTree) sweep() {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {

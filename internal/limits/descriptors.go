@@ -6,18 +6,20 @@ import (
 	"sync/atomic"
 )
 
-// share is which part of the descriptors that the host may have are for plugins: the rest is for clients of the daemon, the
-// engine, the model, and whatever program the host is part of.
+// share is which part of the descriptors that the host may have are for plugins: the rest is for
+// clients of the daemon, the engine, the model, and whatever program the host is part of.
 const share = 4
 
-// Descriptors are the file descriptors of the host that plugins cost it, all together: their pipes, and the connections of
-// those whose network is confined. It is safe for concurrent use; nil has no limit.
+// Descriptors are the file descriptors of the host that plugins cost it, all together: their pipes,
+// and the connections of those whose network is confined. It is safe for concurrent use; nil has no
+// limit.
 type Descriptors struct {
 	limit func() int // how many there may be; 0: no limit
 	used  atomic.Int64
 }
 
-// HostDescriptors allows a quarter of the host's own limit. It is looked up when the first process is started.
+// HostDescriptors allows a quarter of the host's own limit. It is looked up when the first process
+// is started.
 func HostDescriptors() *Descriptors {
 	return &Descriptors{limit: sync.OnceValue(func() int { return ownDescriptors() / share })}
 }
@@ -27,7 +29,8 @@ func NewDescriptors(limit int) *Descriptors {
 	return &Descriptors{limit: func() int { return limit }}
 }
 
-// Take takes n descriptors. The error, a *[TooManyError], says that there would be too many, and what mends it.
+// Take takes n descriptors. The error, a *[TooManyError], says that there would be too many, and
+// what mends it.
 func (d *Descriptors) Take(n int) error {
 	if d == nil {
 		return nil
@@ -47,7 +50,8 @@ func (d *Descriptors) Give(n int) {
 	}
 }
 
-// Plenty reports whether at least half of what may be taken is left: for what is of use, and not needed.
+// Plenty reports whether at least half of what may be taken is left: for what is of use, and not
+// needed.
 func (d *Descriptors) Plenty() bool {
 	limit := d.limit()
 	return limit <= 0 || 2*d.Used() <= limit

@@ -1,5 +1,6 @@
-// Package limits bounds what processes use: of the machine ([Limits]) and of the host ([Descriptors]). It starts nothing and
-// knows no plugin; package proc starts the processes that are bounded, and package sandbox sets in its jails what is left to it.
+// Package limits bounds what processes use: of the machine ([Limits]) and of the host
+// ([Descriptors]). It starts nothing and knows no plugin; package proc starts the processes that
+// are bounded, and package sandbox sets in its jails what is left to it.
 //
 //	Limits           memory, processes, open files, CPU time: what a process and all it starts may use
 //	Supported        what keeps each of them on this system
@@ -20,13 +21,16 @@
 //	Enforcer.Kill      when the process is ended: all that is in the cgroup
 //	Enforcer.Exceeded  which limit it was killed for
 //
-// On Linux the host sets limits as rlimits while the child is held. Memory and processes are bounded better by a cgroup of
-// version 2, one for each process, where the host's own has those controllers and may be divided: it is the root, or
-// systemd has delegated it (Delegate=yes), in which case the host moves itself and what it has started into a leaf of it,
-// since a cgroup that hands controllers down may have no processes of its own. Nothing is moved or made before the first
-// process with such a limit. A limit that cannot be set fails the start; one that this system cannot keep at all does
-// not: [Supported] tells, and the caller decides. Elsewhere than on Linux none is kept.
+// On Linux the host sets limits as rlimits while the child is held. Memory and processes are
+// bounded better by a cgroup of version 2, one for each process, where the host's own has those
+// controllers and may be divided: it is the root, or systemd has delegated it (Delegate=yes), in
+// which case the host moves itself and what it has started into a leaf of it, since a cgroup that
+// hands controllers down may have no processes of its own. Nothing is moved or made before the
+// first process with such a limit. A limit that cannot be set fails the start; one that this system
+// cannot keep at all does not: [Supported] tells, and the caller decides. Elsewhere than on Linux
+// none is kept.
 //
-// Limits hold against careless programs. One that runs as the host's own user, outside of a sandbox, can write to its
-// cgroup's files as well as the host can, and root can raise its own rlimits.
+// Limits hold against careless programs. One that runs as the host's own user, outside of a
+// sandbox, can write to its cgroup's files as well as the host can, and root can raise its own
+// rlimits.
 package limits

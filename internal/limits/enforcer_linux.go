@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// Enforcer keeps one process, and all it starts, within its limits: by rlimits, which are inherited, and by a cgroup
-// where the host has one to give. All methods of a nil Enforcer do nothing: a process without limits costs nothing.
+// Enforcer keeps one process, and all it starts, within its limits: by rlimits, which are
+// inherited, and by a cgroup where the host has one to give. All methods of a nil Enforcer do
+// nothing: a process without limits costs nothing.
 //
 //	Cgroups.Enforcer ─► open                a cgroup of its own, its limits written
 //	Attach           ─► born inside it
@@ -25,8 +26,9 @@ type Enforcer struct {
 	err     error    // of setting the limits
 }
 
-// Enforcer prepares the limits of a process that is about to be started; nil where it has none. A boxed process is one that
-// a sandbox stands around: the sandbox sets [Enforcer.Rest] itself, inside.
+// Enforcer prepares the limits of a process that is about to be started; nil where it has none. A
+// boxed process is one that a sandbox stands around: the sandbox sets [Enforcer.Rest] itself,
+// inside.
 func (s *Cgroups) Enforcer(l Limits, boxed bool, log *slog.Logger) (*Enforcer, error) {
 	if l == (Limits{}) {
 		return nil, nil
@@ -49,8 +51,8 @@ func (s *Cgroups) Enforcer(l Limits, boxed bool, log *slog.Logger) (*Enforcer, e
 	return e, nil
 }
 
-// alreadyRunning is what the kernel will add to the processes of a plugin before it compares them with the limit; -1
-// where there is no limit, or none that it would keep.
+// alreadyRunning is what the kernel will add to the processes of a plugin before it compares them
+// with the limit; -1 where there is no limit, or none that it would keep.
 func alreadyRunning(l Limits) (int, error) {
 	if l.Processes <= 0 || nprocObstacle("/", os.Getuid()) != nil {
 		return -1, nil
@@ -73,7 +75,8 @@ func (e *Enforcer) Attach(attr *syscall.SysProcAttr) {
 	}
 }
 
-// Set limits a process that was just born, or kills it: it is still held and must not run without its limits.
+// Set limits a process that was just born, or kills it: it is still held and must not run without
+// its limits.
 func (e *Enforcer) Set(pid int) bool {
 	if e == nil {
 		return true

@@ -5,22 +5,24 @@ import (
 	"time"
 )
 
-// Limits bound what a process and all it starts may use. Zero means no limit of ours. How well each is kept depends
-// on the system: [Supported] says by what. A limit never loosens one that the host itself is under.
+// Limits bound what a process and all it starts may use. Zero means no limit of ours. How well each
+// is kept depends on the system: [Supported] says by what. A limit never loosens one that the host
+// itself is under.
 type Limits struct {
-	// Memory is in bytes. A cgroup counts what the process and all it started really use together, and kills them all
-	// when it is too much. Without one, each process has this much private writable memory for itself, and an
-	// allocation beyond it is refused.
+	// Memory is in bytes. A cgroup counts what the process and all it started really use together,
+	// and kills them all when it is too much. Without one, each process has this much private
+	// writable memory for itself, and an allocation beyond it is refused.
 	Memory int64
 
-	// Processes is how many processes and threads there may be at a time, the first one included. Another is refused.
+	// Processes is how many processes and threads there may be at a time, the first one included.
+	// Another is refused.
 	Processes int
 
 	// Files is how many descriptors each process may have open at a time. Another is refused.
 	Files int
 
-	// CPU is the processor time that each process may use in its whole life, rounded up to seconds. Then it gets
-	// SIGXCPU, and SIGKILL a second later.
+	// CPU is the processor time that each process may use in its whole life, rounded up to seconds.
+	// Then it gets SIGXCPU, and SIGKILL a second later.
 	CPU time.Duration
 }
 
@@ -53,10 +55,10 @@ type Ending struct {
 	outOfMemory bool // its cgroup ran out of memory and killed it
 }
 
-// exceeded says which limit a process was killed for. That the kernel killed it for its processor time is only told
-// by the first of the two signals. The second, for programs that do not mind the first (every Go program), is
-// concluded from the time used; it includes children that were waited for, so that this can be wrong where somebody
-// else sent SIGKILL.
+// exceeded says which limit a process was killed for. That the kernel killed it for its processor
+// time is only told by the first of the two signals. The second, for programs that do not mind the
+// first (every Go program), is concluded from the time used; it includes children that were waited
+// for, so that this can be wrong where somebody else sent SIGKILL.
 func (l Limits) exceeded(e Ending) string {
 	killed := e.Signal == "SIGKILL"
 	switch {

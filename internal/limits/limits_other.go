@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Supported says what keeps each limit: nothing does here. A limit can be set on oneself only, and nothing of ours
-// runs in the child before the program does.
+// Supported says what keeps each limit: nothing does here. A limit can be set on oneself only, and
+// nothing of ours runs in the child before the program does.
 func Supported() Support {
 	none := Enforcement{Note: "this system has no way to limit another process"}
 	return Support{Memory: none, Processes: none, Files: none, CPU: none}

@@ -16,13 +16,15 @@ type Rlimit struct {
 	Cur, Max uint64
 }
 
-// Rlimits are the limits as the kernel can keep them without a cgroup. running is how many processes and threads the
-// user has already, since that is what the kernel counts; less than zero leaves the limit of processes out.
+// Rlimits are the limits as the kernel can keep them without a cgroup. running is how many
+// processes and threads the user has already, since that is what the kernel counts; less than zero
+// leaves the limit of processes out.
 //
-// Memory is RLIMIT_DATA, which counts private writable memory. RLIMIT_AS counts address space, and runtimes reserve
-// that freely: under 512 MiB of it neither Node 20 nor a Go program starts, while under 64 MiB of RLIMIT_DATA both
-// do, as do Python and bash, and all four are refused a gigabyte. What RLIMIT_DATA does not see is shared memory;
-// what it sees in full is the stack of each thread (8 MiB in most C programs), used or not.
+// Memory is RLIMIT_DATA, which counts private writable memory. RLIMIT_AS counts address space, and
+// runtimes reserve that freely: under 512 MiB of it neither Node 20 nor a Go program starts, while
+// under 64 MiB of RLIMIT_DATA both do, as do Python and bash, and all four are refused a gigabyte.
+// What RLIMIT_DATA does not see is shared memory; what it sees in full is the stack of each thread
+// (8 MiB in most C programs), used or not.
 func (l Limits) Rlimits(running int) []Rlimit {
 	var list []Rlimit
 	add := func(resource int, cur, max uint64) { list = append(list, Rlimit{resource, cur, max}) }
@@ -63,8 +65,8 @@ func Supported() Support {
 	return support(tree, err, nprocObstacle("/", os.Getuid()))
 }
 
-// support is Supported with this tree, or without one for this reason, and where the processes of the user can be
-// counted or not.
+// support is Supported with this tree, or without one for this reason, and where the processes of
+// the user can be counted or not.
 func support(tree *cgroupTree, noTree, noCount error) Support {
 	alone := Enforcement{By: byRlimit, Note: "for each process by itself"}
 	s := Support{Memory: Enforcement{By: byCgroup}, Processes: Enforcement{By: byCgroup}, Files: alone, CPU: alone}
@@ -88,8 +90,8 @@ func noCgroup(err error) string {
 	return "no cgroup: " + err.Error()
 }
 
-// Numbers of the namespaces that the machine starts with (PROC_PID_INIT_INO, PROC_USER_INIT_INO in the kernel's
-// proc_ns.h).
+// Numbers of the namespaces that the machine starts with (PROC_PID_INIT_INO, PROC_USER_INIT_INO in
+// the kernel's proc_ns.h).
 const (
 	firstPidNamespace  = "pid:[4026531836]"
 	firstUserNamespace = "user:[4026531837]"
@@ -100,12 +102,12 @@ var (
 	errUnseenProcesses = errors.New("what this user runs outside this container counts too, and cannot be seen")
 )
 
-// nprocObstacle says why RLIMIT_NPROC cannot serve to limit the processes of this user, nil where it can. root is
-// where the file system begins.
+// nprocObstacle says why RLIMIT_NPROC cannot serve to limit the processes of this user, nil where
+// it can. root is where the file system begins.
 //
-// The kernel compares that limit with all that the user runs on the machine, so that "so many more than now" needs to
-// know how many that is. In a container they cannot all be seen, unless its users are its own: then they are counted
-// there.
+// The kernel compares that limit with all that the user runs on the machine, so that "so many more
+// than now" needs to know how many that is. In a container they cannot all be seen, unless its
+// users are its own: then they are counted there.
 func nprocObstacle(root string, uid int) error {
 	if uid == 0 {
 		return errNoNprocForRoot

@@ -59,8 +59,8 @@ func TestProcessThatCannotBeLimitedDoesNotRun(t *testing.T) {
 	}
 }
 
-// held starts a program that is stopped before its first instruction, as package proc does. This thread is its debugger, and ends
-// with the test.
+// held starts a program that is stopped before its first instruction, as package proc does. This
+// thread is its debugger, and ends with the test.
 func held(t *testing.T, path string, args ...string) *os.Process {
 	t.Helper()
 	runtime.LockOSThread()

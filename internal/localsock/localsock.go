@@ -1,5 +1,5 @@
-// Package localsock is for the sockets on which processes of one user talk to each other: where they are, who may
-// listen and who may connect. What is said over them is not its affair.
+// Package localsock is for the sockets on which processes of one user talk to each other: where
+// they are, who may listen and who may connect. What is said over them is not its affair.
 package localsock
 
 import (
@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// maxSocketPath is what fits into an address of a Unix socket on every system: 104 bytes on macOS and the BSDs, 108
-// on Linux and Windows, a zero byte at the end included.
+// maxSocketPath is what fits into an address of a Unix socket on every system: 104 bytes on macOS
+// and the BSDs, 108 on Linux and Windows, a zero byte at the end included.
 const maxSocketPath = 103
 
-// Path is where a socket of a directory is: in the directory itself, or, where that is too long for an address, in a private
-// directory for such sockets, under a name made from the directory's. Every process must come to the same answer.
+// Path is where a socket of a directory is: in the directory itself, or, where that is too long for
+// an address, in a private directory for such sockets, under a name made from the directory's.
+// Every process must come to the same answer.
 func Path(dir, name string) (string, error) {
 	if path := filepath.Join(dir, name); len(path) <= maxSocketPath {
 		return path, nil
@@ -39,8 +40,9 @@ func RuntimeDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("patchbay-%d", os.Getuid()))
 }
 
-// Listen listens for programs of the same user. The caller knows that nobody else does: a socket that is there already was
-// left by a process that has died. Anything else in its place is somebody's, and stays.
+// Listen listens for programs of the same user. The caller knows that nobody else does: a socket
+// that is there already was left by a process that has died. Anything else in its place is
+// somebody's, and stays.
 func Listen(path string) (*net.UnixListener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -76,9 +78,11 @@ func removeLeft(path string) error {
 	return os.Remove(path)
 }
 
-// CheckDir refuses a directory in which somebody else could have put the socket, or could put another in its place. It is for directories of data too: who can replace files has the data. One in
-// a place where everybody can make directories has to be the user's alone. One of the user's choice may be read by others,
-// and may belong to root, who can do anything anyway; root, in turn, works in the directories of those it serves.
+// CheckDir refuses a directory in which somebody else could have put the socket, or could put
+// another in its place. It is for directories of data too: who can replace files has the data. One
+// in a place where everybody can make directories has to be the user's alone. One of the user's
+// choice may be read by others, and may belong to root, who can do anything anyway; root, in turn,
+// works in the directories of those it serves.
 func CheckDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -118,12 +122,13 @@ func Dial(path string) (net.Conn, error) {
 	return conn, nil
 }
 
-// takeName is the name under which a socket is made that takes the place of another: no longer than any socket's own.
+// takeName is the name under which a socket is made that takes the place of another: no longer than
+// any socket's own.
 const takeName = "new.sock"
 
-// Take is [Listen] where somebody else may listen: from one moment to the next callers reach the new listener, and none finds nobody. The
-// other one still has those that called before. One process at a time may do so. The socket stays when the listener is closed: [Leave]
-// removes it.
+// Take is [Listen] where somebody else may listen: from one moment to the next callers reach the
+// new listener, and none finds nobody. The other one still has those that called before. One
+// process at a time may do so. The socket stays when the listener is closed: [Leave] removes it.
 func Take(path string) (*net.UnixListener, error) {
 	if !renames {
 		l, err := Listen(path)

@@ -20,8 +20,8 @@ func checkOwn(dir string, info fs.FileInfo) error {
 	return nil
 }
 
-// checkSafe refuses a directory, or a link to one, that is another user's, and a directory in which everybody may write.
-// A group may: on many systems everybody is alone in one.
+// checkSafe refuses a directory, or a link to one, that is another user's, and a directory in which
+// everybody may write. A group may: on many systems everybody is alone in one.
 func checkSafe(dir string, info fs.FileInfo) error {
 	me, owner := os.Geteuid(), ownerOf(info)
 	if owner != me && owner != 0 && me != 0 {

@@ -2,7 +2,8 @@ package localsock
 
 import "io/fs"
 
-// checkOwn and checkSafe have nothing to look at: the user's directories are the user's by their access lists.
+// checkOwn and checkSafe have nothing to look at: the user's directories are the user's by their
+// access lists.
 func checkOwn(string, fs.FileInfo) error { return nil }
 
 func checkSafe(string, fs.FileInfo) error { return nil }

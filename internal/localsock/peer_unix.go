@@ -8,14 +8,15 @@ import (
 	"os"
 )
 
-// CheckPeer refuses a connection with somebody else's process. The modes of the socket and its directory say the same;
-// this holds where they were loosened.
+// CheckPeer refuses a connection with somebody else's process. The modes of the socket and its
+// directory say the same; this holds where they were loosened.
 func CheckPeer(conn *net.UnixConn) error {
 	_, err := Peer(conn)
 	return err
 }
 
-// Peer is the process at the other end, which is the user's own; 0: one that this process cannot see, or a system that does not say.
+// Peer is the process at the other end, which is the user's own; 0: one that this process cannot
+// see, or a system that does not say.
 func Peer(conn *net.UnixConn) (pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package mcpcall carries, through the hub, what an MCP client has to do with a call that an MCP server answers: who
-// asks, whom to tell how far it has come, and whom to put a question to. The MCP adapter puts it into a context, and the MCP
-// dialect takes it out; everything between them passes the context on and knows nothing of it.
+// Package mcpcall carries, through the hub, what an MCP client has to do with a call that an MCP
+// server answers: who asks, whom to tell how far it has come, and whom to put a question to. The
+// MCP adapter puts it into a context, and the MCP dialect takes it out; everything between them
+// passes the context on and knows nothing of it.
 package mcpcall
 
 import (
@@ -8,10 +9,12 @@ import (
 	"encoding/json"
 )
 
-// The revisions of the protocol, oldest first. From the last one on there is no handshake and no session.
+// The revisions of the protocol, oldest first. From the last one on there is no handshake and no
+// session.
 var Versions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", Modern}
 
-// Modern is the revision from which on every request stands for itself, and Handshake the last one before it.
+// Modern is the revision from which on every request stands for itself, and Handshake the last one
+// before it.
 const (
 	Modern    = "2026-07-28"
 	Handshake = "2025-11-25"
@@ -27,7 +30,8 @@ const (
 	MetaProgress     = "progressToken"
 )
 
-// A Caller is the MCP client behind a call. Its functions may be called from any goroutine while the call runs.
+// A Caller is the MCP client behind a call. Its functions may be called from any goroutine while
+// the call runs.
 type Caller struct {
 	Session      string          // tells clients apart; "": it has none, and is nobody else
 	Modern       bool            // it speaks the revision without sessions

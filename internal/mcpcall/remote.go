@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// A Remote makes clients for servers at an address. It is handed in by programs that have an HTTP client: linking one takes 4 MB, which
-// programs that embed Patchbay do without.
+// A Remote makes clients for servers at an address. It is handed in by programs that have an HTTP
+// client: linking one takes 4 MB, which programs that embed Patchbay do without.
 type Remote func() Client
 
 // A Client makes requests over HTTP. It follows no redirects.

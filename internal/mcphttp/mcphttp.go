@@ -1,5 +1,5 @@
-// Package mcphttp is the HTTP client with which MCP servers at an address are reached. It is apart from the dialect so that programs
-// which embed Patchbay need not link it.
+// Package mcphttp is the HTTP client with which MCP servers at an address are reached. It is apart
+// from the dialect so that programs which embed Patchbay need not link it.
 package mcphttp
 
 import (

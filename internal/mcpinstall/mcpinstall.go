@@ -1,5 +1,6 @@
-// Package mcpinstall makes Patchbay known as an MCP server to the agents people already use: one entry in one file of each. It
-// knows the files and what an entry looks like, and leaves the editing to editfile, so that every other byte stays.
+// Package mcpinstall makes Patchbay known as an MCP server to the agents people already use: one
+// entry in one file of each. It knows the files and what an entry looks like, and leaves the
+// editing to editfile, so that every other byte stays.
 //
 //	Find        the agent's file, for the user or a project
 //	Entry.Set   one value, at its place

@@ -1,5 +1,6 @@
-// Package metrics counts what happens in a program, for Prometheus to read: counters, gauges that are read when somebody asks, histograms, in the text format
-// (version 0.0.4). Names and labels are the program's own and few; label values may be any text.
+// Package metrics counts what happens in a program, for Prometheus to read: counters, gauges that
+// are read when somebody asks, histograms, in the text format (version 0.0.4). Names and labels are
+// the program's own and few; label values may be any text.
 package metrics
 
 import (

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Runtime shows what Go's runtime knows of the program, under the names that Prometheus' own library for Go gives it.
+// Runtime shows what Go's runtime knows of the program, under the names that Prometheus' own
+// library for Go gives it.
 func (r *Registry) Runtime() {
 	r.Observe(Measured, "go_info", "The version of Go.", []string{"version"}, func(show Show) { show(1, runtime.Version()) })
 	r.measure("go_goroutines", "Goroutines.", func() float64 { return float64(runtime.NumGoroutine()) })

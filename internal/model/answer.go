@@ -7,8 +7,7 @@ import (
 	"net/http"
 )
 
-// An answeredError is an answer that is an error: an HTTP response, or an event in
-// mid-stream.
+// An answeredError is an answer that is an error: an HTTP response, or an event in mid-stream.
 type answeredError struct {
 	status int         // 0: an event
 	header http.Header // nil: an event
@@ -20,8 +19,7 @@ func (e *answeredError) Error() string { return "the server answered with an err
 // maxErrorBytes bounds what is read of an error: messages have a few hundred bytes.
 const maxErrorBytes = 64 << 10
 
-// answered reads an error; what it says is worth less than its status, and may be
-// missing.
+// answered reads an error; what it says is worth less than its status, and may be missing.
 func answered(resp *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
 	if err != nil && len(body) == 0 {
@@ -30,9 +28,8 @@ func answered(resp *http.Response) error {
 	return &answeredError{status: resp.StatusCode, header: resp.Header, body: body}
 }
 
-// notStream catches what is no model server: a page, or a JSON answer of another
-// kind, with a status that says all is well; and events in a compression that we
-// did not ask for.
+// notStream catches what is no model server: a page, or a JSON answer of another kind, with a
+// status that says all is well; and events in a compression that we did not ask for.
 func notStream(resp *http.Response) error {
 	if packed := resp.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
 		return &notStreamError{kind: "the encoding " + quote(packed)}

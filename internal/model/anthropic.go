@@ -24,8 +24,8 @@ func (m *anthropicModel) sign(h http.Header, key config.Secret) {
 	}
 }
 
-// anthropicEvent is one event of the stream. Its kind is in its data, and should
-// be in its name too.
+// anthropicEvent is one event of the stream. Its kind is in its data, and should be in its name
+// too.
 type anthropicEvent struct {
 	Type    looseText
 	Index   looseInt
@@ -67,8 +67,8 @@ func (m *anthropicModel) hear(e event, r *reply) error {
 	return v.tell(r)
 }
 
-// tell adds an event to the reply. Blocks that are neither text nor a call of one
-// of our tools (thinking, above all) are not for anybody to see.
+// tell adds an event to the reply. Blocks that are neither text nor a call of one of our tools
+// (thinking, above all) are not for anybody to see.
 func (v *anthropicEvent) tell(r *reply) error {
 	switch v.Type {
 	case "message_start":
@@ -205,8 +205,8 @@ func anthropicTurn(t turn) anthropicMessage {
 	return m
 }
 
-// cacheUpTo marks the end of what the next request of the turn will repeat, so that
-// the provider reads it from its cache, for a tenth of the price.
+// cacheUpTo marks the end of what the next request of the turn will repeat, so that the provider
+// reads it from its cache, for a tenth of the price.
 func cacheUpTo(m anthropicMessage) {
 	if n := len(m.Content); n > 0 {
 		m.Content[n-1].Cache = ephemeral()

@@ -34,8 +34,8 @@ func (m *remote) try(p *prepared, r *reply, w *watch) error {
 	return m.listen(resp, r)
 }
 
-// request is the HTTP request for a reply. Go's transport adds Accept-Encoding, and
-// takes off the compression that it asked for.
+// request is the HTTP request for a reply. Go's transport adds Accept-Encoding, and takes off the
+// compression that it asked for.
 func (m *remote) request(ctx context.Context, p *prepared) (*http.Request, error) {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)

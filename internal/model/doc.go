@@ -1,9 +1,9 @@
-// Package model is the LLM behind the agent: a conversation goes in, the next
-// message comes out, streamed. Anthropic, OpenAI and every endpoint compatible with
-// it, and an offline model that needs no network and plays scripts.
+// Package model is the LLM behind the agent: a conversation goes in, the next message comes out,
+// streamed. Anthropic, OpenAI and every endpoint compatible with it, and an offline model that
+// needs no network and plays scripts.
 //
-// It runs no tools, keeps no transcript and compacts nothing; it does not know what
-// plugins are. Every call stands by itself, so one [Model] serves all sessions.
+// It runs no tools, keeps no transcript and compacts nothing; it does not know what plugins are.
+// Every call stands by itself, so one [Model] serves all sessions.
 //
 // # What a reply goes through
 //
@@ -27,18 +27,17 @@
 //
 // # What callers can rely on
 //
-// Arguments of a tool call are always a JSON object. A model that wrote something
-// else gets {} there and its words in [ToolCall.Malformed]; the call must not run,
-// and [ToolCall.Problem] is what to tell the model. Ids of calls are unique within a
-// conversation. Tools may have any names: what a provider does not take is renamed
-// on its way out and back.
+// Arguments of a tool call are always a JSON object. A model that wrote something else gets {}
+// there and its words in [ToolCall.Malformed]; the call must not run, and [ToolCall.Problem] is
+// what to tell the model. Ids of calls are unique within a conversation. Tools may have any names:
+// what a provider does not take is renamed on its way out and back.
 //
-// A transcript may be anything: calls without results, results without calls,
-// replies of nothing, system messages anywhere, two messages of one side in a row.
+// A transcript may be anything: calls without results, results without calls, replies of nothing,
+// system messages anywhere, two messages of one side in a row.
 //
-// Errors are [*Error]; errors.Is knows [ErrTooLong], [ErrAuth], [ErrIdle] and the
-// context's. Keys never show in any of them, nor in logs: they are looked up by
-// name, held as [config.Secret], and taken out of whatever servers say.
+// Errors are [*Error]; errors.Is knows [ErrTooLong], [ErrAuth], [ErrIdle] and the context's. Keys
+// never show in any of them, nor in logs: they are looked up by name, held as [config.Secret], and
+// taken out of whatever servers say.
 //
 // Tested against servers that speak the real formats, in package modeltest.
 package model

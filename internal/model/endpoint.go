@@ -82,8 +82,8 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// findKey takes the key from the environment, or else from the secrets file. Only
-// the provider's own endpoint cannot do without.
+// findKey takes the key from the environment, or else from the secrets file. Only the provider's
+// own endpoint cannot do without.
 func (e *endpoint) findKey(c Config) error {
 	text := strings.TrimSpace(c.Getenv(e.keyName))
 	e.keyFrom = "the environment"
@@ -103,8 +103,7 @@ func (e *endpoint) findKey(c Config) error {
 	return nil
 }
 
-// scrub takes the key out of a foreign text, as it is or quoted: some servers
-// repeat it.
+// scrub takes the key out of a foreign text, as it is or quoted: some servers repeat it.
 func (e *endpoint) scrub(text string) string {
 	if e.key.Empty() {
 		return text
@@ -114,8 +113,8 @@ func (e *endpoint) scrub(text string) string {
 	return strings.ReplaceAll(text, e.key.Reveal(), e.key.String())
 }
 
-// client is c, or a plain one, that follows no redirect: net/http would send
-// X-Api-Key along to whatever host the redirect names.
+// client is c, or a plain one, that follows no redirect: net/http would send X-Api-Key along to
+// whatever host the redirect names.
 func client(c *http.Client) *http.Client {
 	var own http.Client
 	if c != nil {

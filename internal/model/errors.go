@@ -24,8 +24,8 @@ var (
 // maxForeign bounds what an error repeats of a provider's words.
 const maxForeign = 500
 
-// An Error says why a model gave no reply. It never holds the key, nor the request
-// with its headers.
+// An Error says why a model gave no reply. It never holds the key, nor the request with its
+// headers.
 type Error struct {
 	Provider string
 	Status   int    // of HTTP; 0: no answer came
@@ -76,8 +76,8 @@ func statusText(status int) string {
 	return strings.ToLower(http.StatusText(status))
 }
 
-// A refusal is what a provider answered in place of a reply, in either form: the
-// status and body of an HTTP response, or an error event in mid-stream.
+// A refusal is what a provider answered in place of a reply, in either form: the status and body of
+// an HTTP response, or an error event in mid-stream.
 type refusal struct {
 	status  int    // 0: an event that does not tell
 	code    string // the provider's word for it
@@ -114,8 +114,8 @@ func (e *endpoint) keyAdvice() string {
 	return fmt.Sprintf("look at %s, which comes from %s", e.keyName, e.keyFrom)
 }
 
-// tooLongWords are how the servers say that a conversation does not fit. The
-// providers have codes for it only in part, compatible servers none.
+// tooLongWords are how the servers say that a conversation does not fit. The providers have codes
+// for it only in part, compatible servers none.
 var tooLongWords = []string{
 	"prompt is too long",    // Anthropic
 	"exceed context limit",  // Anthropic, prompt and max_tokens together

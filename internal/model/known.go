@@ -1,7 +1,8 @@
 package model
 
-// Known are names of models as --model and /model take them, the usual choice of each provider first. They are for completion: any
-// other name is as good, and the provider says whether it has it.
+// Known are names of models as --model and /model take them, the usual choice of each provider
+// first. They are for completion: any other name is as good, and the provider says whether it has
+// it.
 func Known() []string {
 	return []string{
 		"anthropic:claude-sonnet-4-5", "anthropic:claude-opus-4-1", "anthropic:claude-haiku-4-5",
@@ -10,8 +11,9 @@ func Known() []string {
 	}
 }
 
-// Reachable are the variables in the environment by which a provider can be reached, and the model that one would begin with. An
-// endpoint of one's own has models that are not known here: its name is NAME.
+// Reachable are the variables in the environment by which a provider can be reached, and the model
+// that one would begin with. An endpoint of one's own has models that are not known here: its name
+// is NAME.
 func Reachable(getenv func(string) string) (variable, suggestion string) {
 	for _, s := range []site{anthropicEndpoint, openaiEndpoint} {
 		if getenv(s.prefix+"_BASE_URL") != "" {

@@ -2,16 +2,16 @@ package model
 
 import "strings"
 
-// The windows of models that nothing is known of. Every model of Anthropic's has
-// at least 200,000 tokens; of compatible servers most are set up for 128k.
+// The windows of models that nothing is known of. Every model of Anthropic's has at least 200,000
+// tokens; of compatible servers most are set up for 128k.
 const (
 	anthropicWindow = 200_000
 	openaiWindow    = 128_000
 	offlineWindow   = 128_000
 )
 
-// anthropicOutput is what a reply may have where the request does not say: Anthropic
-// wants a number, and takes no more than the model can. Thinking counts.
+// anthropicOutput is what a reply may have where the request does not say: Anthropic wants a
+// number, and takes no more than the model can. Thinking counts.
 const anthropicOutput = 32_000
 
 // limits are what a model can take and give, in tokens.
@@ -71,9 +71,9 @@ func limitsOf(c Config) limits {
 	return found
 }
 
-// Estimate is about how many tokens messages have: a quarter of their bytes, which
-// is near the truth for English and code and on the safe side for neither, plus
-// what the frame of a message costs. It is for deciding when to compact.
+// Estimate is about how many tokens messages have: a quarter of their bytes, which is near the
+// truth for English and code and on the safe side for neither, plus what the frame of a message
+// costs. It is for deciding when to compact.
 func Estimate(messages []Message) int {
 	n := 0
 	for _, m := range messages {

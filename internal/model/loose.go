@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// decode reads the JSON object that an event is. Compatible servers take liberties
-// with types: a field of a kind that we do not expect counts as missing, unless
-// looseText or looseInt can make something of it.
+// decode reads the JSON object that an event is. Compatible servers take liberties with types: a
+// field of a kind that we do not expect counts as missing, unless looseText or looseInt can make
+// something of it.
 func decode(data []byte, into any) error {
 	if data[0] != '{' && string(data) != "null" {
 		return fmt.Errorf("the server sent an event that is no JSON object, it begins with %q", data[0])
@@ -24,8 +24,8 @@ func decode(data []byte, into any) error {
 	return fmt.Errorf("the server sent an event that is not JSON: %w", err)
 }
 
-// looseText is a text. Where a server sends another value, the text is its JSON: so
-// do some with the arguments of tool calls. null is no text.
+// looseText is a text. Where a server sends another value, the text is its JSON: so do some with
+// the arguments of tool calls. null is no text.
 type looseText string
 
 // UnmarshalJSON never fails.
@@ -41,8 +41,8 @@ func (t *looseText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// looseInt is a whole number: the whole part of what a server sends, be it a number or
-// a text that holds one. Anything else, and what is too large to be exact, is 0.
+// looseInt is a whole number: the whole part of what a server sends, be it a number or a text that
+// holds one. Anything else, and what is too large to be exact, is 0.
 type looseInt int64
 
 // UnmarshalJSON never fails.

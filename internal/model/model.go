@@ -10,9 +10,9 @@ import (
 type Model interface {
 	// Info says who answers.
 	Info() Info
-	// Reply asks for the next message of the conversation. What the model says is
-	// handed to stream as it comes (nil: nobody listens), by the calling goroutine.
-	// The response is whole, whether anybody listened or not.
+	// Reply asks for the next message of the conversation. What the model says is handed to stream
+	// as it comes (nil: nobody listens), by the calling goroutine. The response is whole, whether
+	// anybody listened or not.
 	Reply(ctx context.Context, req *Request, stream func(Delta)) (*Response, error)
 }
 
@@ -31,8 +31,8 @@ type Request struct {
 	Tools     []Tool
 	MaxTokens int // of the reply; 0: the model's default
 
-	// Earlier counts the assistant's messages that a compaction took out of
-	// Messages. Only the offline model's script asks: it goes on where it was.
+	// Earlier counts the assistant's messages that a compaction took out of Messages. Only the
+	// offline model's script asks: it goes on where it was.
 	Earlier int
 }
 
@@ -65,8 +65,8 @@ type ToolCall struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"` // an object
 
-	// Malformed is what the model wrote where an object was due; Arguments is then
-	// {}. Such a call must not run: answer it with [ToolCall.Problem].
+	// Malformed is what the model wrote where an object was due; Arguments is then {}. Such a call
+	// must not run: answer it with [ToolCall.Problem].
 	Malformed string `json:"malformed,omitempty"`
 }
 

@@ -14,17 +14,16 @@ const (
 	maxID = 40
 )
 
-// toolNames are the tools of one request under names that providers take. Theirs
-// are of letters, digits, _ and -, ours may have dots (plugin.tool) and be longer.
-// A name that is good as it is stays; git.log becomes git_log, or
-// git_log_4f1d… where that is another tool's.
+// toolNames are the tools of one request under names that providers take. Theirs are of letters,
+// digits, _ and -, ours may have dots (plugin.tool) and be longer. A name that is good as it is
+// stays; git.log becomes git_log, or git_log_4f1d… where that is another tool's.
 type toolNames struct {
 	wire map[string]string // by our name
 	own  map[string]string // by the name on the wire
 }
 
-// nameTools names all tools that a request speaks of: those on offer and those in
-// the conversation, which may be gone by now.
+// nameTools names all tools that a request speaks of: those on offer and those in the conversation,
+// which may be gone by now.
 func nameTools(req *Request) toolNames {
 	n := toolNames{wire: make(map[string]string), own: make(map[string]string)}
 	var odd []string
@@ -70,8 +69,8 @@ func (n toolNames) set(name, wire string) {
 	n.own[wire] = name
 }
 
-// ours is what we call a tool that the model named. A tool that it made up keeps
-// its name: whoever runs the call will say that there is none.
+// ours is what we call a tool that the model named. A tool that it made up keeps its name: whoever
+// runs the call will say that there is none.
 func (n toolNames) ours(wire string) string {
 	if name, ok := n.own[wire]; ok {
 		return name
@@ -103,8 +102,8 @@ func hashed(s, of string, limit int) string {
 	return s[:min(len(s), limit-len(end))] + end
 }
 
-// callIDs are the ids of tool calls: unique in a conversation, whatever servers and
-// transcripts say. Some servers send none, or begin with call_0 in every reply.
+// callIDs are the ids of tool calls: unique in a conversation, whatever servers and transcripts
+// say. Some servers send none, or begin with call_0 in every reply.
 type callIDs map[string]bool
 
 // fresh is id, or another one where id is taken or "".

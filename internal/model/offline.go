@@ -9,14 +9,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// offline is the model that needs none: it plays a script, and echoes where there
-// is none or no more.
+// offline is the model that needs none: it plays a script, and echoes where there is none or no
+// more.
 //
-// It keeps nothing between calls. Which reply of the script is next follows from
-// the conversation: as many as the assistant has said are over. So one script
-// serves any number of sessions, and a session goes on after a restart. A
-// compaction takes messages away; [Request.Earlier] tells how many of them were
-// replies, else the script goes back as far.
+// It keeps nothing between calls. Which reply of the script is next follows from the conversation:
+// as many as the assistant has said are over. So one script serves any number of sessions, and a
+// session goes on after a restart. A compaction takes messages away; [Request.Earlier] tells how
+// many of them were replies, else the script goes back as far.
 type offline struct {
 	info   Info
 	script Script
@@ -120,8 +119,8 @@ func idsOf(req *Request) callIDs {
 const advice = "No model is configured. For a real one, put its key into ANTHROPIC_API_KEY or OPENAI_API_KEY and run " +
 	"`patchbay chat --model anthropic:NAME` (or `openai:NAME`), or write `provider` and `name` under `[model]` in config.toml."
 
-// echo is what the offline model says of its own accord. The first time it also
-// says why it says no more than that.
+// echo is what the offline model says of its own accord. The first time it also says why it says no
+// more than that.
 func (m *offline) echo(req *Request, said int) string {
 	text := "(offline model) You said: " + lastUserText(req)
 	if len(m.script) > 0 || said > 0 {

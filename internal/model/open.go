@@ -22,8 +22,8 @@ const (
 // Providers are the names that Config.Provider may have.
 func Providers() []string { return []string{ProviderAnthropic, ProviderOpenAI, ProviderOffline} }
 
-// Config says which model answers, and how to reach it. The zero value is the
-// offline model. It holds no key: keys are looked up by their names.
+// Config says which model answers, and how to reach it. The zero value is the offline model. It
+// holds no key: keys are looked up by their names.
 type Config struct {
 	Provider string // anthropic | openai | offline; "": offline
 	Name     string // the provider's name of the model; offline: not needed
@@ -33,8 +33,8 @@ type Config struct {
 	Window int           // tokens a conversation may have; 0: what is known of the model
 	Idle   time.Duration // how long a server may send nothing at all; 0: DefaultIdle
 
-	// Lookup finds ANTHROPIC_API_KEY or OPENAI_API_KEY in the secrets file, for want
-	// of one in the environment; (*config.Secrets).Lookup is one. nil: there is none.
+	// Lookup finds ANTHROPIC_API_KEY or OPENAI_API_KEY in the secrets file, for want of one in the
+	// environment; (*config.Secrets).Lookup is one. nil: there is none.
 	Lookup func(name string) (config.Secret, bool)
 
 	Getenv func(name string) string // nil: os.Getenv
@@ -42,12 +42,12 @@ type Config struct {
 	Logger *slog.Logger             // nil discards
 }
 
-// DefaultIdle is how long a server may send nothing. Providers ping every few
-// seconds; two minutes are for a machine that first loads the model from disk.
+// DefaultIdle is how long a server may send nothing. Providers ping every few seconds; two minutes
+// are for a machine that first loads the model from disk.
 const DefaultIdle = 2 * time.Minute
 
-// Open returns the model. It reads the script of an offline one; of the others
-// nothing is reached before the first reply is asked for.
+// Open returns the model. It reads the script of an offline one; of the others nothing is reached
+// before the first reply is asked for.
 func Open(c Config) (Model, error) {
 	c = c.withDefaults()
 	switch c.Provider {
@@ -61,8 +61,8 @@ func Open(c Config) (Model, error) {
 	return nil, unknownProvider(c.Provider)
 }
 
-// With is the config with the model that a flag or $PATCHBAY_MODEL names in place
-// of its own. What was said about another provider's endpoint goes with it.
+// With is the config with the model that a flag or $PATCHBAY_MODEL names in place of its own. What
+// was said about another provider's endpoint goes with it.
 func (c Config) With(model string) (Config, error) {
 	provider, name, err := ParseName(model)
 	if err != nil {
@@ -78,8 +78,8 @@ func (c Config) With(model string) (Config, error) {
 	return c, nil
 }
 
-// ParseName splits PROVIDER:NAME. The name may have colons of its own
-// (openai:llama3:8b); the offline model goes without one.
+// ParseName splits PROVIDER:NAME. The name may have colons of its own (openai:llama3:8b); the
+// offline model goes without one.
 func ParseName(s string) (provider, name string, err error) {
 	provider, name, _ = strings.Cut(strings.TrimSpace(s), ":")
 	switch {

@@ -9,8 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
-// openaiModel speaks OpenAI's Chat Completions, which is what compatible servers
-// have in common.
+// openaiModel speaks OpenAI's Chat Completions, which is what compatible servers have in common.
 type openaiModel struct {
 	name     string
 	official bool
@@ -50,8 +49,8 @@ type openaiCallDelta struct {
 	Function struct{ Name, Arguments looseText }
 }
 
-// hear takes one event of the stream. The end of the reply is not the last: the
-// usage comes after it.
+// hear takes one event of the stream. The end of the reply is not the last: the usage comes after
+// it.
 func (m *openaiModel) hear(e event, r *reply) error {
 	var c openaiChunk
 	if err := decode(e.data, &c); err != nil {
@@ -231,8 +230,8 @@ func (m *openaiModel) read(body []byte) refusal {
 	return r
 }
 
-// openaiStatus is the status of an error that came in mid-stream: with some servers
-// the code is the one that the response should have had. 0: unknown.
+// openaiStatus is the status of an error that came in mid-stream: with some servers the code is the
+// one that the response should have had. 0: unknown.
 func openaiStatus(code string) int {
 	if n, err := strconv.Atoi(code); err == nil && n >= http.StatusBadRequest && n < 600 {
 		return n

@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A prepared request is one that every provider takes, whatever plugins, a
-// compaction or an interrupted turn made of the conversation:
+// A prepared request is one that every provider takes, whatever plugins, a compaction or an
+// interrupted turn made of the conversation:
 //
 //   - turns alternate, begin with the user's and end with the user's;
 //   - each tool call is answered, once, at the beginning of the next turn;
@@ -42,8 +42,8 @@ type answer struct {
 	failed  bool
 }
 
-// A text is a piece of what was said; in a user's turn there may be a plugin's
-// among them, with the role System.
+// A text is a piece of what was said; in a user's turn there may be a plugin's among them, with the
+// role System.
 type text struct {
 	role    Role
 	content string
@@ -59,10 +59,10 @@ const (
 
 var errNothingSaid = errors.New("there is no message to reply to")
 
-// prepare makes a request ready to be sent. Where the provider knows system
-// messages inside a conversation (native), they stay apart; elsewhere they are the
-// user's, in <system> tags, because the place where a plugin spoke up matters, and
-// because the system prompt above stays as it is and so in the provider's cache.
+// prepare makes a request ready to be sent. Where the provider knows system messages inside a
+// conversation (native), they stay apart; elsewhere they are the user's, in <system> tags, because
+// the place where a plugin spoke up matters, and because the system prompt above stays as it is and
+// so in the provider's cache.
 func prepare(req *Request, native bool) (*prepared, error) {
 	p := &prepared{
 		system: strings.TrimSpace(req.System), maxTokens: max(req.MaxTokens, 0),
@@ -136,8 +136,8 @@ func (a *arranger) say(role Role, t text) *turn {
 	return &a.p.turns[last]
 }
 
-// assistant takes a message of the model's. Its calls get the turn in which their
-// answers will be, each with a stand-in until its answer comes.
+// assistant takes a message of the model's. Its calls get the turn in which their answers will be,
+// each with a stand-in until its answer comes.
 func (a *arranger) assistant(m Message) {
 	content := strings.TrimSpace(m.Content)
 	if content == "" && len(m.ToolCalls) == 0 {
@@ -157,8 +157,8 @@ func (a *arranger) assistant(m Message) {
 	}
 }
 
-// answer puts a result where its call waits for it. One that no call waits for,
-// because it was compacted away, is told as a text.
+// answer puts a result where its call waits for it. One that no call waits for, because it was
+// compacted away, is told as a text.
 func (a *arranger) answer(m Message) {
 	content := m.Content
 	if strings.TrimSpace(content) == "" {
@@ -182,8 +182,8 @@ func sendable(c ToolCall) json.RawMessage {
 	return emptyObject
 }
 
-// prepareTools names the tools and mends their schemas. Of two with one name the
-// first stays: the providers refuse both.
+// prepareTools names the tools and mends their schemas. Of two with one name the first stays: the
+// providers refuse both.
 func prepareTools(tools []Tool, names toolNames) []Tool {
 	seen := make(map[string]bool, len(tools))
 	var out []Tool
@@ -197,8 +197,8 @@ func prepareTools(tools []Tool, names toolNames) []Tool {
 	return out
 }
 
-// objectSchema makes sure that a schema is one of an object and says so: the
-// providers want type and properties, even where there are none.
+// objectSchema makes sure that a schema is one of an object and says so: the providers want type
+// and properties, even where there are none.
 func objectSchema(schema json.RawMessage) json.RawMessage {
 	o, err := rawjson.Parse(schema)
 	if err != nil {

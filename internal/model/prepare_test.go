@@ -355,8 +355,8 @@ func TestAnthropicAlwaysHasALimit(t *testing.T) {
 	equal(t, body.Max, anthropicOutput)
 }
 
-// FuzzPrepare makes a conversation of each byte, and looks whether a provider would
-// take what comes of it.
+// FuzzPrepare makes a conversation of each byte, and looks whether a provider would take what comes
+// of it.
 func FuzzPrepare(f *testing.F) {
 	f.Add([]byte("0123456789"))
 	f.Add([]byte{3, 4, 3, 3, 5, 1, 0, 2, 4})

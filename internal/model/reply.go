@@ -15,8 +15,7 @@ var errManyCalls = errors.New("the reply has too many tool calls")
 
 var emptyObject = json.RawMessage(`{}`)
 
-// A reply is a response in the making: one try. It belongs to the goroutine that
-// called Reply.
+// A reply is a response in the making: one try. It belongs to the goroutine that called Reply.
 type reply struct {
 	stream func(Delta)
 	names  toolNames
@@ -64,8 +63,8 @@ func (r *reply) paragraph() {
 	}
 }
 
-// call is the call with the provider's number, begun where there is none. Some
-// servers number all calls 0 and tell them apart by their ids.
+// call is the call with the provider's number, begun where there is none. Some servers number all
+// calls 0 and tell them apart by their ids.
 func (r *reply) call(index int64, id string) (*growingCall, error) {
 	for i := len(r.calls) - 1; i >= 0; i-- {
 		if c := r.calls[i]; c.index == index {
@@ -121,8 +120,8 @@ func (c *growingCall) done(ids callIDs) ToolCall {
 	return call
 }
 
-// asObject is the text of a call's arguments as a JSON object. Models write nothing
-// at all, or null, for a tool without parameters.
+// asObject is the text of a call's arguments as a JSON object. Models write nothing at all, or
+// null, for a tool without parameters.
 func asObject(s string) (json.RawMessage, bool) {
 	s = strings.TrimSpace(s)
 	if s == "" || s == "null" {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxTries bounds how often a reply is asked for. With the waits below that is
-	// a quarter of a minute where the server does not say how long to wait.
+	// maxTries bounds how often a reply is asked for. With the waits below that is a quarter of a
+	// minute where the server does not say how long to wait.
 	maxTries = 5
 	// firstWait is doubled with every try.
 	firstWait = time.Second
@@ -34,8 +34,8 @@ type provider interface {
 	sign(h http.Header, key config.Secret)
 	// body is what a request says, to be written as JSON.
 	body(p *prepared) any
-	// hear adds one event of the stream to the reply. An error that the server sent
-	// as an event is an [*answeredError].
+	// hear adds one event of the stream to the reply. An error that the server sent as an event is
+	// an [*answeredError].
 	hear(e event, r *reply) error
 	// read tells what the body of an error says.
 	read(body []byte) refusal
@@ -130,8 +130,7 @@ func (m *remote) once(ctx context.Context, p *prepared, r *reply) *Error {
 	return m.broken(err)
 }
 
-// said is what the server meant with an error; false where it was not the server
-// that spoke.
+// said is what the server meant with an error; false where it was not the server that spoke.
 func (m *remote) said(err error) (refusal, bool) {
 	var answer *answeredError
 	if !errors.As(err, &answer) {
@@ -150,8 +149,8 @@ func (m *remote) cancelled(err error) *Error {
 
 var errCut = errors.New("the stream ended before the reply was whole")
 
-// broken makes an error of what went wrong on the way to the server or back. Most
-// of that may pass; what is wrong with the address will not.
+// broken makes an error of what went wrong on the way to the server or back. Most of that may pass;
+// what is wrong with the address will not.
 func (m *remote) broken(err error) *Error {
 	e := &Error{Provider: m.info.Provider, Message: cut(printable(m.at.scrub(err.Error()))), passing: true}
 	var (
@@ -178,15 +177,15 @@ func (m *remote) broken(err error) *Error {
 	return e
 }
 
-// backoff is how long to wait after so many tries: between half and all of a time
-// that doubles, so that many clients do not come back at once.
+// backoff is how long to wait after so many tries: between half and all of a time that doubles, so
+// that many clients do not come back at once.
 func backoff(tries int) time.Duration {
 	full := firstWait << min(tries-1, 5)
 	return full/2 + rand.N(full/2)
 }
 
-// retryAfter reads the header of that name: seconds, or a date. Both providers
-// also send a finer retry-after-ms.
+// retryAfter reads the header of that name: seconds, or a date. Both providers also send a finer
+// retry-after-ms.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return time.Duration(min(ms, float64(maxWait.Milliseconds()))) * time.Millisecond

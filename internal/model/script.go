@@ -20,15 +20,14 @@ import (
 const (
 	// maxScript bounds a script's file.
 	maxScript = 1 << 20
-	// maxScriptTokens bounds its words and signs: some of the YAML parser's steps
-	// take time that grows with the square of their number.
+	// maxScriptTokens bounds its words and signs: some of the YAML parser's steps take time that
+	// grows with the square of their number.
 	maxScriptTokens = 20_000
 	// maxDelay bounds the wait before each word, against a slip of the unit.
 	maxDelay = 10 * time.Second
 )
 
-// A Script is what the offline model says, reply by reply. As a file it is a YAML
-// list:
+// A Script is what the offline model says, reply by reply. As a file it is a YAML list:
 //
 //	[
 //	  {text: Let me look., tools: [{name: read_file, arguments: {path: go.mod}}]},
@@ -127,8 +126,8 @@ func scriptList(text string) (*ast.SequenceNode, error) {
 	return list, nil
 }
 
-// usable refuses what a script has no use for. Aliases are the way to a file that
-// unfolds to gigabytes.
+// usable refuses what a script has no use for. Aliases are the way to a file that unfolds to
+// gigabytes.
 func usable(tokens token.Tokens) error {
 	for i, tk := range tokens {
 		switch {
@@ -196,8 +195,8 @@ func at(tk *token.Token, format string, args ...any) error {
 	return fmt.Errorf("%d:%d: %w", line, column, fmt.Errorf(format, args...))
 }
 
-// located is an error of the YAML library with its position first, in the words of
-// scripts rather than of Go types.
+// located is an error of the YAML library with its position first, in the words of scripts rather
+// than of Go types.
 func located(err error) error {
 	var (
 		e       yaml.Error

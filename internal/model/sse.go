@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// maxEvent bounds one event of a stream. Some servers send a whole reply as one
-// event; the longest of today's models are about 4 MiB of text.
+// maxEvent bounds one event of a stream. Some servers send a whole reply as one event; the longest
+// of today's models are about 4 MiB of text.
 const maxEvent = 16 << 20
 
 var errBigEvent = fmt.Errorf("an event of the stream has more than %d MiB", maxEvent>>20)
@@ -20,10 +20,9 @@ type event struct {
 	data []byte // not empty; valid until the next event is read
 }
 
-// An eventReader reads a text/event-stream, as the HTML standard describes it: lines
-// end in LF, CR LF or CR; an empty line ends an event; an event that the end of the
-// stream cuts off does not count. Ids and reconnection times mean nothing here.
-// It never buffers more than maxEvent.
+// An eventReader reads a text/event-stream, as the HTML standard describes it: lines end in LF, CR
+// LF or CR; an empty line ends an event; an event that the end of the stream cuts off does not
+// count. Ids and reconnection times mean nothing here. It never buffers more than maxEvent.
 type eventReader struct {
 	in      *bufio.Reader
 	started bool   // the first line was read: no byte order mark can follow
@@ -61,8 +60,8 @@ func (r *eventReader) next() (event, error) {
 	}
 }
 
-// readLine reads a line without its end. It takes what has arrived rather than
-// wait for a full buffer, so that events pass as they come.
+// readLine reads a line without its end. It takes what has arrived rather than wait for a full
+// buffer, so that events pass as they come.
 func (r *eventReader) readLine() ([]byte, error) {
 	r.line = r.line[:0]
 	for {

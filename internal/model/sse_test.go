@@ -117,7 +117,8 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
-// FuzzEvents reads any bytes as events: the same ones however the bytes arrive, and again the same when they are written down and read.
+// FuzzEvents reads any bytes as events: the same ones however the bytes arrive, and again the same
+// when they are written down and read.
 func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{
 		"event: a\ndata: 1\n\n", "\uFEFFdata:1\r\rdata: 2\r\n\r\n", ": c\nid: 1\nretry: 2\ndata\ndata: x\ndata: y\n\n", "event:  \ndata: \xff\x00\n\n", "data: cut", "\r\n\n\r", "",

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// maxReplyBytes bounds what a server may send for one reply. The longest replies
-	// of today's models are a million tokens, and an event is about 150 bytes each.
+	// maxReplyBytes bounds what a server may send for one reply. The longest replies of today's
+	// models are a million tokens, and an event is about 150 bytes each.
 	maxReplyBytes = 256 << 20
-	// maxReplyTime bounds a reply that drips on for ever. The providers end requests
-	// themselves after ten to thirty minutes.
+	// maxReplyTime bounds a reply that drips on for ever. The providers end requests themselves
+	// after ten to thirty minutes.
 	maxReplyTime = time.Hour
 )
 
@@ -22,9 +22,9 @@ var (
 	errHuge    = fmt.Errorf("the reply has more than %d MiB", maxReplyBytes>>20)
 )
 
-// A watch ends a request that has stopped, that never ends or that brings too
-// much. It looks at the bytes of the response rather than at the events: a comment or
-// half an event is also a sign of life.
+// A watch ends a request that has stopped, that never ends or that brings too much. It looks at the
+// bytes of the response rather than at the events: a comment or half an event is also a sign of
+// life.
 type watch struct {
 	ctx    context.Context // of the request
 	cancel context.CancelCauseFunc

@@ -17,7 +17,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
 )
 
-// What goes over the wire beside the conversation, and how much a server may differ from its provider's documents.
+// What goes over the wire beside the conversation, and how much a server may differ from its
+// provider's documents.
 
 func TestHeaders(t *testing.T) {
 	own := map[string]map[string]string{
@@ -211,7 +212,8 @@ func TestAServerThatNeverAnswersIsIdle(t *testing.T) {
 	})
 }
 
-// TestAProxyOfTheEnvironmentIsUsed asks from a process of its own: net/http reads the variables once.
+// TestAProxyOfTheEnvironmentIsUsed asks from a process of its own: net/http reads the variables
+// once.
 func TestAProxyOfTheEnvironmentIsUsed(t *testing.T) {
 	if base := os.Getenv("MODEL_TEST_BEHIND_PROXY"); base != "" {
 		m, err := Open(Config{Provider: os.Getenv("MODEL_TEST_PROVIDER"), Name: "x", BaseURL: base})

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzWord: a foreign word leads to one of ours or to none, however long it is, and one of ours to itself.
+// FuzzWord: a foreign word leads to one of ours or to none, however long it is, and one of ours to
+// itself.
 func FuzzWord(f *testing.F) {
 	for _, word := range []string{"", "prefligth", "PREFLIGHT", "sink", "snik", "\xff\xff", "preexec preexec preexec preexec preexec preexec preexec preexec x"} {
 		f.Add(word)

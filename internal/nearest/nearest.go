@@ -1,5 +1,5 @@
-// Package nearest finds the word somebody meant. It knows nothing about where
-// the words come from and imports nothing of the module.
+// Package nearest finds the word somebody meant. It knows nothing about where the words come from
+// and imports nothing of the module.
 package nearest
 
 import (
@@ -10,8 +10,8 @@ import (
 // longest is the length past which a word is not a typing error of anything we know.
 const longest = 64
 
-// Word is the allowed word that differs from word by at most a third of its
-// length in typing errors; "" where none does.
+// Word is the allowed word that differs from word by at most a third of its length in typing
+// errors; "" where none does.
 func Word(word string, allowed []string) string {
 	if len(word) > longest {
 		return ""
@@ -25,8 +25,8 @@ func Word(word string, allowed []string) string {
 	return best
 }
 
-// Suggest is what to tell somebody who wrote word: the nearest allowed one, or
-// all of them where they are few, or "".
+// Suggest is what to tell somebody who wrote word: the nearest allowed one, or all of them where
+// they are few, or "".
 func Suggest(word string, allowed []string) string {
 	if near := Word(word, allowed); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -38,9 +38,8 @@ func Suggest(word string, allowed []string) string {
 	return "known here: " + strings.Join(allowed, ", ")
 }
 
-// distance counts the insertions, deletions, replacements and swaps of
-// neighbours that turn a into b (optimal string alignment, bytewise: names are
-// ASCII).
+// distance counts the insertions, deletions, replacements and swaps of neighbours that turn a into
+// b (optimal string alignment, bytewise: names are ASCII).
 func distance(a, b string) int {
 	var before []int // the row before last, for swaps
 	last := make([]int, len(b)+1)

@@ -10,14 +10,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestJSONInBash: the functions in Bash templates read what encoding/json reads, and refuse what it refuses.
+// TestJSONInBash: the functions in Bash templates read what encoding/json reads, and refuse what it
+// refuses.
 func TestJSONInBash(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	functions, err := os.ReadFile("_templates/shared/json.bash")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// For each line: the value of a as it is written, and its text as a JSON string; nothing for a line that is no JSON.
+	// For each line: the value of a as it is written, and its text as a JSON string; nothing for a
+	// line that is no JSON.
 	script := string(functions) + `
 while IFS= read -r line; do
 	raw= text=

@@ -1,7 +1,9 @@
-// Package newplugin makes new plugins: a directory with a plugin that works, its tests and a README, for a dialect and a language.
+// Package newplugin makes new plugins: a directory with a plugin that works, its tests and a
+// README, for a dialect and a language.
 //
-// It is not an SDK, and it neither builds nor installs what it makes. The templates are real files in _templates; the Go and Python ones use the
-// SDKs, whose files are copied beside the plugin, so that a plugin can be built and tested without a network.
+// It is not an SDK, and it neither builds nor installs what it makes. The templates are real files
+// in _templates; the Go and Python ones use the SDKs, whose files are copied beside the plugin, so
+// that a plugin can be built and tested without a network.
 //
 //	Make              newplugin.go   a request becomes a plan: files, and the commands to type next
 //	  check           names.go       the name, by the rule of the dialect

@@ -42,8 +42,8 @@ func ruleOf(r Request) nameRule {
 	return loose
 }
 
-// CheckName says what is wrong with a name, and suggests another one. It is for a pair that makes sense; where the pair is not known, for one that
-// every dialect takes.
+// CheckName says what is wrong with a name, and suggests another one. It is for a pair that makes
+// sense; where the pair is not known, for one that every dialect takes.
 func CheckName(r Request) error {
 	rule := ruleOf(r)
 	switch {
@@ -63,7 +63,8 @@ func CheckName(r Request) error {
 	return &Error{fmt.Sprintf("%q is no name for a %s plugin in %s", r.Name, r.Dialect, r.Language), fix}
 }
 
-// suggestion is a name like the one that was given, in lower case and with hyphens; "" where nothing of it can be kept.
+// suggestion is a name like the one that was given, in lower case and with hyphens; "" where
+// nothing of it can be kept.
 func suggestion(name string, rule nameRule) string {
 	var words []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') }) {

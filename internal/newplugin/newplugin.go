@@ -59,7 +59,8 @@ func Dialects() []Choice {
 	}
 }
 
-// Languages are the languages that a dialect's plugins can be made in; "" asks for those of any dialect.
+// Languages are the languages that a dialect's plugins can be made in; "" asks for those of any
+// dialect.
 func Languages(dialect string) []Choice {
 	all := []Choice{
 		{golang, "with the Go SDK"},
@@ -129,7 +130,8 @@ func known(what, word string, words []string) error {
 	return &Error{fmt.Sprintf("there is no %s %q", what, word), fix}
 }
 
-// meant is the word that was probably meant: a usual name of the same thing, or one that is spelt like it.
+// meant is the word that was probably meant: a usual name of the same thing, or one that is spelt
+// like it.
 func meant(word string, words []string) string {
 	also := map[string]string{"js": javascript, "node": javascript, "typescript": javascript, "ts": javascript, "py": python, "python3": python,
 		"golang": golang, "sh": bash, "shell": bash}

@@ -100,7 +100,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWriteTouchesNothing: whatever has the name, an empty directory and a link to nowhere too, stays as it is.
+// TestWriteTouchesNothing: whatever has the name, an empty directory and a link to nowhere too,
+// stays as it is.
 func TestWriteTouchesNothing(t *testing.T) {
 	plan, err := Make(Request{"hello", "scaffold", "bash"})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// The copies of the SDKs. The SDK for Go is a module of its own, which cannot be embedded from here; `make sdk-copy` renews the copies, and
-// TestSDKCopies holds them to the originals.
+// The copies of the SDKs. The SDK for Go is a module of its own, which cannot be embedded from
+// here; `make sdk-copy` renews the copies, and TestSDKCopies holds them to the originals.
 var (
 	//go:embed _sdk/go.txtar
 	goSDK string

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// The templates are a plugin called my-plugin, in _templates/LANGUAGE/DIALECT; what several of them have in common is in _templates/shared. A line that is
-// @FILE@ stands for a file there. The folder's name keeps the go command from taking Go templates for packages.
+// The templates are a plugin called my-plugin, in _templates/LANGUAGE/DIALECT; what several of them
+// have in common is in _templates/shared. A line that is @FILE@ stands for a file there. The
+// folder's name keeps the go command from taking Go templates for packages.
 //
 //go:embed all:_templates
 var templates embed.FS

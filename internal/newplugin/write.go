@@ -11,8 +11,8 @@ import (
 // ErrExists is wrapped by the error of Write where there is something of the plugin's name already.
 var ErrExists = errors.New("is there already")
 
-// Write writes the plugin into a directory of its name below parent, which must be there. Either all of it is written or nothing; what is there
-// already is never touched.
+// Write writes the plugin into a directory of its name below parent, which must be there. Either
+// all of it is written or nothing; what is there already is never touched.
 func (p *Plan) Write(parent string) (dir string, err error) {
 	dir = filepath.Join(parent, p.Name)
 	if err := Free(dir); err != nil {
@@ -32,7 +32,8 @@ func (p *Plan) Write(parent string) (dir string, err error) {
 	return dir, os.Rename(made, dir) // a directory with something in it, or a file, is not replaced
 }
 
-// Free reports whether a plugin can be written to a directory: nothing of its name may be there, not even a link to nowhere.
+// Free reports whether a plugin can be written to a directory: nothing of its name may be there,
+// not even a link to nowhere.
 func Free(dir string) error {
 	_, err := os.Lstat(dir)
 	switch {

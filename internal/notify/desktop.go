@@ -46,8 +46,9 @@ type desktop struct {
 	expireMS                     *int64
 }
 
-// newDesktop uses what the system has: the session bus, or else notify-send, where there is one; osascript on macOS;
-// PowerShell on Windows. Reach asks the bus who shows notifications, or runs the program to no effect.
+// newDesktop uses what the system has: the session bus, or else notify-send, where there is one;
+// osascript on macOS; PowerShell on Windows. Reach asks the bus who shows notifications, or runs
+// the program to no effect.
 func newDesktop(s *settings) maker {
 	d := &desktop{
 		title: s.text("title"), subtitle: s.text("subtitle"), icon: s.text("icon"),

@@ -45,7 +45,8 @@ func sessionBus(p programs) way {
 	}
 }
 
-// onBus connects for one conversation. The connection is ours alone and ends with it: an idle host keeps none.
+// onBus connects for one conversation. The connection is ours alone and ends with it: an idle host
+// keeps none.
 func onBus(ctx context.Context, p programs, talk func(context.Context, dbus.BusObject) error) error {
 	address, err := busAddress(p)
 	if err != nil {
@@ -70,8 +71,8 @@ func onBus(ctx context.Context, p programs, talk func(context.Context, dbus.BusO
 	return nil
 }
 
-// busAddress is where the session bus is. Only sockets of this machine are taken: the other transports block without
-// end or start programs.
+// busAddress is where the session bus is. Only sockets of this machine are taken: the other
+// transports block without end or start programs.
 func busAddress(p programs) (string, error) {
 	for address := range strings.SplitSeq(p.getenv("DBUS_SESSION_BUS_ADDRESS"), ";") {
 		if strings.HasPrefix(address, "unix:") {
@@ -89,8 +90,9 @@ func busAddress(p programs) (string, error) {
 	return "unix:path=" + dbus.EscapeBusAddressValue(path), nil
 }
 
-// elsewhere tells why notify-send finds no desktop where we find none. Its own --version says nothing of that: it needs a
-// session bus as we do, and finds more of them. Those of other transports, and the one that a display leads to.
+// elsewhere tells why notify-send finds no desktop where we find none. Its own --version says
+// nothing of that: it needs a session bus as we do, and finds more of them. Those of other
+// transports, and the one that a display leads to.
 func elsewhere(p programs) error {
 	if _, err := busAddress(p); err == nil {
 		return errors.New("it asks the same session bus")

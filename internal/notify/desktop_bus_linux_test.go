@@ -77,7 +77,8 @@ func (s *screen) becomes(can ...string) {
 	s.can = can
 }
 
-// startBus starts a real session bus and returns its directory, with the socket where systemd has it.
+// startBus starts a real session bus and returns its directory, with the socket where systemd has
+// it.
 func startBus(t *testing.T, g *proc.Group) string {
 	t.Helper()
 	const daemon = "/usr/bin/dbus-daemon"

@@ -2,8 +2,8 @@
 
 package notify
 
-// buses are none: macOS and Windows have no session bus, and on the BSDs, where the D-Bus library needs cgo, notify-send
-// does as well.
+// buses are none: macOS and Windows have no session bus, and on the BSDs, where the D-Bus library
+// needs cgo, notify-send does as well.
 func buses(programs) []way { return nil }
 
 // elsewhere: notify-send is the only way here, and finds its desktop itself.

@@ -69,9 +69,9 @@ func appleScript(p programs) way {
 	}
 }
 
-// powerShellText shows a toast. It is always the same: texts come in as variables, and become text nodes rather than
-// XML. It has no double quotes, which do not survive Windows' command lines. A toast must come from an application that
-// Windows knows; PowerShell itself is one.
+// powerShellText shows a toast. It is always the same: texts come in as variables, and become text
+// nodes rather than XML. It has no double quotes, which do not survive Windows' command lines. A
+// toast must come from an application that Windows knows; PowerShell itself is one.
 const powerShellText = `$ErrorActionPreference = 'Stop'
 $null = [Windows.UI.Notifications.ToastNotificationManager, Windows.UI.Notifications, ContentType = WindowsRuntime]
 $null = [Windows.Data.Xml.Dom.XmlDocument, Windows.Data.Xml.Dom, ContentType = WindowsRuntime]
@@ -104,7 +104,8 @@ func powerShellEnv(c card) []string {
 	return env
 }
 
-// powerShellRun is for Windows PowerShell, which every Windows has. Its successor cannot reach the toasts.
+// powerShellRun is for Windows PowerShell, which every Windows has. Its successor cannot reach the
+// toasts.
 func powerShellRun(script string, env ...string) program {
 	line := strings.ReplaceAll(strings.TrimSpace(script), "\n", "; ")
 	return program{name: "powershell", args: []string{"-NoProfile", "-NonInteractive", "-Command", line}, env: env}

@@ -57,11 +57,12 @@ type DispatchOptions struct {
 	Logger   *slog.Logger   // nil discards
 }
 
-// A Dispatch sends messages in the background, as well as it can. Seed 000: "Best-effort — dotagent does not retry
-// notifications". Nobody waits for it, and no failure reaches a run; failures are logged and counted.
+// A Dispatch sends messages in the background, as well as it can. Seed 000: "Best-effort — dotagent
+// does not retry notifications". Nobody waits for it, and no failure reaches a run; failures are
+// logged and counted.
 //
-// The messages of one agent through one route are sent one after another: "given up" does not overtake "attempt 3
-// failed". It is safe for concurrent use.
+// The messages of one agent through one route are sent one after another: "given up" does not
+// overtake "attempt 3 failed". It is safe for concurrent use.
 type Dispatch struct {
 	o      DispatchOptions
 	ctx    context.Context // of every sending; ends when Close loses patience
@@ -253,8 +254,9 @@ func (d *Dispatch) Counts() Counts {
 	return d.counts
 }
 
-// Close takes no further messages and waits for those that it has, until ctx ends; then it breaks off the sending and
-// drops the rest. The error says how many were lost then. A second Close waits for the same.
+// Close takes no further messages and waits for those that it has, until ctx ends; then it breaks
+// off the sending and drops the rest. The error says how many were lost then. A second Close waits
+// for the same.
 func (d *Dispatch) Close(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true

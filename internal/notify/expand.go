@@ -8,12 +8,14 @@ import (
 	"strings"
 )
 
-// maxExpanded bounds a setting with its variables in place. No address, token or title comes near it.
+// maxExpanded bounds a setting with its variables in place. No address, token or title comes near
+// it.
 const maxExpanded = 8 << 10
 
-// expand replaces ${NAME} by the value of the variable and $${ by ${ itself. Every other dollar sign stands for itself,
-// and values are not looked into again. Together with the text it returns what may be shown of it, with *** for each
-// value, and the values. An error names the variable, never its value.
+// expand replaces ${NAME} by the value of the variable and $${ by ${ itself. Every other dollar
+// sign stands for itself, and values are not looked into again. Together with the text it returns
+// what may be shown of it, with *** for each value, and the values. An error names the variable,
+// never its value.
 func expand(s string, lookup func(string) (string, bool)) (t text, values []string, err error) {
 	for rest := s; rest != "" && len(t.value) <= maxExpanded; {
 		before, after, found := strings.Cut(rest, "${")
@@ -50,8 +52,8 @@ func (t *text) add(value, shown string) {
 	t.shown += shown
 }
 
-// variable splits "NAME}rest". What stands before the brace is not quoted unless it is a name: somebody may have put the
-// secret itself there.
+// variable splits "NAME}rest". What stands before the brace is not quoted unless it is a name:
+// somebody may have put the secret itself there.
 func variable(s string) (name, rest string, err error) {
 	name, rest, ok := strings.Cut(s, "}")
 	switch {
@@ -74,7 +76,8 @@ func isName(s string) bool {
 	return s != "" && len(s) <= 128
 }
 
-// ExpandJSON replaces ${NAME} in every string of a JSON value, for notifiers that are plugins. What comes out holds secrets.
+// ExpandJSON replaces ${NAME} in every string of a JSON value, for notifiers that are plugins. What
+// comes out holds secrets.
 func ExpandJSON(raw json.RawMessage, lookup func(string) (string, bool)) (json.RawMessage, error) {
 	if lookup == nil || !bytes.Contains(raw, []byte("${")) {
 		return raw, nil

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzService lets a service answer in any words: a good status with no refusal in it is a success, and what is repeated of
-// anything else is short, can be printed, and has no secret in it.
+// FuzzService lets a service answer in any words: a good status with no refusal in it is a success,
+// and what is repeated of anything else is short, can be printed, and has no secret in it.
 func FuzzService(f *testing.F) {
 	for _, body := range []string{
 		``, `ok`, `{"ok":true}`, `{"ok":false,"description":"no"}`, `{"status":0,"errors":["a","b"]}`, `{"status":1}`, `{"error":"e"}`, `{"parameters":{"retry_after":99999999999}}`,
@@ -62,7 +62,8 @@ func FuzzMark(f *testing.F) {
 	})
 }
 
-// FuzzExpandJSON: variables in a plugin's configuration are replaced inside strings and nowhere else, whatever is in them.
+// FuzzExpandJSON: variables in a plugin's configuration are replaced inside strings and nowhere
+// else, whatever is in them.
 func FuzzExpandJSON(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"url":"${A}","list":["x${A}y",{"${A}":"$${A}"}],"n":1}`, `"${"`, `["${NO"]`, `{"a":"${A}\",\"b\":\"${A}"}`, `1e999`} {
 		f.Add([]byte(seed), `","x":"`)

@@ -23,8 +23,8 @@ const (
 	maxTries = 3
 	// firstWait is doubled with each try.
 	firstWait = time.Second
-	// maxWait is how long a service is waited for with Retry-After. One that wants more will not be ready after it, and
-	// is not asked again.
+	// maxWait is how long a service is waited for with Retry-After. One that wants more will not be
+	// ready after it, and is not asked again.
 	maxWait = 10 * time.Second
 	// maxAnswer bounds what is read of an answer. What the services say fits many times.
 	maxAnswer = 16 << 10
@@ -62,7 +62,8 @@ func (e *ServiceError) Error() string {
 	return b.String()
 }
 
-// Unwrap is a context's error where one ended the sending. Other causes stay inside: they name the URL.
+// Unwrap is a context's error where one ended the sending. Other causes stay inside: they name the
+// URL.
 func (e *ServiceError) Unwrap() error {
 	for _, known := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(e.cause, known) {
@@ -211,7 +212,8 @@ func (r *remote) answered(resp *http.Response, body []byte) *ServiceError {
 	return e
 }
 
-// broken is an error on the way. It may pass only where the service was not reached: else it may have the message.
+// broken is an error on the way. It may pass only where the service was not reached: else it may
+// have the message.
 func (r *remote) broken(err error) *ServiceError {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the URL, which may be the secret
@@ -227,8 +229,9 @@ func (r *remote) broken(err error) *ServiceError {
 	return e
 }
 
-// words are what a service says in its answer, and whether it refuses in spite of a good status. Slack answers in plain
-// text, ntfy with error, Pushover with status and errors, Telegram with ok and description.
+// words are what a service says in its answer, and whether it refuses in spite of a good status.
+// Slack answers in plain text, ntfy with error, Pushover with status and errors, Telegram with ok
+// and description.
 func words(body []byte) (said string, refused bool) {
 	var answer struct {
 		OK          *bool    `json:"ok"`
@@ -249,8 +252,8 @@ func words(body []byte) (said string, refused bool) {
 	return string(body), refused
 }
 
-// retryAfter is how long a service wants to be left alone: by the header of that name, in seconds or as a date, or by
-// Telegram's parameters.retry_after.
+// retryAfter is how long a service wants to be left alone: by the header of that name, in seconds
+// or as a date, or by Telegram's parameters.retry_after.
 func retryAfter(h http.Header, body []byte) time.Duration {
 	header := strings.TrimSpace(h.Get("Retry-After"))
 	if s, err := strconv.Atoi(header); err == nil {
@@ -270,7 +273,8 @@ func retryAfter(h http.Header, body []byte) time.Duration {
 	return seconds(answer.Parameters.RetryAfter)
 }
 
-// seconds is a foreign number of them, less than a day: more would overflow, and means never all the same.
+// seconds is a foreign number of them, less than a day: more would overflow, and means never all
+// the same.
 func seconds(n int) time.Duration {
 	return time.Duration(min(max(n, 0), 24*60*60)) * time.Second
 }
@@ -287,8 +291,9 @@ func readable(form string) string {
 	return strings.Join(lines, "\n")
 }
 
-// client is c, or a plain one, that follows a redirect only where it stays with the same host and is still the same
-// request. Elsewhere the message and its token would go to a stranger, or a GET without a message would pass for it.
+// client is c, or a plain one, that follows a redirect only where it stays with the same host and
+// is still the same request. Elsewhere the message and its token would go to a stranger, or a GET
+// without a message would pass for it.
 func client(c *http.Client) *http.Client {
 	var own http.Client
 	if c != nil {

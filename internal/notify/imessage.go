@@ -9,9 +9,9 @@ import (
 // imessageLimit is ours: a text message, not a log.
 const imessageLimit = 2000 // characters
 
-// imessageScript is the whole script, always the same. Who gets what comes in as arguments, so that no text can become
-// part of the program. osascript(1): "to pass arguments to a STDIN-read script, you must explicitly specify “-” for the
-// script name".
+// imessageScript is the whole script, always the same. Who gets what comes in as arguments, so that
+// no text can become part of the program. osascript(1): "to pass arguments to a STDIN-read script,
+// you must explicitly specify “-” for the script name".
 const imessageScript = `on run argv
 	tell application "Messages"
 		set theAccount to 1st account whose service type = iMessage
@@ -26,8 +26,8 @@ type imessage struct {
 	to text
 }
 
-// newIMessage sends to a telephone number or mail address. Reach runs an empty script: to ask Messages itself would open
-// its window, or one that asks for permission.
+// newIMessage sends to a telephone number or mail address. Reach runs an empty script: to ask
+// Messages itself would open its window, or one that asks for permission.
 func newIMessage(s *settings) maker {
 	n := &imessage{to: s.required("to", s.text("to"))}
 	return func(o Options) (Notifier, error) {

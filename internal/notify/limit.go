@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Limiter keeps one notifier from telling the same thing again and again (rate_limit_minutes). Its rules, for one
-// agent, schedule and notifier:
+// A Limiter keeps one notifier from telling the same thing again and again (rate_limit_minutes).
+// Its rules, for one agent, schedule and notifier:
 //
 //   - An event that was told is not told again before the time is up. Each event has a time of its own: that an attempt
 //     failed does not hold back that the run was given up.
@@ -19,11 +19,12 @@ import (
 //   - So a recovery is told if its failure was, and a flapping agent whose failures are held back is quiet altogether.
 //   - What could not be sent was not told.
 //
-// It is safe for concurrent use, and by several machines on the same marks: at worst both of them tell.
+// It is safe for concurrent use, and by several machines on the same marks: at worst both of them
+// tell.
 //
-// The time since a message that this process has sent is measured, not computed from the time of day: a clock that jumps neither
-// silences anybody nor lets everything through. Only for a message that another process has sent, or this one before it was
-// restarted, the time of day must do.
+// The time since a message that this process has sent is measured, not computed from the time of
+// day: a clock that jumps neither silences anybody nor lets everything through. Only for a message
+// that another process has sent, or this one before it was restarted, the time of day must do.
 type Limiter struct {
 	marks  Marks
 	now    func() time.Time
@@ -65,8 +66,8 @@ func (l *Limiter) remember(q Question, at time.Time) {
 	l.sent[q.Key+"\x00"+q.Event] = sending{at, l.passes()}
 }
 
-// present is the time of day as it would be if the clock had not jumped since the event was told last, where this process
-// has told it.
+// present is the time of day as it would be if the clock had not jumped since the event was told
+// last, where this process has told it.
 func (l *Limiter) present(q Question, last time.Time) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,8 +91,8 @@ type Answer struct {
 	Since      time.Time // when the event was told last; zero: never
 }
 
-// Ask decides. An event that may not be told is counted as held back. Where the marks cannot be read or written the
-// answer is to tell, together with the error: rather twice than never.
+// Ask decides. An event that may not be told is counted as held back. Where the marks cannot be
+// read or written the answer is to tell, together with the error: rather twice than never.
 func (l *Limiter) Ask(ctx context.Context, q Question) (Answer, error) {
 	answer := Answer{Tell: true}
 	if q.Every <= 0 {
@@ -157,7 +158,8 @@ type told struct {
 	Suppressed int       `json:"suppressed,omitempty"`
 }
 
-// readMark is a mark as it was kept. One that cannot be read is taken for none: it is only good for holding back.
+// readMark is a mark as it was kept. One that cannot be read is taken for none: it is only good for
+// holding back.
 func readMark(data []byte) mark {
 	var m mark
 	if json.Unmarshal(data, &m) != nil || len(m.Events) > maxEvents {
@@ -213,8 +215,9 @@ func (m *mark) contradicts(event string) bool {
 	return false
 }
 
-// passed tells whether a time is up. A clock that was set back must not silence anybody. And a schedule that fires every
-// hour is not exact to the second: where the limit is an hour too, each of its messages is meant to pass.
+// passed tells whether a time is up. A clock that was set back must not silence anybody. And a
+// schedule that fires every hour is not exact to the second: where the limit is an hour too, each
+// of its messages is meant to pass.
 func passed(last, now time.Time, every time.Duration) bool {
 	slack := min(every/20, time.Minute)
 	return last.IsZero() || now.Before(last) || now.Sub(last) >= every-slack

@@ -20,10 +20,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience bounds every wait for something that must happen; nothing is asserted about how long things take.
+// patience bounds every wait for something that must happen; nothing is asserted about how long
+// things take.
 const patience = time.Minute
 
-// TestMain is also the fake programs: the test binary, linked under the name of one, notes how it was started.
+// TestMain is also the fake programs: the test binary, linked under the name of one, notes how it
+// was started.
 func TestMain(m *testing.M) {
 	if fake, ok := fakes[filepath.Base(os.Args[0])]; ok {
 		syscall.Exit(fake()) // not os.Exit, which takes a second under the race detector

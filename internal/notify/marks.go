@@ -11,8 +11,9 @@ import (
 
 // Marks are where a [Limiter] remembers. Implementations are safe for concurrent use.
 type Marks interface {
-	// Change replaces what is kept under a key by what f makes of it, atomically. f gets nil where nothing is kept, and
-	// returns nil to leave it as it is. It is called again where somebody else was faster.
+	// Change replaces what is kept under a key by what f makes of it, atomically. f gets nil where
+	// nothing is kept, and returns nil to leave it as it is. It is called again where somebody else
+	// was faster.
 	Change(ctx context.Context, key string, f func(old []byte) ([]byte, error)) error
 }
 
@@ -35,14 +36,14 @@ func (m *memory) Change(_ context.Context, key string, f func([]byte) ([]byte, e
 	return nil
 }
 
-// InBucket returns marks that outlast the process and are shared by all that share the engine. The bucket should have a
-// TTL longer than any limit, so that marks of agents that are gone go too.
+// InBucket returns marks that outlast the process and are shared by all that share the engine. The
+// bucket should have a TTL longer than any limit, so that marks of agents that are gone go too.
 func InBucket(b engine.Bucket) Marks { return bucket{b} }
 
 type bucket struct{ engine.Bucket }
 
-// maxConflicts bounds how often a change is tried. Two machines that tell the same person of the same schedule at the
-// same moment are rare; so many in a row are a fault.
+// maxConflicts bounds how often a change is tried. Two machines that tell the same person of the
+// same schedule at the same moment are rare; so many in a row are a fault.
 const maxConflicts = 8
 
 func (b bucket) Change(ctx context.Context, key string, f func([]byte) ([]byte, error)) error {

@@ -31,7 +31,8 @@ type Message struct {
 	ExitCode int    // of the attempt; shown with AttemptFailed where it is not 0
 	Time     time.Time
 
-	// Suppressed is how many messages like this one were held back since Since. [Dispatch] fills both in.
+	// Suppressed is how many messages like this one were held back since Since. [Dispatch] fills
+	// both in.
 	Suppressed int
 	Since      time.Time
 }
@@ -107,11 +108,12 @@ func (m Message) givenUp() string {
 	return fmt.Sprintf(": given up after %d attempts", m.Attempts)
 }
 
-// maxSuggest bounds a suggestion, which must leave room for the message itself. Ours; a command with its reason fits.
+// maxSuggest bounds a suggestion, which must leave room for the message itself. Ours; a command
+// with its reason fits.
 const maxSuggest = 300
 
-// paragraphs is the body and what belongs below it, within a limit. Only the body is cut for it: what to do and what
-// was held back stand at the end and must not be lost.
+// paragraphs is the body and what belongs below it, within a limit. Only the body is cut for it:
+// what to do and what was held back stand at the end and must not be lost.
 func (m Message) paragraphs(limit int, cost unit) string {
 	tail := m.tail()
 	room := limit - cost(tail)
@@ -147,7 +149,8 @@ func (m Message) heldBack() string {
 	return text + " since " + m.Since.Local().Format("2006-01-02 15:04 MST")
 }
 
-// underTitle is the message for a service whose title is set in the manifest: the headline moves into the body.
+// underTitle is the message for a service whose title is set in the manifest: the headline moves
+// into the body.
 func (m Message) underTitle(title string) (string, Message) {
 	if title == "" {
 		return m.Headline(), m

@@ -14,7 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// The drivers that are built in. A manifest may also say "plugin", which is not ours: the hub calls those.
+// The drivers that are built in. A manifest may also say "plugin", which is not ours: the hub calls
+// those.
 const (
 	Desktop  = "desktop"
 	IMessage = "imessage"
@@ -34,14 +35,14 @@ type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
 
-// A Notifier is one configured way to tell somebody something. It is safe for concurrent use, and nothing it returns
-// holds a secret.
+// A Notifier is one configured way to tell somebody something. It is safe for concurrent use, and
+// nothing it returns holds a secret.
 type Notifier interface {
 	Sender
 	// Describe says what Send would send. It does no I/O.
 	Describe(m Message) Preview
-	// Reach tells whether a message could be sent, without sending one. What that proves depends on the driver: see
-	// each of them.
+	// Reach tells whether a message could be sent, without sending one. What that proves depends on
+	// the driver: see each of them.
 	Reach(ctx context.Context) error
 }
 
@@ -56,25 +57,28 @@ type Preview struct {
 
 // Options are what notifiers have in common. The zero value knows no variables and no programs.
 type Options struct {
-	// Lookup is the value of a variable in a setting, ${NAME}: by the rulings from the secrets file, else from the
-	// environment. nil: none is known.
+	// Lookup is the value of a variable in a setting, ${NAME}: by the rulings from the secrets
+	// file, else from the environment. nil: none is known.
 	Lookup func(name string) (string, bool)
 	HTTP   *http.Client // nil: a plain one; its redirect policy is replaced
 	Procs  *proc.Group  // runs the programs of desktop and imessage, which cannot be without it
 	Logger *slog.Logger // nil discards
 
-	// Environ is the environment, of which programs and the session bus get a few variables. nil: the host's.
+	// Environ is the environment, of which programs and the session bus get a few variables. nil:
+	// the host's.
 	Environ []string
 	System  string // whose programs are used: "linux", "darwin", "windows"; "": this one's (runtime.GOOS)
 
 	wait func(ctx context.Context, d time.Duration) error // between two tries; nil: really wait (tests do not)
 }
 
-// New makes a notifier of a manifest's [[notifiers]] entry. The settings are the driver's own keys as TOML or JSON has
-// them; driver, events and rate_limit_minutes may be among them and are the caller's affair. It does no I/O.
+// New makes a notifier of a manifest's [[notifiers]] entry. The settings are the driver's own keys
+// as TOML or JSON has them; driver, events and rate_limit_minutes may be among them and are the
+// caller's affair. It does no I/O.
 //
-// What is wrong with the settings is a [*SettingsError] with every complaint. A driver that this system cannot have is
-// an error that is [errors.ErrUnsupported]: the manifest is not broken, it is only not for this machine.
+// What is wrong with the settings is a [*SettingsError] with every complaint. A driver that this
+// system cannot have is an error that is [errors.ErrUnsupported]: the manifest is not broken, it is
+// only not for this machine.
 func New(driver string, settings map[string]any, o Options) (Notifier, error) {
 	build, ok := builders()[driver]
 	if !ok {
@@ -92,8 +96,9 @@ func New(driver string, settings map[string]any, o Options) (Notifier, error) {
 	return n, nil
 }
 
-// A builder reads its settings, which are listed there and nowhere else, and returns what makes a notifier of them.
-// Complaints about settings are noted in s; the maker's error is for what no setting can mend.
+// A builder reads its settings, which are listed there and nowhere else, and returns what makes a
+// notifier of them. Complaints about settings are noted in s; the maker's error is for what no
+// setting can mend.
 type builder func(s *settings) maker
 
 type maker func(o Options) (Notifier, error)

@@ -27,8 +27,8 @@ type program struct {
 	env   []string // beside what all get
 }
 
-// environment are the variables that a program needs to find the desktop, and Windows to start any program at all. It
-// gets no others: not the host's secrets, and not those of its user.
+// environment are the variables that a program needs to find the desktop, and Windows to start any
+// program at all. It gets no others: not the host's secrets, and not those of its user.
 var environment = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR",
 	"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
@@ -61,7 +61,8 @@ func (p programs) getenv(name string) string {
 }
 
 const (
-	// programTimeout is as for a service. A program that asks for permission in a window is not waited for.
+	// programTimeout is as for a service. A program that asks for permission in a window is not
+	// waited for.
 	programTimeout = 10 * time.Second
 	programGrace   = time.Second
 	maxStdout      = 4 << 10 // nothing of it is used

@@ -9,16 +9,17 @@ import (
 // pushoverLimit is Pushover's for a message, in characters.
 const pushoverLimit = 1024
 
-// Pushover repeats an emergency until somebody confirms it, and wants to know how often and for how long, in seconds.
-// The manifest has no keys for that; these are ours. Pushover takes 30 at the least and 10,800 at the most.
+// Pushover repeats an emergency until somebody confirms it, and wants to know how often and for how
+// long, in seconds. The manifest has no keys for that; these are ours. Pushover takes 30 at the
+// least and 10,800 at the most.
 const (
 	pushoverEmergency = 2
 	pushoverRetry     = "60"
 	pushoverExpire    = "3600"
 )
 
-// newPushover posts a form, which is how Pushover documents its parameters. Reach has the token and the user checked,
-// for which Pushover has an address of its own.
+// newPushover posts a form, which is how Pushover documents its parameters. Reach has the token and
+// the user checked, for which Pushover has an address of its own.
 func newPushover(s *settings) maker {
 	base := s.address("base_url", "https://api.pushover.net")
 	token, user := s.required("token", s.secret("token")), s.required("user", s.secret("user"))

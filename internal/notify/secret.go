@@ -43,7 +43,8 @@ func (t text) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, t.shown)
 }
 
-// A scrubber takes secrets out of foreign texts: services repeat what they were sent, and net/http names the URL.
+// A scrubber takes secrets out of foreign texts: services repeat what they were sent, and net/http
+// names the URL.
 type scrubber struct {
 	replace *strings.Replacer
 	short   bool // one of the secrets is too short to be found in a text
@@ -74,8 +75,8 @@ func newScrubber(secrets []string) scrubber {
 	return s
 }
 
-// forms are the ways in which a secret can stand in a text: as it is, and as JSON, URLs and forms write it. A service that
-// repeats a body of JSON within JSON has it quoted twice.
+// forms are the ways in which a secret can stand in a text: as it is, and as JSON, URLs and forms
+// write it. A service that repeats a body of JSON within JSON has it quoted twice.
 func forms(secret string) []string {
 	all := []string{secret, url.PathEscape(secret), url.QueryEscape(secret)}
 	for _, once := range quotings(secret) {
@@ -87,7 +88,8 @@ func forms(secret string) []string {
 	return all
 }
 
-// quotings are a text as Go and JSON quote it, without the quotes. JSON may escape what could be markup.
+// quotings are a text as Go and JSON quote it, without the quotes. JSON may escape what could be
+// markup.
 func quotings(s string) []string {
 	plain := strconv.Quote(s)
 	markup, _ := json.Marshal(s) // a string can always be written

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSecretsNeverShow sends through every driver to a service that repeats all it was sent, and looks for the secrets
-// in whatever comes out.
+// TestSecretsNeverShow sends through every driver to a service that repeats all it was sent, and
+// looks for the secrets in whatever comes out.
 func TestSecretsNeverShow(t *testing.T) {
 	variables := map[string]string{
 		"HOOK": "hook/hush-1", "TOPIC": "hush-2", "TOKEN": "hush-3", "USER": "hush-4", "BOT": "1:hush-5", "TITLE": "hush-6 & \"7\"",

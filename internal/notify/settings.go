@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// A SettingsError is all that is wrong with a notifier's settings. It holds no value that came from a variable, nor any
-// of a setting that is a secret.
+// A SettingsError is all that is wrong with a notifier's settings. It holds no value that came from
+// a variable, nor any of a setting that is a secret.
 type SettingsError struct {
 	Driver   string
 	Problems []document.Problem // by key
@@ -35,8 +35,9 @@ func (e *SettingsError) Error() string {
 // entryKeys belong to every [[notifiers]] entry and are for the manifest's reader.
 var entryKeys = []string{"driver", "events", "rate_limit_minutes", "timeout_seconds"}
 
-// Read checks the keys of a built-in driver in a manifest's [[notifiers]] entry, as [New] does, and returns them as the
-// file has them. What a ${NAME} stands for is not known yet, and is left to New.
+// Read checks the keys of a built-in driver in a manifest's [[notifiers]] entry, as [New] does, and
+// returns them as the file has them. What a ${NAME} stands for is not known yet, and is left to
+// New.
 func Read(driver string, t *document.Table) map[string]any {
 	builders()[driver](&settings{Table: t, driver: driver, early: true})
 	values := make(map[string]any)
@@ -48,7 +49,8 @@ func Read(driver string, t *document.Table) map[string]any {
 	return values
 }
 
-// settings are a notifier's keys being read. Every key is asked for by name; what nobody asked for is unknown.
+// settings are a notifier's keys being read. Every key is asked for by name; what nobody asked for
+// is unknown.
 type settings struct {
 	*document.Table
 	driver  string
@@ -77,7 +79,8 @@ func (s *settings) err() error {
 // scrubber is for the secrets that were read so far.
 func (s *settings) scrubber() scrubber { return newScrubber(s.secrets) }
 
-// text is a string; the zero text where it is absent. Values of variables are secrets, whatever the key.
+// text is a string; the zero text where it is absent. Values of variables are secrets, whatever the
+// key.
 func (s *settings) text(key string) text {
 	t, _ := s.expanded(s.Value(key))
 	return t
@@ -105,7 +108,8 @@ func (s *settings) expanded(v document.Value) (text, bool) {
 	return t, true
 }
 
-// secret is a string that is never shown, and that goes into a header or an address: it has no spaces.
+// secret is a string that is never shown, and that goes into a header or an address: it has no
+// spaces.
 func (s *settings) secret(key string) text {
 	t := s.text(key)
 	t.value = strings.TrimSpace(t.value) // a secrets file or $(cat file) adds line ends
@@ -155,8 +159,8 @@ func (s *settings) oneOf(key string, allowed ...string) string {
 	return ""
 }
 
-// level is a number on a service's own scale, or the name of one: the names of all from the lowest on. nil where it is
-// absent.
+// level is a number on a service's own scale, or the name of one: the names of all from the lowest
+// on. nil where it is absent.
 func (s *settings) level(key string, lowest, highest int, names []string) *int64 {
 	if s.Value(key).Kind() != document.String {
 		return s.number(key, lowest, highest)

@@ -156,7 +156,8 @@ func TestNew(t *testing.T) {
 	})
 }
 
-// TestRead: a manifest's entry is held to the same keys, with its places; what variables stand for is left to New.
+// TestRead: a manifest's entry is held to the same keys, with its places; what variables stand for
+// is left to New.
 func TestRead(t *testing.T) {
 	for _, c := range []struct{ rule, driver, text, want string }{
 		{"variables wait", Slack, `webhook_url = "${HOOK}"`, ""},

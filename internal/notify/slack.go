@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// slackLimit is that of a text object in a block. A message can have 40,000 characters, but nobody wants to scroll, and
-// services that take Slack's webhooks have less.
+// slackLimit is that of a text object in a block. A message can have 40,000 characters, but nobody
+// wants to scroll, and services that take Slack's webhooks have less.
 const slackLimit = 3000
 
-// slackPost is the body of an incoming webhook. The last three have an effect with legacy webhooks and with services
-// that take Slack's format; Slack's present ones ignore them.
+// slackPost is the body of an incoming webhook. The last three have an effect with legacy webhooks
+// and with services that take Slack's format; Slack's present ones ignore them.
 type slackPost struct {
 	Text      string `json:"text"`
 	Channel   string `json:"channel,omitempty"`
@@ -19,8 +19,9 @@ type slackPost struct {
 	IconEmoji string `json:"icon_emoji,omitempty"`
 }
 
-// newSlack posts to an incoming webhook of Slack, or of what understands the same. Reach asks the host for its front
-// page: there is nothing that a webhook could be asked without posting, so that the address itself stays unproven.
+// newSlack posts to an incoming webhook of Slack, or of what understands the same. Reach asks the
+// host for its front page: there is nothing that a webhook could be asked without posting, so that
+// the address itself stays unproven.
 func newSlack(s *settings) maker {
 	hook := s.required("webhook_url", s.webhook("webhook_url"))
 	channel, username, icon := s.text("channel"), s.text("username"), s.text("icon_emoji")
@@ -49,8 +50,8 @@ func slackText(m Message) string {
 	return slackEscape(headline + "\n" + rest)
 }
 
-// slackEscape writes the three characters that Slack wants written otherwise. With them gone, no text can mention
-// @channel (<!channel>) or hide a link.
+// slackEscape writes the three characters that Slack wants written otherwise. With them gone, no
+// text can mention @channel (<!channel>) or hide a link.
 func slackEscape(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// telegramLimit is Telegram's for a message, in UTF-16 units "after entities parsing": escapes and tags do not count.
+// telegramLimit is Telegram's for a message, in UTF-16 units "after entities parsing": escapes and
+// tags do not count.
 const telegramLimit = 4096
 
 type telegramPost struct {
@@ -15,7 +16,8 @@ type telegramPost struct {
 	Silent    bool   `json:"disable_notification,omitempty"`
 }
 
-// newTelegram sends as a bot. Reach calls getMe, which Telegram has for testing a token; the chat stays unproven.
+// newTelegram sends as a bot. Reach calls getMe, which Telegram has for testing a token; the chat
+// stays unproven.
 func newTelegram(s *settings) maker {
 	base := s.address("base_url", "https://api.telegram.org")
 	token, chat := s.required("bot_token", s.secret("bot_token")), s.required("chat_id", s.word("chat_id"))
@@ -43,8 +45,8 @@ type telegramMode struct {
 	bold, thin string // around the headline
 }
 
-// telegramModes are the modes and, under "", plain text. An agent's words are never markup, whatever the mode: one
-// stray bracket and Telegram would refuse the message.
+// telegramModes are the modes and, under "", plain text. An agent's words are never markup,
+// whatever the mode: one stray bracket and Telegram would refuse the message.
 var telegramModes = map[string]telegramMode{
 	"":           {escape: strings.NewReplacer()},
 	"HTML":       {strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"), "<b>", "</b>"},

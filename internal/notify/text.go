@@ -12,8 +12,8 @@ import (
 // maxText bounds what is looked at of a foreign text. Every service's limit is far below.
 const maxText = 64 << 10
 
-// clean makes a foreign text fit to be shown: valid UTF-8, no escape sequences of terminals, no control characters but
-// line ends and tabs, nothing that turns the direction of writing about.
+// clean makes a foreign text fit to be shown: valid UTF-8, no escape sequences of terminals, no
+// control characters but line ends and tabs, nothing that turns the direction of writing about.
 func clean(s string) string {
 	if len(s) > maxText {
 		s = s[:maxText]
@@ -29,7 +29,8 @@ func clean(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// turns tells the characters that override the direction of writing, with which a text can be made to look like another.
+// turns tells the characters that override the direction of writing, with which a text can be made
+// to look like another.
 func turns(r rune) bool {
 	return r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069'
 }
@@ -54,8 +55,8 @@ func utf16Units(s string) int {
 
 const ellipsis = "…"
 
-// cut shortens a text to a limit, with … at its end. It cuts between what a reader sees as characters: neither an accent
-// nor half a flag is left over.
+// cut shortens a text to a limit, with … at its end. It cuts between what a reader sees as
+// characters: neither an accent nor half a flag is left over.
 func cut(s string, limit int, cost unit) string {
 	if cost(s) <= limit {
 		return s

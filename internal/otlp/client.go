@@ -49,7 +49,8 @@ type Sent struct {
 	Message  string // what it said about them
 }
 
-// Send sends spans, in batches. The error is that of the first batch that was not taken; those before it were.
+// Send sends spans, in batches. The error is that of the first batch that was not taken; those
+// before it were.
 func (c *Client) Send(ctx context.Context, spans []Span) (Sent, error) {
 	var sent Sent
 	for len(spans) > 0 {
@@ -171,7 +172,8 @@ func (a *answerJSON) rejected() int {
 	return n
 }
 
-// readAnswer tells whether a request was taken. The codes that are worth another try are those of OTLP's specification.
+// readAnswer tells whether a request was taken. The codes that are worth another try are those of
+// OTLP's specification.
 func readAnswer(resp *http.Response, text []byte) (answerJSON, error) {
 	var answer answerJSON
 	if resp.StatusCode/100 == 2 {

@@ -27,8 +27,8 @@ var ErrNoEndpoint = errors.New("no collector is named")
 // defaultTimeout is what OpenTelemetry's specification says for OTEL_EXPORTER_OTLP_TIMEOUT.
 const defaultTimeout = 10 * time.Second
 
-// FromEnviron is what an address, such as http://127.0.0.1:4318, and the OTEL_ variables say. The address goes before
-// that of the variables; "" stands for none.
+// FromEnviron is what an address, such as http://127.0.0.1:4318, and the OTEL_ variables say. The
+// address goes before that of the variables; "" stands for none.
 func FromEnviron(address string, getenv func(string) string) (Config, error) {
 	own := func(name string) string { // that for traces goes before the one for everything
 		if v := getenv("OTEL_EXPORTER_OTLP_TRACES_" + name); v != "" {
@@ -89,7 +89,8 @@ func ParseURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// pairs reads name=value,name=value, the values percent-encoded. An error does not repeat what stands there.
+// pairs reads name=value,name=value, the values percent-encoded. An error does not repeat what
+// stands there.
 func pairs(text string) ([]Attribute, error) {
 	var all []Attribute
 	for part := range strings.SplitSeq(text, ",") {

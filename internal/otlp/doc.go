@@ -6,7 +6,7 @@
 //	Queue.Offer         queue.go   never waits: a goroutine sends what was offered, or it is dropped and counted
 //	FromEnviron         config.go  where to, and with which headers: the OTEL_EXPORTER_OTLP_ variables
 //
-// It is an encoder of our own for the one message that is needed. It has no metrics, no logs, no gRPC and no Protobuf,
-// and it makes no spans of what the process does otherwise. Payloads are not exported: names, verdicts, times and
-// errors are.
+// It is an encoder of our own for the one message that is needed. It has no metrics, no logs, no
+// gRPC and no Protobuf, and it makes no spans of what the process does otherwise. Payloads are not
+// exported: names, verdicts, times and errors are.
 package otlp

@@ -27,7 +27,8 @@ type Attribute struct {
 	Value any
 }
 
-// The JSON of OTLP: names in lowerCamelCase, ids in hexadecimal, 64-bit numbers as strings, enums as numbers.
+// The JSON of OTLP: names in lowerCamelCase, ids in hexadecimal, 64-bit numbers as strings, enums
+// as numbers.
 type (
 	requestJSON struct {
 		ResourceSpans []resourceSpansJSON `json:"resourceSpans"`

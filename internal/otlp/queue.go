@@ -49,7 +49,8 @@ func NewQueue(c *Client, log *slog.Logger) *Queue {
 	return q
 }
 
-// Offer takes spans to be sent, and never waits: where there is no room they are dropped and counted.
+// Offer takes spans to be sent, and never waits: where there is no room they are dropped and
+// counted.
 func (q *Queue) Offer(spans []Span) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -64,8 +65,8 @@ func (q *Queue) Offer(spans []Span) {
 	}
 }
 
-// drop counts spans that are not sent, and tells of the first, then whenever their number has doubled. The caller
-// holds mu.
+// drop counts spans that are not sent, and tells of the first, then whenever their number has
+// doubled. The caller holds mu.
 func (q *Queue) drop(n int, why string) {
 	before := q.counts.Dropped
 	q.counts.Dropped += uint64(n)

@@ -17,8 +17,9 @@ type Event struct {
 	Outcome *hook.Outcome
 }
 
-// Spans are one for each event, and below it one for each plugin that was asked. The events of a turn are one trace.
-// The ids are made of what the event is, so that one that is exported twice is the same one.
+// Spans are one for each event, and below it one for each plugin that was asked. The events of a
+// turn are one trace. The ids are made of what the event is, so that one that is exported twice is
+// the same one.
 func Spans(events ...Event) []Span {
 	var all []Span
 	for i := range events {

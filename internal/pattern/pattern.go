@@ -1,5 +1,6 @@
-// Package pattern has regular expressions that are compiled when they are first used. Most commands use none of the thirty or so that
-// the packages have, and compiling them all took half a millisecond before main.
+// Package pattern has regular expressions that are compiled when they are first used. Most commands
+// use none of the thirty or so that the packages have, and compiling them all took half a
+// millisecond before main.
 package pattern
 
 import (
@@ -10,8 +11,8 @@ import (
 // A Pattern is a regular expression. It is safe for concurrent use.
 type Pattern struct{ compiled func() *regexp.Regexp }
 
-// New is the pattern of an expression, which must be a constant: one that is wrong panics when it is first used, and a test
-// of the module compiles them all.
+// New is the pattern of an expression, which must be a constant: one that is wrong panics when it
+// is first used, and a test of the module compiles them all.
 func New(expr string) Pattern {
 	return Pattern{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })}
 }

@@ -1,5 +1,5 @@
-// Package pause waits as long as somebody wants it to. It knows nothing about what is waited for and imports nothing of the
-// module.
+// Package pause waits as long as somebody wants it to. It knows nothing about what is waited for
+// and imports nothing of the module.
 package pause
 
 import (

@@ -1,5 +1,5 @@
-// Package places lists Patchbay's own places on disk: what a plugin that could write there would be out of its sandbox with, and what it must
-// not read. Package sandbox keeps plugins from them.
+// Package places lists Patchbay's own places on disk: what a plugin that could write there would be
+// out of its sandbox with, and what it must not read. Package sandbox keeps plugins from them.
 package places
 
 import (
@@ -16,8 +16,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// Own lists the places: configuration, agents and plugins, which may be read; secrets, what is kept, and sockets, which may not.
-// plugins are the directories and files in which plugins were looked for or found, found are the plugins themselves, which may be links.
+// Own lists the places: configuration, agents and plugins, which may be read; secrets, what is
+// kept, and sockets, which may not. plugins are the directories and files in which plugins were
+// looked for or found, found are the plugins themselves, which may be links.
 func Own(dirs config.Dirs, c *config.Config, plugins, found []string) ([]sandbox.Place, error) {
 	agents, err := dirs.JobDirs(c)
 	if err != nil {
@@ -78,8 +79,9 @@ func linked(files []string, home string) []sandbox.Place {
 	return list
 }
 
-// withDir is a place with the directory around it, if it is a file: who may write there can put another file in its place. It is the file alone where the home
-// lies in that directory, which would then be closed to everybody.
+// withDir is a place with the directory around it, if it is a file: who may write there can put
+// another file in its place. It is the file alone where the home lies in that directory, which
+// would then be closed to everybody.
 func withDir(path, home string) sandbox.Place {
 	info, err := os.Stat(path)
 	rel, relErr := filepath.Rel(filepath.Dir(path), home)
@@ -87,8 +89,9 @@ func withDir(path, home string) sandbox.Place {
 	return sandbox.Place{Path: path, Around: err == nil && !info.IsDir() && apart}
 }
 
-// Projects lists where projects say something to plugins: the one at work, and each that a grant opens as a whole for writing. work is a project's root, or
-// empty. Other projects in a directory that is granted are not known here.
+// Projects lists where projects say something to plugins: the one at work, and each that a grant
+// opens as a whole for writing. work is a project's root, or empty. Other projects in a directory
+// that is granted are not known here.
 func Projects(work string, grants []capability.Capability) []sandbox.Place {
 	roots := []string{work}
 	for _, g := range grants {
@@ -105,13 +108,14 @@ func Projects(work string, grants []capability.Capability) []sandbox.Place {
 	return list
 }
 
-// hasSecret reports whether a configuration has something in it that lets its reader in elsewhere: the server's token, or who we are at the engine.
+// hasSecret reports whether a configuration has something in it that lets its reader in elsewhere:
+// the server's token, or who we are at the engine.
 func hasSecret(c *config.Config) bool {
 	return !c.Server.Token.Empty() || strings.Contains(c.Engine.URL, "@")
 }
 
-// copies are what editors and others leave beside a file with secrets, under a name with the file's in it: "secrets.toml~". They leave it where the file
-// really is.
+// copies are what editors and others leave beside a file with secrets, under a name with the file's
+// in it: "secrets.toml~". They leave it where the file really is.
 func copies(file string) []sandbox.Place {
 	if real, err := filepath.EvalSymlinks(file); err == nil && filepath.Dir(real) != filepath.Dir(file) {
 		return append(beside(real), beside(file)...)
@@ -131,8 +135,8 @@ func beside(file string) []sandbox.Place {
 	return list
 }
 
-// named are the files that a configuration names: by some of them we are known, others say whom we trust, and what is answered. One that is not there
-// cannot be hidden.
+// named are the files that a configuration names: by some of them we are known, others say whom we
+// trust, and what is answered. One that is not there cannot be hidden.
 func named(dirs config.Dirs, c *config.Config) []sandbox.Place {
 	var list []sandbox.Place
 	for _, f := range []struct {
@@ -153,12 +157,13 @@ func named(dirs config.Dirs, c *config.Config) []sandbox.Place {
 	return list
 }
 
-// SystemPrograms are the directories in which every system keeps its own programs. Whoever may write there can replace the programs that everybody runs, so
-// they are not kept from anybody as Patchbay's own.
+// SystemPrograms are the directories in which every system keeps its own programs. Whoever may
+// write there can replace the programs that everybody runs, so they are not kept from anybody as
+// Patchbay's own.
 var SystemPrograms = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin"}
 
-// programs is the program that runs. The one that makes its sandboxes may lie beside it. Whoever could replace one of them would run outside of any sandbox at the
-// next start.
+// programs is the program that runs. The one that makes its sandboxes may lie beside it. Whoever
+// could replace one of them would run outside of any sandbox at the next start.
 func programs(home string) []sandbox.Place {
 	path, err := os.Executable()
 	if err != nil || slices.Contains(SystemPrograms, filepath.Dir(path)) {

@@ -1,8 +1,7 @@
-// Package plainfile reads files that people or plugins have put somewhere:
-// configurations, manifests, code. Only a regular file is read, and only up to a
-// bound. A named pipe would keep the reader waiting for a writer, a device may
-// never end, and merely opening some devices does something. It imports nothing of
-// the module.
+// Package plainfile reads files that people or plugins have put somewhere: configurations,
+// manifests, code. Only a regular file is read, and only up to a bound. A named pipe would keep the
+// reader waiting for a writer, a device may never end, and merely opening some devices does
+// something. It imports nothing of the module.
 package plainfile
 
 import (
@@ -34,8 +33,8 @@ func size(n int) string {
 
 // Open opens a regular file, or what a link to one leads to, for reading. It never waits.
 //
-// The kind is looked at twice. The first look keeps a device from being opened at all;
-// the second is at the file that is open, since another may have taken its place meanwhile.
+// The kind is looked at twice. The first look keeps a device from being opened at all; the second
+// is at the file that is open, since another may have taken its place meanwhile.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
@@ -44,7 +43,8 @@ func Open(path string) (*os.File, error) {
 	return open(path, info, err, os.OpenFile)
 }
 
-// OpenIn is Open for a file within a root, out of which no link leads. The error of one that does is the root's own.
+// OpenIn is Open for a file within a root, out of which no link leads. The error of one that does
+// is the root's own.
 func OpenIn(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(name)
 	return open(name, info, err, root.OpenFile)

@@ -50,8 +50,8 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 	}
 }
 
-// TestAPipeThatComesInBetween: between the look at a file and its opening a pipe has taken its place. It is opened without waiting for a writer,
-// and the second look sees it.
+// TestAPipeThatComesInBetween: between the look at a file and its opening a pipe has taken its
+// place. It is opened without waiting for a writer, and the second look sees it.
 func TestAPipeThatComesInBetween(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

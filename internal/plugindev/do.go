@@ -38,8 +38,8 @@ func Verbs() [][2]string {
 // ErrBadCommand is wrapped by the error of a line that is no command.
 var ErrBadCommand = errors.New("no command")
 
-// Parse reads a line such as "fire turn.input {}". An empty line, and one that begins with #, is a Command without a
-// verb.
+// Parse reads a line such as "fire turn.input {}". An empty line, and one that begins with #, is a
+// Command without a verb.
 func Parse(line string) (Command, error) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {
@@ -74,8 +74,9 @@ func Parse(line string) (Command, error) {
 	return c, nil
 }
 
-// Do carries out a command, and returns when it is over. What came of it is told as events. The error is that of a
-// command that had no good end: it made no sense, the plugin does not work, or it failed.
+// Do carries out a command, and returns when it is over. What came of it is told as events. The
+// error is that of a command that had no good end: it made no sense, the plugin does not work, or
+// it failed.
 func (s *Session) Do(ctx context.Context, c Command) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,9 +1,10 @@
-// Package plugindev runs one plugin while its author works on it: it starts the plugin, starts it anew when its files
-// change, sends it events and tool calls by command, and tells everything that happens as a list of events.
+// Package plugindev runs one plugin while its author works on it: it starts the plugin, starts it
+// anew when its files change, sends it events and tool calls by command, and tells everything that
+// happens as a list of events.
 //
-// It draws no screen and reads no keys: a caller gives it commands and shows the events, as lines of text ([Lines])
-// or of JSON. It decides nothing about plugins either: the host that Options.Open opens does, as for any other
-// command.
+// It draws no screen and reads no keys: a caller gives it commands and shows the events, as lines
+// of text ([Lines]) or of JSON. It decides nothing about plugins either: the host that Options.Open
+// opens does, as for any other command.
 //
 //	Start                   session.go   the first load; then a goroutine that watches
 //	  watch                 watch.go     the system's hints, and a look every few seconds

@@ -28,7 +28,8 @@ const (
 	Ended        Kind = "ended"        // it was ended, and nothing is left running
 )
 
-// An Event is something that happened to the plugin. As JSON it is a line of `patchbay plugin dev --json`.
+// An Event is something that happened to the plugin. As JSON it is a line of `patchbay plugin dev
+// --json`.
 type Event struct {
 	Event Kind      `json:"event"`
 	Time  time.Time `json:"time"`

@@ -24,8 +24,9 @@ type snapshot map[string]look
 // mostFiles bounds what is watched: a plugin with more files has others' code in it.
 const mostFiles = 5000
 
-// take looks at all files in some places: files, and directories with all below them. Those near the top come first,
-// since a plugin's own files lie there; complete is false where there are more than are looked at.
+// take looks at all files in some places: files, and directories with all below them. Those near
+// the top come first, since a plugin's own files lie there; complete is false where there are more
+// than are looked at.
 func take(places []string) (s snapshot, complete bool) {
 	s = make(snapshot)
 	dirs := make([]string, 0, len(places))
@@ -63,8 +64,8 @@ func (s snapshot) add(path string, info fs.FileInfo) {
 	}
 }
 
-// passedOver tells names of files that are no part of a plugin: what version control, interpreters, package managers
-// and editors leave behind, and logs.
+// passedOver tells names of files that are no part of a plugin: what version control, interpreters,
+// package managers and editors leave behind, and logs.
 func passedOver(name string) bool {
 	switch {
 	case slices.Contains([]string{".git", ".hg", ".svn", ".idea", ".vscode", "__pycache__", "node_modules", ".venv", "venv", ".mypy_cache", ".pytest_cache", ".ruff_cache", "4913"}, name),
@@ -90,8 +91,8 @@ func (s snapshot) since(before snapshot) []string {
 	return slices.Sorted(maps.Keys(changed))
 }
 
-// dirs are the directories in which the system is asked to tell of changes: editors replace files, so a file is not
-// watched itself.
+// dirs are the directories in which the system is asked to tell of changes: editors replace files,
+// so a file is not watched itself.
 func dirs(places []string) []string {
 	set := make(map[string]bool)
 	for _, place := range places {
@@ -116,5 +117,6 @@ func dirs(places []string) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// mostDirs bounds the directories that the system is asked to watch; changes in others are seen by looking.
+// mostDirs bounds the directories that the system is asked to watch; changes in others are seen by
+// looking.
 const mostDirs = 200

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// FuzzArguments: whatever a plugin gives as the schema of a tool, what is made up for it is a JSON object, and not a
-// large one.
+// FuzzArguments: whatever a plugin gives as the schema of a tool, what is made up for it is a JSON
+// object, and not a large one.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{``, `true`, `{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]}`, `{"default":7}`, `{"default":{"a":1}}`,
 		`{"anyOf":[{"$ref":"#/anyOf/0"}]}`, `{"type":"object","properties":{"a":{"type":"string","minLength":1e300,"maxLength":-1},"b":{"type":"integer","multipleOf":1e-300}}}`,

@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// logger turns what the host logs about the plugin into events: each line of its stderr, what its sandbox denies, and
-// warnings. With all, the host's own debug log as well.
+// logger turns what the host logs about the plugin into events: each line of its stderr, what its
+// sandbox denies, and warnings. With all, the host's own debug log as well.
 func logger(emit func(Event), all bool) *slog.Logger { return slog.New(&handler{emit: emit, all: all}) }
 
 type handler struct {

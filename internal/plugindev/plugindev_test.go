@@ -44,8 +44,8 @@ func TestArgumentsFitTheSchema(t *testing.T) {
 	}
 }
 
-// TestPayloadsHaveTheFieldsOfThePoint: every point has a sample with its subject in it, which fits the pattern of the
-// hook.
+// TestPayloadsHaveTheFieldsOfThePoint: every point has a sample with its subject in it, which fits
+// the pattern of the hook.
 func TestPayloadsHaveTheFieldsOfThePoint(t *testing.T) {
 	for _, spec := range hook.Points() {
 		o, err := rawjson.Parse(payload(spec.Point, "todo.*"))
@@ -116,7 +116,8 @@ while IFS= read -r line; do
 done
 `
 
-// TestManyFiles: of more files than are looked at, those of the plugin itself count first; and that there are more is known.
+// TestManyFiles: of more files than are looked at, those of the plugin itself count first; and that
+// there are more is known.
 func TestManyFiles(t *testing.T) {
 	dir := t.TempDir()
 	deep := filepath.Join(dir, "assets", "deep")

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// payload makes up the payload of an event: every field that its host sends, with a usual value. about is what the
-// hook is for, such as a pattern of commands; the subject of the event fits it.
+// payload makes up the payload of an event: every field that its host sends, with a usual value.
+// about is what the hook is for, such as a pattern of commands; the subject of the event fits it.
 func payload(point hook.Point, about string) json.RawMessage {
 	spec, ok := point.Spec()
 	if !ok {

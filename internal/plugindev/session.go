@@ -21,8 +21,9 @@ type Options struct {
 	Path string
 	// Watch are more files and directories whose changes count.
 	Watch []string
-	// Open opens a host with that plugin alone, with this logger and this notice of notifications. The plugin's
-	// author changes it all the time, so a host that distrusts changed plugins must make an exception of this one.
+	// Open opens a host with that plugin alone, with this logger and this notice of notifications.
+	// The plugin's author changes it all the time, so a host that distrusts changed plugins must
+	// make an exception of this one.
 	Open func(ctx context.Context, log *slog.Logger, notify func(pluginhost.Notification)) (*pluginhost.Host, error)
 	// Emit is told what happens, one event at a time. It must not call the session.
 	Emit func(Event)
@@ -61,8 +62,8 @@ type Session struct {
 	cancel context.CancelFunc // gives up the call under way; nil: there is none
 }
 
-// Start opens the plugin and begins to watch its files. A plugin that does not work is an event and no error: its
-// author mends it. The error is that of a path at which there is no plugin at all.
+// Start opens the plugin and begins to watch its files. A plugin that does not work is an event and
+// no error: its author mends it. The error is that of a path at which there is no plugin at all.
 func Start(ctx context.Context, o Options) (*Session, error) {
 	s := &Session{o: o, own: make(map[string]int)}
 	s.log = logger(s.emit, o.Verbose)
@@ -162,7 +163,8 @@ func (s *Session) problems(p *pluginhost.PluginDetail) []dialect.Problem {
 	return []dialect.Problem{why}
 }
 
-// problemsOf are the problems of an error of the host's: what is wrong with the configuration has places of its own.
+// problemsOf are the problems of an error of the host's: what is wrong with the configuration has
+// places of its own.
 func problemsOf(path string, err error) []dialect.Problem {
 	if located, ok := errors.AsType[interface {
 		error
@@ -203,7 +205,8 @@ func (s *Session) reload(ctx context.Context, reason string) {
 	_ = s.load(ctx, reason) // an error was told
 }
 
-// reloadChanged starts the plugin anew where its files have changed. A call under way has a moment to end by itself.
+// reloadChanged starts the plugin anew where its files have changed. A call under way has a moment
+// to end by itself.
 func (s *Session) reloadChanged(ctx context.Context) {
 	if !s.mu.TryLock() {
 		given := time.AfterFunc(graceOfNew, func() {
@@ -218,8 +221,8 @@ func (s *Session) reloadChanged(ctx context.Context) {
 	s.settle(ctx)
 }
 
-// changedWhileCalled lists the files that have changed while a call is under way. The call's holder of mu does not
-// touch seen meanwhile.
+// changedWhileCalled lists the files that have changed while a call is under way. The call's holder
+// of mu does not touch seen meanwhile.
 func (s *Session) changedWhileCalled() []string {
 	s.callMu.Lock()
 	defer s.callMu.Unlock()
@@ -229,7 +232,8 @@ func (s *Session) changedWhileCalled() []string {
 	return s.changed()
 }
 
-// settle starts the plugin anew where its files have changed since they were loaded. Whoever calls it holds mu.
+// settle starts the plugin anew where its files have changed since they were loaded. Whoever calls
+// it holds mu.
 func (s *Session) settle(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
@@ -242,7 +246,8 @@ func (s *Session) settle(ctx context.Context) {
 	s.reload(ctx, atChange)
 }
 
-// take looks at the plugin's files, and says once where there are too many of them. Whoever calls it holds mu.
+// take looks at the plugin's files, and says once where there are too many of them. Whoever calls
+// it holds mu.
 func (s *Session) take() snapshot {
 	now, complete := take(s.o.places())
 	if !complete && !s.crowded {
@@ -253,16 +258,18 @@ func (s *Session) take() snapshot {
 	return now
 }
 
-// changed lists the files that differ from those that were loaded, but for those that the plugin changes itself.
+// changed lists the files that differ from those that were loaded, but for those that the plugin
+// changes itself.
 func (s *Session) changed() []string {
 	return slices.DeleteFunc(s.take().since(s.seen), func(f string) bool { return s.own[f] >= ownAfter })
 }
 
-// ownAfter is how often a file must change while the plugin starts or answers until it counts as written by the
-// plugin: once may be its author.
+// ownAfter is how often a file must change while the plugin starts or answers until it counts as
+// written by the plugin: once may be its author.
 const ownAfter = 2
 
-// noteOwn takes note of the files that changed while the plugin started or answered. Whoever calls it holds mu.
+// noteOwn takes note of the files that changed while the plugin started or answered. Whoever calls
+// it holds mu.
 func (s *Session) noteOwn() {
 	for _, file := range s.take().since(s.seen) {
 		if s.own[file]++; s.own[file] == ownAfter {

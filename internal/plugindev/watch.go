@@ -14,8 +14,8 @@ const (
 	lookEvery  = 2 * time.Second        // between looks at files whose changes the system does not tell of
 )
 
-// watch calls changed when files in the session's places may have changed, until ctx ends. What the system tells is a
-// hint only: changed looks at the files.
+// watch calls changed when files in the session's places may have changed, until ctx ends. What the
+// system tells is a hint only: changed looks at the files.
 func (s *Session) watch(ctx context.Context, changed func()) {
 	var events chan fsnotify.Event
 	var errs chan error
@@ -48,7 +48,8 @@ func (s *Session) watch(ctx context.Context, changed func()) {
 	}
 }
 
-// drain waits until nothing more happens for a moment, but not for ever: a log file may be written all day.
+// drain waits until nothing more happens for a moment, but not for ever: a log file may be written
+// all day.
 func drain(ctx context.Context, events <-chan fsnotify.Event) {
 	const longest = 10 * settleTime
 	end := time.After(longest)

@@ -42,7 +42,8 @@ func isPython(path string) bool {
 	return err == nil && pythonHook.Regexp().Match(text)
 }
 
-// namesake tells whether a program has the name of its directory: then it is a plugin, even if it is called dev-tools.
+// namesake tells whether a program has the name of its directory: then it is a plugin, even if it
+// is called dev-tools.
 func namesake(path string, o Options) bool {
 	return filepath.Base(path) == filepath.Base(o.Called) && dialect.Executable(path)
 }

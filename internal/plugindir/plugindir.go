@@ -36,15 +36,15 @@ var (
 	ErrSeveral = errors.New("there is more than one plugin")
 )
 
-// mostDeep is how deep plugins are looked for in a tree: an archive has a directory around all, and a collection
-// one for each.
+// mostDeep is how deep plugins are looked for in a tree: an archive has a directory around all, and
+// a collection one for each.
 const mostDeep = 3
 
 // passedOver are directories that hold no plugins of the tree's own.
 var passedOver = []string{"node_modules", "vendor", "venv", "testdata"}
 
-// All lists the plugins in a tree. Programs that could be plugins of scaffold count where nothing else is found: any
-// program could be one.
+// All lists the plugins in a tree. Programs that could be plugins of scaffold count where nothing
+// else is found: any program could be one.
 func All(tree string, o Options) []dialect.Found {
 	var all, programs []dialect.Found
 	var look func(dir string, depth int)
@@ -94,8 +94,8 @@ func folders(dir string, o Options) []dialect.Found {
 	return slices.DeleteFunc(pluginhost.AllAt(dir, o.Environ, o.Dialects), func(f dialect.Found) bool { return f.Dialect != kaged && f.Dialect != mine })
 }
 
-// One finds the plugin that a path means: a plugin's file or directory, or a directory with one plugin in it, beside
-// its README and its tests.
+// One finds the plugin that a path means: a plugin's file or directory, or a directory with one
+// plugin in it, beside its README and its tests.
 func One(path string, o Options) (dialect.Found, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -117,8 +117,8 @@ func One(path string, o Options) (dialect.Found, error) {
 	return pick(path, level(path, o.at("", path)))
 }
 
-// level are the plugins of a directory. Where nothing is a plugin by all signs, everything counts that a dialect would
-// take for one: its author has only begun.
+// level are the plugins of a directory. Where nothing is a plugin by all signs, everything counts
+// that a dialect would take for one: its author has only begun.
 func level(dir string, o Options) []dialect.Found {
 	var sure, maybe []dialect.Found
 	for _, e := range entries(dir) {
@@ -140,7 +140,8 @@ func level(dir string, o Options) []dialect.Found {
 	return sure
 }
 
-// pick is the one of several that is meant: the file that is called like the directory counts first.
+// pick is the one of several that is meant: the file that is called like the directory counts
+// first.
 func pick(dir string, all []dialect.Found) (dialect.Found, error) {
 	for _, likely := range []func(dialect.Found) bool{
 		func(f dialect.Found) bool { return f.Dialect == dotagent },

@@ -17,7 +17,8 @@ const (
 	kagedM = "name: notes\nversion: 1.0.0\nkaged_api: 1\ndescription: d\ncommand: [./notes.sh]\nmethods: [notes.get]\n"
 )
 
-// tree writes files below a directory that is called words. A name that ends with * may be executed.
+// tree writes files below a directory that is called words. A name that ends with * may be
+// executed.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "words")

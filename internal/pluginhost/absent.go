@@ -12,13 +12,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// A plugin that cannot be asked is never left out in silence. Where its hooks are
-// known, they are on the bus and fail, and the failure table decides; where they
-// are not, the log says that it is left out. docs/when-a-plugin-cannot-be-asked.md
-// has the rule for every dialect and point.
+// A plugin that cannot be asked is never left out in silence. Where its hooks are known, they are
+// on the bus and fail, and the failure table decides; where they are not, the log says that it is
+// left out. docs/when-a-plugin-cannot-be-asked.md has the rule for every dialect and point.
 
-// standIn wires the hooks of broken plugins that are known all the same, and
-// says in the log which plugins are left out.
+// standIn wires the hooks of broken plugins that are known all the same, and says in the log which
+// plugins are left out.
 func (h *Host) standIn(r *roster) {
 	for _, e := range r.entries {
 		if e.leftOut || e.plugin != nil || e.state != dialect.Broken && e.state != dialect.Skipped {
@@ -32,8 +31,8 @@ func (h *Host) standIn(r *roster) {
 	}
 }
 
-// leaveOut logs that a plugin is left out. Of one whose hooks are wired, each
-// event that meets them tells.
+// leaveOut logs that a plugin is left out. Of one whose hooks are wired, each event that meets them
+// tells.
 func (h *Host) leaveOut(e *entry) {
 	level := slog.LevelWarn
 	if e.absent != nil {
@@ -64,15 +63,15 @@ func (w pluginWiring) Connect(name string, point hook.Point) (hook.Hook, error) 
 	return connector.Connect(name, point)
 }
 
-// unconnected is a connection whose plugin cannot be asked: a hook that fails. At
-// a gate it refuses; elsewhere the failure table decides, and the log tells.
+// unconnected is a connection whose plugin cannot be asked: a hook that fails. At a gate it
+// refuses; elsewhere the failure table decides, and the log tells.
 func unconnected(c config.Connect, dialectName string, why error) hook.Hook {
 	return hook.Hook{Plugin: c.Plugin, Dialect: dialectName, Name: c.Hook, Point: hook.Point(c.Point), Connected: true, Priority: hook.DefaultPriority,
 		Call: func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, why }}
 }
 
-// missing tells whether a connection names a plugin that is not installed. A host
-// that looks at some plugins only cannot tell.
+// missing tells whether a connection names a plugin that is not installed. A host that looks at
+// some plugins only cannot tell.
 func (h *Host) missing(r *roster, c config.Connect) bool {
 	some := h.setup().NoSearch || h.setup().Dialects != nil
 	own := func(e *entry) bool { return e.found.Project == "" }
@@ -93,8 +92,8 @@ func (r *roster) allNames() []string {
 	return names
 }
 
-// tell logs what went wrong with the plugins of an event and did not end it: the
-// caller has no error to show. What a dialect has logged already is not repeated.
+// tell logs what went wrong with the plugins of an event and did not end it: the caller has no
+// error to show. What a dialect has logged already is not repeated.
 func (h *Host) tell(out *hook.Outcome) {
 	for i := range out.Steps {
 		s := &out.Steps[i]

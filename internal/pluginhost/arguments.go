@@ -12,9 +12,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// Misfits are the reasons why a tool does not take some arguments; none where it does. It is for whoever calls a tool by hand, so that a
-// plugin is not sent what it has said it cannot take; what a model calls is checked on the way of every call, in adapter.ToolCall. A schema that
-// cannot be used checks nothing: the doctor tells of it.
+// Misfits are the reasons why a tool does not take some arguments; none where it does. It is for
+// whoever calls a tool by hand, so that a plugin is not sent what it has said it cannot take; what
+// a model calls is checked on the way of every call, in adapter.ToolCall. A schema that cannot be
+// used checks nothing: the doctor tells of it.
 func Misfits(t Tool, args json.RawMessage) []string {
 	var reasons []string
 	for _, e := range schema.Misfits(t.Parameters, args) {
@@ -26,7 +27,8 @@ func Misfits(t Tool, args json.RawMessage) []string {
 	return reasons
 }
 
-// unknownArgument names the first argument that the tool does not have and the one that was probably meant.
+// unknownArgument names the first argument that the tool does not have and the one that was
+// probably meant.
 func unknownArgument(t Tool, args json.RawMessage) string {
 	var parameters struct {
 		Properties map[string]json.RawMessage `json:"properties"`

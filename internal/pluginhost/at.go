@@ -6,8 +6,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// AllAt says which plugins a file or directory is, wherever it lies: one for each dialect that takes it for one of
-// its own. only narrows the dialects; nil: all. It starts nothing.
+// AllAt says which plugins a file or directory is, wherever it lies: one for each dialect that
+// takes it for one of its own. only narrows the dialects; nil: all. It starts nothing.
 func AllAt(path string, environ, only []string) []dialect.Found {
 	var found []dialect.Found
 	for _, d := range dialects(nil) {

@@ -13,7 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// TestWhatCannotBeEnforced: a plugin is refused, unless the configuration allows it to run all the same.
+// TestWhatCannotBeEnforced: a plugin is refused, unless the configuration allows it to run all the
+// same.
 func TestWhatCannotBeEnforced(t *testing.T) {
 	none := errors.New("forbidden here")
 	for _, c := range []struct {
@@ -209,7 +210,8 @@ done
 	}
 }
 
-// TestTheWholeNetworkWithAToken: what Landlock alone cannot tell apart the token of the configuration does.
+// TestTheWholeNetworkWithAToken: what Landlock alone cannot tell apart the token of the
+// configuration does.
 func TestTheWholeNetworkWithAToken(t *testing.T) {
 	h := confinable(t)
 	h.lookers()

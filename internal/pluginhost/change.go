@@ -16,8 +16,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// What a [ConfigChange] can set. What plugins are given (capabilities, limits, variables), and everything that is not about
-// plugins, is for the person who writes the file.
+// What a [ConfigChange] can set. What plugins are given (capabilities, limits, variables), and
+// everything that is not about plugins, is for the person who writes the file.
 const (
 	SetEnabled  = "enabled"    // value: true or false
 	SetPriority = "priority"   // value: a number; null: the plugin's own
@@ -52,7 +52,8 @@ func textBase(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ErrBadChange is wrapped by the error of a change that the configuration, or the plugin, cannot have.
+// ErrBadChange is wrapped by the error of a change that the configuration, or the plugin, cannot
+// have.
 var ErrBadChange = errors.New("the change cannot be made")
 
 // ErrBase is returned where the file is another than the one that changes were made for.
@@ -69,8 +70,9 @@ func (h *Host) PreviewConfig(changes []ConfigChange) (*ConfigEdit, error) {
 	return &ConfigEdit{File: file, Old: old, New: text}, err
 }
 
-// ChangeConfig writes changes into config.toml, all of them or none, where every other byte stays. It does not reload the host.
-// base is that of a preview, whose text must still be there; "": any will do.
+// ChangeConfig writes changes into config.toml, all of them or none, where every other byte stays.
+// It does not reload the host. base is that of a preview, whose text must still be there; "": any
+// will do.
 func (h *Host) ChangeConfig(changes []ConfigChange, base string) (*ConfigEdit, error) {
 	done := &ConfigEdit{File: h.setup().dirs.ConfigFile}
 	result, err := editfile.Edit(configPlace(done.File), func(old []byte) (text []byte, err error) {
@@ -84,7 +86,8 @@ func (h *Host) ChangeConfig(changes []ConfigChange, base string) (*ConfigEdit, e
 	return done, err
 }
 
-// Undo puts the text back that was there before a change, unless somebody has changed the file since.
+// Undo puts the text back that was there before a change, unless somebody has changed the file
+// since.
 func (e *ConfigEdit) Undo() error {
 	if !e.Written {
 		return nil
@@ -98,7 +101,8 @@ func (e *ConfigEdit) Undo() error {
 	return err
 }
 
-// mostValues is how many values of the file can be changed at once: for each of them the whole file is read again.
+// mostValues is how many values of the file can be changed at once: for each of them the whole file
+// is read again.
 const mostValues = 256
 
 // maxConfig bounds the file, as editfile does.
@@ -183,7 +187,8 @@ func (c *configEdit) set(section string, value json.RawMessage, path ...string) 
 	return err
 }
 
-// enable writes `enabled`. One table that disables a plugin is enough, so all of them are changed to enable it.
+// enable writes `enabled`. One table that disables a plugin is enough, so all of them are changed
+// to enable it.
 func (c *configEdit) enable(value json.RawMessage) error {
 	var on bool
 	if err := json.Unmarshal(value, &on); err != nil || string(value) == "null" {
@@ -262,7 +267,8 @@ func quoted(text string) json.RawMessage {
 	return raw
 }
 
-// checkConfig refuses a config that does not fit the plugin's schema. What is missing among its secrets is not its fault.
+// checkConfig refuses a config that does not fit the plugin's schema. What is missing among its
+// secrets is not its fault.
 func (c *configEdit) checkConfig(user map[string]any) error {
 	checker, ok := c.entry.dialect.(dialect.SettingsChecker)
 	if !ok {

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/editfile"
 )
 
-// configure writes the user's config for a plugin: what is not in the value goes, what stays keeps its place and its
-// comments. A secret that was not shown comes back as it was shown, and stays.
+// configure writes the user's config for a plugin: what is not in the value goes, what stays keeps
+// its place and its comments. A secret that was not shown comes back as it was shown, and stays.
 func (c *configEdit) configure(value json.RawMessage) error {
 	var want map[string]any
 	if err := json.Unmarshal(value, &want); err != nil || want == nil {
@@ -125,7 +125,8 @@ func pathError(err error, path []string, name string) error {
 	return fmt.Errorf("%s.%s: %w", strings.Join(path, "."), name, err)
 }
 
-// numbers is a value with all numbers of one type, to be compared: the file's are whole or not, those of JSON are not.
+// numbers is a value with all numbers of one type, to be compared: the file's are whole or not,
+// those of JSON are not.
 func numbers(v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -117,7 +117,8 @@ func TestAChangeIsMadeForOneText(t *testing.T) {
 	}
 }
 
-// TestDeclaredSecretsAreNotShown: what the schema says is a password is shown nowhere, and can be set.
+// TestDeclaredSecretsAreNotShown: what the schema says is a password is shown nowhere, and can be
+// set.
 func TestDeclaredSecretsAreNotShown(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n\n[plugins.notes.config]\nheader = \"hush-hush\"\nlevel = 2\n")
 	n.put(filepath.Join(n.home, ".local/share/kaged/plugins/notes/manifest.yaml"), strings.Replace(notesManifest, "header: {type: string}", "header: {type: string, format: password}", 1))
@@ -158,7 +159,8 @@ func TestASecretOfAConfigStays(t *testing.T) {
 	}
 }
 
-// TestChangeConfigIsBounded: each value that changes has the whole file read again, so a small request must not change many.
+// TestChangeConfigIsBounded: each value that changes has the whole file read again, so a small
+// request must not change many.
 func TestChangeConfigIsBounded(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n")
 	host := n.open()

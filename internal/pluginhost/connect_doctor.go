@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
-// examineConnections reports the [[connect]] tables whose plugin cannot be asked,
-// and those where only some of the plugins of that name can.
+// examineConnections reports the [[connect]] tables whose plugin cannot be asked, and those where
+// only some of the plugins of that name can.
 func (h *Host) examineConnections(r *roster) []Finding {
 	var findings []Finding
 	for i, c := range h.setup().config.Connect {

@@ -35,9 +35,8 @@ func TestAReloadedPluginIsWiredAnew(t *testing.T) {
 	}
 }
 
-// TestEveryDialectTakesPartInOneTurn: plugins of all five dialects in one turn of
-// an agent, those that were not made for turns by connections. Who was asked is
-// read off the traces.
+// TestEveryDialectTakesPartInOneTurn: plugins of all five dialects in one turn of an agent, those
+// that were not made for turns by connections. Who was asked is read off the traces.
 func TestEveryDialectTakesPartInOneTurn(t *testing.T) {
 	for _, tool := range []string{"sh", "python3"} {
 		plugtest.NeedTool(t, tool)

@@ -35,7 +35,8 @@ func (h *Host) manifest(e *entry) *Manifest {
 	return &Manifest{Path: e.found.File, Text: excerpt.Head(h.Hidden().Clean(string(text)), shownManifest)}
 }
 
-// describeConfig says what config a plugin has, and where it comes from. Of a secret it says that it is there.
+// describeConfig says what config a plugin has, and where it comes from. Of a secret it says that
+// it is there.
 func (h *Host) describeConfig(e *entry, d *PluginDetail) {
 	user, project := h.setup().given.Load().layers(e.names)
 	d.ConfigSchema = e.info.Schema
@@ -102,7 +103,8 @@ func declaredSecrets(schema json.RawMessage) map[string]declaredProperty {
 	return out
 }
 
-// DeclaredSecret tells of a value of config.toml, by its keys, whether it is a secret by the schema of the plugin it is for.
+// DeclaredSecret tells of a value of config.toml, by its keys, whether it is a secret by the schema
+// of the plugin it is for.
 func (h *Host) DeclaredSecret(path []string) bool {
 	if len(path) < 4 || path[0] != "plugins" || path[2] != "config" {
 		return false
@@ -118,8 +120,8 @@ func declaredAt(schema json.RawMessage, path []string) bool {
 	return ok && (p.secret() || len(path) > 1 && declaredAt(p.raw, path[1:]))
 }
 
-// Latencies are how long the last calls of each plugin took, in microseconds, the oldest first. Of two plugins of one name
-// the second has its dialect before it.
+// Latencies are how long the last calls of each plugin took, in microseconds, the oldest first. Of
+// two plugins of one name the second has its dialect before it.
 func (h *Host) Latencies() map[string][]uint32 {
 	out := make(map[string][]uint32)
 	for _, e := range h.roster().entries {

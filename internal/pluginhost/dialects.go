@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/mcpcall"
 )
 
-// dialects lists every protocol, by hand. A path a user names belongs to the
-// first that recognises it; scaffold, whose plugins are any executable, is last.
+// dialects lists every protocol, by hand. A path a user names belongs to the first that recognises
+// it; scaffold, whose plugins are any executable, is last.
 func dialects(remote mcpcall.Remote) []dialect.Dialect {
 	return []dialect.Dialect{
 		dotagent.New(),

@@ -44,8 +44,8 @@ const (
 	ActionRestart    = "restart"
 )
 
-// Doctor lists everything that is known to be wrong with the plugins of this
-// host. It asks no plugin: see [Host.CheckHealth].
+// Doctor lists everything that is known to be wrong with the plugins of this host. It asks no
+// plugin: see [Host.CheckHealth].
 func (h *Host) Doctor() []Finding {
 	findings := append([]Finding{}, h.examineConfig()...)
 	now := h.roster()

@@ -19,7 +19,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// watcherPrefix begins the names under which the test binary is a plugin that watches: it reads, and has no opinion.
+// watcherPrefix begins the names under which the test binary is a plugin that watches: it reads,
+// and has no opinion.
 const watcherPrefix = "bench-watcher-"
 
 // watch is that plugin, of both dialects. It decodes nothing, so that what is measured is the host.
@@ -173,8 +174,9 @@ func BenchmarkFireInFlight(b *testing.B) {
 	})
 }
 
-// BenchmarkFirePlugins fires a small event through many plugins, one after the other. ns/plugin is what each costs. With "bare" no host
-// is in between: the same processes are asked over their pipes, in the same order.
+// BenchmarkFirePlugins fires a small event through many plugins, one after the other. ns/plugin is
+// what each costs. With "bare" no host is in between: the same processes are asked over their
+// pipes, in the same order.
 func BenchmarkFirePlugins(b *testing.B) {
 	for _, n := range []int{1, 4, 16, 64} {
 		b.Run(fmt.Sprintf("bare/%d", n), func(b *testing.B) { benchBare(b, n) })

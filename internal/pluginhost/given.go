@@ -15,8 +15,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 )
 
-// A given is where the config of plugins comes from: the user's file, and the project's over it. Everything else in the
-// user's file is read once, when the host is opened; config may be read again while it runs.
+// A given is where the config of plugins comes from: the user's file, and the project's over it.
+// Everything else in the user's file is read once, when the host is opened; config may be read
+// again while it runs.
 type given struct {
 	user    *config.Config
 	project *config.Project
@@ -94,8 +95,9 @@ func (g *given) config(b bearer) (json.RawMessage, error) {
 	return text, nil
 }
 
-// fitProject leaves out the project's config for a plugin of the user's where it alone keeps the plugin from starting: a project
-// that somebody else wrote could else switch off one that guards something.
+// fitProject leaves out the project's config for a plugin of the user's where it alone keeps the
+// plugin from starting: a project that somebody else wrote could else switch off one that guards
+// something.
 func (h *Host) fitProject(e *entry) {
 	checker, ok := e.dialect.(dialect.SettingsChecker)
 	user, project := h.setup().given.Load().layers(e.names)

@@ -33,7 +33,8 @@ func (h house) logged(edit func(*pluginhost.Options)) (*pluginhost.Host, *plugte
 	return h.openWith(o), log
 }
 
-// TestAGuardThatCannotBeAsked: a transform hook that was installed and cannot be asked aborts what it matches. Nothing runs as if it were not there.
+// TestAGuardThatCannotBeAsked: a transform hook that was installed and cannot be asked aborts what
+// it matches. Nothing runs as if it were not there.
 func TestAGuardThatCannotBeAsked(t *testing.T) {
 	for _, c := range []struct {
 		rule    string
@@ -105,7 +106,8 @@ func TestADisabledGuardIsNotAsked(t *testing.T) {
 	}
 }
 
-// TestConnectedGuards: a connection whose plugin cannot be asked refuses at a gate, and is told elsewhere.
+// TestConnectedGuards: a connection whose plugin cannot be asked refuses at a gate, and is told
+// elsewhere.
 func TestConnectedGuards(t *testing.T) {
 	keeper := func(mode os.FileMode) func(h house) {
 		return func(h house) {
@@ -150,7 +152,8 @@ func TestConnectedGuards(t *testing.T) {
 	}
 }
 
-// TestAConnectionPrefersThePluginThatWorks, and the doctor says which it is. Where only the broken one can have the hook, it is that one's.
+// TestAConnectionPrefersThePluginThatWorks, and the doctor says which it is. Where only the broken
+// one can have the hook, it is that one's.
 func TestAConnectionPrefersThePluginThatWorks(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	for hookName, works := range map[string]bool{"preexec": true, "preflight": false} {

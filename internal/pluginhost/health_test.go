@@ -12,7 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// sleepers installs mine plugins that write down what they are asked, and hang where it is their health.
+// sleepers installs mine plugins that write down what they are asked, and hang where it is their
+// health.
 func (h house) sleepers(names ...string) {
 	for _, name := range names {
 		dir := ".local/share/mine/plugins/" + name
@@ -48,7 +49,8 @@ func (h house) asked() []string {
 	return names
 }
 
-// Whoever lists plugins, counts or diagnoses is answered from memory; no plugin is asked for anything.
+// Whoever lists plugins, counts or diagnoses is answered from memory; no plugin is asked for
+// anything.
 func TestListingAsksNoPlugin(t *testing.T) {
 	home := newHouse(t)
 	home.sleepers("one", "two", "three")

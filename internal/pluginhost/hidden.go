@@ -16,9 +16,10 @@ type Hidden struct {
 	replacer *strings.Replacer // set by once
 }
 
-// Hidden lists what is secret here: the values of the secrets file and of dotagent's, the server's token, what MCP
-// servers are given in headers and secret variables, passwords in addresses, and variables of the environment whose
-// names say that they are secret. It is the same value until the files are read again.
+// Hidden lists what is secret here: the values of the secrets file and of dotagent's, the server's
+// token, what MCP servers are given in headers and secret variables, passwords in addresses, and
+// variables of the environment whose names say that they are secret. It is the same value until the
+// files are read again.
 func (h *Host) Hidden() *Hidden {
 	s := h.setup()
 	s.hiding.Do(func() { s.hidden.Texts = s.secretTexts() })

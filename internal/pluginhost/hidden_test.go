@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What is secret is known by its value, wherever it is written, and again when the files are read again.
+// What is secret is known by its value, wherever it is written, and again when the files are read
+// again.
 func TestHidden(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, ".config", "patchbay")

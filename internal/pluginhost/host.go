@@ -27,7 +27,8 @@ var ErrClosed = errors.New("the host is closed")
 // ErrNotFound is returned for a plugin, tool or method that is not there.
 var ErrNotFound = errors.New("not found")
 
-// ErrAmbiguous is returned for a name that plugins of several dialects have. With the dialect before it, it means one of them.
+// ErrAmbiguous is returned for a name that plugins of several dialects have. With the dialect
+// before it, it means one of them.
 var ErrAmbiguous = errors.New("several plugins have this name")
 
 // A ToolResult is what a tool call came to.
@@ -62,8 +63,8 @@ type Host struct {
 	closed  chan struct{} // closed when Close begins
 }
 
-// A roster is the plugins of a host at one moment. Once in use it is not
-// changed: [Host.Refresh] puts another in its place.
+// A roster is the plugins of a host at one moment. Once in use it is not changed: [Host.Refresh]
+// puts another in its place.
 type roster struct {
 	entries []*entry          // every plugin that was found and is needed, in order
 	names   census            // of all that were found
@@ -103,9 +104,9 @@ type entry struct {
 	mounts   mounts        // what it sees of the file system
 }
 
-// Open finds plugins, starts them and returns when all are ready or have
-// failed. A plugin that fails is no error: [Host.Plugins] has it, with the
-// reason. The context bounds the opening, not the host's life.
+// Open finds plugins, starts them and returns when all are ready or have failed. A plugin that
+// fails is no error: [Host.Plugins] has it, with the reason. The context bounds the opening, not
+// the host's life.
 func Open(ctx context.Context, opts *Options) (*Host, error) {
 	s, err := opts.setup()
 	if err != nil {
@@ -150,14 +151,14 @@ func (h *Host) roster() *roster {
 	return &roster{}
 }
 
-// Fire takes one event through the plugins that hook its point. The payload is
-// anything that encodes to a JSON object; a json.RawMessage passes through, and is
-// not to be changed afterwards; nil is an empty object.
+// Fire takes one event through the plugins that hook its point. The payload is anything that
+// encodes to a JSON object; a json.RawMessage passes through, and is not to be changed afterwards;
+// nil is an empty object.
 //
-// A refusal is data, not an error: look at the outcome's Verdict. The error is
-// not nil where the point does not exist, the payload is no object, the context
-// ended, or a plugin failed whose failure aborts the event; the verdict is then
-// [hook.Deny], so that a caller who only looks at the verdict stays safe.
+// A refusal is data, not an error: look at the outcome's Verdict. The error is not nil where the
+// point does not exist, the payload is no object, the context ended, or a plugin failed whose
+// failure aborts the event; the verdict is then [hook.Deny], so that a caller who only looks at the
+// verdict stays safe.
 func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
 	if h.isClosed() {
 		return nil, ErrClosed
@@ -191,29 +192,29 @@ func (h *Host) lookAgain(ctx context.Context) {
 	}
 }
 
-// Wants tells whether any plugin would be asked at point with this payload. A
-// host need not gather what nobody looks at.
+// Wants tells whether any plugin would be asked at point with this payload. A host need not gather
+// what nobody looks at.
 func (h *Host) Wants(point hook.Point, payload any) bool {
 	raw, err := encode(payload)
 	return err == nil && h.bus.Wants(point, raw)
 }
 
-// Alters tells whether a plugin takes part at point, by what ctx says (see
-// [hook.WithChoice]), that can change what becomes of the event. Plugins that are
-// only told of it, such as a connected dotagent sink, do not count. A host that
-// shows things as they come must hold back what such a plugin is still to see.
+// Alters tells whether a plugin takes part at point, by what ctx says (see [hook.WithChoice]), that
+// can change what becomes of the event. Plugins that are only told of it, such as a connected
+// dotagent sink, do not count. A host that shows things as they come must hold back what such a
+// plugin is still to see.
 func (h *Host) Alters(ctx context.Context, point hook.Point) bool { return h.bus.Alters(ctx, point) }
 
-// Listens tells whether any plugin is asked at point at all, whatever the payload. It costs nothing where the payload is a long
-// one.
+// Listens tells whether any plugin is asked at point at all, whatever the payload. It costs nothing
+// where the payload is a long one.
 func (h *Host) Listens(ctx context.Context, point hook.Point) bool { return h.bus.Listens(ctx, point) }
 
 // Closed names the plugins without which an event at point does not go on: see [hook.Bus.Closed].
 func (h *Host) Closed(point hook.Point) []string { return h.bus.Closed(point) }
 
-// CallTool calls a plugin's tool by its full name. The arguments are anything
-// that encodes to a JSON object, as for [Host.Fire]. A tool that ran and failed
-// is a result with Success false; the error is for calls that had no answer.
+// CallTool calls a plugin's tool by its full name. The arguments are anything that encodes to a
+// JSON object, as for [Host.Fire]. A tool that ran and failed is a result with Success false; the
+// error is for calls that had no answer.
 func (h *Host) CallTool(ctx context.Context, name string, args any) (*ToolResult, error) {
 	if h.isClosed() {
 		return nil, ErrClosed
@@ -269,8 +270,8 @@ func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any
 	return result, err
 }
 
-// CheckConfig tells what is wrong with a configuration for a plugin, without
-// using it. A plugin that cannot tell takes anything.
+// CheckConfig tells what is wrong with a configuration for a plugin, without using it. A plugin
+// that cannot tell takes anything.
 func (h *Host) CheckConfig(ctx context.Context, plugin string, config json.RawMessage) error {
 	if h.isClosed() {
 		return ErrClosed
@@ -292,9 +293,8 @@ func (h *Host) CheckConfig(ctx context.Context, plugin string, config json.RawMe
 // A Command is one run of a plugin's own command.
 type Command = dialect.Command
 
-// RunCommand runs one of a plugin's own commands, its arguments untouched, its
-// output passed on as it comes. It has no deadline but the context's. The code
-// is the plugin's exit code.
+// RunCommand runs one of a plugin's own commands, its arguments untouched, its output passed on as
+// it comes. It has no deadline but the context's. The code is the plugin's exit code.
 func (h *Host) RunCommand(ctx context.Context, plugin string, c Command) (code int, err error) {
 	if h.isClosed() {
 		return 0, ErrClosed
@@ -325,8 +325,8 @@ func (h *Host) RunCommand(ctx context.Context, plugin string, c Command) (code i
 	return code, err
 }
 
-// Close ends every plugin in its protocol's way, all at once, and returns when
-// no process of the host is left. It may be called more than once.
+// Close ends every plugin in its protocol's way, all at once, and returns when no process of the
+// host is left. It may be called more than once.
 func (h *Host) Close() error {
 	var err error
 	h.closing.Do(func() {
@@ -359,8 +359,8 @@ func (h *Host) shutdown() error {
 	return errors.Join(errs...)
 }
 
-// end closes a plugin. It has no caller's context: a caller that is cancelled must not cut short a plugin's last write. Each dialect
-// bounds its own farewell.
+// end closes a plugin. It has no caller's context: a caller that is cancelled must not cut short a
+// plugin's last write. Each dialect bounds its own farewell.
 func (e *entry) end() error {
 	e.tally.leave(e.plugin)
 	return e.plugin.Close(context.Background())
@@ -398,8 +398,8 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// encodeObject is encode for arguments: nothing at all is an empty object, and
-// anything but an object is an error.
+// encodeObject is encode for arguments: nothing at all is an empty object, and anything but an
+// object is an error.
 func encodeObject(v any) (json.RawMessage, error) {
 	raw, err := encode(v)
 	if err != nil || len(raw) == 0 {

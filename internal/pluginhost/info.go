@@ -85,7 +85,8 @@ type Capability struct {
 	Reason     string `json:"reason"`
 }
 
-// A Mount is a file or directory that a confined plugin sees, with all below it. It sees nothing else.
+// A Mount is a file or directory that a confined plugin sees, with all below it. It sees nothing
+// else.
 type Mount struct {
 	Path    string `json:"path"`
 	Access  string `json:"access"`  // read | execute | write; the last two include the first
@@ -107,8 +108,8 @@ type Counters struct {
 	NotificationsDropped int64 `json:"notifications_dropped"`
 }
 
-// Plugins lists every plugin that was found, also those that are not running. It
-// is answered from memory, as [Host.Counters] is, and [Host.Plugin] but for the text of the manifest: no plugin is
+// Plugins lists every plugin that was found, also those that are not running. It is answered from
+// memory, as [Host.Counters] is, and [Host.Plugin] but for the text of the manifest: no plugin is
 // asked for anything.
 func (h *Host) Plugins() []PluginInfo {
 	entries := h.roster().entries
@@ -119,8 +120,8 @@ func (h *Host) Plugins() []PluginInfo {
 	return out
 }
 
-// Plugin tells all about one plugin, by its name, or by DIALECT:NAME where two
-// dialects have one of that name.
+// Plugin tells all about one plugin, by its name, or by DIALECT:NAME where two dialects have one of
+// that name.
 func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	e, err := h.find(name)
 	if err != nil {
@@ -241,9 +242,9 @@ func (h *Host) find(name string) (*entry, error) {
 	return found[0], nil
 }
 
-// meant are the plugins that a name means, alone or behind their dialect's. The
-// name of a plugin's place goes before what another calls itself. A name that no
-// plugin has may be that of a file, with its extension.
+// meant are the plugins that a name means, alone or behind their dialect's. The name of a plugin's
+// place goes before what another calls itself. A name that no plugin has may be that of a file,
+// with its extension.
 //
 // The user's own go before those of a project.
 func (r *roster) meant(name string) []*entry {
@@ -254,8 +255,8 @@ func (r *roster) meant(name string) []*entry {
 	return found
 }
 
-// meantOf is meant for the user's own plugins, or for those of a project. known says that somebody has the name who is
-// not among the entries.
+// meantOf is meant for the user's own plugins, or for those of a project. known says that somebody
+// has the name who is not among the entries.
 func (r *roster) meantOf(name string, own bool) (found []*entry, known bool) {
 	those := func(match func(*entry) bool) []*entry {
 		return r.those(func(e *entry) bool { return own == (e.found.Project == "") && match(e) })

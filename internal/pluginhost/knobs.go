@@ -50,7 +50,8 @@ func (h *Host) knobs(e *entry) []Knob {
 	return out
 }
 
-// shownKnob is a knob without its value, where that is a secret. The default is in the manifest for all to read.
+// shownKnob is a knob without its value, where that is a secret. The default is in the manifest for
+// all to read.
 func (e *entry) shownKnob(k Knob) Knob {
 	if k.Source != fromDefault && k.Source != "" && e.hides(k.Path) {
 		k.Value = json.RawMessage(hiddenValue)
@@ -61,7 +62,8 @@ func (e *entry) shownKnob(k Knob) Knob {
 // hiddenValue is what is shown of a secret.
 const hiddenValue = `"` + config.Hidden + `"`
 
-// hides tells whether the value at a path of the plugin's config is a secret, by its name or by the schema.
+// hides tells whether the value at a path of the plugin's config is a secret, by its name or by the
+// schema.
 func (e *entry) hides(path []string) bool {
 	return config.Private(append([]string{"plugins", e.names.place, "config"}, path...), "x") || declaredAt(e.info.Schema, path)
 }
@@ -81,8 +83,9 @@ func standing(k dialect.Knob, user, project layer) Knob {
 	return out
 }
 
-// SetKnob writes the value of a plugin's knob into config.toml, or the project's, where every other byte stays. A plugin
-// that is running is restarted between two calls; changes within a short while are taken together.
+// SetKnob writes the value of a plugin's knob into config.toml, or the project's, where every other
+// byte stays. A plugin that is running is restarted between two calls; changes within a short while
+// are taken together.
 func (h *Host) SetKnob(ctx context.Context, plugin string, s KnobSetting) (*KnobChange, error) {
 	if h.isClosed() {
 		return nil, ErrClosed
@@ -125,7 +128,8 @@ func (e *entry) knob(key string) (dialect.Knob, error) {
 	return dialect.Knob{}, dialect.WithFix(fmt.Errorf("plugin %s: knob %s: %w", e.info.Name, key, ErrNotFound), dialect.Meant(key, keys))
 }
 
-// checkKnob refuses a value that does not fit. What is wrong with other values of the config is not this one's fault.
+// checkKnob refuses a value that does not fit. What is wrong with other values of the config is not
+// this one's fault.
 func (h *Host) checkKnob(e *entry, k dialect.Knob, s KnobSetting) error {
 	if string(s.Value) == hiddenValue && e.hides(k.Path) {
 		return fmt.Errorf("plugin %s: knob %s: %s stands for a value that is not shown: %w", e.info.Name, k.Key, s.Value, ErrBadValue)
@@ -154,8 +158,8 @@ func (h *Host) checkKnob(e *entry, k dialect.Knob, s KnobSetting) error {
 	return nil
 }
 
-// configWith is a plugin's config with a setting. The setting counts here even where the project's file has another value,
-// which may go tomorrow.
+// configWith is a plugin's config with a setting. The setting counts here even where the project's
+// file has another value, which may go tomorrow.
 func (h *Host) configWith(b bearer, k dialect.Knob, s KnobSetting) (json.RawMessage, error) {
 	text, err := h.setup().given.Load().config(b)
 	if err != nil {
@@ -199,8 +203,8 @@ func (h *Host) writeKnob(e *entry, k dialect.Knob, s KnobSetting) (editfile.Resu
 	})
 }
 
-// sectionKey is the name under which a plugin's config stands, or is to stand: that of its place, with the dialect where
-// a plugin of another dialect has the same.
+// sectionKey is the name under which a plugin's config stands, or is to stand: that of its place,
+// with the dialect where a plugin of another dialect has the same.
 func (h *Host) sectionKey(e *entry, l layer) string {
 	switch {
 	case l.table != nil:

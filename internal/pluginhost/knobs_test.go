@@ -17,8 +17,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// notesManifest and notesScript are a kaged plugin that answers with the config it was started with. It is a shell script
-// that starts no other program.
+// notesManifest and notesScript are a kaged plugin that answers with the config it was started
+// with. It is a shell script that starts no other program.
 const (
 	notesManifest = `name: notes
 version: 1.0.0
@@ -174,7 +174,8 @@ func TestAKnobRefuses(t *testing.T) {
 	}
 }
 
-// TestKnobsSetAtOnce: none of several settings at the same moment is lost, and each is told of the restart.
+// TestKnobsSetAtOnce: none of several settings at the same moment is lost, and each is told of the
+// restart.
 func TestKnobsSetAtOnce(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n")
 	host := n.open()
@@ -193,7 +194,8 @@ func TestKnobsSetAtOnce(t *testing.T) {
 	}
 }
 
-// TestAProjectsConfig: the project's values are over the user's, field by field, and `plugin info` says where from.
+// TestAProjectsConfig: the project's values are over the user's, field by field, and `plugin info`
+// says where from.
 func TestAProjectsConfig(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n[plugins.notes]\nconfig = { level = 2, mode = \"slow\" }\n")
 	file := filepath.Join(n.project, ".patchbay", "config.toml")
@@ -219,7 +221,8 @@ func TestAProjectsConfig(t *testing.T) {
 	}
 }
 
-// TestAConfigThatDoesNotFitIsPlaced: the error names file, line and column; setting the knob mends the plugin.
+// TestAConfigThatDoesNotFitIsPlaced: the error names file, line and column; setting the knob mends
+// the plugin.
 func TestAConfigThatDoesNotFitIsPlaced(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n[plugins.notes]\nconfig = { mode = \"slow\", level = 11 }\n")
 	host := n.open()
@@ -255,7 +258,8 @@ func TestAProjectsFileIsChecked(t *testing.T) {
 	}
 }
 
-// TestAProjectSwitchesNoPluginOff: a config that does not fit would keep a plugin of the user's from starting.
+// TestAProjectSwitchesNoPluginOff: a config that does not fit would keep a plugin of the user's
+// from starting.
 func TestAProjectSwitchesNoPluginOff(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n\n[plugins.notes]\nconfig = { level = 2 }\n")
 	n.put(filepath.Join(n.project, ".patchbay", "config.toml"), "[plugins.notes]\nconfig = { level = \"none\" }\n")
@@ -308,7 +312,8 @@ func TestNotificationsReachTheHost(t *testing.T) {
 	}
 }
 
-// listedElsewhere: what a plugin says in another project is listed and counted for it, too, and stays so when that project is closed.
+// listedElsewhere: what a plugin says in another project is listed and counted for it, too, and
+// stays so when that project is closed.
 func listedElsewhere(t *testing.T, host *pluginhost.Host) {
 	t.Helper()
 	other, err := host.In(t.Context(), t.TempDir())

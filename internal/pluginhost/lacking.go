@@ -17,7 +17,8 @@ import (
 // mostLacking is how many capabilities are suggested for one failed start.
 const mostLacking = 3
 
-// A lackingError is the failure of a confined plugin whose last words name something that is on this machine and not in its sandbox.
+// A lackingError is the failure of a confined plugin whose last words name something that is on
+// this machine and not in its sandbox.
 type lackingError struct {
 	error
 	grants []string
@@ -30,7 +31,8 @@ func (e *lackingError) Fix() string {
 	return fmt.Sprintf("its last words name what its sandbox does not show it; if it may have that, add to its capabilities: %s", strings.Join(e.grants, ", "))
 }
 
-// lacking adds to the error of a plugin that failed in its sandbox which capabilities it may have lacked.
+// lacking adds to the error of a plugin that failed in its sandbox which capabilities it may have
+// lacked.
 func (h *Host) lacking(e *entry, err error) error {
 	failed, ok := errors.AsType[*hook.Error](err)
 	if !ok || e.policy == nil || failed.Stderr == "" {
@@ -49,7 +51,8 @@ func (h *Host) lacking(e *entry, err error) error {
 }
 
 var (
-	// notFound is how a program that is not there is told of, by shells and env ("run: line 3: jq: command not found"), Python, Node and Go.
+	// notFound is how a program that is not there is told of, by shells and env ("run: line 3: jq:
+	// command not found"), Python, Node and Go.
 	notFound = []pattern.Pattern{
 		pattern.New(`(?m)([A-Za-z0-9._+-]+)['"’]?: (?:command )?(?:not found|No such file or directory)\s*$`),
 		pattern.New(`No such file or directory: '([A-Za-z0-9._+-]+)'`),

@@ -35,8 +35,9 @@ func (h *Host) Members(dialectName string) []Member {
 // Env is the environment by which dialects find their places.
 func (h *Host) Env() dialect.Env { return h.setup().env }
 
-// Draft returns what a plugin would be opened with at this moment, be it there or not: what the configuration gives it, and a runtime
-// with the sandbox and the limits that it is held to. The error is a [hook.Unavailable].
+// Draft returns what a plugin would be opened with at this moment, be it there or not: what the
+// configuration gives it, and a runtime with the sandbox and the limits that it is held to. The
+// error is a [hook.Unavailable].
 func (h *Host) Draft(f dialect.Found) (*dialect.Runtime, dialect.Settings, error) {
 	draft := &entry{found: f, names: bearerOf(f)}
 	names := h.roster().names
@@ -53,8 +54,8 @@ func (h *Host) Draft(f dialect.Found) (*dialect.Runtime, dialect.Settings, error
 	return rt, draft.settings, nil
 }
 
-// Trial returns a runtime for code that is not trusted: its sandbox has nothing in it. Where there can be no sandbox, the runtime has
-// none, and unboxed says why.
+// Trial returns a runtime for code that is not trusted: its sandbox has nothing in it. Where there
+// can be no sandbox, the runtime has none, and unboxed says why.
 func (h *Host) Trial(dialectName, name string) (rt *dialect.Runtime, unboxed error) {
 	rt = h.runtime(h.logOf(dialectName, name))
 	return rt, h.trialBox(rt)

@@ -12,10 +12,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 )
 
-// A bearer is a plugin as far as names go. It has the name of its place, which
-// the person who installed it chose, and the name it calls itself, which it
-// chose. A plugin can call itself like any other. So what gives goes by the place
-// alone, and what restricts goes by both names: docs/configuration.md, "Names".
+// A bearer is a plugin as far as names go. It has the name of its place, which the person who
+// installed it chose, and the name it calls itself, which it chose. A plugin can call itself like
+// any other. So what gives goes by the place alone, and what restricts goes by both names:
+// docs/configuration.md, "Names".
 type bearer struct {
 	dialect string
 	path    string
@@ -35,8 +35,8 @@ func bearerOf(f dialect.Found) bearer {
 // shown is the name by which the plugin is shown.
 func (b bearer) shown() string { return cmp.Or(b.called, b.place) }
 
-// keys are the names under which the configuration may speak of the plugin. Of
-// two settings the one under the earlier key counts.
+// keys are the names under which the configuration may speak of the plugin. Of two settings the one
+// under the earlier key counts.
 func (b bearer) keys() []string {
 	keys := []string{b.dialect + ":" + b.place, b.place}
 	if b.called != "" && b.called != b.place {
@@ -53,9 +53,9 @@ func (b bearer) placed(key string) bool { return key == b.place || key == b.dial
 // is tells whether two bearers are one plugin.
 func (b bearer) is(o bearer) bool { return b.path == o.path && b.dialect == o.dialect }
 
-// namespace is where the plugin's storage is. Kaged plugins, which had storage
-// first, have that of their directory's name. A slash is in no directory's name.
-// A project's plugin shares none with the user's own, nor with those of other projects.
+// namespace is where the plugin's storage is. Kaged plugins, which had storage first, have that of
+// their directory's name. A slash is in no directory's name. A project's plugin shares none with
+// the user's own, nor with those of other projects.
 func (b bearer) namespace() string {
 	if b.project != "" {
 		return "project/" + projectfiles.ID(b.project) + "/" + b.dialect + "/" + b.place
@@ -67,8 +67,8 @@ func (b bearer) namespace() string {
 }
 
 // A census is every plugin of the user's own that was found. Those that a command has no use for
-// count too: what a name means must not depend on who asks. The plugins of a project do not count: what is given goes
-// to none of them, and they take no name from anybody.
+// count too: what a name means must not depend on who asks. The plugins of a project do not count:
+// what is given goes to none of them, and they take no name from anybody.
 type census []bearer
 
 // has tells whether a plugin is in it.
@@ -84,8 +84,8 @@ func (c census) placed(key string) census {
 	return slices.DeleteFunc(slices.Clone(c), func(b bearer) bool { return !b.placed(key) })
 }
 
-// gives tells whether what stands under a key is given to a plugin: its place,
-// and that of no other plugin, has the name.
+// gives tells whether what stands under a key is given to a plugin: its place, and that of no other
+// plugin, has the name.
 func (c census) gives(key string, b bearer) bool {
 	owners := c.placed(key)
 	return len(owners) == 1 && owners[0].is(b)
@@ -168,8 +168,8 @@ func (own sections) allowUnenforced() bool {
 	return slices.ContainsFunc(own, func(s section) bool { return s.gives && s.table.AllowUnenforced })
 }
 
-// env gives variables. A list that is not given to the plugin still narrows an
-// environment that it would inherit.
+// env gives variables. A list that is not given to the plugin still narrows an environment that it
+// would inherit.
 func (own sections) env() []string {
 	var env []string
 	for _, s := range own {
@@ -184,8 +184,8 @@ func (own sections) env() []string {
 	return env
 }
 
-// granted is the first list of capabilities that is given to the plugin, and those
-// of the other sections, which bound it.
+// granted is the first list of capabilities that is given to the plugin, and those of the other
+// sections, which bound it.
 func (own sections) granted() (grants []capability.Capability, bounds [][]capability.Capability) {
 	for _, s := range own {
 		switch list := s.table.Capabilities; {

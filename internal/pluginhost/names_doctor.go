@@ -13,7 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
-// examineConfig reports what is wrong with the configuration as far as only a host that has looked for plugins can tell.
+// examineConfig reports what is wrong with the configuration as far as only a host that has looked
+// for plugins can tell.
 func (h *Host) examineConfig() []Finding {
 	var findings []Finding
 	if p, ok := h.setup().config.Exposed(); ok {
@@ -30,7 +31,8 @@ func (h *Host) examineConfig() []Finding {
 	return findings
 }
 
-// examinePlace reports a plugin that wants storage and has none, because the directory of another of its dialect has the same name.
+// examinePlace reports a plugin that wants storage and has none, because the directory of another
+// of its dialect has the same name.
 func examinePlace(e *entry, names census) []Finding {
 	wants := slices.ContainsFunc(e.info.Capabilities, func(c string) bool {
 		return c == string(capability.StorageRead) || c == string(capability.StorageWrite)
@@ -88,7 +90,8 @@ func (x heading) says(fix, format string, args ...any) config.Problem {
 	return x.problem("["+key+"] "+fmt.Sprintf(format, args...), fix, "plugins", x.key)
 }
 
-// misplaced are the tables about plugins of this host whose names mean two plugins, or one that they cannot give anything to.
+// misplaced are the tables about plugins of this host whose names mean two plugins, or one that
+// they cannot give anything to.
 func (h *Host) misplaced(r *roster) []config.Problem {
 	var problems []config.Problem
 	for _, x := range h.setup().headings() {
@@ -138,7 +141,8 @@ func oneOf(owners, all census) string {
 	return "rename the directory or file of one of them"
 }
 
-// unknownNames are the tables whose names no plugin has. A host that does not open every plugin cannot tell.
+// unknownNames are the tables whose names no plugin has. A host that does not open every plugin
+// cannot tell.
 func (h *Host) unknownNames(r *roster) []config.Problem {
 	if h.setup().Needs != nil || h.setup().NoSearch || h.setup().Dialects != nil {
 		return nil

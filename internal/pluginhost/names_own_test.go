@@ -15,7 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 )
 
-// TestAPlacesNameIsItsOwn: of two plugins that claim a name, the one whose directory or file has it is the one.
+// TestAPlacesNameIsItsOwn: of two plugins that claim a name, the one whose directory or file has it
+// is the one.
 func TestAPlacesNameIsItsOwn(t *testing.T) {
 	t.Run("scaffold", func(t *testing.T) {
 		h := newHouse(t)

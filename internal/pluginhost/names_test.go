@@ -13,8 +13,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// keeper installs a kaged plugin in a directory. Asked for its method "tell" it answers with what it was given: the secrets of its
-// initialize, the variable TOKEN, and what its storage has under k. It stores its directory's name there first, unless something is there.
+// keeper installs a kaged plugin in a directory. Asked for its method "tell" it answers with what
+// it was given: the secrets of its initialize, the variable TOKEN, and what its storage has under
+// k. It stores its directory's name there first, unless something is there.
 func (h house) keeper(dir, name string, more ...string) {
 	h.t.Helper()
 	h.write(".local/share/kaged/plugins/"+dir+"/manifest.yaml", "name: "+name+`
@@ -76,7 +77,8 @@ func (h house) tokened() *pluginhost.Options {
 	return o
 }
 
-// TestWhatGivesGoesByThePlace: secrets, variables and storage go to the plugin whose directory has the name.
+// TestWhatGivesGoesByThePlace: secrets, variables and storage go to the plugin whose directory has
+// the name.
 func TestWhatGivesGoesByThePlace(t *testing.T) {
 	const gifts, secret = "env = [\"TOKEN\"]\n", "key = \"secret\"\n"
 	for _, c := range []struct {
@@ -119,7 +121,8 @@ func TestWhatGivesGoesByThePlace(t *testing.T) {
 	}
 }
 
-// TestNamesCountForPluginsThatAreNotOpened: what a name gives does not depend on which plugins a command needs.
+// TestNamesCountForPluginsThatAreNotOpened: what a name gives does not depend on which plugins a
+// command needs.
 func TestNamesCountForPluginsThatAreNotOpened(t *testing.T) {
 	h := newHouse(t)
 	h.keeper("notes", "notes")
@@ -152,7 +155,8 @@ func TestNamesCountForPluginsThatAreNotOpened(t *testing.T) {
 	}
 }
 
-// TestAPluginThatWasNamedIsFoundByItsName, though one that is not opened has that name for its place.
+// TestAPluginThatWasNamedIsFoundByItsName, though one that is not opened has that name for its
+// place.
 func TestAPluginThatWasNamedIsFoundByItsName(t *testing.T) {
 	h := newHouse(t)
 	h.scaffold("notes", "notes", 500)
@@ -169,7 +173,8 @@ func TestAPluginThatWasNamedIsFoundByItsName(t *testing.T) {
 	}
 }
 
-// TestStorageIsNotShared: what a plugin stored stays with its directory, whoever calls itself like it later.
+// TestStorageIsNotShared: what a plugin stored stays with its directory, whoever calls itself like
+// it later.
 func TestStorageIsNotShared(t *testing.T) {
 	h := newHouse(t)
 	h.keeper("notes", "notes")
@@ -201,7 +206,8 @@ func TestStorageIsNotShared(t *testing.T) {
 	}
 }
 
-// TestTwoInOneNamedDirectory: two plugins of one dialect whose directories have one name share nothing.
+// TestTwoInOneNamedDirectory: two plugins of one dialect whose directories have one name share
+// nothing.
 func TestTwoInOneNamedDirectory(t *testing.T) {
 	h := newHouse(t)
 	h.keeper("notes", "first")
@@ -319,7 +325,8 @@ func TestABareNameOfTwoRestrictsBoth(t *testing.T) {
 	}
 }
 
-// TestOtherSettingsGoByEitherName: the directory's or file's goes before what the plugin calls itself.
+// TestOtherSettingsGoByEitherName: the directory's or file's goes before what the plugin calls
+// itself.
 func TestOtherSettingsGoByEitherName(t *testing.T) {
 	h := newHouse(t)
 	h.write(".local/scaffold/plugins/file", `#!/bin/sh

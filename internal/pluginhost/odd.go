@@ -8,9 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// oddities are what was found odd about a plugin once it ran: what its manifest
-// alone does not show. Each is kept once: a plugin that is restarted says the
-// same again.
+// oddities are what was found odd about a plugin once it ran: what its manifest alone does not
+// show. Each is kept once: a plugin that is restarted says the same again.
 type oddities struct {
 	mu       sync.Mutex // protects the fields below
 	unusable []dialect.Problem
@@ -40,8 +39,8 @@ func (o *oddities) problems() (problems, warnings []dialect.Problem) {
 	return slices.Clone(o.unusable), slices.Clone(o.odd)
 }
 
-// problems are what is wrong with a plugin's files, and what it declares and
-// cannot be used. warnings are the rest of what is odd.
+// problems are what is wrong with a plugin's files, and what it declares and cannot be used.
+// warnings are the rest of what is odd.
 func (e *entry) problems() (problems, warnings []dialect.Problem) {
 	unusable, odd := e.odd.problems()
 	problems = slices.Concat(e.found.Problems, unusable)
@@ -59,7 +58,8 @@ func lookUp(dialectName string) string {
 	return "the author's page of the " + dialectName + " protocol says what its plugins look like"
 }
 
-// holds tells whether a file is the plugin's own. A fault of the configuration is not mended by the protocol's page.
+// holds tells whether a file is the plugin's own. A fault of the configuration is not mended by the
+// protocol's page.
 func (e *entry) holds(file string) bool {
 	rel, err := filepath.Rel(e.found.Path, file)
 	return err == nil && filepath.IsLocal(rel)

@@ -20,8 +20,8 @@ type watchers struct {
 	all  map[int]func(Change)
 }
 
-// Watch has f told when plugins have something else to offer: when they come, go or change their minds. It must return at once. The
-// function that is returned ends that.
+// Watch has f told when plugins have something else to offer: when they come, go or change their
+// minds. It must return at once. The function that is returned ends that.
 func (h *Host) Watch(f func(Change)) (stop func()) {
 	h.watching.mu.Lock()
 	defer h.watching.mu.Unlock()
@@ -57,7 +57,8 @@ func (h *Host) replaced() {
 	}
 }
 
-// Offers lists what plugins have beside their tools, in the order of the plugins. Of two with one name the first counts.
+// Offers lists what plugins have beside their tools, in the order of the plugins. Of two with one
+// name the first counts.
 func (h *Host) Offers() []Offer {
 	var out []Offer
 	for _, e := range h.roster().entries {
@@ -82,7 +83,8 @@ func (e *entry) tools() []Tool {
 	return e.info.Tools
 }
 
-// toolOwner is whose a tool is; nil: nobody's. Tools that may come and go give way to those that stay.
+// toolOwner is whose a tool is; nil: nobody's. Tools that may come and go give way to those that
+// stay.
 func (r *roster) toolOwner(name string) *entry {
 	if e := r.tools[name]; e != nil {
 		return e

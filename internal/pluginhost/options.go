@@ -27,22 +27,23 @@ import (
 // Version is what Patchbay tells plugins and users it is.
 const Version = version.Number
 
-// Options say how a host is opened. The zero value, and nil, read the
-// configuration file and search the default places.
+// Options say how a host is opened. The zero value, and nil, read the configuration file and search
+// the default places.
 type Options struct {
 	// Logger gets what plugins write to stderr and what is odd about them. Nil discards it.
 	Logger *slog.Logger
 	// ConfigFile replaces the default configuration file. It must exist.
 	ConfigFile string
-	// Files are the configuration and the secrets, for who has read them already. Nil: they are read.
+	// Files are the configuration and the secrets, for who has read them already. Nil: they are
+	// read.
 	Files *Files
 	// Environ replaces os.Environ: where to search, and what plugins may see of it.
 	Environ []string
 	// Dir is the working directory of the host's work. Empty: the process's own.
 	Dir string
-	// Dirs are directories with plugins of any dialect in them. Where they are given, no other place is searched, and
-	// the user's
-	// configuration and secrets are not read, unless ConfigFile names a file.
+	// Dirs are directories with plugins of any dialect in them. Where they are given, no other
+	// place is searched, and the user's configuration and secrets are not read, unless ConfigFile
+	// names a file.
 	Dirs []string
 	// Plugins are plugins that are made of functions of this process.
 	Plugins []inproc.Plugin
@@ -54,39 +55,40 @@ type Options struct {
 	Paths []string
 	// NoSearch opens Paths alone.
 	NoSearch bool
-	// NoStart finds plugins and starts none: for those who want to know what there is, or to configure it.
+	// NoStart finds plugins and starts none: for those who want to know what there is, or to
+	// configure it.
 	NoStart bool
-	// OnNotification is told what plugins say unasked, as far as they have announced it. It must return at once. May
-	// be nil.
+	// OnNotification is told what plugins say unasked, as far as they have announced it. It must
+	// return at once. May be nil.
 	OnNotification func(Notification)
-	// OnDenied is told what the sandboxes of plugins refused them. It must return at once. May be nil.
+	// OnDenied is told what the sandboxes of plugins refused them. It must return at once. May be
+	// nil.
 	OnDenied func(Denial)
-	// OnWired is told that the hooks of a host have changed: of this one, or of one that [Host.In] made of it. It
-	// must return at once,
-	// and must not call the host. May be nil.
+	// OnWired is told that the hooks of a host have changed: of this one, or of one that [Host.In]
+	// made of it. It must return at once, and must not call the host. May be nil.
 	OnWired func()
-	// OnStarting is told how far the start of plugins has come: when one begins, and when one is over. It is called
-	// by several goroutines, one
-	// at a time, and must return at once. May be nil.
+	// OnStarting is told how far the start of plugins has come: when one begins, and when one is
+	// over. It is called by several goroutines, one at a time, and must return at once. May be nil.
 	OnStarting func(Starting)
-	// Record is told what went through the plugins, once it has: of this host, and of those that [Host.In] made of it.
-	// It may be called from several goroutines at once. May be nil.
+	// Record is told what went through the plugins, once it has: of this host, and of those that
+	// [Host.In] made of it. It may be called from several goroutines at once. May be nil.
 	Record func(*Traffic)
-	// Exempt are files and directories of plugins that are not held against patchbay.lock: those that their author is
-	// working on.
+	// Exempt are files and directories of plugins that are not held against patchbay.lock: those
+	// that their author is working on.
 	Exempt []string
-	// ReservedPrompt tells of names, with their slash, that no prompt of a project may have. Nil: there are none.
+	// ReservedPrompt tells of names, with their slash, that no prompt of a project may have. Nil:
+	// there are none.
 	ReservedPrompt func(name string) bool
 	// Dialects limits the protocols by name. Nil: all.
 	Dialects []string
-	// Storage is where plugins keep what they store, by a name that no two of them
-	// have, each within its quota. Nil: they are told that there is no storage.
+	// Storage is where plugins keep what they store, by a name that no two of them have, each
+	// within its quota. Nil: they are told that there is no storage.
 	Storage func(plugin string, quota dialect.StorageQuota) dialect.Storage
-	// Remote reaches MCP servers at an address: mcphttp.New. Nil: they cannot be reached, and the program links no
-	// HTTP client.
+	// Remote reaches MCP servers at an address: mcphttp.New. Nil: they cannot be reached, and the
+	// program links no HTTP client.
 	Remote mcpcall.Remote
-	// Needs, where it is not nil, is asked before a plugin is started. One that
-	// is not needed is not opened and not listed.
+	// Needs, where it is not nil, is asked before a plugin is started. One that is not needed is
+	// not opened and not listed.
 	Needs func(Candidate) bool
 
 	system *sandbox.System // what can be enforced here; nil: found out. For tests

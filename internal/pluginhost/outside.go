@@ -16,7 +16,8 @@ func (h *Host) Guarded(grants []capability.Capability) ([]sandbox.Place, error) 
 	return h.guarded(grants)
 }
 
-// Program is the command of an MCP server of the configuration, and the variables that its table sets. ok is false where there is no server of that name.
+// Program is the command of an MCP server of the configuration, and the variables that its table
+// sets. ok is false where there is no server of that name.
 func (h *Host) Program(name string) (command, environ []string, ok bool, err error) {
 	for _, m := range h.setup().config.MCP {
 		if m.Name != name {

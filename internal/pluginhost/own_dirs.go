@@ -12,7 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// own tells whether the plugins are the program's own, with which the user's configuration has nothing to do.
+// own tells whether the plugins are the program's own, with which the user's configuration has
+// nothing to do.
 func (s *setup) own() bool { return s.Dirs != nil && s.ConfigFile == "" }
 
 // absoluteDirs makes the program's directories independent of where the process is.
@@ -40,8 +41,8 @@ func (s *setup) loadNothing() (err error) {
 	return err
 }
 
-// dirs adds the plugins in the program's own directories. What no dialect knows, such as a README, is passed over; a directory that is
-// not there yet has none.
+// dirs adds the plugins in the program's own directories. What no dialect knows, such as a README,
+// is passed over; a directory that is not there yet has none.
 func (s *search) dirs(chosen []dialect.Dialect) error {
 	for _, dir := range s.host.setup().Dirs {
 		entries, err := os.ReadDir(dir)

@@ -67,7 +67,8 @@ func (h *Host) checkPayload(p hook.Point, payload json.RawMessage) error {
 	return fmt.Errorf("%s: %w that the point's schema allows: %s", p, hook.ErrBadPayload, strings.Join(words, "; "))
 }
 
-// alike are the hooks at the program's own points: those of the points that they are like, unless their plugins are asked there anyway.
+// alike are the hooks at the program's own points: those of the points that they are like, unless
+// their plugins are asked there anyway.
 func (h *Host) alike(hooks []hook.Hook) []hook.Hook {
 	var more []hook.Hook
 	for name, own := range h.ownPoints {

@@ -41,7 +41,8 @@ func soon(t *testing.T, do func()) {
 	}
 }
 
-// TestNothingWaitsForAPipe: where a file is expected that is read as a whole, anything else is an error at once.
+// TestNothingWaitsForAPipe: where a file is expected that is read as a whole, anything else is an
+// error at once.
 func TestNothingWaitsForAPipe(t *testing.T) {
 	t.Run("the host's own files", func(t *testing.T) {
 		for _, file := range []string{".config/patchbay/config.toml", ".config/patchbay/secrets.toml"} {

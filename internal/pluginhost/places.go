@@ -9,8 +9,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/places"
 )
 
-// Searched lists every directory in which plugins are looked for in this environment: those of [Places], and those of PATH, in which a plugin of dotagent may
-// lie. Of PATH the system's own directories are left out: whoever may write there can replace the programs that everybody runs.
+// Searched lists every directory in which plugins are looked for in this environment: those of
+// [Places], and those of PATH, in which a plugin of dotagent may lie. Of PATH the system's own
+// directories are left out: whoever may write there can replace the programs that everybody runs.
 func Searched(environ []string) []string {
 	var dirs []string
 	for _, p := range Places(environ) {

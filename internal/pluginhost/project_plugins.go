@@ -15,11 +15,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// ErrOfProject is returned for what cannot be done to one plugin of a project: they are trusted, and forgotten,
-// together.
+// ErrOfProject is returned for what cannot be done to one plugin of a project: they are trusted,
+// and forgotten, together.
 var ErrOfProject = errors.New("it comes with a project")
 
-// A lookedUp remembers how a project stands until one of its files, or what is recorded of it, is another.
+// A lookedUp remembers how a project stands until one of its files, or what is recorded of it, is
+// another.
 type lookedUp struct {
 	mu     sync.Mutex // protects the fields below
 	stamp  string
@@ -41,9 +42,8 @@ func (s *setup) projectStatus() projectfiles.Status {
 	return s.project.status
 }
 
-// projectPlugins lists the plugins of a dialect that a trusted project brings along. They are found in the copy that
-// was
-// trusted, never in the project itself.
+// projectPlugins lists the plugins of a dialect that a trusted project brings along. They are found
+// in the copy that was trusted, never in the project itself.
 func (s *setup) projectPlugins(d dialect.Dialect) []dialect.Found {
 	status := s.projectStatus()
 	if status.Copy == "" {
@@ -69,8 +69,8 @@ func PluginsIn(dir string, environ []string) []dialect.Found {
 	return pluginsIn(dir, dialects(nil), dialect.Env{Vars: environ})
 }
 
-// pluginsIn takes each entry of a directory for what the first dialect that knows it says. What none knows, such as a
-// README, is passed over.
+// pluginsIn takes each entry of a directory for what the first dialect that knows it says. What
+// none knows, such as a README, is passed over.
 func pluginsIn(dir string, dialects []dialect.Dialect, env dialect.Env) []dialect.Found {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -91,9 +91,9 @@ func pluginsIn(dir string, dialects []dialect.Dialect, env dialect.Env) []dialec
 	return all
 }
 
-// hidden is the path of the user's own plugin, of whatever dialect, whose name a project's plugin has; "" where there
-// is none. The
-// user's own goes first: a project must not take the place of a plugin that guards something.
+// hidden is the path of the user's own plugin, of whatever dialect, whose name a project's plugin
+// has; "" where there is none. The user's own goes first: a project must not take the place of a
+// plugin that guards something.
 func (s *search) hidden(b bearer) string {
 	if b.project == "" {
 		return ""
@@ -191,8 +191,8 @@ func (h *Host) fromProject(st projectfiles.Status) []Finding {
 	return findings
 }
 
-// ProjectProblem says why the plugins of a project are left out, and what to do; "" where they are not, or there are
-// none.
+// ProjectProblem says why the plugins of a project are left out, and what to do; "" where they are
+// not, or there are none.
 func ProjectProblem(st projectfiles.Status) (problem, fix string) {
 	switch st.State {
 	case projectfiles.Untrusted:

@@ -45,9 +45,8 @@ func (h house) trustSite(root string) {
 	}
 }
 
-// TestNothingIsGivenToAProjectsPlugin: what the user's files give goes to the user's own plugins, whatever a project
-// calls its own; what
-// they restrict holds for it. Its storage is its own.
+// TestNothingIsGivenToAProjectsPlugin: what the user's files give goes to the user's own plugins,
+// whatever a project calls its own; what they restrict holds for it. Its storage is its own.
 func TestNothingIsGivenToAProjectsPlugin(t *testing.T) {
 	h := newHouse(t)
 	h.keeper("notes", "notes")
@@ -69,7 +68,8 @@ func TestNothingIsGivenToAProjectsPlugin(t *testing.T) {
 	}
 }
 
-// TestAProjectTakesNoName: of two plugins with one name the user's own works, of whatever dialect the other is.
+// TestAProjectTakesNoName: of two plugins with one name the user's own works, of whatever dialect
+// the other is.
 func TestAProjectTakesNoName(t *testing.T) {
 	for rule, place := range map[string]struct{ file, called, name string }{
 		"its file is called as the other's":            {"mine", "mine", "mine"},
@@ -97,8 +97,8 @@ func TestAProjectTakesNoName(t *testing.T) {
 	}
 }
 
-// TestAConnectionMeansTheUsersOwn: a guard that is connected and not there fails, also where a project has a plugin
-// of its name.
+// TestAConnectionMeansTheUsersOwn: a guard that is connected and not there fails, also where a
+// project has a plugin of its name.
 func TestAConnectionMeansTheUsersOwn(t *testing.T) {
 	h := newHouse(t)
 	h.scaffold("guard", "guard", 500)

@@ -9,13 +9,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// Refresh looks for plugins again: those that have come are opened, those whose
-// files are gone are closed, and broken ones whose files have changed get
-// another try. Those at work go on undisturbed. With names of dialects, only
-// their plugins are looked for.
+// Refresh looks for plugins again: those that have come are opened, those whose files are gone are
+// closed, and broken ones whose files have changed get another try. Those at work go on
+// undisturbed. With names of dialects, only their plugins are looked for.
 //
-// It is all or nothing: where it fails, or ctx ends before every plugin has
-// started, the host is as it was, and what was started is ended.
+// It is all or nothing: where it fails, or ctx ends before every plugin has started, the host is as
+// it was, and what was started is ended.
 func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
 	if dialects == nil {
 		dialects = h.setup().names()
@@ -26,9 +25,8 @@ func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
 	return h.refresh(ctx, dialects)
 }
 
-// settled tells whether the plugins of these dialects are as they were found
-// last: nothing has come, gone or been mended. It looks and locks nothing, so
-// that it can be asked before every turn.
+// settled tells whether the plugins of these dialects are as they were found last: nothing has
+// come, gone or been mended. It looks and locks nothing, so that it can be asked before every turn.
 func (h *Host) settled(dialects []string) bool {
 	chosen, err := h.setup().chosen()
 	if err != nil || h.setup().NoSearch || h.setup().Dirs != nil || len(h.setup().Paths) > 0 || h.isClosed() {
@@ -71,7 +69,8 @@ func (h *Host) refresh(ctx context.Context, dialects []string) error {
 	return h.renew(ctx, dialects, false)
 }
 
-// renew is refresh for who holds turning. Again says that everything is read again: see [Host.Reload].
+// renew is refresh for who holds turning. Again says that everything is read again: see
+// [Host.Reload].
 func (h *Host) renew(ctx context.Context, dialects []string, again bool) error {
 	before := h.roster()
 	now, err := h.search(before, dialects, again)
@@ -103,8 +102,7 @@ func (r *roster) stillKept(now *roster) []keptEntry {
 	return slices.DeleteFunc(slices.Clone(r.kept), func(k keptEntry) bool { return !slices.Contains(now.entries, k.entry) })
 }
 
-// dismissThose closes the plugins that are in one roster and not in the other,
-// side by side.
+// dismissThose closes the plugins that are in one roster and not in the other, side by side.
 func (h *Host) dismissThose(in, notIn *roster) error {
 	errs := make([]error, len(in.entries)) // each goroutine owns one element
 	var farewells sync.WaitGroup

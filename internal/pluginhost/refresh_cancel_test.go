@@ -23,8 +23,8 @@ func (l onLog) Handle(_ context.Context, r slog.Record) error { l.do(r.Message, 
 func (l onLog) WithAttrs([]slog.Attr) slog.Handler            { return l }
 func (l onLog) WithGroup(string) slog.Handler                 { return l }
 
-// A refresh that is cancelled, at whatever moment, leaves the host as it was: the plugins at work go on working, and
-// what it had started is ended.
+// A refresh that is cancelled, at whatever moment, leaves the host as it was: the plugins at work
+// go on working, and what it had started is ended.
 func TestACancelledRefreshChangesNothing(t *testing.T) {
 	stages := []struct {
 		name   string

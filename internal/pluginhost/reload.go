@@ -10,15 +10,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// Reload reads all files again, for all plugins: the configuration, the secrets, and the plugins' own, which it looks for as
-// [Host.Refresh] does. For the config of one plugin there is [Host.Reconfigure]. Plugins about which the
-// configuration now says something else, whose files have changed, or that did not work, are opened anew beside the old ones; the
-// others go on undisturbed. Events under way go on with the plugins that they began with, and those are closed when the last such
-// event is over: no event is lost.
+// Reload reads all files again, for all plugins: the configuration, the secrets, and the plugins'
+// own, which it looks for as [Host.Refresh] does. For the config of one plugin there is
+// [Host.Reconfigure]. Plugins about which the configuration now says something else, whose files
+// have changed, or that did not work, are opened anew beside the old ones; the others go on
+// undisturbed. Events under way go on with the plugins that they began with, and those are closed
+// when the last such event is over: no event is lost.
 //
-// It is all or nothing: where a file is at fault, or ctx ends, the host is as it was. A plugin whose new files do not work
-// goes on as it was too, and [Host.Doctor] says so. What the engine and the server of the host were opened with stays.
-// Who has read the configuration and the secrets already hands them in; nil: they are read.
+// It is all or nothing: where a file is at fault, or ctx ends, the host is as it was. A plugin
+// whose new files do not work goes on as it was too, and [Host.Doctor] says so. What the engine and
+// the server of the host were opened with stays. Who has read the configuration and the secrets
+// already hands them in; nil: they are read.
 func (h *Host) Reload(ctx context.Context, read *Files) error {
 	h.turning.Lock()
 	defer h.turning.Unlock()
@@ -57,7 +59,8 @@ func (s *search) configuredAs(known *entry, x sighting) bool {
 		reflect.DeepEqual(s.host.policyOf(probe), known.policy)
 }
 
-// keepWorking puts the plugins back whose new files do not work, where nothing but their files has changed.
+// keepWorking puts the plugins back whose new files do not work, where nothing but their files has
+// changed.
 func (h *Host) keepWorking(before, now *roster) {
 	for i, e := range now.entries {
 		old := before.at(e.found)
@@ -112,9 +115,9 @@ func (r *roster) leave() {
 	}
 }
 
-// retire closes the plugins of a roster that are not in the one that took its place, when the last event that uses it is over. Where
-// that is now, its error is returned. Rosters retire one after the other: an event that entered one may have been given hooks of
-// the next.
+// retire closes the plugins of a roster that are not in the one that took its place, when the last
+// event that uses it is over. Where that is now, its error is returned. Rosters retire one after
+// the other: an event that entered one may have been given hooks of the next.
 func (h *Host) retire(old, now *roster) error {
 	old.retired.Store(true)
 	previous, done := h.retired, make(chan struct{})
@@ -159,8 +162,8 @@ func (h *Host) awaitIdle(r *roster) {
 	}
 }
 
-// dismissOld closes who is gone. A plugin of code that was opened anew shares its interpreter with the old one, whose end
-// unloads the file for both: it is loaded once more.
+// dismissOld closes who is gone. A plugin of code that was opened anew shares its interpreter with
+// the old one, whose end unloads the file for both: it is loaded once more.
 func (h *Host) dismissOld(old, now *roster) error {
 	err := h.dismissThose(old, now)
 	for _, e := range now.entries {

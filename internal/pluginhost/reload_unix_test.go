@@ -107,8 +107,8 @@ func TestReload(t *testing.T) {
 	})
 }
 
-// TestReloadLosesNoEvent: an event under way goes on with the plugins that it began with, those it has not asked yet included, and they
-// are ended when it is over.
+// TestReloadLosesNoEvent: an event under way goes on with the plugins that it began with, those it
+// has not asked yet included, and they are ended when it is over.
 func TestReloadLosesNoEvent(t *testing.T) {
 	home := newHouse(t)
 	home.write(".local/scaffold/plugins/slow", `#!/bin/sh
@@ -155,7 +155,8 @@ done
 	waitUntil(t, "the old plugin is ended", func() bool { return !alive(old) })
 }
 
-// TestReloadOfPython: a plugin of code that is opened anew is loaded, though the old one shares its interpreter.
+// TestReloadOfPython: a plugin of code that is opened anew is loaded, though the old one shares its
+// interpreter.
 func TestReloadOfPython(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	home := newHouse(t)

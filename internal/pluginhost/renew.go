@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// together is how long the restart of a plugin waits for further changes of its config: whoever turns a knob often turns
-// another right after.
+// together is how long the restart of a plugin waits for further changes of its config: whoever
+// turns a knob often turns another right after.
 const together = 300 * time.Millisecond
 
 // A renewal is a restart of one plugin that is about to be made, or is under way.
@@ -27,9 +27,10 @@ type renewals struct {
 	all     sync.WaitGroup // the goroutines that make them
 }
 
-// Reconfigure gives one plugin its config as the files have it now, and nothing else: the config of plugins is read again, and the
-// plugin is restarted with its own, if it is running and its dialect can. A plugin that was broken gets another try. Reconfigure
-// tells whether the plugin works with it. [Host.Reload] is for everything else in the files, and for all plugins.
+// Reconfigure gives one plugin its config as the files have it now, and nothing else: the config of
+// plugins is read again, and the plugin is restarted with its own, if it is running and its dialect
+// can. A plugin that was broken gets another try. Reconfigure tells whether the plugin works with
+// it. [Host.Reload] is for everything else in the files, and for all plugins.
 func (h *Host) Reconfigure(ctx context.Context, plugin string) (restarted bool, err error) {
 	if err := h.setup().reload(); err != nil {
 		return false, err

@@ -18,7 +18,8 @@ type counting struct {
 
 func (c *counting) Reconfigure(context.Context, dialect.Settings) error { c.times++; return nil }
 
-// TestChangesAreTakenTogether: changes within 300 ms cost one restart, which tells all of them; a later one costs another.
+// TestChangesAreTakenTogether: changes within 300 ms cost one restart, which tells all of them; a
+// later one costs another.
 func TestChangesAreTakenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &setup{config: config.Default(), secrets: &config.Secrets{}}

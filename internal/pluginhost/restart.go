@@ -15,8 +15,9 @@ import (
 // ErrNotNow is wrapped by the error of something that cannot be done with a plugin as it stands.
 var ErrNotNow = errors.New("that is not what it needs")
 
-// Restart opens a plugin anew, with its files as they are. Events under way go on with the old one, which is closed when the
-// last of them is over. A plugin that does not work any more is listed as broken then, which is no error.
+// Restart opens a plugin anew, with its files as they are. Events under way go on with the old one,
+// which is closed when the last of them is over. A plugin that does not work any more is listed as
+// broken then, which is no error.
 func (h *Host) Restart(ctx context.Context, plugin string) error {
 	if h.isClosed() {
 		return ErrClosed
@@ -35,8 +36,9 @@ func (h *Host) Restart(ctx context.Context, plugin string) error {
 	return h.Refresh(ctx, e.found.Dialect)
 }
 
-// MakeExecutable lets the owner of a plugin's file execute it, where that is what keeps the plugin from starting, and
-// looks for plugins again. It changes files of plugins alone, and follows no link.
+// MakeExecutable lets the owner of a plugin's file execute it, where that is what keeps the plugin
+// from starting, and looks for plugins again. It changes files of plugins alone, and follows no
+// link.
 func (h *Host) MakeExecutable(ctx context.Context, plugin string) error {
 	if h.isClosed() {
 		return ErrClosed
@@ -86,7 +88,8 @@ func (e *entry) notExecutable() (path string, ok bool) {
 	return start.Path, true
 }
 
-// passedOver is a script of that name which no dialect takes for a plugin because it cannot be executed.
+// passedOver is a script of that name which no dialect takes for a plugin because it cannot be
+// executed.
 func (h *Host) passedOver(name string) (dialectName, path string, ok bool) {
 	chosen, err := h.setup().chosen()
 	if err != nil {
@@ -106,7 +109,8 @@ func (h *Host) passedOver(name string) (dialectName, path string, ok bool) {
 	return "", "", false
 }
 
-// scriptName is by what name a script is asked for that is passed over because it cannot be executed; "": that is not the problem.
+// scriptName is by what name a script is asked for that is passed over because it cannot be
+// executed; "": that is not the problem.
 func scriptName(dialectName string, p dialect.Problem) string {
 	if !strings.HasPrefix(p.Fix, "chmod +x ") || dialect.Executable(p.Path) || !dialect.IsScript(p.Path) {
 		return ""

@@ -22,8 +22,9 @@ type policy struct {
 	anyProgram bool // which programs it starts, its dialect has no way to declare
 }
 
-// policyOf says what a plugin is held to, nil for nothing: what the configuration grants it by its place, or else what it declares where
-// declarations of its dialect are enforced. Nothing of it goes beyond what the configuration says under any other name of the plugin's.
+// policyOf says what a plugin is held to, nil for nothing: what the configuration grants it by its
+// place, or else what it declares where declarations of its dialect are enforced. Nothing of it
+// goes beyond what the configuration says under any other name of the plugin's.
 func (h *Host) policyOf(e *entry) *policy {
 	if h.setup().config.Sandbox == config.SandboxOff {
 		return nil
@@ -58,8 +59,8 @@ func (h *Host) declared(e *entry) *policy {
 	return nil
 }
 
-// confine prepares the sandbox and the limits in which a plugin's processes are started. What cannot be enforced is
-// an *[UnenforcedError], unless the configuration allows it.
+// confine prepares the sandbox and the limits in which a plugin's processes are started. What
+// cannot be enforced is an *[UnenforcedError], unless the configuration allows it.
 func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 	e.limits = e.own.limits()
 	rt.Limits = limitsOf(e.limits)
@@ -104,7 +105,8 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 	return nil
 }
 
-// lastBox is the box that a plugin was last started in. It is the same one again while nothing has changed: what is built ahead is built for one box.
+// lastBox is the box that a plugin was last started in. It is the same one again while nothing has
+// changed: what is built ahead is built for one box.
 type lastBox struct {
 	mu     sync.Mutex // protects the fields below
 	box    *sandbox.Box
@@ -122,7 +124,8 @@ func (l *lastBox) of(s *setup, p *policy, files []string, make func() *sandbox.B
 	return l.box
 }
 
-// guarded are Patchbay's own places, with those of the plugins that were found and of projects that these grants concern.
+// guarded are Patchbay's own places, with those of the plugins that were found and of projects that
+// these grants concern.
 func (h *Host) guarded(grants []capability.Capability) ([]sandbox.Place, error) {
 	dirs := append(Searched(h.setup().Environ), h.setup().Dirs...)
 	var plugins []string
@@ -165,8 +168,8 @@ func limitsOf(l config.Limits) dialect.Limits {
 		Limits: limits.Limits{Memory: l.Memory, Processes: l.Processes, Files: l.OpenFiles, CPU: l.CPUTime}}
 }
 
-// sameBounds refuses a plugin that runs already and calls itself by a name under which the configuration has tighter bounds than
-// those it was started with.
+// sameBounds refuses a plugin that runs already and calls itself by a name under which the
+// configuration has tighter bounds than those it was started with.
 func (h *Host) sameBounds(e *entry) error {
 	for _, s := range e.own {
 		if !h.keeps(e, s.table) {
@@ -196,7 +199,8 @@ func (h *Host) sectionOf(e *entry) string {
 	return fmt.Sprintf("[plugins.%q]", key)
 }
 
-// lateNameError is a plugin whose bounds the configuration has under a name that nobody knew when it was started.
+// lateNameError is a plugin whose bounds the configuration has under a name that nobody knew when
+// it was started.
 type lateNameError struct{ name, key, section string }
 
 func (e *lateNameError) Error() string {
@@ -209,7 +213,8 @@ func (e *lateNameError) Fix() string {
 	return "write its capabilities and limits under " + e.section
 }
 
-// UnenforcedError says what of a plugin's capabilities this system cannot enforce. The plugin is then not started.
+// UnenforcedError says what of a plugin's capabilities this system cannot enforce. The plugin is
+// then not started.
 type UnenforcedError struct {
 	Plugin       string
 	Capabilities []Capability
@@ -265,7 +270,8 @@ func (h *Host) capabilities(e *entry) []Capability {
 	return out
 }
 
-// unheld is a capability that a plugin declares and nobody enforces, storage apart, which goes through the host.
+// unheld is a capability that a plugin declares and nobody enforces, storage apart, which goes
+// through the host.
 func (h *Host) unheld(e *entry, c string) Capability {
 	kind := capability.Kind(c)
 	if kind == capability.StorageRead || kind == capability.StorageWrite {
@@ -282,8 +288,8 @@ func (h *Host) unheld(e *entry, c string) Capability {
 	return Capability{c, string(sandbox.NotEnforced), reason}
 }
 
-// examineBounds reports how far a running plugin is held to its capabilities: what is enforced in one remark, what is not, or not
-// quite, each in a warning.
+// examineBounds reports how far a running plugin is held to its capabilities: what is enforced in
+// one remark, what is not, or not quite, each in a warning.
 func (h *Host) examineBounds(e *entry) []Finding {
 	if e.plugin == nil {
 		return nil
@@ -321,7 +327,8 @@ func (h *Host) examineLevel(e *entry) []Finding {
 	return []Finding{{Severity: SeverityWarning, Plugin: e.info.Name, Dialect: e.found.Dialect, Where: e.found.Path, Problem: what, Fix: mend}}
 }
 
-// examineLimits reports the limits that nothing keeps here. In a sandbox with namespaces those on processes are kept everywhere.
+// examineLimits reports the limits that nothing keeps here. In a sandbox with namespaces those on
+// processes are kept everywhere.
 func (h *Host) examineLimits(e *entry) []Finding {
 	var findings []Finding
 	set, kept := e.limits, limits.Supported()

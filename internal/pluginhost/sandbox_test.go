@@ -30,8 +30,8 @@ var enforceable = sync.OnceValue(func() error {
 	return errors.Join(s.Namespaces, g.Close())
 })
 
-// confinable is a house with a note that is granted, a secret that is not, and a place to write. Its plugins are shell scripts that use
-// no other program.
+// confinable is a house with a note that is granted, a secret that is not, and a place to write.
+// Its plugins are shell scripts that use no other program.
 func confinable(t *testing.T) house {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -58,8 +58,8 @@ func (h house) grants(more ...string) string {
 	return "capabilities = " + string(text) + "\n"
 }
 
-// look is a shell function that writes down, under a name, what a plugin sees: the note, the secret, and whether it could write
-// beside the secret.
+// look is a shell function that writes down, under a name, what a plugin sees: the note, the
+// secret, and whether it could write beside the secret.
 func (h house) look() string {
 	return fmt.Sprintf(`see() { text=; read -r text 2>/dev/null <$1; echo "${text:--}"; }
 look() { wrote=-; { echo x >%[1]s/secret/$1; } 2>/dev/null && wrote=wrote; echo "$(see %[1]s/granted/note) $(see %[1]s/secret/note) $wrote" >%[1]s/out/$1; }
@@ -221,7 +221,8 @@ func TestEveryDialectIsHeldToTheConfiguration(t *testing.T) {
 	}
 }
 
-// TestSandboxesBuiltAhead: plugins that are started with each call find their sandboxes built, from the third call on, and are held to the same.
+// TestSandboxesBuiltAhead: plugins that are started with each call find their sandboxes built, from
+// the third call on, and are held to the same.
 func TestSandboxesBuiltAhead(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := confinable(t)
@@ -483,7 +484,8 @@ done
 	})
 }
 
-// TestDoctorNamesWhatAFailedStartLacked: a plugin that fails because its sandbox does not show it something.
+// TestDoctorNamesWhatAFailedStartLacked: a plugin that fails because its sandbox does not show it
+// something.
 func TestDoctorNamesWhatAFailedStartLacked(t *testing.T) {
 	plugtest.NeedTool(t, "jq")
 	plugtest.NeedTool(t, "python3")

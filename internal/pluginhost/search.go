@@ -12,9 +12,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// search lists every plugin there is, with the configuration's word on each.
-// Those of the dialects that are not searched, and those that are known
-// already, are taken over from before. It starts nothing.
+// search lists every plugin there is, with the configuration's word on each. Those of the dialects
+// that are not searched, and those that are known already, are taken over from before. It starts
+// nothing.
 //
 //	look            what there is, and what it is called
 //	settle          one entry for each that is needed
@@ -48,7 +48,8 @@ type sighting struct {
 	known   *entry // of a dialect that is not searched
 }
 
-// look finds the plugins that are to be opened, and learns the names of the others that are installed.
+// look finds the plugins that are to be opened, and learns the names of the others that are
+// installed.
 func (s *search) look(dialects []string) error {
 	setup := s.host.setup()
 	chosen, err := setup.chosen()
@@ -188,9 +189,9 @@ func (r *roster) at(f dialect.Found) *entry {
 	return nil
 }
 
-// deserves tells whether a plugin is worth another try: it did not work, and
-// its files are others now, or there was no place for it. One that works sees to
-// its own changes, unless there is no process of it to do so, or somebody wants it opened anew.
+// deserves tells whether a plugin is worth another try: it did not work, and its files are others
+// now, or there was no place for it. One that works sees to its own changes, unless there is no
+// process of it to do so, or somebody wants it opened anew.
 func (e *entry) deserves(now stamp) bool {
 	_, fleeting := e.plugin.(dialect.Fleeting)
 	return e.again.Load() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped && e.hidden == "" || e.stamp != now)
@@ -222,8 +223,8 @@ func stampOf(path string) stamp {
 	return s
 }
 
-// refuseRivals leaves out the second of two enabled plugins in a role that only
-// one may have. Which of them is enabled is the operator's choice.
+// refuseRivals leaves out the second of two enabled plugins in a role that only one may have. Which
+// of them is enabled is the operator's choice.
 func (s *search) refuseRivals() {
 	holders := make(map[string]*entry)
 	for _, e := range s.now.entries {
@@ -257,8 +258,8 @@ func (h *Host) needed(e *entry) bool {
 	return h.setup().Needs(c)
 }
 
-// points are where a plugin may be asked, before it is known who it is: a
-// connection may name any plugin whose name is not known yet.
+// points are where a plugin may be asked, before it is known who it is: a connection may name any
+// plugin whose name is not known yet.
 func (h *Host) points(e *entry) []hook.Point {
 	points := e.dialect.Points()
 	if e.found.Info != nil && len(e.info.Hooks) == 0 {
@@ -272,7 +273,8 @@ func (h *Host) points(e *entry) []hook.Point {
 	return points
 }
 
-// configure gives an entry what the configuration says about it. What is broken stays so, unless it is disabled.
+// configure gives an entry what the configuration says about it. What is broken stays so, unless it
+// is disabled.
 func (h *Host) configure(e *entry, names census) {
 	e.own, e.alone = h.setup().sections(e.names, names), len(names.placed(e.names.place)) == 1
 	if key, ok := e.own.disabled(); ok {

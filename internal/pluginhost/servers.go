@@ -10,7 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect/mcp"
 )
 
-// find lists the plugins of a dialect: the user's own, and after them those of the project, where it is trusted.
+// find lists the plugins of a dialect: the user's own, and after them those of the project, where
+// it is trusted.
 func (s *setup) find(d dialect.Dialect) []dialect.Found {
 	return append(s.installed(d), s.projectPlugins(d)...)
 }
@@ -53,8 +54,8 @@ func (s *setup) server(m config.MCP) *mcp.Server {
 	return out
 }
 
-// expand replaces ${NAME} by the secret of that name, or else by the variable; $${ is ${ itself. An error names the secret, never
-// its value.
+// expand replaces ${NAME} by the secret of that name, or else by the variable; $${ is ${ itself. An
+// error names the secret, never its value.
 func (s *setup) expand(text string) (string, error) {
 	var out strings.Builder
 	for {
@@ -86,7 +87,8 @@ func (s *setup) expand(text string) (string, error) {
 	}
 }
 
-// sameServer tells of an MCP server whether its table says what it was opened with. What is no such server is the same.
+// sameServer tells of an MCP server whether its table says what it was opened with. What is no such
+// server is the same.
 func sameServer(a, b dialect.Found) bool {
 	one, ok := a.Manifest.(*mcp.Server)
 	other, both := b.Manifest.(*mcp.Server)

@@ -97,7 +97,8 @@ func checkedCodeHasNothing(t *testing.T, system *sandbox.System) {
 	})
 }
 
-// TestCheckedCodeSeesNoPlaceOfOurs: a secret of Patchbay's that lies among the interpreter's own libraries is not there for code that is checked.
+// TestCheckedCodeSeesNoPlaceOfOurs: a secret of Patchbay's that lies among the interpreter's own
+// libraries is not there for code that is checked.
 func TestCheckedCodeSeesNoPlaceOfOurs(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := confinable(t)
@@ -117,7 +118,8 @@ func TestCheckedCodeSeesNoPlaceOfOurs(t *testing.T) {
 	}
 }
 
-// TestSavedCodeIsCheckedAsItIsLoaded: with what the plugin of that name has, and within what it is held to.
+// TestSavedCodeIsCheckedAsItIsLoaded: with what the plugin of that name has, and within what it is
+// held to.
 func TestSavedCodeIsCheckedAsItIsLoaded(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := confinable(t)

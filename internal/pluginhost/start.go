@@ -16,8 +16,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// start opens the plugins. Where a dialect has places for a few, those that do
-// not work leave theirs to the next ones.
+// start opens the plugins. Where a dialect has places for a few, those that do not work leave
+// theirs to the next ones.
 func (h *Host) start(ctx context.Context, r *roster) {
 	found := r.foundIn()
 	h.found.Store(&found)
@@ -38,8 +38,8 @@ func (h *Host) start(ctx context.Context, r *roster) {
 	h.standIn(r)
 }
 
-// openAll opens plugins side by side, a few at a time: more would only make
-// them wait for each other's processor while their handshake clock runs. When it returns, they are guarded.
+// openAll opens plugins side by side, a few at a time: more would only make them wait for each
+// other's processor while their handshake clock runs. When it returns, they are guarded.
 func (h *Host) openAll(ctx context.Context, entries []*entry, names census) {
 	defer h.procs.Together()()
 	places := make(chan struct{}, 4*runtime.NumCPU())
@@ -56,8 +56,8 @@ func (h *Host) openAll(ctx context.Context, entries []*entry, names census) {
 	started.Wait()
 }
 
-// admitted are the plugins that are to be opened next: of a dialect that runs a
-// few at a time, as many as there are places left, in order.
+// admitted are the plugins that are to be opened next: of a dialect that runs a few at a time, as
+// many as there are places left, in order.
 func (r *roster) admitted() []*entry {
 	taken := make(map[dialect.Dialect]int)
 	for _, e := range r.entries {
@@ -78,8 +78,8 @@ func (r *roster) admitted() []*entry {
 	return admitted
 }
 
-// mostBeside is how many plugins of its kind may run; 0: as many as there are. A
-// plugin whose path was named takes no place.
+// mostBeside is how many plugins of its kind may run; 0: as many as there are. A plugin whose path
+// was named takes no place.
 func (e *entry) mostBeside() int {
 	if limited, ok := e.dialect.(dialect.Limited); ok && !e.named {
 		return limited.Most()
@@ -125,8 +125,9 @@ func (h *Host) open(ctx context.Context, e *entry, names census) {
 	}
 }
 
-// unrunnable adds to the error of a plugin that is one file what keeps that file from running, such as an interpreter that is
-// not installed. Where env starts the interpreter, the file starts, and env fails.
+// unrunnable adds to the error of a plugin that is one file what keeps that file from running, such
+// as an interpreter that is not installed. Where env starts the interpreter, the file starts, and
+// env fails.
 func (h *Host) unrunnable(e *entry, err error) error {
 	info, statErr := os.Stat(e.found.Path)
 	if !errors.Is(err, hook.Crash) || statErr != nil || !info.Mode().IsRegular() {
@@ -172,10 +173,10 @@ func (r *roster) relearn() {
 	r.names = names
 }
 
-// refuseTwins leaves out the second of two ready plugins with one name in one
-// dialect: their tools and settings could not be told apart. The name of a
-// plugin keeps the name of its directory or file even if another plugin claims it; otherwise one that was
-// there before the others is the first.
+// refuseTwins leaves out the second of two ready plugins with one name in one dialect: their tools
+// and settings could not be told apart. The name of a plugin keeps the name of its directory or
+// file even if another plugin claims it; otherwise one that was there before the others is the
+// first.
 func (h *Host) refuseTwins(r *roster) {
 	type key struct{ dialect, name string }
 	first := make(map[key]*entry)

@@ -12,7 +12,8 @@ type Switched struct {
 	Changed bool   `json:"changed"`
 }
 
-// Switch enables or disables a plugin in config.toml, where every other byte stays. It does not reload the host.
+// Switch enables or disables a plugin in config.toml, where every other byte stays. It does not
+// reload the host.
 func (h *Host) Switch(name string, on bool) (*Switched, error) {
 	e, err := h.find(name)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// A tally counts what happened to one plugin, in all the places where it runs: a host that works in several projects runs it once
-// in each. It goes on counting when a place is closed.
+// A tally counts what happened to one plugin, in all the places where it runs: a host that works in
+// several projects runs it once in each. It goes on counting when a place is closed.
 type tally struct {
 	hook.Counters
 
@@ -52,7 +52,8 @@ func (t *tally) denials() []Denied {
 	return slices.Clone(t.denied)
 }
 
-// keptNotifications is how many of a plugin's notifications are listed: as many as one of its processes has kept for it.
+// keptNotifications is how many of a plugin's notifications are listed: as many as one of its
+// processes has kept for it.
 const keptNotifications = 100
 
 // join counts for a plugin that was opened.

@@ -22,7 +22,8 @@ const (
 	CommandTraffic TrafficKind = "command" // a run of one of a plugin's own commands
 )
 
-// Traffic is one event, or one call, that went through the plugins of a host: what [Options.Record] is told.
+// Traffic is one event, or one call, that went through the plugins of a host: what [Options.Record]
+// is told.
 type Traffic struct {
 	Host    *Host
 	Kind    TrafficKind
@@ -152,8 +153,8 @@ func tapped(c Command) (Command, func(code int) commandTraffic) {
 	}
 }
 
-// Ask takes a recorded event to one plugin's hook again: the nth of that name at the point, counted from 0. It returns
-// [ErrNotFound] where the plugin has no such hook.
+// Ask takes a recorded event to one plugin's hook again: the nth of that name at the point, counted
+// from 0. It returns [ErrNotFound] where the plugin has no such hook.
 func (h *Host) Ask(ctx context.Context, w Which, payload json.RawMessage) (*hook.Outcome, error) {
 	if h.isClosed() {
 		return nil, ErrClosed

@@ -21,8 +21,8 @@ import (
 // trustCache is the file in the state directory that remembers what was hashed.
 const trustCache = "trust.json"
 
-// openTrust reads patchbay.lock, which is beside the configuration file in force. A program with directories of its
-// own has a lock only where its configuration file says so: docs/embedding.md.
+// openTrust reads patchbay.lock, which is beside the configuration file in force. A program with
+// directories of its own has a lock only where its configuration file says so: docs/embedding.md.
 func (s *setup) openTrust() (err error) {
 	policy := trust.Policy(cmp.Or(s.config.Trust, config.TrustRecord))
 	if s.Dirs != nil && s.config.Trust == "" {
@@ -33,8 +33,8 @@ func (s *setup) openTrust() (err error) {
 	return err
 }
 
-// InstalledFiles is where `patchbay plugin install` keeps the files of a plugin of whose dialect's directory only a
-// small program leads to them.
+// InstalledFiles is where `patchbay plugin install` keeps the files of a plugin of whose dialect's
+// directory only a small program leads to them.
 func InstalledFiles(d config.Dirs, dialectName, name string) string {
 	return filepath.Join(d.Data, "plugins", dialectName, name)
 }
@@ -51,8 +51,9 @@ func (s *setup) installedOf(b bearer) string {
 	return dir
 }
 
-// tracked is a plugin as the lock knows it. One without files of its own, or that the caller named by its path, is
-// none of the lock's. The plugins of a project are trusted as a whole: see package projectfiles.
+// tracked is a plugin as the lock knows it. One without files of its own, or that the caller named
+// by its path, is none of the lock's. The plugins of a project are trusted as a whole: see package
+// projectfiles.
 func (h *Host) tracked(e *entry) trust.Plugin {
 	p := trust.Plugin{Dialect: e.found.Dialect, Name: e.names.place}
 	if !filepath.IsAbs(e.found.Path) || e.found.Project != "" || e.named && h.setup().Dirs == nil {
@@ -66,7 +67,8 @@ func (h *Host) tracked(e *entry) trust.Plugin {
 	return p
 }
 
-// CapabilitiesOf are the capabilities that a plugin declares, as they are recorded; nil where it declares none at all.
+// CapabilitiesOf are the capabilities that a plugin declares, as they are recorded; nil where it
+// declares none at all.
 func CapabilitiesOf(info *dialect.Info) []string {
 	if info == nil || info.Needs == nil {
 		return nil
@@ -86,8 +88,8 @@ func CapabilitiesOf(info *dialect.Info) []string {
 // envCapability begins the name of a variable among the capabilities.
 const envCapability = "env:"
 
-// vet holds plugins against the lock before they are started. Under trust = "locked" those that are not as recorded
-// are not started.
+// vet holds plugins against the lock before they are started. Under trust = "locked" those that are
+// not as recorded are not started.
 func (h *Host) vet(entries []*entry) {
 	keeper := h.setup().trust
 	plugins := make([]trust.Plugin, len(entries))
@@ -133,8 +135,8 @@ func examineTrust(e *entry) []Finding {
 	return findings
 }
 
-// vetter is asked before a plugin's code is loaded again, and under trust = "locked" before each of its processes
-// is started.
+// vetter is asked before a plugin's code is loaded again, and under trust = "locked" before each of
+// its processes is started.
 func (h *Host) vetter(e *entry) func() error {
 	return func() error {
 		keeper, plugin := h.setup().trust, h.tracked(e)
@@ -194,8 +196,8 @@ type TrustChange struct {
 	Lock    string             `json:"lock"`
 }
 
-// Trust records a plugin as it is now, or with dry only says what that would change. What it says is what is recorded:
-// a plugin that changes meanwhile is not.
+// Trust records a plugin as it is now, or with dry only says what that would change. What it says
+// is what is recorded: a plugin that changes meanwhile is not.
 func (h *Host) Trust(name string, dry bool) (*TrustChange, error) {
 	e, err := h.find(name)
 	if err != nil {

@@ -76,8 +76,8 @@ func TestTrustRecord(t *testing.T) {
 	}
 }
 
-// TestTrustLocked: what is not in the lock is not started, neither at first, nor when it is started again, nor with
-// a reload.
+// TestTrustLocked: what is not in the lock is not started, neither at first, nor when it is started
+// again, nor with a reload.
 func TestTrustLocked(t *testing.T) {
 	home := newHouse(t)
 	home.config("trust = \"locked\"\n")
@@ -115,8 +115,8 @@ func TestTrustLocked(t *testing.T) {
 	}
 }
 
-// TestTrustOfCode: under "locked" python code that was changed is not loaded, the old code goes on, and what is
-// saved by the host is refused.
+// TestTrustOfCode: under "locked" python code that was changed is not loaded, the old code goes on,
+// and what is saved by the host is refused.
 func TestTrustOfCode(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	home := newHouse(t)
@@ -158,8 +158,8 @@ func TestTrustOfCode(t *testing.T) {
 	}
 }
 
-// TestCapabilitiesAreKept: a plugin that changes its manifest has what it was granted, and nothing more until it is
-// trusted.
+// TestCapabilitiesAreKept: a plugin that changes its manifest has what it was granted, and nothing
+// more until it is trusted.
 func TestCapabilitiesAreKept(t *testing.T) {
 	home := newHouse(t)
 	manifest := func(more string) {
@@ -209,7 +209,8 @@ done
 	}
 }
 
-// TestTrustOfOwnDirectories: a program with directories of its own has no lock, unless its configuration says so.
+// TestTrustOfOwnDirectories: a program with directories of its own has no lock, unless its
+// configuration says so.
 func TestTrustOfOwnDirectories(t *testing.T) {
 	home := newHouse(t)
 	home.scaffold("one", "one", 500)
@@ -243,8 +244,8 @@ func TestDamagedLockStopsTheHost(t *testing.T) {
 	}
 }
 
-// TestWrappedPlugin: a plugin whose files are elsewhere is started there, in its sandbox too, and its files are
-// what is trusted.
+// TestWrappedPlugin: a plugin whose files are elsewhere is started there, in its sandbox too, and
+// its files are what is trusted.
 func TestWrappedPlugin(t *testing.T) {
 	home := newHouse(t)
 	home.scaffold("one", "one", 500)
@@ -269,7 +270,8 @@ func TestWrappedPlugin(t *testing.T) {
 	}
 }
 
-// TestTrustOfCompiledCode: under "locked" Python does not run what somebody put where it keeps compiled code.
+// TestTrustOfCompiledCode: under "locked" Python does not run what somebody put where it keeps
+// compiled code.
 func TestTrustOfCompiledCode(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	home := newHouse(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// wire puts every ready plugin's hooks on the bus and its tools into the list.
-// From then on the roster is the host's.
+// wire puts every ready plugin's hooks on the bus and its tools into the list. From then on the
+// roster is the host's.
 func (h *Host) wire(r *roster) error {
 	r.tools = make(map[string]*entry)
 	for _, e := range r.entries {
@@ -33,8 +33,8 @@ func (h *Host) wire(r *roster) error {
 	return nil
 }
 
-// rewire does it again for the hooks, when those of a plugin have changed. Events
-// under way go on with the old ones.
+// rewire does it again for the hooks, when those of a plugin have changed. Events under way go on
+// with the old ones.
 func (h *Host) rewire() {
 	h.wireMu.Lock()
 	defer h.wireMu.Unlock()
@@ -114,9 +114,8 @@ func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 	return hooks, nil
 }
 
-// connection is one [[connect]] table as hooks: one for each plugin that is
-// meant and has such a hook. Those that work go before those that do not. Where
-// none works, the hook is there and fails.
+// connection is one [[connect]] table as hooks: one for each plugin that is meant and has such a
+// hook. Those that work go before those that do not. Where none works, the hook is there and fails.
 func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 	point := hook.Point(c.Point)
 	if _, ok := h.bus.Spec(point); !ok {
@@ -138,8 +137,8 @@ func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 	return hooks, err
 }
 
-// connectThose connects the chosen of the plugins that a table means. The error is
-// there where none of them has such a hook.
+// connectThose connects the chosen of the plugins that a table means. The error is there where none
+// of them has such a hook.
 func (h *Host) connectThose(r *roster, c config.Connect, meant []*entry, chosen func(*entry) bool) ([]hook.Hook, error) {
 	var hooks []hook.Hook
 	var errs []error
@@ -201,8 +200,8 @@ func (h *Host) register(r *roster, e *entry) {
 	}
 }
 
-// runtimeOf is what a dialect may use of this host for one plugin. What a plugin
-// stores goes by its place, as everything does that is given to it.
+// runtimeOf is what a dialect may use of this host for one plugin. What a plugin stores goes by its
+// place, as everything does that is given to it.
 func (h *Host) runtimeOf(e *entry, names census, log *slog.Logger) *dialect.Runtime {
 	rt := h.runtime(log)
 	rt.Note = func(p dialect.Problem, unusable bool) {

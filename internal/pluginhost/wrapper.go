@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// The wrapper is the program in a dialect's directory that leads to a plugin whose files are elsewhere. Other hosts
-// of the dialect run it.
+// The wrapper is the program in a dialect's directory that leads to a plugin whose files are
+// elsewhere. Other hosts of the dialect run it.
 const (
 	wrapperHead = "#!/bin/sh\n# Written by `patchbay plugin install`. The plugin is there:\nexec '"
 	wrapperTail = "' \"$@\"\n"
@@ -21,8 +21,9 @@ func Wrapper(program string) []byte {
 	return []byte(wrapperHead + strings.ReplaceAll(program, "'", quoteInWord) + wrapperTail)
 }
 
-// wrapped is the program that a wrapper leads to; "" where the file is no wrapper for a program in that directory.
-// The host starts the program itself: a sandbox then has its interpreter, and not that of the wrapper.
+// wrapped is the program that a wrapper leads to; "" where the file is no wrapper for a program in
+// that directory. The host starts the program itself: a sandbox then has its interpreter, and not
+// that of the wrapper.
 func wrapped(file, installed string) string {
 	if installed == "" {
 		return ""

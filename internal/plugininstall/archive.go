@@ -176,8 +176,8 @@ const mostDirectory = 16 << 20
 
 var errLongList = errors.New("the archive lists too many files")
 
-// A meteredList bounds how much is read of an archive before its list is known. What the archive itself says about
-// the length of the list may be a lie.
+// A meteredList bounds how much is read of an archive before its list is known. What the archive
+// itself says about the length of the list may be a lie.
 type meteredList struct {
 	r    io.ReaderAt
 	left int64

@@ -60,7 +60,8 @@ func (f *Fetched) plugin(found dialect.Found) Plugin {
 	return p
 }
 
-// names are what the name of a plugin's place may be, by dialect. All are names of files that lead nowhere.
+// names are what the name of a plugin's place may be, by dialect. All are names of files that lead
+// nowhere.
 var names = map[string]pattern.Pattern{
 	dotagent: pattern.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`),
 	mine:     pattern.New(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`),

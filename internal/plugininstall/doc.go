@@ -1,9 +1,9 @@
-// Package plugininstall brings plugins into the places where their dialects keep them: from a directory, a file, an
-// archive or a git repository. It never runs or builds anything of a plugin.
+// Package plugininstall brings plugins into the places where their dialects keep them: from a
+// directory, a file, an archive or a git repository. It never runs or builds anything of a plugin.
 //
-// It knows no terminal and asks nobody: what is to be decided, its caller decides between [Fetch] and
-// [Fetched.Place]. Which dialect a plugin speaks it learns from package pluginhost, and what is recorded of it from
-// package trust.
+// It knows no terminal and asks nobody: what is to be decided, its caller decides between [Fetch]
+// and [Fetched.Place]. Which dialect a plugin speaks it learns from package pluginhost, and what is
+// recorded of it from package trust.
 //
 //	ParseSource         what a person typed
 //	Fetch               into a staging directory, bounded

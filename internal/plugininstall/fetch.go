@@ -50,11 +50,12 @@ type Fetched struct {
 	tree  string // below it
 }
 
-// stages is the directory in which sources are unpacked, and in which files of plugins are kept that do not fit
-// into a dialect's place.
+// stages is the directory in which sources are unpacked, and in which files of plugins are kept
+// that do not fit into a dialect's place.
 func stages(d config.Dirs) string { return filepath.Join(d.Data, "plugins") }
 
-// Fetch brings a source into a staging directory, and looks what plugins are in it. The caller closes what it returns.
+// Fetch brings a source into a staging directory, and looks what plugins are in it. The caller
+// closes what it returns.
 func Fetch(ctx context.Context, s Source, o Options) (*Fetched, error) {
 	if err := os.MkdirAll(stages(o.Dirs), 0o700); err != nil {
 		return nil, err

@@ -23,24 +23,25 @@ import (
 // gitTime bounds a fetch.
 const gitTime = 5 * time.Minute
 
-// A git fetches the newest commit of one ref into a repository of its own. Nothing is ever checked out, so that no
-// hook, no filter, no submodule and no attribute has a say: the files are read one by one from the objects, and
-// written by the sink.
+// A git fetches the newest commit of one ref into a repository of its own. Nothing is ever checked
+// out, so that no hook, no filter, no submodule and no attribute has a say: the files are read one
+// by one from the objects, and written by the sink.
 type git struct {
 	procs *proc.Group
 	env   []string
 	repo  string // bare
 }
 
-// newGit makes an empty repository in dir. What the person at work has configured for git or ssh is not read: it
-// may name programs to run.
+// newGit makes an empty repository in dir. What the person at work has configured for git or ssh is
+// not read: it may name programs to run.
 func newGit(ctx context.Context, procs *proc.Group, environ []string, dir string) (*git, error) {
 	g := &git{procs: procs, repo: filepath.Join(dir, "repo"), env: gitEnv(environ, dir)}
 	_, err := g.run(ctx, "init", "--quiet", "--bare", "--template=", "--", g.repo)
 	return g, err
 }
 
-// passed are the variables that git may see of ours: how to reach a network, and where the keys of ssh are asked for.
+// passed are the variables that git may see of ours: how to reach a network, and where the keys of
+// ssh are asked for.
 var passed = []string{"PATH", "LANG", "TMPDIR", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "ALL_PROXY", "all_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "SSH_AUTH_SOCK"}
 
@@ -53,8 +54,8 @@ func gitEnv(environ []string, home string) []string {
 		"GIT_SSH_COMMAND=ssh -F "+os.DevNull+" -o BatchMode=yes -o StrictHostKeyChecking=yes -o ForwardAgent=no -o PermitLocalCommand=no -o ConnectTimeout=30")
 }
 
-// settings hold for every command, whatever a repository's own configuration says. For ssh the variable of [gitEnv]
-// counts before any configuration.
+// settings hold for every command, whatever a repository's own configuration says. For ssh the
+// variable of [gitEnv] counts before any configuration.
 var settings = []string{"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "core.pager=cat", "core.alternateRefsCommand=",
 	"credential.helper=", "fetch.recurseSubmodules=false", "submodule.recurse=false", "fetch.fsckObjects=true", "gc.auto=0", "maintenance.auto=false",
 	"protocol.allow=never", "protocol.https.allow=always", "protocol.ssh.allow=always", "protocol.file.allow=always",
@@ -204,8 +205,8 @@ func (g *git) export(ctx context.Context, s *sink, commit string) error {
 // mostList bounds what git prints about the files of a commit.
 const mostList = 64 << 20
 
-// list is what git prints about the files of a commit. A few directories that contain each other several times can
-// be billions of files, so git is ended once it has printed too much.
+// list is what git prints about the files of a commit. A few directories that contain each other
+// several times can be billions of files, so git is ended once it has printed too much.
 func (g *git) list(ctx context.Context, commit string) ([]byte, error) {
 	p, err := g.procs.Start(ctx, g.spec("ls-tree", "-r", "-z", "-l", "--full-tree", commit))
 	if err != nil {
@@ -233,7 +234,8 @@ func (g *git) list(ctx context.Context, commit string) ([]byte, error) {
 // batchSize is how many bytes of files are read at once.
 const batchSize = 32 << 20
 
-// batch is how many of the next objects are read together. One that is larger than a batch is read alone.
+// batch is how many of the next objects are read together. One that is larger than a batch is read
+// alone.
 func batch(objects []object) int {
 	var size int64
 	for i, o := range objects {
@@ -244,7 +246,8 @@ func batch(objects []object) int {
 	return len(objects)
 }
 
-// readTree reads "MODE TYPE ID SIZE\tNAME" entries. What is no file or link of a plugin is left out.
+// readTree reads "MODE TYPE ID SIZE\tNAME" entries. What is no file or link of a plugin is left
+// out.
 func readTree(s *sink, out []byte) ([]object, error) {
 	var objects []object
 	for line := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {

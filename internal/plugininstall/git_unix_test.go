@@ -18,8 +18,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// childVariable makes the test binary a process that installs the source it names, and waits at a moment of its own
-// choice.
+// childVariable makes the test binary a process that installs the source it names, and waits at a
+// moment of its own choice.
 const childVariable = "PLUGININSTALL_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -96,7 +96,8 @@ func TestGit(t *testing.T) {
 	}
 }
 
-// TestHostileGit: nothing that a repository, or a user's configuration of git, names is run; nothing lands outside.
+// TestHostileGit: nothing that a repository, or a user's configuration of git, names is run;
+// nothing lands outside.
 func TestHostileGit(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	trap := "touch " + ran
@@ -173,8 +174,8 @@ func TestHostileGit(t *testing.T) {
 	})
 }
 
-// TestRepositoryThatBorrows: a repository that has its objects elsewhere, in another one or at a remote that is to be asked
-// for them, runs nothing; and what it says about itself changes nothing.
+// TestRepositoryThatBorrows: a repository that has its objects elsewhere, in another one or at a
+// remote that is to be asked for them, runs nothing; and what it says about itself changes nothing.
 func TestRepositoryThatBorrows(t *testing.T) {
 	files := map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script}
 	ran := filepath.Join(t.TempDir(), "ran")
@@ -237,8 +238,8 @@ func TestRepositoryThatBorrows(t *testing.T) {
 	}
 }
 
-// installAndWait is a process that is killed in the middle of an installation. at is where it waits: SOURCE HOME
-// MOMENT.
+// installAndWait is a process that is killed in the middle of an installation. at is where it
+// waits: SOURCE HOME MOMENT.
 func installAndWait(at string) {
 	fields := strings.Split(at, "\n")
 	source, moment := fields[0], fields[2]
@@ -268,8 +269,8 @@ func installAndWait(at string) {
 	panic(fmt.Sprint("it was not killed: ", err))
 }
 
-// TestKilled: an installation that is killed leaves nothing that the next one does not remove, and what was there
-// before stays.
+// TestKilled: an installation that is killed leaves nothing that the next one does not remove, and
+// what was there before stays.
 func TestKilled(t *testing.T) {
 	source := t.TempDir()
 	write(t, source, map[string]string{"shout.sh": script, "lib/x": "x"})

@@ -96,7 +96,8 @@ func archiveFile(t *testing.T, name string, data []byte) string {
 
 var plugin = []item{{name: "notes/manifest.yaml", text: kagedManifest}, {name: "notes/notes.sh", text: script, mode: 0o755}}
 
-// TestArchives: tar, tar.gz and zip are unpacked alike; of modes only the right to be executed counts.
+// TestArchives: tar, tar.gz and zip are unpacked alike; of modes only the right to be executed
+// counts.
 func TestArchives(t *testing.T) {
 	setuid := append([]item{{name: "./", kind: tar.TypeDir, mode: 0o755}, {name: "notes/", kind: tar.TypeDir, mode: 0o777}}, plugin[0],
 		item{name: "notes/notes.sh", text: script, mode: 0o6777}, item{name: "notes/link", kind: tar.TypeSymlink, link: "notes.sh"})
@@ -114,7 +115,8 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// TestHostileArchives: nothing of them is installed, nothing lands outside, and nothing is left behind.
+// TestHostileArchives: nothing of them is installed, nothing lands outside, and nothing is left
+// behind.
 func TestHostileArchives(t *testing.T) {
 	deep := item{name: strings.Repeat("d/", mostDepth+1) + "f"}
 	cases := map[string][]item{
@@ -331,8 +333,8 @@ func TestWebArchive(t *testing.T) {
 	}
 }
 
-// TestTokenInAnAddress: what stands behind the ? of an archive's address is sent to its server, and is nowhere else: not
-// in the lock, not in a message.
+// TestTokenInAnAddress: what stands behind the ? of an archive's address is sent to its server, and
+// is nowhere else: not in the lock, not in a message.
 func TestTokenInAnAddress(t *testing.T) {
 	archive := zipOf(t, plugin...)
 	var asked []string

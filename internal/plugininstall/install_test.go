@@ -110,7 +110,8 @@ func (h *house) files() []string {
 	return slices.DeleteFunc(all, func(f string) bool { return f == ".config/patchbay/patchbay.lock" || texts[filepath.Base(f)] })
 }
 
-// texts are the names of the texts that the lock may have beside it: its sums, and one more for each plugin.
+// texts are the names of the texts that the lock may have beside it: its sums, and one more for
+// each plugin.
 func (h *house) texts() map[string]bool {
 	h.t.Helper()
 	lock, err := trust.Load(h.o.Dirs.LockFile)
@@ -216,8 +217,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestReplace: one that was installed is replaced; one that was not, came from elsewhere, or was changed, is not
-// without force.
+// TestReplace: one that was installed is replaced; one that was not, came from elsewhere, or was
+// changed, is not without force.
 func TestReplace(t *testing.T) {
 	h, one, two := newHouse(t), t.TempDir(), t.TempDir()
 	write(t, one, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
@@ -289,7 +290,8 @@ func TestUpdateGrantsNothing(t *testing.T) {
 	}
 }
 
-// TestRemove: what lies in a place of its dialect is removed, with its files elsewhere; of a link only the link.
+// TestRemove: what lies in a place of its dialect is removed, with its files elsewhere; of a link
+// only the link.
 func TestRemove(t *testing.T) {
 	h, source := newHouse(t), t.TempDir()
 	write(t, source, map[string]string{"shout.sh": script, "lib/x": "x"})

@@ -82,8 +82,8 @@ type installation struct {
 	sums    []trust.File
 }
 
-// Place installs a plugin: it stages the files beside their target and puts them in place at once, while the lock
-// is held. What was there before is kept until [Placed.Clean].
+// Place installs a plugin: it stages the files beside their target and puts them in place at once,
+// while the lock is held. What was there before is kept until [Placed.Clean].
 func (f *Fetched) Place(ctx context.Context, p Plugin, o PlaceOptions) (placed *Placed, err error) {
 	i := &installation{Fetched: f, plugin: p, o: o}
 	if err := p.check(); err != nil {
@@ -237,7 +237,8 @@ func (i *installation) mayReplace() error {
 // remote tells a source that is not a path.
 func remote(source string) bool { return !filepath.IsAbs(source) }
 
-// roots are the files of the plugin, in their place or on their way to it. The names of its files are the same in both.
+// roots are the files of the plugin, in their place or on their way to it. The names of its files
+// are the same in both.
 func (i *installation) roots(target, files string) []trust.Root {
 	roots := []trust.Root{{Path: target}}
 	if info, err := os.Lstat(files); files != "" && err == nil && info.IsDir() {
@@ -324,7 +325,8 @@ func copyInto(ctx context.Context, to, from string) error {
 	return errors.Join(copyTree(ctx, s, from), s.close())
 }
 
-// copyOne copies a plugin that is one file. A program may be executed, whatever became of its mode in an archive.
+// copyOne copies a plugin that is one file. A program may be executed, whatever became of its mode
+// in an archive.
 func copyOne(to, from string, program bool) error {
 	s, err := newSink(filepath.Dir(to))
 	if err != nil {
@@ -374,7 +376,8 @@ func (i *installation) origin() trust.Origin {
 	return trust.Origin{Source: i.Source.Text, Ref: i.Source.Ref, Commit: i.Commit, Plugin: i.plugin.ID()}
 }
 
-// put swaps the files and records them. Processes that find the new files before the lock has them wait for it.
+// put swaps the files and records them. Processes that find the new files before the lock has them
+// wait for it.
 func (i *installation) put() error {
 	var undo []func() error
 	err := i.Fetched.o.book().Update(func(l *trust.Lock) (bool, error) {
@@ -410,11 +413,12 @@ func (i *installation) put() error {
 	return err
 }
 
-// between is called when the files of a plugin are in place, and the program that leads to them is not. Tests kill
-// the process there.
+// between is called when the files of a plugin are in place, and the program that leads to them is
+// not. Tests kill the process there.
 var between = func() {}
 
-// swap puts what was staged in place. What was there is then where the staged files were. back undoes it.
+// swap puts what was staged in place. What was there is then where the staged files were. back
+// undoes it.
 func swap(staged, target string) (back func() error, err error) {
 	if !exists(target) {
 		return func() error { return os.Rename(target, staged) }, os.Rename(staged, target)

@@ -31,8 +31,8 @@ type Removed struct {
 // Clean removes the files for good. It is called when no process uses them any more.
 func (r *Removed) Clean() error { return (&Placed{stages: r.stages}).Clean() }
 
-// Remove takes a plugin out of its place, and out of the lock. name is that of its place. Only what lies in a place
-// of its dialect is removed; of a link, the link.
+// Remove takes a plugin out of its place, and out of the lock. name is that of its place. Only what
+// lies in a place of its dialect is removed; of a link, the link.
 func Remove(o Options, dialectName, name, path string, dry bool) (r *Removed, err error) {
 	places := pluginhost.Places(o.Environ)
 	if !slices.ContainsFunc(places, func(p dialect.Place) bool { return p.Dialect == dialectName && p.Dir == filepath.Dir(path) }) {

@@ -23,7 +23,8 @@ const (
 	mostName    = 1000
 )
 
-// A HostileError is content that is not unpacked: it would lead out of its directory, hide something, or be no file.
+// A HostileError is content that is not unpacked: it would lead out of its directory, hide
+// something, or be no file.
 type HostileError struct{ Name, Why string }
 
 func (e *HostileError) Error() string {
@@ -32,9 +33,9 @@ func (e *HostileError) Error() string {
 
 func hostile(name, why string) error { return &HostileError{name, why} }
 
-// A sink writes foreign files into a directory. No name, link or mode of theirs has any effect outside of it: names
-// are checked, each file is new, its parents are directories that the sink made, and links lead to where they are
-// checked to lead.
+// A sink writes foreign files into a directory. No name, link or mode of theirs has any effect
+// outside of it: names are checked, each file is new, its parents are directories that the sink
+// made, and links lead to where they are checked to lead.
 type sink struct {
 	root  *os.Root
 	known map[string]fs.FileMode // what was made: by its name in lower case, as some file systems see it
@@ -55,7 +56,8 @@ func newSink(dir string) (*sink, error) {
 	return &sink{root: root, most: mostFiles, known: make(map[string]fs.FileMode), names: make(map[string]string)}, nil
 }
 
-// clean checks a name and takes off what says nothing. ok is false for a name of nothing that is installed.
+// clean checks a name and takes off what says nothing. ok is false for a name of nothing that is
+// installed.
 func clean(name string) (cleaned string, ok bool, err error) {
 	trimmed := strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/")
 	switch {
@@ -94,7 +96,8 @@ func misleading(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
-// enter takes note of a name, and makes the directories above it. again says that it is a directory that is there.
+// enter takes note of a name, and makes the directories above it. again says that it is a directory
+// that is there.
 func (s *sink) enter(name string, mode fs.FileMode) (again bool, err error) {
 	if dir := path.Dir(name); dir != "." {
 		if err := s.dir(dir); err != nil {
@@ -149,7 +152,8 @@ func (s *sink) file(name string, mode fs.FileMode, content io.Reader) (err error
 	return f.Chmod(perm) // whatever the umask is
 }
 
-// ratio is how many bytes may come out of one that is read. Text that repeats itself has some hundred.
+// ratio is how many bytes may come out of one that is read. Text that repeats itself has some
+// hundred.
 const (
 	ratio      = 400
 	ratioAfter = 16 << 20 // below, nobody is harmed

@@ -39,7 +39,8 @@ func (e *SourceError) Error() string { return e.why }
 // Fix is what to write instead.
 func (e *SourceError) Fix() string { return e.fix }
 
-// secretParts are the parts of an address that may be keys: who one is, and what stands behind the ?.
+// secretParts are the parts of an address that may be keys: who one is, and what stands behind the
+// ?.
 var secretParts = pattern.New(`^([A-Za-z][A-Za-z0-9+.-]*://)?[^/@]*@|[?#].*$`)
 
 // shown is an address without what could be a key, for messages.
@@ -59,8 +60,8 @@ var (
 	urlStart = pattern.New(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 )
 
-// ParseSource reads what a person typed. Paths are meant from dir, and what is on disk goes before what could be on
-// GitHub.
+// ParseSource reads what a person typed. Paths are meant from dir, and what is on disk goes before
+// what could be on GitHub.
 func ParseSource(text, dir string) (Source, error) {
 	switch {
 	case text == "", strings.HasPrefix(text, "-"):

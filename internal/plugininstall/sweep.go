@@ -11,12 +11,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/scratch"
 )
 
-// unfinished is a file in a staging directory of a plugin's files. It has the name of the plugin, and says that its
-// files are put in place before the program that leads to them. Where the process is killed between the two,
-// [Sweep] takes the files back.
+// unfinished is a file in a staging directory of a plugin's files. It has the name of the plugin,
+// and says that its files are put in place before the program that leads to them. Where the process
+// is killed between the two, [Sweep] takes the files back.
 const unfinished = "unfinished"
 
-// markUnfinished is for a plugin that is new. Where one is replaced, the program is there all the time.
+// markUnfinished is for a plugin that is new. Where one is replaced, the program is there all the
+// time.
 func (i *installation) markUnfinished() error {
 	if exists(i.target) {
 		return nil
@@ -24,8 +25,8 @@ func (i *installation) markUnfinished() error {
 	return os.WriteFile(filepath.Join(filepath.Dir(i.stagedF), unfinished), []byte(filepath.Base(i.target)), 0o600)
 }
 
-// Sweep removes what killed installations have left: in the places of all dialects, and among the files that are
-// kept for plugins.
+// Sweep removes what killed installations have left: in the places of all dialects, and among the
+// files that are kept for plugins.
 func Sweep(o Options) error {
 	var errs []error
 	for _, p := range pluginhost.Places(o.Environ) {
@@ -42,7 +43,8 @@ func sweep(dir string) error {
 	return nil
 }
 
-// isElsewhere is the error of a place that is not there, or that this user may not read: nothing of ours is in it.
+// isElsewhere is the error of a place that is not there, or that this user may not read: nothing of
+// ours is in it.
 func isElsewhere(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }

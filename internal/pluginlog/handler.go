@@ -10,8 +10,9 @@ import (
 // Tee keeps the records about plugins, from info on, and passes all on that next wants.
 func (s *Store) Tee(next slog.Handler) slog.Handler { return &handler{take: s.keep, next: next} }
 
-// Watch is a handler that passes records on to next, and tells of those about a plugin: its dialect, its name, and what would be
-// kept of the record. Secrets are still in it. It must return at once.
+// Watch is a handler that passes records on to next, and tells of those about a plugin: its
+// dialect, its name, and what would be kept of the record. Secrets are still in it. It must return
+// at once.
 func Watch(next slog.Handler, tell func(dialect, plugin string, l Line)) slog.Handler {
 	return &handler{next: next, take: func(dialect, plugin string, l Line) error {
 		tell(dialect, plugin, l)

@@ -42,7 +42,8 @@ type Line struct {
 // Dir is where the logs of plugins are, below a state directory.
 func Dir(state string) string { return filepath.Join(state, "plugins") }
 
-// File is where the log of a plugin is. Whatever the plugin is called, it lies in the store's directory.
+// File is where the log of a plugin is. Whatever the plugin is called, it lies in the store's
+// directory.
 func (s *Store) File(dialect, name string) string {
 	return filepath.Join(s.Dir, safe(dialect), safe(name)+".log")
 }

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// SmallDisk returns a directory with little room ("24m"), which ends with the test. Without the right to mount the test is skipped.
+// SmallDisk returns a directory with little room ("24m"), which ends with the test. Without the
+// right to mount the test is skipped.
 func SmallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -29,8 +30,8 @@ func SmallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// Unmount unmounts a directory. Sandboxes that other tests build at the same time pass through every mount of the machine and hold
-// it for a moment, so a busy one is tried again.
+// Unmount unmounts a directory. Sandboxes that other tests build at the same time pass through
+// every mount of the machine and hold it for a moment, so a busy one is tried again.
 func Unmount(t *testing.T, dir string) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)

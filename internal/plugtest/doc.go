@@ -1,6 +1,6 @@
-// Package plugtest is what the tests of all dialects share: fakes that misbehave
-// by name, the suite that every long-lived dialect must pass, transcripts of the
-// protocols, and the protocol documents, read where they lie. No product code imports it.
+// Package plugtest is what the tests of all dialects share: fakes that misbehave by name, the suite
+// that every long-lived dialect must pass, transcripts of the protocols, and the protocol
+// documents, read where they lie. No product code imports it.
 //
 //	Main, InstallFake   fake.go       the test binary itself, started under a fake's name
 //	Says, Hang, Record  program.go    fakes of dialects that start a plugin for each call

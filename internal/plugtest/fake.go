@@ -18,11 +18,11 @@ import (
 // fakePrefix marks the names under which a test binary is a plugin.
 const fakePrefix = "fake-"
 
-// A Fake is a plugin of a JSON-RPC dialect played by the test binary itself,
-// started under a name that says how it misbehaves: "fake-hang" hangs.
+// A Fake is a plugin of a JSON-RPC dialect played by the test binary itself, started under a name
+// that says how it misbehaves: "fake-hang" hangs.
 type Fake struct {
-	// Answer is how a plugin of the dialect answers when it behaves. name is
-	// the name it was started under.
+	// Answer is how a plugin of the dialect answers when it behaves. name is the name it was
+	// started under.
 	Answer func(name, method string, params json.RawMessage) any
 	// Target is the method at which it misbehaves.
 	Target string
@@ -30,8 +30,8 @@ type Fake struct {
 	Huge int
 }
 
-// Main is TestMain for a dialect: it plays the fake where the test binary was
-// started under a fake's name, and otherwise runs the tests and looks for leaks.
+// Main is TestMain for a dialect: it plays the fake where the test binary was started under a
+// fake's name, and otherwise runs the tests and looks for leaks.
 func Main(m *testing.M, f Fake) {
 	PlayPart()
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
@@ -130,8 +130,8 @@ func (p *player) serve(m *message) {
 	}
 }
 
-// misbehave answers the target method in the way the name says, and only the
-// first time, so that a test can see the plugin work afterwards.
+// misbehave answers the target method in the way the name says, and only the first time, so that a
+// test can see the plugin work afterwards.
 func (p *player) misbehave(m *message, reply string) {
 	if p.didBefore() {
 		fmt.Println(reply)
@@ -189,8 +189,8 @@ func (p *player) misbehave(m *message, reply string) {
 	}
 }
 
-// didBefore tells whether this fake has misbehaved already, in this process or in
-// one before it: a file beside the fake remembers.
+// didBefore tells whether this fake has misbehaved already, in this process or in one before it: a
+// file beside the fake remembers.
 func (p *player) didBefore() bool {
 	f, err := os.OpenFile(os.Args[0]+".did", os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -28,7 +28,8 @@ const (
 
 var moments = []Moment{AtStart, InHandshake, AfterHandshake, InHook, AfterHook, WhenTold, InTool, InHealth, InShutdown}
 
-// A Fault is one misbehaviour: what a plugin does (a name in [acts]), and when. The zero value behaves.
+// A Fault is one misbehaviour: what a plugin does (a name in [acts]), and when. The zero value
+// behaves.
 type Fault struct {
 	Moment Moment
 	Act    string
@@ -40,7 +41,8 @@ const Well = "well"
 // faultWord begins the name of a plugin with one.
 const faultWord = "fault-"
 
-// Plugin is the name of a plugin with this fault. Every dialect allows it: small letters and hyphens.
+// Plugin is the name of a plugin with this fault. Every dialect allows it: small letters and
+// hyphens.
 func (f Fault) Plugin() string {
 	if f.Act == "" {
 		return Well
@@ -71,11 +73,12 @@ const (
 	Python   = "python"
 )
 
-// programInfix is between the dialect and the plugin in the file name of a program: dotagent and mine want it there.
+// programInfix is between the dialect and the plugin in the file name of a program: dotagent and
+// mine want it there.
 const programInfix = "-plugin-"
 
-// PlayFault plays the plugin, where this process was started as one, and does not return then. It belongs at the
-// beginning of TestMain.
+// PlayFault plays the plugin, where this process was started as one, and does not return then. It
+// belongs at the beginning of TestMain.
 func PlayFault() {
 	dialect, plugin, ok := strings.Cut(strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"), programInfix)
 	f, known := faultOf(plugin)
@@ -93,7 +96,8 @@ func PlayFault() {
 	quit(0)
 }
 
-// A faulty plugin at work. One goroutine owns it, and for WhenTold a second one that shares nothing but the fault.
+// A faulty plugin at work. One goroutine owns it, and for WhenTold a second one that shares nothing
+// but the fault.
 type faulty struct {
 	Fault
 	dialect string
@@ -106,8 +110,9 @@ type faulty struct {
 // always ends the name of an act that is done each time.
 const always = "-always"
 
-// is tells whether now is the moment. What happens after the handshake happens once: a file beside the plugin remembers
-// it, so that a test can see the plugin work afterwards, in another process too.
+// is tells whether now is the moment. What happens after the handshake happens once: a file beside
+// the plugin remembers it, so that a test can see the plugin work afterwards, in another process
+// too.
 func (p *faulty) is(m Moment) bool {
 	if p.Act == "" || p.Moment != m {
 		return false

@@ -43,8 +43,8 @@ func (p *faulty) act(s *scene) {
 	do(p, s)
 }
 
-// acts are the misbehaviours of the dialects whose plugins are programs. Those that need a call are not for moments
-// without one. The python dialect's are in fault_python.go.
+// acts are the misbehaviours of the dialects whose plugins are programs. Those that need a call are
+// not for moments without one. The python dialect's are in fault_python.go.
 var acts = map[string]func(p *faulty, s *scene){
 	"crash":        func(*faulty, *scene) { fmt.Fprintln(os.Stderr, "fault: boom"); quit(7) },
 	"crash-always": func(*faulty, *scene) { fmt.Fprintln(os.Stderr, "fault: boom, as ever"); quit(7) },
@@ -102,7 +102,8 @@ func (p *faulty) skip() {
 	}
 }
 
-// floodSize is how much a flood brings: far more than any dialect's limit, and than a host would care to keep.
+// floodSize is how much a flood brings: far more than any dialect's limit, and than a host would
+// care to keep.
 const floodSize = 100 << 20
 
 // pour writes a flood of one text.
@@ -153,7 +154,8 @@ func (p *faulty) bomb() {
 	}
 }
 
-// stray forks twice into a session of its own, without environment, and holds on to the plugin's pipes.
+// stray forks twice into a session of its own, without environment, and holds on to the plugin's
+// pipes.
 func (p *faulty) stray() {
 	c := exec.Command("sh", "-c", "sleep 300 & echo $! >&3; exec sleep 0")
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// InstallFault puts a plugin with a fault where its dialect looks for it below home. Its name is [Fault.Plugin].
+// InstallFault puts a plugin with a fault where its dialect looks for it below home. Its name is
+// [Fault.Plugin].
 func InstallFault(t testing.TB, home, dialect string, f Fault) {
 	t.Helper()
 	dir, file, manifest := faultPlace(dialect, f)
@@ -28,7 +29,8 @@ func InstallFault(t testing.TB, home, dialect string, f Fault) {
 	}
 }
 
-// faultPlace is where a plugin lives, and the text that stands there beside its program, or in its place.
+// faultPlace is where a plugin lives, and the text that stands there beside its program, or in its
+// place.
 func faultPlace(dialect string, f Fault) (dir, file, text string) {
 	name := f.Plugin()
 	switch dialect {

@@ -4,8 +4,9 @@ package plugtest
 
 import "fmt"
 
-// The acts of the python dialect, as the body of a function that may return an answer. A plugin there is a file in an
-// interpreter it shares with others, and does not hold the wire: what it prints goes to its log.
+// The acts of the python dialect, as the body of a function that may return an answer. A plugin
+// there is a file in an interpreter it shares with others, and does not hold the wire: what it
+// prints goes to its log.
 var pythonActs = map[string]string{
 	"crash":        `print("fault: boom", file=sys.stderr); sys.stderr.flush(); os._exit(7)`,
 	"crash-always": `os._exit(7)`,

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// mcpPrefix marks the names under which a test binary is an MCP server. What follows says which kinds of the protocol it speaks.
+// mcpPrefix marks the names under which a test binary is an MCP server. What follows says which
+// kinds of the protocol it speaks.
 const mcpPrefix = "mcp-"
 
 // The kinds of MCP servers.
@@ -24,7 +25,8 @@ const (
 	MCPFragile   = "fragile" // of the kind with a handshake; ends over what it does not know
 )
 
-// PlayMCP plays an MCP server where the test binary was started under the name of one, and ends the process then.
+// PlayMCP plays an MCP server where the test binary was started under the name of one, and ends the
+// process then.
 func PlayMCP() {
 	kind, ok := strings.CutPrefix(filepath.Base(os.Args[0]), mcpPrefix)
 	if !ok {
@@ -43,8 +45,8 @@ func InstallMCP(t testing.TB, dir, kind string) (path string) {
 	return path
 }
 
-// mcpServer is a small server with a tool for each thing that a host has to pass on. It does one thing at a time, in the order in
-// which it is asked.
+// mcpServer is a small server with a tool for each thing that a host has to pass on. It does one
+// thing at a time, in the order in which it is asked.
 type mcpServer struct {
 	kind    string
 	grown   bool

@@ -8,10 +8,12 @@ import (
 	"testing"
 )
 
-// A Guide is a page of docs/ whose examples a test types: its files, and its commands with what they print.
+// A Guide is a page of docs/ whose examples a test types: its files, and its commands with what
+// they print.
 //
-// A code block is a file where its fence names one: "```bash file=dotagent-plugin-hello". A block "```console" has commands: each
-// begins with "$ ", goes on in the next line after a backslash, and is followed by what it prints. There "…" stands for anything.
+// A code block is a file where its fence names one: "```bash file=dotagent-plugin-hello". A block
+// "```console" has commands: each begins with "$ ", goes on in the next line after a backslash, and
+// is followed by what it prints. There "…" stands for anything.
 type Guide struct {
 	Files    []GuideFile
 	Commands []GuideCommand
@@ -33,7 +35,8 @@ type GuideCommand struct {
 	Line   int    // of the page
 }
 
-// Page reads a page, whose path is that from the root of the repository. A page without a command ends the test.
+// Page reads a page, whose path is that from the root of the repository. A page without a command
+// ends the test.
 func Page(t testing.TB, path string) *Guide {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root(t), filepath.FromSlash(path)))
@@ -92,7 +95,8 @@ func commands(b Block) []GuideCommand {
 	return all
 }
 
-// write puts a file of the page into a folder. One that begins with #! can be executed, if the page says so with a chmod or not.
+// write puts a file of the page into a folder. One that begins with #! can be executed, if the page
+// says so with a chmod or not.
 func (g *Guide) write(dir string, f GuideFile) {
 	g.t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(f.Name))
@@ -108,9 +112,10 @@ func (g *Guide) write(dir string, f GuideFile) {
 	}
 }
 
-// Type goes through the page as its reader does. It writes the files into a folder, the home, and types the commands at a shell
-// there, in their order, and compares what each prints, on both streams, with what the page shows. "cd ~/DIR" holds for the commands that follow. replace turns what is particular about this
-// run, such as a folder, into what the page says; it may be nil.
+// Type goes through the page as its reader does. It writes the files into a folder, the home, and
+// types the commands at a shell there, in their order, and compares what each prints, on both
+// streams, with what the page shows. "cd ~/DIR" holds for the commands that follow. replace turns
+// what is particular about this run, such as a folder, into what the page says; it may be nil.
 func (g *Guide) Type(dir string, environ []string, replace *strings.Replacer) {
 	g.t.Helper()
 	NeedTool(g.t, "bash")

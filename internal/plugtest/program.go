@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// What the fakes of dialects share whose plugins are started anew for each call.
-// A behaviour is what one does in place of an answer; it returns the exit code.
+// What the fakes of dialects share whose plugins are started anew for each call. A behaviour is
+// what one does in place of an answer; it returns the exit code.
 
 // Says prints something and ends.
 func Says(stdout, stderr string, code int) func() int {
@@ -43,8 +43,8 @@ func KillSelf() int {
 // callsFile is where fakes below one home keep a record of their calls.
 const callsFile = "calls"
 
-// Record appends a text, as it stands, to the record in the home of the fake that
-// calls it: one that lacks its newline shows.
+// Record appends a text, as it stands, to the record in the home of the fake that calls it: one
+// that lacks its newline shows.
 func Record(text string) {
 	f, err := os.OpenFile(filepath.Join(os.Getenv("HOME"), callsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
-// A Document is one protocol document. It is read where it lies and never copied: what it prints is what the tests send
-// and expect. Its methods end the test where they find nothing, so that no test passes by looking in vain.
+// A Document is one protocol document. It is read where it lies and never copied: what it prints is
+// what the tests send and expect. Its methods end the test where they find nothing, so that no test
+// passes by looking in vain.
 type Document struct {
 	Path string
 	Text string
@@ -35,8 +36,9 @@ type Row struct {
 	Text string
 }
 
-// Seed is the protocol document of that number ("003"), out of the folder that $PATCHBAY_SEEDS names. Without
-// the variable the test is skipped and says which transcripts stand in; where CI is true it fails, lest nobody notice.
+// Seed is the protocol document of that number ("003"), out of the folder that $PATCHBAY_SEEDS
+// names. Without the variable the test is skipped and says which transcripts stand in; where CI is
+// true it fails, lest nobody notice.
 func Seed(t testing.TB, number string) *Document {
 	t.Helper()
 	dir := os.Getenv("PATCHBAY_SEEDS")
@@ -106,8 +108,8 @@ func (d *Document) Inline(prefix string) []Block {
 	return found(d, spans, "line that starts with %q and has a code span", prefix)
 }
 
-// walk goes through a Markdown document once: block is told of each fenced block, prose of each line outside one, with
-// its number and heading. Either may be nil.
+// walk goes through a Markdown document once: block is told of each fenced block, prose of each
+// line outside one, with its number and heading. Either may be nil.
 func (d *Document) walk(block func(Block), prose func(line string, at Block)) {
 	var heading, fence, indent string
 	var open Block
@@ -136,7 +138,8 @@ func (d *Document) walk(block func(Block), prose func(line string, at Block)) {
 	}
 }
 
-// Objects are the JSON objects of a document without fences: each starts on a line of its own with a brace.
+// Objects are the JSON objects of a document without fences: each starts on a line of its own with
+// a brace.
 func (d *Document) Objects() []Block {
 	d.t.Helper()
 	var objects []Block
@@ -162,8 +165,8 @@ func (d *Document) Objects() []Block {
 	return found(d, objects, "JSON object on lines of its own")
 }
 
-// Span is the text from the line first to the next line last, both included: a program in a document without
-// fences. An empty last means the end of the document.
+// Span is the text from the line first to the next line last, both included: a program in a
+// document without fences. An empty last means the end of the document.
 func (d *Document) Span(first, last string) Block {
 	d.t.Helper()
 	start := slices.Index(d.lines, first)
@@ -181,8 +184,9 @@ func (d *Document) Span(first, last string) Block {
 	return Block{Text: strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n", Line: start + 1}
 }
 
-// Rows are the rows of the first table in the section of that name. It knows Markdown's tables, and those that
-// lost their rulings: a line `Field Type …`, then a line a row, where what starts with a bracket belongs to the row before.
+// Rows are the rows of the first table in the section of that name. It knows Markdown's tables, and
+// those that lost their rulings: a line `Field Type …`, then a line a row, where what starts with a
+// bracket belongs to the row before.
 func (d *Document) Rows(section string) []Row {
 	d.t.Helper()
 	start := slices.IndexFunc(d.lines, func(line string) bool {

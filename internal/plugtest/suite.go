@@ -15,8 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// A Suite is what every long-lived dialect must hold against plugins that
-// misbehave. A dialect fills it in and calls Run.
+// A Suite is what every long-lived dialect must hold against plugins that misbehave. A dialect
+// fills it in and calls Run.
 type Suite struct {
 	Dialect dialect.Dialect
 	// Install puts fakes of these behaviours where the dialect finds them, below home.
@@ -41,9 +41,8 @@ var usual = map[string]hook.Kind{
 	"error": hook.Refused, "wrong-id": hook.Timeout,
 }
 
-// Run plays every misbehaviour beside a plugin that behaves: the host goes on
-// answering, the error names plugin, point and kind, and the culprit works again
-// afterwards.
+// Run plays every misbehaviour beside a plugin that behaves: the host goes on answering, the error
+// names plugin, point and kind, and the culprit works again afterwards.
 func (s *Suite) Run(t *testing.T) {
 	for behaviour, kind := range usual {
 		if own, ok := s.Differs[behaviour]; ok {
@@ -215,8 +214,8 @@ func (b *Bench) checkStep(t *testing.T, out *hook.Outcome, plugin string, kind h
 	}
 }
 
-// recovers waits until the plugin takes part again: at once where it is still
-// alive, after a restart where it died.
+// recovers waits until the plugin takes part again: at once where it is still alive, after a
+// restart where it died.
 func (b *Bench) recovers(t *testing.T, s *Suite, plugin string) {
 	t.Helper()
 	b.deadline = 0

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// A transcript is a file in a dialect's testdata/transcripts: a conversation of host and plugin, written down by us. A clone that
-// lacks the protocol documents tests the protocols with it. It is a txtar archive: what it is about, the plugin's files, its `config`
-// if it has one, and the `talk`, whose lines are
+// A transcript is a file in a dialect's testdata/transcripts: a conversation of host and plugin,
+// written down by us. A clone that lacks the protocol documents tests the protocols with it. It is
+// a txtar archive: what it is about, the plugin's files, its `config` if it has one, and the
+// `talk`, whose lines are
 //
 //	open, close               what the host does; hostCan has all of it
 //	fire POINT PAYLOAD
@@ -49,7 +50,8 @@ type act struct {
 	results []string
 }
 
-// parseLine tells what a line is; ok is false where it says nothing. What has no mark is something the host does.
+// parseLine tells what a line is; ok is false where it says nothing. What has no mark is something
+// the host does.
 func parseLine(number int, text string) (l line, ok bool) {
 	text = strings.TrimSpace(text)
 	mark, rest, _ := strings.Cut(text, " ")

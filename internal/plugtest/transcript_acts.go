@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// open opens every plugin there is. The results are what they say of themselves, or why they cannot be opened.
+// open opens every plugin there is. The results are what they say of themselves, or why they cannot
+// be opened.
 func (w *show) open(string) (results []string) {
 	for _, f := range w.Dialect.Find(w.rt.Env) {
 		if f.State != "" {
@@ -61,8 +62,8 @@ func jsonText(v any) string {
 	return string(raw)
 }
 
-// fire takes an event through the plugins: fire POINT PAYLOAD. The results are the verdict and the payload, then what there is of
-// reason, suggestion and errors.
+// fire takes an event through the plugins: fire POINT PAYLOAD. The results are the verdict and the
+// payload, then what there is of reason, suggestion and errors.
 func (w *show) fire(rest string) []string {
 	point, payload, _ := strings.Cut(rest, " ")
 	bus := hook.Bus{Failures: dialect.Failures}
@@ -118,7 +119,8 @@ func (w *show) method(rest string) []string {
 	return []string{string(result)}
 }
 
-// notifications lists what the plugin has said unasked. It waits for the first: the host passes them on beside the answers to calls.
+// notifications lists what the plugin has said unasked. It waits for the first: the host passes
+// them on beside the answers to calls.
 func (w *show) notifications(string) (results []string) {
 	for range 3000 {
 		for _, n := range w.one().(dialect.Notifier).Notifications() {
@@ -132,7 +134,8 @@ func (w *show) notifications(string) (results []string) {
 	return results
 }
 
-// command runs a plugin's own command: command NAME ARGUMENTS, which are a JSON list. The results are its exit code and its output.
+// command runs a plugin's own command: command NAME ARGUMENTS, which are a JSON list. The results
+// are its exit code and its output.
 func (w *show) command(rest string) []string {
 	name, list, _ := strings.Cut(rest, " ")
 	c := dialect.Command{Name: name}

@@ -27,8 +27,8 @@ const (
 // faultCode is the exit code of a player that was sent something else.
 const faultCode = 97
 
-// PlayPart plays the plugin of a transcript where the test binary was started as one, and ends; else it returns. It is to be called
-// first in TestMain.
+// PlayPart plays the plugin of a transcript where the test binary was started as one, and ends;
+// else it returns. It is to be called first in TestMain.
 func PlayPart() {
 	dir := filepath.Join(os.Getenv("HOME"), playing)
 	talk, err := os.ReadFile(filepath.Join(dir, talkFile))
@@ -88,8 +88,9 @@ func (p *performer) due(parts []part) []part {
 	return slices.DeleteFunc(parts, func(part part) bool { return part.number > until })
 }
 
-// take finds the part that this process is to play: the next one with its arguments, and of several at once the one that begins
-// with the line it hears: they may be started at the same time. Nobody else has it then.
+// take finds the part that this process is to play: the next one with its arguments, and of several
+// at once the one that begins with the line it hears: they may be started at the same time. Nobody
+// else has it then.
 func (p *performer) take(parts []part) (*part, error) {
 	heard, err := p.read()
 	if err != nil && !errors.Is(err, io.EOF) {

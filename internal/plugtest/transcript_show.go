@@ -21,8 +21,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// Transcripts plays the transcripts of a dialect: the host is ours, the plugin is the test binary, which says what the transcript
-// says and minds every other byte it is sent.
+// Transcripts plays the transcripts of a dialect: the host is ours, the plugin is the test binary,
+// which says what the transcript says and minds every other byte it is sent.
 type Transcripts struct {
 	Dialect dialect.Dialect
 	// Dir is where the files of a plugin of that name go, below the home.
@@ -112,7 +112,8 @@ func (w *show) install(name string, archive *txtar.Archive) (talk string) {
 	return talk
 }
 
-// numbered puts empty lines before a talk, which comes last in its file, so that its lines have the numbers they have there.
+// numbered puts empty lines before a talk, which comes last in its file, so that its lines have the
+// numbers they have there.
 func numbered(archive *txtar.Archive, talk string) string {
 	before := txtar.Archive{Comment: archive.Comment, Files: archive.Files[:len(archive.Files)-1]}
 	return strings.Repeat("\n", bytes.Count(txtar.Format(&before), []byte("\n"))+1) + talk
@@ -131,7 +132,8 @@ func (w *show) must(err error) {
 	}
 }
 
-// perform does one thing, and sees that everything came of it that is in the transcript, and nothing else.
+// perform does one thing, and sees that everything came of it that is in the transcript, and
+// nothing else.
 func (w *show) perform(a *act) {
 	w.Helper()
 	w.put(filepath.Join(w.home, playing, untilFile), strconv.Itoa(a.last()))
@@ -146,7 +148,8 @@ func (w *show) perform(a *act) {
 // patience is how long another process may take on a machine that has much else to do.
 const patience = 30 * time.Second
 
-// await waits until the plugin has played what belongs to an act, and the log has what it wrote to stderr.
+// await waits until the plugin has played what belongs to an act, and the log has what it wrote to
+// stderr.
 func (w *show) await(a *act) {
 	w.Helper()
 	deadline := time.Now().Add(patience)
@@ -248,7 +251,8 @@ func (w *show) hooks() []hook.Hook {
 	return hooks
 }
 
-// hostCan is what a transcript can have the host do, by its first word. Each returns its results, a line each.
+// hostCan is what a transcript can have the host do, by its first word. Each returns its results, a
+// line each.
 var hostCan = map[string]func(w *show, rest string) []string{
 	"open":          (*show).open,
 	"fire":          (*show).fire,

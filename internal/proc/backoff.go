@@ -2,15 +2,15 @@ package proc
 
 import "time"
 
-// Where the caller names none: a plugin that crashed by chance is back at once, one that always crashes costs one
-// start every half minute.
+// Where the caller names none: a plugin that crashed by chance is back at once, one that always
+// crashes costs one start every half minute.
 const (
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 30 * time.Second
 )
 
-// Backoff is the wait before a process is started again: Min after the first failure, twice as long after each
-// further one in a row, at most Max.
+// Backoff is the wait before a process is started again: Min after the first failure, twice as long
+// after each further one in a row, at most Max.
 type Backoff struct {
 	Min time.Duration // 0: 100 ms
 	Max time.Duration // 0: 30 s

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// The bar: a process per call costs at most 1.1 times a bare spawn with the same pipes. The two are measured in turn,
-// so that a busy machine slows both.
+// The bar: a process per call costs at most 1.1 times a bare spawn with the same pipes. The two are
+// measured in turn, so that a busy machine slows both.
 func BenchmarkRunAgainstBare(b *testing.B) {
 	payload := bytes.Repeat([]byte("x"), 300)
 	g := NewGroup(nil)
@@ -80,8 +80,9 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// The bar: a call to a Python plugin that waits already is at least five times as fast as one to a cold one. "resting" leaves
-// time between the calls for the replacement to boot; "in a row" does not.
+// The bar: a call to a Python plugin that waits already is at least five times as fast as one to a
+// cold one. "resting" leaves time between the calls for the replacement to boot; "in a row" does
+// not.
 func BenchmarkStandby(b *testing.B) {
 	python, err := program.Find(program.Request{Path: "python3", Env: []string{"PATH=/usr/bin:/bin:/usr/local/bin"}})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// A Box confines the processes that are started in it. What it keeps them from is its own affair; this package only starts
-// what it is handed in the program's place.
+// A Box confines the processes that are started in it. What it keeps them from is its own affair;
+// this package only starts what it is handed in the program's place.
 type Box interface {
 	// Pack says what is to be started so that the program runs confined. It starts nothing.
 	Pack(l Launch) (*Packed, error)
@@ -21,12 +21,13 @@ type Box interface {
 // A Builder is a Box that can be built before there is a program for it.
 type Builder interface {
 	Box
-	// Build is Pack for a program that may come, and is like the one of this launch. What it packs is built when Await returns, and waits for Packed.Start.
-	// Nil: there is nothing to be built.
+	// Build is Pack for a program that may come, and is like the one of this launch. What it packs
+	// is built when Await returns, and waits for Packed.Start. Nil: there is nothing to be built.
 	Build(l Launch) (*Packed, error)
 }
 
-// ErrStale is returned by Packed.Start where what was built is not what the program must have now. Nothing was started.
+// ErrStale is returned by Packed.Start where what was built is not what the program must have now.
+// Nothing was started.
 var ErrStale = errors.New("what was built ahead is out of date")
 
 // Launch is a program that is ready to be started.
@@ -38,26 +39,29 @@ type Launch struct {
 	Files  int           // how many descriptors it has beyond the three standard ones
 	Limits limits.Limits // what it may use
 
-	// Behind returns the program that a shim of pyenv or one of its relatives stands for, empty where that is not certain. It runs the shim's
-	// tool outside of any box: the box must ask only about shims that the operator installed, with the operator's own environment.
+	// Behind returns the program that a shim of pyenv or one of its relatives stands for, empty
+	// where that is not certain. It runs the shim's tool outside of any box: the box must ask only
+	// about shims that the operator installed, with the operator's own environment.
 	Behind func(shim string, environ []string) string
 
-	// Descriptors are where the box takes those of the host that it needs while the program runs: see [limits.Descriptors.Take].
+	// Descriptors are where the box takes those of the host that it needs while the program runs:
+	// see [limits.Descriptors.Take].
 	Descriptors *limits.Descriptors
 }
 
-// Packed is what is started in a program's place. Its process stands for the program: it ends when the program ends,
-// the way the program ended, and takes all of it along when it is killed.
+// Packed is what is started in a program's place. Its process stands for the program: it ends when
+// the program ends, the way the program ended, and takes all of it along when it is killed.
 type Packed struct {
 	Path  string
 	Argv  []string
 	Env   []string
 	Files []*os.File // become descriptors after those of Spec.Files; closed when the process was started, or was not
 
-	// Await waits until the program runs, and returns why it does not: a [syscall.Errno] of its execution, or anything that
-	// kept it from being confined.
+	// Await waits until the program runs, and returns why it does not: a [syscall.Errno] of its
+	// execution, or anything that kept it from being confined.
 	Await func(ctx context.Context) error
-	// Start has a program run in what was built ahead, and waits until it does; nil for what was not. It returns [ErrStale], or errors as Await does.
+	// Start has a program run in what was built ahead, and waits until it does; nil for what was
+	// not. It returns [ErrStale], or errors as Await does.
 	Start func(ctx context.Context, l Launch) error
 	// Over is called once nothing of the process is left, or where it was not started.
 	Over func()
@@ -109,7 +113,8 @@ func (g *Group) launch(ctx context.Context, s Spec, c program.Command) (Launch, 
 	return Launch{Path: path, Argv: c.Argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, Behind: behind, Descriptors: g.descriptors}, nil
 }
 
-// unconfined is the error of a program that its box refuses to start. The box may say what mends it.
+// unconfined is the error of a program that its box refuses to start. The box may say what mends
+// it.
 func unconfined(c program.Command, err error) error {
 	e := &program.StartError{Path: c.File, Why: "the sandbox refuses it: " + err.Error(), Err: err}
 	if refused, ok := errors.AsType[interface {

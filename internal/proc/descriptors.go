@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// perProcess is what a process costs the host: three pipes, and two by which the process is known and watched (on
-	// Linux; elsewhere it has none, and is counted alike).
+	// perProcess is what a process costs the host: three pipes, and two by which the process is
+	// known and watched (on Linux; elsewhere it has none, and is counted alike).
 	perProcess = 5
 
 	// perBox is what its box costs beside that: the control socket.
@@ -33,7 +33,8 @@ func (g *Group) takeFor(s Spec, c program.Command) error {
 	return err
 }
 
-// tooMany is the error of a program for which the host has no descriptors left; err is what led to it.
+// tooMany is the error of a program for which the host has no descriptors left; err is what led to
+// it.
 func tooMany(c program.Command, many *limits.TooManyError, err error) error {
 	return &program.StartError{Path: c.File, Why: many.Error(), Fix: many.Fix(), Err: err}
 }

@@ -81,7 +81,8 @@ func TestAProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 	t.Errorf("%d processes cost %d descriptors, %d are counted", more, got, more*perProcess)
 }
 
-// settled waits until the first process and the guardian have all their descriptors: the number stays the same for a while.
+// settled waits until the first process and the guardian have all their descriptors: the number
+// stays the same for a while.
 func settled(t *testing.T) {
 	t.Helper()
 	last, same := 0, 0

@@ -1,4 +1,5 @@
-// Package proc starts, watches and ends the host's child processes. It is the one place in the module that does.
+// Package proc starts, watches and ends the host's child processes. It is the one place in the
+// module that does.
 //
 // A [Group] is every process of one host. It hands out a process in one of four ways:
 //
@@ -16,8 +17,9 @@
 //   - Nothing outlives its purpose: Stop and a call's time-out reach the whole process group and what left it by setsid;
 //     Group.Close leaves nothing alive; and when the host dies, by kill -9 too, the guardian does the same ([guard]).
 //
-// What it is not: it knows no protocol, no plugin, no dialect. It reads no configuration and decides no policy; the caller
-// brings the environment, the deadlines and the ladder. It is no sandbox either.
+// What it is not: it knows no protocol, no plugin, no dialect. It reads no configuration and
+// decides no policy; the caller brings the environment, the deadlines and the ladder. It is no
+// sandbox either.
 //
 // # The way of one process
 //
@@ -34,21 +36,25 @@
 //	            └─► startSpare            instead of spawn, where a box was built ahead (spares)
 //	Stop ─► close stdin ─ l.Stdin ─► SIGTERM ─ l.Term ─► SIGKILL, each to the whole group
 //
-// os.StartProcess is used, not exec.Cmd, because Cmd.Wait reaps the leader of the group the moment it ends. From then
-// on its number may belong to a stranger, and what is left of its group cannot be signalled safely. Here the leader stays
-// a zombie until the group has been dealt with (watch), and no signal is sent after it is reaped. There is no state to
-// go stale between two tries either, which a Cmd has. What Cmd.WaitDelay does, finishReading does.
+// os.StartProcess is used, not exec.Cmd, because Cmd.Wait reaps the leader of the group the moment
+// it ends. From then on its number may belong to a stranger, and what is left of its group cannot
+// be signalled safely. Here the leader stays a zombie until the group has been dealt with (watch),
+// and no signal is sent after it is reaped. There is no state to go stale between two tries either,
+// which a Cmd has. What Cmd.WaitDelay does, finishReading does.
 //
 // # Shortcomings
 //
-// On Linux each child is stopped for a moment at its exec, as by a debugger, to be marked before it can fork (hold). Where that
-// is forbidden, and for programs with rights of their own (setuid), it is marked and limited a moment after, and what it forks twice
-// within that moment is not found again. On macOS and the BSDs there is no mark: a process that leaves its process group
-// is lost, and one that Run leaves behind after a normal exit lives as long as it likes. On Windows there are no process groups and no SIGTERM:
-// the process itself is killed, what it started is not; there is no guardian, and pipes have no deadlines, so that a
-// grandchild that keeps stdout open keeps Run waiting.
+// On Linux each child is stopped for a moment at its exec, as by a debugger, to be marked before it
+// can fork (hold). Where that is forbidden, and for programs with rights of their own (setuid), it
+// is marked and limited a moment after, and what it forks twice within that moment is not found
+// again. On macOS and the BSDs there is no mark: a process that leaves its process group is lost,
+// and one that Run leaves behind after a normal exit lives as long as it likes. On Windows there
+// are no process groups and no SIGTERM: the process itself is killed, what it started is not; there
+// is no guardian, and pipes have no deadlines, so that a grandchild that keeps stdout open keeps
+// Run waiting.
 //
-// With its first process a Group sets close-on-exec on every descriptor of the program above 2, once. Descriptors a
-// program was itself born with would otherwise reach each plugin. os/exec is not affected (it duplicates ExtraFiles),
-// but a program that embeds a host and then replaces itself with syscall.Exec must clear the flag on what it wants to keep.
+// With its first process a Group sets close-on-exec on every descriptor of the program above 2,
+// once. Descriptors a program was itself born with would otherwise reach each plugin. os/exec is
+// not affected (it duplicates ExtraFiles), but a program that embeds a host and then replaces
+// itself with syscall.Exec must clear the flag on what it wants to keep.
 package proc

@@ -19,8 +19,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/limits"
 )
 
-// fakes are the processes under test, by misbehaviour. What they are to do beyond their name is in their arguments;
-// where one is a TOKEN, it only serves to find the process again in the process list.
+// fakes are the processes under test, by misbehaviour. What they are to do beyond their name is in
+// their arguments; where one is a TOKEN, it only serves to find the process again in the process
+// list.
 var fakes = map[string]func(args []string) int{
 	"exit":              fakeExit,
 	"echo":              fakeEcho,
@@ -47,7 +48,8 @@ var fakes = map[string]func(args []string) int{
 	"limited-host":      fakeLimitedHost,
 }
 
-// linger is how long a fake that is to be killed lives if nobody does, so that a failed test leaves nothing behind.
+// linger is how long a fake that is to be killed lives if nobody does, so that a failed test leaves
+// nothing behind.
 func linger() int {
 	time.Sleep(2 * time.Minute) // until it is killed
 	return 99
@@ -80,7 +82,8 @@ func fakeArgv([]string) int {
 	return 0
 }
 
-// descriptors prints what each open descriptor is, but for the Go runtime's own (epoll, its cgroup's CPU limit).
+// descriptors prints what each open descriptor is, but for the Go runtime's own (epoll, its
+// cgroup's CPU limit).
 func fakeDescriptors([]string) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -173,7 +176,8 @@ func fakeForkAndExit(args []string) int {
 	return 0
 }
 
-// dies-on-sigterm DIR is what a shell does with a program it runs: it dies at once, the program stays.
+// dies-on-sigterm DIR is what a shell does with a program it runs: it dies at once, the program
+// stays.
 func fakeDiesOnSigterm(args []string) int {
 	child := exec.Command(os.Args[0], "-fake", "tidies-up", args[0])
 	child.Stdout = os.Stdout
@@ -196,8 +200,8 @@ func fakeTidiesUp(args []string) int {
 	return 0
 }
 
-// worst TOKEN FILE ignores SIGTERM and leaves a stray: forked twice, in a session of its own, without environment. It
-// is up when the stray is. FILE gets the stray's number.
+// worst TOKEN FILE ignores SIGTERM and leaves a stray: forked twice, in a session of its own,
+// without environment. It is up when the stray is. FILE gets the stray's number.
 func fakeWorst(args []string) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	if err := detached("middle", args).Run(); err != nil {
@@ -249,7 +253,8 @@ func fakeDiesFirstTime(args []string) int {
 	return 7
 }
 
-// host KIND TOKEN DIR is a host with a few processes. It prints "up" when they are, and waits to be killed.
+// host KIND TOKEN DIR is a host with a few processes. It prints "up" when they are, and waits to be
+// killed.
 //
 //	worst     a long-lived process with a stray, a call under way with a stray, a standby
 //	early     the same, but it says so as soon as the first process is started
@@ -335,7 +340,8 @@ func fakeSpins([]string) int {
 // notLimited begins what limited-host says where nothing limits the processes of its user.
 const notLimited = "not limited: "
 
-// limited-host PROCESSES SCRIPT is a host that runs a shell script within a limit of processes, and prints how it ended.
+// limited-host PROCESSES SCRIPT is a host that runs a shell script within a limit of processes, and
+// prints how it ended.
 func fakeLimitedHost(args []string) int {
 	limit, _ := strconv.Atoi(args[0])
 	if support := limits.Supported().Processes; support.By == "" {

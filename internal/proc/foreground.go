@@ -11,10 +11,11 @@ type Foreground struct {
 	Signals               <-chan os.Signal // passed on to the program; nil: none
 }
 
-// Foreground runs a program in the host's own place: in the host's process group, so that the terminal's Ctrl-C and job
-// control work as if the host were not there, and on its streams. It returns when the program has ended; ctx bounds
-// the start only, because what ends a program in the foreground is a signal. It is the user's own program and no
-// plugin, so it is not guarded: a daemon that it starts lives on, as it would without us.
+// Foreground runs a program in the host's own place: in the host's process group, so that the
+// terminal's Ctrl-C and job control work as if the host were not there, and on its streams. It
+// returns when the program has ended; ctx bounds the start only, because what ends a program in the
+// foreground is a signal. It is the user's own program and no plugin, so it is not guarded: a
+// daemon that it starts lives on, as it would without us.
 func (g *Group) Foreground(ctx context.Context, s Spec, f Foreground) (Exit, error) {
 	if err := s.check(); err != nil {
 		return Exit{}, err

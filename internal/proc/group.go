@@ -17,7 +17,8 @@ import (
 // ErrClosed is returned by everything that would start a process after Close.
 var ErrClosed = errors.New("process group is closed")
 
-// Group is every process of one host, and the guardian that outlives it. It is safe for concurrent use.
+// Group is every process of one host, and the guardian that outlives it. It is safe for concurrent
+// use.
 type Group struct {
 	log      *slog.Logger
 	marks    *marks            // what each process is marked with
@@ -62,9 +63,9 @@ func NewGroup(log *slog.Logger) *Group {
 	return g
 }
 
-// Together lets processes that are started from now on begin their work before the guardian is up; the function it returns waits for
-// the guardian. Whoever starts several processes and talks to each before using any need not wait in between. The guardian itself is not
-// started any later.
+// Together lets processes that are started from now on begin their work before the guardian is up;
+// the function it returns waits for the guardian. Whoever starts several processes and talks to
+// each before using any need not wait in between. The guardian itself is not started any later.
 func (g *Group) Together() (guarded func()) {
 	g.together.Add(1)
 	return func() {
@@ -73,9 +74,9 @@ func (g *Group) Together() (guarded func()) {
 	}
 }
 
-// Close kills every process of the group at once, without a ladder, and returns when nothing of it is alive: not the
-// leaders, not their groups, not what left them, not the guardian. Calls under way end as their process does.
-// A second Close waits for the first.
+// Close kills every process of the group at once, without a ladder, and returns when nothing of it
+// is alive: not the leaders, not their groups, not what left them, not the guardian. Calls under
+// way end as their process does. A second Close waits for the first.
 func (g *Group) Close() error {
 	g.closing.Do(func() { g.closeErr = g.close() })
 	return g.closeErr
@@ -165,14 +166,14 @@ func (g *Group) waiting() []*Standby {
 	return standbys
 }
 
-// maxAdopted bounds the pipes kept open for what calls left behind, so that a plugin that leaves something at each
-// call cannot use up our descriptors. They count among those of all plugins, too.
+// maxAdopted bounds the pipes kept open for what calls left behind, so that a plugin that leaves
+// something at each call cannot use up our descriptors. They count among those of all plugins, too.
 const maxAdopted = 64
 
-// adopt takes over a pipe whose call is finished but whose other end is still held by a process the call left
-// behind. It is read on, to nowhere: closing it would kill that process with SIGPIPE at its next line of output,
-// and a sink's upload with it. The caller reads, and calls disown at the end. False: there are too many already; the
-// caller closes it.
+// adopt takes over a pipe whose call is finished but whose other end is still held by a process the
+// call left behind. It is read on, to nowhere: closing it would kill that process with SIGPIPE at
+// its next line of output, and a sink's upload with it. The caller reads, and calls disown at the
+// end. False: there are too many already; the caller closes it.
 func (g *Group) adopt(f *os.File) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -194,8 +195,8 @@ func (g *Group) disown(f *os.File) {
 	g.work.Done()
 }
 
-// letGo ends the reading of adopted pipes. Their holders have been killed by now; the deadline is for one that
-// could not be.
+// letGo ends the reading of adopted pipes. Their holders have been killed by now; the deadline is
+// for one that could not be.
 func (g *Group) letGo() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -18,16 +18,17 @@ const (
 	// earlyDeath is the age below which a guardian's end counts as a failure to start.
 	earlyDeath = time.Second
 
-	// maxEarlyDeaths is how many of those in a row end the attempts: the executable cannot be its own guardian.
+	// maxEarlyDeaths is how many of those in a row end the attempts: the executable cannot be its
+	// own guardian.
 	maxEarlyDeaths = 3
 
-	// tellDeadline bounds a line to the guardian. The pipe holds thousands of them, so it is met only by a guardian
-	// that does not read any more.
+	// tellDeadline bounds a line to the guardian. The pipe holds thousands of them, so it is met
+	// only by a guardian that does not read any more.
 	tellDeadline = 10 * time.Millisecond
 )
 
-// guardian is the host's side of package guard: at most one such process at a time, started with the first child and
-// started again, at the next child, should it die.
+// guardian is the host's side of package guard: at most one such process at a time, started with
+// the first child and started again, at the next child, should it die.
 type guardian struct {
 	mu      sync.Mutex // protects the fields below
 	post    *post      // nil: none yet
@@ -44,8 +45,9 @@ type post struct {
 	born time.Time
 }
 
-// stand makes sure that there is a guardian and returns it, started in the background: the first plugin must not wait
-// for it. nil: it cannot be had, which was logged. groups are named to a new guardian.
+// stand makes sure that there is a guardian and returns it, started in the background: the first
+// plugin must not wait for it. nil: it cannot be had, which was logged. groups are named to a new
+// guardian.
 func (g *guardian) stand(log *slog.Logger, mark guard.Mark, groups func() []int) *post {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -106,8 +108,9 @@ func endOf(proc *os.Process) error {
 	return errors.New(exitOf(state).String())
 }
 
-// startGuardian runs the host's own executable as the guardian: in a session of its own, at the root directory, with
-// the pipe on stdin and nothing else of ours. One thread and no collections keep it small.
+// startGuardian runs the host's own executable as the guardian: in a session of its own, at the
+// root directory, with the pipe on stdin and nothing else of ours. One thread and no collections
+// keep it small.
 func startGuardian(pipe *os.File, mark guard.Mark) (*os.Process, error) {
 	if err := checkProgram(); err != nil {
 		return nil, err
@@ -144,15 +147,17 @@ func (p *post) ended() bool {
 	}
 }
 
-// awaitUp waits until the process exists. Whoever is handed a child after that can be sure that it is guarded.
+// awaitUp waits until the process exists. Whoever is handed a child after that can be sure that it
+// is guarded.
 func (p *post) awaitUp() {
 	if p != nil {
 		<-p.up
 	}
 }
 
-// tell names a process group to the guardian, or takes the name back where pid is negative. A marked process need
-// not be named. An error means that the guardian is dying, which attend reports.
+// tell names a process group to the guardian, or takes the name back where pid is negative. A
+// marked process need not be named. An error means that the guardian is dying, which attend
+// reports.
 func (p *post) tell(pid int) {
 	if p == nil {
 		return
@@ -175,8 +180,8 @@ func (g *guardian) present() *post {
 	return g.post
 }
 
-// dismiss ends the guardian for good. It is killed, not asked: nothing is left for it to do, and one that is still
-// starting up would take its time.
+// dismiss ends the guardian for good. It is killed, not asked: nothing is left for it to do, and
+// one that is still starting up would take its time.
 func (g *guardian) dismiss() {
 	g.mu.Lock()
 	g.retired = true
@@ -192,8 +197,9 @@ func (g *guardian) dismiss() {
 	<-p.down
 }
 
-// checkProgram is an error where the running executable is not a Go program of its own but some other program that
-// has loaded Go code as a library: that would not know what to do with a guardian's name.
+// checkProgram is an error where the running executable is not a Go program of its own but some
+// other program that has loaded Go code as a library: that would not know what to do with a
+// guardian's name.
 func checkProgram() error {
 	info, _ := debug.ReadBuildInfo()
 	if info == nil {

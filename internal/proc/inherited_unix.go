@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// closeOnExec sets close-on-exec on the descriptors above 2 that are listed in a directory such as /proc/self/fd.
+// closeOnExec sets close-on-exec on the descriptors above 2 that are listed in a directory such as
+// /proc/self/fd.
 func closeOnExec(list string) error {
 	entries, err := os.ReadDir(list)
 	if err != nil {

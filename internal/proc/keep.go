@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// livedLong is the age at which a process counts as healthy: its end is an accident then, and the waits begin anew.
+// livedLong is the age at which a process counts as healthy: its end is an accident then, and the
+// waits begin anew.
 const livedLong = 60 * time.Second
 
 // ErrStopped is what [Kept.Get] returns after Stop.
@@ -44,8 +45,9 @@ func lastWords(stderr string) string {
 	return stderr[max(0, len(stderr)-enough):]
 }
 
-// KeepOptions say how a long-lived thing of type C, a connection to a plugin, is opened and what is done when its
-// process ends. All functions but Open may be nil; they are called on one goroutine, one at a time.
+// KeepOptions say how a long-lived thing of type C, a connection to a plugin, is opened and what is
+// done when its process ends. All functions but Open may be nil; they are called on one goroutine,
+// one at a time.
 type KeepOptions[C any] struct {
 	Open      func(ctx context.Context) (C, *Process, error) // starts the process and makes it ready
 	Close     func(C)                                        // frees what Open made, when the process is gone
@@ -81,8 +83,9 @@ type child interface {
 	Stop(ctx context.Context, l Ladder) Exit
 }
 
-// Keep opens a thing and keeps it alive: whenever its process ends, it is opened again, after a wait that grows with each
-// failure. ctx bounds the first Open, whose error is returned; there is no second try then.
+// Keep opens a thing and keeps it alive: whenever its process ends, it is opened again, after a
+// wait that grows with each failure. ctx bounds the first Open, whose error is returned; there is
+// no second try then.
 func Keep[C any](ctx context.Context, o KeepOptions[C]) (*Kept[C], error) {
 	return keep(ctx, o, func(ctx context.Context) (C, child, error) {
 		thing, proc, err := o.Open(ctx)
@@ -117,8 +120,9 @@ func (k *Kept[C]) Get() (C, error) {
 	return k.thing, nil
 }
 
-// Restart ends the present process, at once and with its whole group, for a reason that Get repeats until another is
-// up: a plugin that no longer answers will not answer SIGTERM either. It does nothing while there is none.
+// Restart ends the present process, at once and with its whole group, for a reason that Get repeats
+// until another is up: a plugin that no longer answers will not answer SIGTERM either. It does
+// nothing while there is none.
 func (k *Kept[C]) Restart(reason string) {
 	k.mu.Lock()
 	proc := k.proc
@@ -148,9 +152,9 @@ func (k *Kept[C]) Pid() int {
 	return k.proc.Pid()
 }
 
-// Stop ends the keeping and then the process: final says goodbye to it in the protocol's way and calls [Process.Stop];
-// what it leaves alive is killed. final is not called where the process is down, and may be nil. A second Stop waits
-// for the first.
+// Stop ends the keeping and then the process: final says goodbye to it in the protocol's way and
+// calls [Process.Stop]; what it leaves alive is killed. final is not called where the process is
+// down, and may be nil. A second Stop waits for the first.
 func (k *Kept[C]) Stop(final func(C, *Process)) {
 	k.cancel()
 	<-k.ended
@@ -194,8 +198,9 @@ func (k *Kept[C]) loop() {
 	}
 }
 
-// mourn takes note of the end of the present process. The function it returns frees what is left of it, and is called
-// after the first wait: its last reply may lie in the pipe yet, on its way to a caller.
+// mourn takes note of the end of the present process. The function it returns frees what is left of
+// it, and is called after the first wait: its last reply may lie in the pipe yet, on its way to a
+// caller.
 func (k *Kept[C]) mourn() (bury func()) {
 	k.mu.Lock()
 	thing, proc, down := k.thing, k.proc, k.obituary()

@@ -2,7 +2,8 @@ package proc
 
 import "testing"
 
-// TestLeft: a process that leaves something running says so, where it is asked for, and nothing of it is left all the same.
+// TestLeft: a process that leaves something running says so, where it is asked for, and nothing of
+// it is left all the same.
 func TestLeft(t *testing.T) {
 	g := newGroup(t)
 	run := func(t *testing.T, s Spec) *Process {

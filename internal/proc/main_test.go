@@ -11,8 +11,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain is also the fakes: the test binary, started again as "binary -fake NAME ARG…", misbehaves as its name says.
-// The name is in the arguments, not in the environment, because the environment is one of the things under test.
+// TestMain is also the fakes: the test binary, started again as "binary -fake NAME ARG…",
+// misbehaves as its name says. The name is in the arguments, not in the environment, because the
+// environment is one of the things under test.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "-fake" {
 		fake, ok := fakes[os.Args[2]]

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// markCeiling is the highest value a child may be marked with: the host's own hard limit, 0 where marks cannot be
-// read back.
+// markCeiling is the highest value a child may be marked with: the host's own hard limit, 0 where
+// marks cannot be read back.
 func markCeiling() uint64 {
 	if _, err := os.Stat("/proc/self/limits"); err != nil {
 		return 0

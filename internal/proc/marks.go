@@ -9,20 +9,22 @@ import (
 )
 
 const (
-	// markBits is how many low bits of a mark number the process; the rest is the group's own random prefix.
+	// markBits is how many low bits of a mark number the process; the rest is the group's own
+	// random prefix.
 	markBits = 20
 	markMask = 1<<markBits - 1
 
-	// topMark bounds marks from above where the system does not: half the range of a signed number, in microseconds
-	// some hundred thousand years.
+	// topMark bounds marks from above where the system does not: half the range of a signed number,
+	// in microseconds some hundred thousand years.
 	topMark = 1 << 62
 
-	// leastTop is the lowest bound that leaves room for a prefix. A limit below it (two weeks) was set by someone
-	// who meant it, and is left alone.
+	// leastTop is the lowest bound that leaves room for a prefix. A limit below it (two weeks) was
+	// set by someone who meant it, and is left alone.
 	leastTop = 1 << 40
 )
 
-// marks gives each process of a group a number of its own to be marked with; see package guard for what a mark is.
+// marks gives each process of a group a number of its own to be marked with; see package guard for
+// what a mark is.
 type marks struct {
 	prefix uint64    // 0: no marks on this system
 	failed sync.Once // the first refusal is logged, no more
@@ -36,8 +38,8 @@ func newMarks() *marks {
 	return &marks{prefix: newPrefix(markCeiling()), live: make(map[uint64]struct{})}
 }
 
-// newPrefix draws a random prefix from the upper half of what the ceiling allows. A host that is itself a marked
-// plugin has its own mark for a ceiling, and gives its children lower ones.
+// newPrefix draws a random prefix from the upper half of what the ceiling allows. A host that is
+// itself a marked plugin has its own mark for a ceiling, and gives its children lower ones.
 func newPrefix(ceiling uint64) uint64 {
 	top := min(ceiling, topMark)
 	if top < leastTop {
@@ -89,8 +91,9 @@ func (m *marks) free(value uint64) {
 	delete(m.live, value)
 }
 
-// Mark is what every process of the group bears, and whatever they start, as text; "" where there are no marks. Whoever finds the
-// host dead can tell by it whether anything that the host started is still running.
+// Mark is what every process of the group bears, and whatever they start, as text; "" where there
+// are no marks. Whoever finds the host dead can tell by it whether anything that the host started
+// is still running.
 func (g *Group) Mark() string {
 	if all := g.marks.all(); all.Mask != 0 {
 		return all.String()

@@ -2,7 +2,8 @@ package proc
 
 import "os"
 
-// pipes are the three pipes of one child. The files in child are its ends, in the order of its descriptors.
+// pipes are the three pipes of one child. The files in child are its ends, in the order of its
+// descriptors.
 type pipes struct {
 	stdin, stdout, stderr *os.File // ours; pollable, so that deadlines work
 	child                 [3]*os.File

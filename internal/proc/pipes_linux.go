@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeSize is what stdin and stdout of a long-lived process are grown to, so that a message of usual size is one
-// write and one wake-up. It is what an unprivileged user may ask for (fs.pipe-max-size).
+// pipeSize is what stdin and stdout of a long-lived process are grown to, so that a message of
+// usual size is one write and one wake-up. It is what an unprivileged user may ask for
+// (fs.pipe-max-size).
 const pipeSize = 1 << 20
 
 // growPipe enlarges a pipe as far as the system lets us; it works as well without.
@@ -37,8 +38,9 @@ func pipeFromChild() (host, child *os.File, err error) {
 	return polled(read, "output"), os.NewFile(uintptr(write), "output"), nil
 }
 
-// rawPipe makes a pipe of which neither end is known to the runtime's poller yet. os.Pipe introduces both, and the
-// child's end has to be taken back again: six system calls a pipe for nothing.
+// rawPipe makes a pipe of which neither end is known to the runtime's poller yet. os.Pipe
+// introduces both, and the child's end has to be taken back again: six system calls a pipe for
+// nothing.
 func rawPipe() (read, write int, err error) {
 	var ends [2]int
 	err = unix.Pipe2(ends[:], unix.O_CLOEXEC)

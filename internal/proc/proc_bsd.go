@@ -22,8 +22,8 @@ func awaitExitSoon(p *os.Process) { awaitExit(p) }
 // hasExited reports whether a process that nobody has reaped has ended.
 func hasExited(p *os.Process) bool { return awaitEvent(p, &unix.Timespec{}) }
 
-// awaitEvent waits for the kernel's event of the process's end; a nil timeout waits for ever. Asking about a process
-// that has ended already is an error, which says the same.
+// awaitEvent waits for the kernel's event of the process's end; a nil timeout waits for ever.
+// Asking about a process that has ended already is an error, which says the same.
 func awaitEvent(p *os.Process, timeout *unix.Timespec) bool {
 	queue, err := unix.Kqueue()
 	for ; err != nil; queue, err = unix.Kqueue() {

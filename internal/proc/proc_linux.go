@@ -19,11 +19,12 @@ func closeInherited() error {
 	return closeOnExec("/proc/self/fd")
 }
 
-// ownExecutable names the running program; unlike its path it stays right when the file is replaced or removed.
+// ownExecutable names the running program; unlike its path it stays right when the file is replaced
+// or removed.
 func ownExecutable() (string, error) { return "/proc/self/exe", nil }
 
-// awaitExit returns when the process has ended, and leaves it to be reaped. It waits in the runtime's poller, by
-// the process's handle, so that a sleeping plugin costs no thread.
+// awaitExit returns when the process has ended, and leaves it to be reaped. It waits in the
+// runtime's poller, by the process's handle, so that a sleeping plugin costs no thread.
 func awaitExit(p *os.Process) {
 	if handle := pollable(p); handle != nil {
 		defer handle.Close()
@@ -37,15 +38,16 @@ func awaitExit(p *os.Process) {
 	awaitExitSoon(p) // Linux before 5.3
 }
 
-// awaitExitSoon is awaitExit for a process that will not take long: a thread waits, and is woken without the detour
-// through the poller, which takes a twenty-fifth of a spawn.
+// awaitExitSoon is awaitExit for a process that will not take long: a thread waits, and is woken
+// without the detour through the poller, which takes a twenty-fifth of a spawn.
 func awaitExitSoon(p *os.Process) {
 	var info unix.Siginfo
 	for errors.Is(unix.Waitid(unix.P_PID, p.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 	}
 }
 
-// pollable duplicates the handle of a process into a file that the runtime's poller knows, nil where there is none.
+// pollable duplicates the handle of a process into a file that the runtime's poller knows, nil
+// where there is none.
 func pollable(p *os.Process) *os.File {
 	fd := -1
 	err := p.WithHandle(func(handle uintptr) {

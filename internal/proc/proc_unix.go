@@ -18,8 +18,9 @@ const (
 
 const guardianPossible = true
 
-// childAttr gives the child a process group of its own, so that all it starts can be signalled together and Ctrl-C
-// at the host's terminal does not reach it before the host has decided what to do.
+// childAttr gives the child a process group of its own, so that all it starts can be signalled
+// together and Ctrl-C at the host's terminal does not reach it before the host has decided what to
+// do.
 func childAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
@@ -29,9 +30,9 @@ func guardianAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true}
 }
 
-// sendGroup signals the group. The caller holds p.mu and has seen that the leader is not reaped. A leader can move to
-// another group, even the host's own; it is reached by its handle then. An error means that nobody is left to take
-// the signal.
+// sendGroup signals the group. The caller holds p.mu and has seen that the leader is not reaped. A
+// leader can move to another group, even the host's own; it is reached by its handle then. An error
+// means that nobody is left to take the signal.
 func (p *Process) sendGroup(s sig) {
 	err := syscall.Kill(-p.Pid(), s)
 	if err != nil || s == sigKill { // but no second SIGTERM, which some programs take for impatience

@@ -10,8 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/limits"
 )
 
-// drainDelay is how long a finished process's pipes are read on when something it started still holds them. All that
-// the process itself wrote is in the pipe when it ends, so this only has to outlast our own reading.
+// drainDelay is how long a finished process's pipes are read on when something it started still
+// holds them. All that the process itself wrote is in the pipe when it ends, so this only has to
+// outlast our own reading.
 const drainDelay = 200 * time.Millisecond
 
 // lookPause is the time between two looks at what a program has left behind.
@@ -22,8 +23,8 @@ type Exit struct {
 	Code   int    // the exit code; -1 on a signal, or while the process runs
 	Signal string // the signal's name, "SIGKILL"; empty on a normal exit
 
-	// Over is the limit for which it was killed: "over its memory of 256 MiB". Empty: for none, or that cannot be known.
-	// A refused allocation, fork or open is the process's own to report.
+	// Over is the limit for which it was killed: "over its memory of 256 MiB". Empty: for none, or
+	// that cannot be known. A refused allocation, fork or open is the process's own to report.
 	Over string
 }
 
@@ -48,7 +49,8 @@ func (e Exit) ShellCode() int {
 	return e.Code
 }
 
-// Process is one started process, the leader of its process group. Its methods are safe for concurrent use.
+// Process is one started process, the leader of its process group. Its methods are safe for
+// concurrent use.
 type Process struct {
 	group  *Group
 	os     *os.Process
@@ -91,8 +93,8 @@ func (p *Process) Pid() int { return p.os.Pid }
 // Stdin is the writing end of the process's stdin. Stop closes it.
 func (p *Process) Stdin() *os.File { return p.stdin }
 
-// Stdout is the reading end of the process's stdout; deadlines work on it. It stays readable after the process has
-// ended, until Stop closes it.
+// Stdout is the reading end of the process's stdout; deadlines work on it. It stays readable after
+// the process has ended, until Stop closes it.
 func (p *Process) Stdout() *os.File { return p.stdout }
 
 // Done is closed when the process has ended, nothing of its group is left and its stderr is read.
@@ -106,8 +108,8 @@ func (p *Process) Exit() Exit {
 	return p.exit
 }
 
-// Left reports whether something that the program had started was still running when it had ended by itself: see Spec.Linger. It is false until
-// Done is closed.
+// Left reports whether something that the program had started was still running when it had ended
+// by itself: see Spec.Linger. It is false until Done is closed.
 func (p *Process) Left() bool { return p.ended() && p.behind }
 
 // Stderr is the end of what the process has written to stderr so far, at most 4 KiB.
@@ -123,8 +125,8 @@ func (p *Process) hasLeft() bool {
 	}
 }
 
-// watch sees the process to its end. It alone reaps, and it does so last: until then the number of the leader, which is
-// the group's as well, cannot be given to another process.
+// watch sees the process to its end. It alone reaps, and it does so last: until then the number of
+// the leader, which is the group's as well, cannot be given to another process.
 func (p *Process) watch() {
 	defer p.group.work.Done()
 	if p.birth.brief {
@@ -158,8 +160,8 @@ func (p *Process) leave() {
 	}
 }
 
-// lastRites deals with what the leader has left behind. A process per call that ended by itself may have left a
-// background upload, and that is spared: it dies with the host. Everything else goes.
+// lastRites deals with what the leader has left behind. A process per call that ended by itself may
+// have left a background upload, and that is spared: it dies with the host. Everything else goes.
 func (p *Process) lastRites() {
 	if p.spares() {
 		return
@@ -184,8 +186,9 @@ func (p *Process) spares() bool {
 	return p.birth.perCall && !p.termed && !p.killed
 }
 
-// letGroupFinish gives the members of a group that was sent SIGTERM what is left of their time when the leader has
-// already gone: a shell dies at once and leaves the program it ran still saving its work.
+// letGroupFinish gives the members of a group that was sent SIGTERM what is left of their time when
+// the leader has already gone: a shell dies at once and leaves the program it ran still saving its
+// work.
 func (p *Process) letGroupFinish(until time.Time) {
 	pause := time.Millisecond
 	for guard.GroupAlive(p.Pid()) && time.Now().Before(until) {
@@ -198,7 +201,8 @@ func (p *Process) letGroupFinish(until time.Time) {
 	}
 }
 
-// outlived reports whether something is still running when the time is over for which what the program left behind is watched.
+// outlived reports whether something is still running when the time is over for which what the
+// program left behind is watched.
 func (p *Process) outlived() bool {
 	if p.linger == 0 {
 		return false
@@ -217,7 +221,8 @@ func (p *Process) outlived() bool {
 	return false
 }
 
-// offspring reports whether anything that the process has started is alive. Without a mark nobody can tell.
+// offspring reports whether anything that the process has started is alive. Without a mark nobody
+// can tell.
 func (p *Process) offspring() bool {
 	return p.mark != 0 && len(guard.Alive(p.group.marks.one(p.mark))) > 0
 }
@@ -247,7 +252,8 @@ func (p *Process) reap() {
 	p.group.marks.free(p.mark)
 }
 
-// cpuOf is the processor time of a process that was waited for; nil stands for an exit nobody knows.
+// cpuOf is the processor time of a process that was waited for; nil stands for an exit nobody
+// knows.
 func cpuOf(state *os.ProcessState) time.Duration {
 	if state == nil {
 		return 0
@@ -255,8 +261,8 @@ func cpuOf(state *os.ProcessState) time.Duration {
 	return state.UserTime() + state.SystemTime()
 }
 
-// finishReading waits until stderr is read, and bounds that wait and the reading of a call's stdout: a grandchild
-// may hold the pipes for as long as it lives.
+// finishReading waits until stderr is read, and bounds that wait and the reading of a call's
+// stdout: a grandchild may hold the pipes for as long as it lives.
 func (p *Process) finishReading() {
 	deadline := time.Now().Add(drainDelay)
 	if p.birth.perCall {

@@ -11,8 +11,9 @@ import (
 // maxAnswer bounds what a program may say that is asked about another one: the path of a file.
 const maxAnswer = 4 << 10
 
-// resolve finds the program and looks past shims, but not for a program in a box: what its files say must not make the host run anything
-// outside of it. The box looks past the shims of the operator itself.
+// resolve finds the program and looks past shims, but not for a program in a box: what its files
+// say must not make the host run anything outside of it. The box looks past the shims of the
+// operator itself.
 func (g *Group) resolve(ctx context.Context, s Spec) (program.Command, error) {
 	q := program.Request{Path: s.Path, Args: s.Args, Name: s.Name, Dir: s.Dir, Env: s.Env}
 	if s.Box != nil {

@@ -12,8 +12,8 @@ const (
 	// maxStdout is the default of Call.MaxStdout.
 	maxStdout = 4 << 20
 
-	// inlineStdin is how much is written without a goroutine: a page, which an empty pipe holds even where a user has used
-	// up his share of pipe memory.
+	// inlineStdin is how much is written without a goroutine: a page, which an empty pipe holds
+	// even where a user has used up his share of pipe memory.
 	inlineStdin = 4 << 10
 )
 
@@ -32,12 +32,14 @@ type Result struct {
 	Truncated bool // stdout was longer than MaxStdout; the rest was read and dropped
 }
 
-// Run starts a process, writes the payload to its stdin, closes it, collects stdout and waits for the exit. How the
-// process ended is in the result and no error, whatever its code. When ctx ends first, the process group gets SIGTERM and,
-// after c.Grace, SIGKILL, and the error is the context's; the result then has what was read until then.
+// Run starts a process, writes the payload to its stdin, closes it, collects stdout and waits for
+// the exit. How the process ended is in the result and no error, whatever its code. When ctx ends
+// first, the process group gets SIGTERM and, after c.Grace, SIGKILL, and the error is the
+// context's; the result then has what was read until then.
 //
-// A process that has ended is not waited for any longer because something it started still holds stdout: that may go
-// on in the background and is left alone. It dies with the host, or when the call's ctx ended first.
+// A process that has ended is not waited for any longer because something it started still holds
+// stdout: that may go on in the background and is left alone. It dies with the host, or when the
+// call's ctx ended first.
 func (g *Group) Run(ctx context.Context, s Spec, c Call) (*Result, error) {
 	p, err := g.start(ctx, s, birth{perCall: true, brief: true})
 	if err != nil {
@@ -69,8 +71,9 @@ func (p *Process) call(ctx context.Context, c Call) (*Result, error) {
 	return result, nil
 }
 
-// feed writes the payload and closes stdin. The channel it returns is closed when it no longer uses the payload. A process that
-// does not read its payload is none of our business: the error of writing to it says nothing that its exit does not.
+// feed writes the payload and closes stdin. The channel it returns is closed when it no longer uses
+// the payload. A process that does not read its payload is none of our business: the error of
+// writing to it says nothing that its exit does not.
 func (p *Process) feed(payload []byte) <-chan struct{} {
 	fed := make(chan struct{})
 	write := func() {
@@ -86,7 +89,8 @@ func (p *Process) feed(payload []byte) <-chan struct{} {
 	return fed
 }
 
-// letGoStdout closes stdout, or leaves it to be drained where the process left someone behind who holds it.
+// letGoStdout closes stdout, or leaves it to be drained where the process left someone behind who
+// holds it.
 func (p *Process) letGoStdout(err error) {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || !p.group.adopt(p.stdout) {
 		_ = p.stdout.Close()
@@ -99,8 +103,8 @@ func (p *Process) letGoStdout(err error) {
 	}()
 }
 
-// collect reads to the end, keeping the first limit bytes. What is over the limit is read all the same: the process
-// must not block on it. The error is nil at the end of the file.
+// collect reads to the end, keeping the first limit bytes. What is over the limit is read all the
+// same: the process must not block on it. The error is nil at the end of the file.
 func collect(r *os.File, limit int) (kept []byte, truncated bool, err error) {
 	kept = make([]byte, 0, min(limit, 4<<10))
 	var surplus []byte

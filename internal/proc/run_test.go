@@ -177,8 +177,8 @@ func TestAdoptedPipesAreBounded(t *testing.T) {
 	g.disown(files.stderr)
 }
 
-// TestALateReaderLosesNothing: what a process wrote before it ended is read, also by an owner who was kept from reading until the
-// deadline for strangers had passed.
+// TestALateReaderLosesNothing: what a process wrote before it ended is read, also by an owner who
+// was kept from reading until the deadline for strangers had passed.
 func TestALateReaderLosesNothing(t *testing.T) {
 	read, write, err := os.Pipe()
 	if err != nil {

@@ -11,21 +11,24 @@ import (
 )
 
 const (
-	// spareTime is how long a program that is not called keeps its spare, and how long a call is remembered.
+	// spareTime is how long a program that is not called keeps its spare, and how long a call is
+	// remembered.
 	spareTime = 30 * time.Second
 
 	// maxSpares bounds those of one group: each is two or three small processes.
 	maxSpares = 8
 
-	// maxStale is how many spares in a row may be of no use. What differs from call to call is not built ahead.
+	// maxStale is how many spares in a row may be of no use. What differs from call to call is not
+	// built ahead.
 	maxStale = 3
 )
 
-// spares are boxes that were built ahead, for programs that are started for each call. A spare has everything that a process has, its pipes and its mark
-// too, but for the program, which is started in it when a call comes. So nothing of a plugin runs ahead, and no plugin need know of it.
+// spares are boxes that were built ahead, for programs that are started for each call. A spare has
+// everything that a process has, its pipes and its mark too, but for the program, which is started
+// in it when a call comes. So nothing of a plugin runs ahead, and no plugin need know of it.
 //
-// There is at most one for each program. The first call orders none, so that a command with one call does not pay for another; each later one orders its
-// own replacement.
+// There is at most one for each program. The first call orders none, so that a command with one
+// call does not pay for another; each later one orders its own replacement.
 type spares struct {
 	group  *Group
 	ctx    context.Context // ended by close
@@ -35,7 +38,8 @@ type spares struct {
 	slots map[spareKey]*slot
 }
 
-// spareKey is what calls have in common that may use each other's spare. What else must be alike is for the box to say.
+// spareKey is what calls have in common that may use each other's spare. What else must be alike is
+// for the box to say.
 type spareKey struct {
 	box       Builder
 	path, dir string
@@ -89,7 +93,8 @@ func (g *Group) startSpare(ctx context.Context, s Spec, c program.Command) (*Pro
 	return p, p.judge(ctx, s, c, err)
 }
 
-// replaceSpare orders a spare for the next call: while a long one runs, or when the function it returns is called.
+// replaceSpare orders a spare for the next call: while a long one runs, or when the function it
+// returns is called.
 func (g *Group) replaceSpare(s Spec) func() {
 	key, ok := s.spareKey()
 	if !ok {
@@ -118,7 +123,8 @@ func (p *Process) drop() {
 	p.release()
 }
 
-// take notes a call and hands out a spare. One that is being built is waited for: a start without it would only compete with it.
+// take notes a call and hands out a spare. One that is being built is waited for: a start without
+// it would only compete with it.
 func (s *spares) take(ctx context.Context, key spareKey) *Process {
 	p, coming := s.claim(key)
 	if coming == nil {
@@ -133,7 +139,8 @@ func (s *spares) take(ctx context.Context, key spareKey) *Process {
 	return s.slots[key].hand()
 }
 
-// claim notes a call. It returns the spare, or a channel that is closed when one was built, or neither.
+// claim notes a call. It returns the spare, or a channel that is closed when one was built, or
+// neither.
 func (s *spares) claim(key spareKey) (p *Process, coming <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

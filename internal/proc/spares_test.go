@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// builder is a box that confines nothing: what is built ahead is the program itself, which waits for its stdin.
+// builder is a box that confines nothing: what is built ahead is the program itself, which waits
+// for its stdin.
 type builder struct {
 	built, packed, started atomic.Int64
 	stale                  atomic.Bool

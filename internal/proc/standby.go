@@ -7,12 +7,14 @@ import (
 	"time"
 )
 
-// replaceAfter is when a call that is still running gets its replacement started beside it. Before that the replacement
-// would take the processor from the call itself; after it the next call, which may come at the same time, would find nobody.
+// replaceAfter is when a call that is still running gets its replacement started beside it. Before
+// that the replacement would take the processor from the call itself; after it the next call, which
+// may come at the same time, would find nobody.
 const replaceAfter = 20 * time.Millisecond
 
-// Standby is Run with processes started ahead. Each waits, blocked on its stdin, for the payload of one call, and
-// is replaced after it: the same protocol and the same isolation as Run, without the wait for an interpreter to boot.
+// Standby is Run with processes started ahead. Each waits, blocked on its stdin, for the payload of
+// one call, and is replaced after it: the same protocol and the same isolation as Run, without the
+// wait for an interpreter to boot.
 type Standby struct {
 	group  *Group
 	spec   Spec
@@ -28,8 +30,8 @@ type Standby struct {
 	tried  chan struct{} // closed, and made anew, with each start
 }
 
-// Standby keeps n processes waiting for calls. The first ones start in the background. On a closed group it is born
-// closed.
+// Standby keeps n processes waiting for calls. The first ones start in the background. On a closed
+// group it is born closed.
 func (g *Group) Standby(s Spec, n int) *Standby {
 	ctx, cancel := context.WithCancel(context.Background())
 	sb := &Standby{
@@ -83,7 +85,8 @@ func (s *Standby) use(ctx context.Context, p *Process, c Call) (*Result, error) 
 	return result, err
 }
 
-// Close kills the waiting processes and returns when they are gone. Calls under way are not disturbed.
+// Close kills the waiting processes and returns when they are gone. Calls under way are not
+// disturbed.
 func (s *Standby) Close() error {
 	s.cancel()
 	<-s.ended
@@ -142,9 +145,9 @@ func (s *Standby) add() {
 	s.tried = make(chan struct{})
 }
 
-// take hands out the oldest process that is alive. Whether it is, the kernel is asked: one that died before the payload
-// was offered must not be blamed for not answering. Where there is none but one is about to be, take returns a channel
-// that is closed then.
+// take hands out the oldest process that is alive. Whether it is, the kernel is asked: one that
+// died before the payload was offered must not be blamed for not answering. Where there is none but
+// one is about to be, take returns a channel that is closed then.
 func (s *Standby) take() (p *Process, coming <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

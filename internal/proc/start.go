@@ -10,21 +10,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// maxBusyTries is how often a file that is busy is tried again, with pauses of 1, 2, 4 … ms: a tenth of a second and
-// more in all, while the forks that cause it last microseconds.
+// maxBusyTries is how often a file that is busy is tried again, with pauses of 1, 2, 4 … ms: a
+// tenth of a second and more in all, while the forks that cause it last microseconds.
 const maxBusyTries = 7
 
 // Spec is what to start.
 type Spec struct {
-	// Path is the program. With a slash in it, it is a file, relative to Dir; without, it is looked up in the PATH of
-	// Env, and nowhere else.
+	// Path is the program. With a slash in it, it is a file, relative to Dir; without, it is looked
+	// up in the PATH of Env, and nowhere else.
 	Path string
 	Args []string // without argv[0]
 	Name string   // argv[0]; empty: Path
 	Dir  string   // working directory; empty: the host's
 	Env  []string // the whole environment, never added to; nil is an empty one
 
-	// Check, where it is not nil, is asked right before the process is started. Its error is why the process is not.
+	// Check, where it is not nil, is asked right before the process is started. Its error is why
+	// the process is not.
 	Check func() error
 
 	// Box, where it is not nil, is what the process is confined in.
@@ -33,21 +34,24 @@ type Spec struct {
 	// Limits are what the process and all it starts may use.
 	Limits limits.Limits
 
-	// Files become descriptors 3, 4, … of the child, which inherits nothing else. The caller closes them.
+	// Files become descriptors 3, 4, … of the child, which inherits nothing else. The caller closes
+	// them.
 	Files []*os.File
 
-	// Linger is how long what the program has left behind when it ends by itself is watched, in case it is ending too. What is still there then is
-	// killed as ever, and Process.Left tells of it. 0: nobody looks. It means nothing for a process per call, and for one in a box, whose end is that
-	// of all inside.
+	// Linger is how long what the program has left behind when it ends by itself is watched, in
+	// case it is ending too. What is still there then is killed as ever, and Process.Left tells of
+	// it. 0: nobody looks. It means nothing for a process per call, and for one in a box, whose end
+	// is that of all inside.
 	Linger time.Duration
 
-	// Log gets each line of stderr, cut, on one goroutine; nil drops them (the tail is kept anyway). It must be quick:
-	// while it does not return, stderr is not read.
+	// Log gets each line of stderr, cut, on one goroutine; nil drops them (the tail is kept
+	// anyway). It must be quick: while it does not return, stderr is not read.
 	Log func(line string)
 }
 
-// Start starts a process that lives until it ends by itself or Stop ends it. ctx bounds the start only. A program that
-// cannot be started is a *[program.StartError]. When the leader ends, what is left of its group is killed.
+// Start starts a process that lives until it ends by itself or Stop ends it. ctx bounds the start
+// only. A program that cannot be started is a *[program.StartError]. When the leader ends, what is
+// left of its group is killed.
 func (g *Group) Start(ctx context.Context, s Spec) (*Process, error) {
 	p, err := g.start(ctx, s, birth{})
 	if err != nil {
@@ -58,8 +62,8 @@ func (g *Group) Start(ctx context.Context, s Spec) (*Process, error) {
 	return p, nil
 }
 
-// start is the one way into existence for every child. When it returns, the child is marked, and guarded unless it is one of several
-// that are started together.
+// start is the one way into existence for every child. When it returns, the child is marked, and
+// guarded unless it is one of several that are started together.
 func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -114,8 +118,8 @@ func fixOf(err error) string {
 	return ""
 }
 
-// spawn makes the pipes, the process, its mark and its two goroutines. The descriptors that it takes for the process are given
-// back when that has ended, or was not made.
+// spawn makes the pipes, the process, its mark and its two goroutines. The descriptors that it
+// takes for the process are given back when that has ended, or was not made.
 func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (*Process, error) {
 	if err := g.takeFor(s, c); err != nil {
 		return nil, err
@@ -242,7 +246,8 @@ func startFree(c program.Command, attr *os.ProcAttr, born func(pid int)) (*os.Pr
 	return proc, err
 }
 
-// mark marks a new process, or failing that names its group to the guardian. It returns the value, or 0.
+// mark marks a new process, or failing that names its group to the guardian. It returns the value,
+// or 0.
 func (g *Group) mark(pid int) uint64 {
 	value := g.marks.next()
 	if value != 0 {

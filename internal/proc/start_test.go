@@ -246,7 +246,8 @@ func TestBusyFile(t *testing.T) {
 	})
 }
 
-// What shims are, and when they are passed by, is tested in package program; this is the question to their tool.
+// What shims are, and when they are passed by, is tested in package program; this is the question
+// to their tool.
 func TestShimsArePassedBy(t *testing.T) {
 	root := t.TempDir()
 	for path, text := range map[string]string{

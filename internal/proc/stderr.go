@@ -17,15 +17,16 @@ const (
 	// maxTail is how much of the end of stderr is kept for error messages.
 	maxTail = 4 << 10
 
-	// The budget of one plugin's stderr in the log. A stack trace fits many times over; a flood is cut to a rate that
-	// any log can bear.
+	// The budget of one plugin's stderr in the log. A stack trace fits many times over; a flood is
+	// cut to a rate that any log can bear.
 	budgetWindow = 10 * time.Second
 	budgetLines  = 1000
 	budgetBytes  = 1 << 20
 )
 
-// stderr reads a process's stderr to its end: lines to the log, the last bytes to the tail. It never stops reading,
-// so a flood does not block the plugin, and it holds one line and the tail at most.
+// stderr reads a process's stderr to its end: lines to the log, the last bytes to the tail. It
+// never stops reading, so a flood does not block the plugin, and it holds one line and the tail at
+// most.
 type stderr struct {
 	src      *os.File
 	finished chan struct{} // closed when the process's own output is read
@@ -47,8 +48,9 @@ func newStderr(src *os.File, log func(string)) *stderr {
 	return &stderr{src: src, log: log, finished: make(chan struct{})}
 }
 
-// run reads until every holder of the pipe has closed it, or until the deadline that is set when the process has ended.
-// What it left behind may then go on writing to the log, within limits (Group.adopt).
+// run reads until every holder of the pipe has closed it, or until the deadline that is set when
+// the process has ended. What it left behind may then go on writing to the log, within limits
+// (Group.adopt).
 func (e *stderr) run(g *Group) {
 	defer g.work.Done()
 	defer e.src.Close()

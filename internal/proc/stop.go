@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// killWait bounds the wait for a process that was sent SIGKILL. Only one that hangs in the kernel needs longer, and
-// waiting would not help it.
+// killWait bounds the wait for a process that was sent SIGKILL. Only one that hangs in the kernel
+// needs longer, and waiting would not help it.
 const killWait = 5 * time.Second
 
 // Ladder is how much time a process is given on each rung of its way out.
@@ -15,11 +15,11 @@ type Ladder struct {
 	Term  time.Duration // from SIGTERM to SIGKILL
 }
 
-// Stop ends the process: it closes stdin, waits l.Stdin, sends SIGTERM to the group, waits l.Term, sends SIGKILL to
-// the group and to what has left it. It returns as soon as nothing of the group is left, with Stdout closed.
-// When the leader goes early, the members that got SIGTERM keep the rest of their time; those of a leader that followed
-// the closing of stdin are killed. An ended ctx skips the waits. Stopping again, or at the same time, is allowed; the
-// most impatient caller wins.
+// Stop ends the process: it closes stdin, waits l.Stdin, sends SIGTERM to the group, waits l.Term,
+// sends SIGKILL to the group and to what has left it. It returns as soon as nothing of the group is
+// left, with Stdout closed. When the leader goes early, the members that got SIGTERM keep the rest
+// of their time; those of a leader that followed the closing of stdin are killed. An ended ctx
+// skips the waits. Stopping again, or at the same time, is allowed; the most impatient caller wins.
 func (p *Process) Stop(ctx context.Context, l Ladder) Exit {
 	defer p.release()
 	_ = p.stdin.Close() // closed already: fine
@@ -35,11 +35,12 @@ func (p *Process) Stop(ctx context.Context, l Ladder) Exit {
 	return p.Exit()
 }
 
-// Terminate sends SIGTERM to the group and leaves stdin open; SIGKILL follows when the grace is over. It does not wait: see Done.
+// Terminate sends SIGTERM to the group and leaves stdin open; SIGKILL follows when the grace is
+// over. It does not wait: see Done.
 func (p *Process) Terminate(grace time.Duration) { p.terminate(grace) }
 
-// terminate sends SIGTERM to the group; SIGKILL follows when the grace is over, for all that are left by then.
-// It does nothing when the leader has already ended by itself.
+// terminate sends SIGTERM to the group; SIGKILL follows when the grace is over, for all that are
+// left by then. It does nothing when the leader has already ended by itself.
 func (p *Process) terminate(grace time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +68,8 @@ func (p *Process) terminated() bool {
 	return p.termed
 }
 
-// kill sends SIGKILL to the group. What has left the group is swept up once the leader is gone (lastRites).
+// kill sends SIGKILL to the group. What has left the group is swept up once the leader is gone
+// (lastRites).
 func (p *Process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

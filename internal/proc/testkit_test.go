@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// patience bounds every wait for something that must happen. It is long because the machine may be busy; nothing
-// is asserted about how long things take.
+// patience bounds every wait for something that must happen. It is long because the machine may be
+// busy; nothing is asserted about how long things take.
 const patience = time.Minute
 
 // fake is the Spec of a fake.

@@ -80,8 +80,8 @@ func (d *diagnosis) elf() (why, fix string) {
 		"install a static build, or one for this system's C library"
 }
 
-// machineFits reports whether this machine runs programs for another. One that is not listed is given the benefit of
-// the doubt.
+// machineFits reports whether this machine runs programs for another. One that is not listed is
+// given the benefit of the doubt.
 func machineFits(m elf.Machine) bool {
 	fits := map[string][]elf.Machine{
 		"386":     {elf.EM_386},

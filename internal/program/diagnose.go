@@ -31,7 +31,8 @@ func (e *StartError) Error() string {
 	return "cannot start " + excerpt.Of(e.Path, maxPath) + ": " + e.Why
 }
 
-// NotExecutable tells whether the mode of the program itself is the reason, and another one mends it.
+// NotExecutable tells whether the mode of the program itself is the reason, and another one mends
+// it.
 func (e *StartError) NotExecutable() bool { return e.Path != "" && e.Fix == allowExecution(e.Path) }
 
 func allowExecution(path string) string { return "chmod +x " + Quote(path) }
@@ -39,9 +40,10 @@ func allowExecution(path string) string { return "chmod +x " + Quote(path) }
 // Unwrap is what the system said.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Diagnose says why the program at path would not start, or would not run as a script, in an environment. err is what the
-// attempt returned; nil asks whether an attempt would succeed, and so does a shell's "command not found" (exit code
-// 127), which hides the reason. It looks at the file and changes nothing; the answer is never nil.
+// Diagnose says why the program at path would not start, or would not run as a script, in an
+// environment. err is what the attempt returned; nil asks whether an attempt would succeed, and so
+// does a shell's "command not found" (exit code 127), which hides the reason. It looks at the file
+// and changes nothing; the answer is never nil.
 func Diagnose(path string, env []string, err error) *StartError {
 	d := diagnosis{path: path, env: env}
 	for _, look := range []func() (why, fix string){d.place, d.mount, d.mode, d.content} {
@@ -53,8 +55,9 @@ func Diagnose(path string, env []string, err error) *StartError {
 	return &StartError{Path: path, Why: why, Fix: fix, Err: err}
 }
 
-// Uninterpreted says why the interpreter of a script would not start in an environment. It is nil where the file is no script, and where
-// nothing can be seen that is wrong. A script that env runs starts all the same, and only then does env fail: this tells it before.
+// Uninterpreted says why the interpreter of a script would not start in an environment. It is nil
+// where the file is no script, and where nothing can be seen that is wrong. A script that env runs
+// starts all the same, and only then does env fail: this tells it before.
 func Uninterpreted(path string, env []string) *StartError {
 	head := Head(path)
 	if !bytes.HasPrefix(head, []byte("#!")) {
@@ -67,8 +70,8 @@ func Uninterpreted(path string, env []string) *StartError {
 	return nil
 }
 
-// Explain is Diagnose for a program that was to be started in a directory. A missing working directory looks to the kernel like a
-// missing program.
+// Explain is Diagnose for a program that was to be started in a directory. A missing working
+// directory looks to the kernel like a missing program.
 func Explain(path, dir string, env []string, err error) *StartError {
 	if dir != "" {
 		if info, statErr := os.Stat(dir); statErr != nil || !info.IsDir() {

@@ -181,7 +181,8 @@ func fifo(t *testing.T, path string) {
 	}
 }
 
-// elfFile makes the smallest ELF file that the kernel takes for a program: a header, and a segment that names a loader.
+// elfFile makes the smallest ELF file that the kernel takes for a program: a header, and a segment
+// that names a loader.
 func elfFile(machine elf.Machine, loader string) func(*testing.T, string) {
 	const headerSize, segmentSize = 64, 56
 	h := elf.Header64{

@@ -1,5 +1,6 @@
-// Package program looks at the files of programs: what the kernel would execute for a name and its arguments, and why it would
-// not. It starts nothing. The tools of shims, which must be run to be understood, are run by the caller ([Ask]).
+// Package program looks at the files of programs: what the kernel would execute for a name and its
+// arguments, and why it would not. It starts nothing. The tools of shims, which must be run to be
+// understood, are run by the caller ([Ask]).
 //
 //	Resolver.Resolve ─► Find                        PATH look-up, as a shell does it
 //	                 ├─► files.look                 #! line and rights of a file, remembered while it is unchanged
@@ -18,5 +19,6 @@
 //
 //	Interpreter, Loader, Head, IsShim, ReadEnv, SearchPath   the same knowledge in pieces, for package sandbox
 //
-// The files are foreign: each is read bounded, only where it is a regular file, and never waited for.
+// The files are foreign: each is read bounded, only where it is a regular file, and never waited
+// for.
 package program

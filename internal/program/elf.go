@@ -16,7 +16,8 @@ const maxHeaders = 64 << 10
 // maxLoader bounds the name of an ELF file's loader.
 const maxLoader = 256
 
-// Loader returns the program that the kernel starts to load an ELF program. It is empty for a static program and for any other file.
+// Loader returns the program that the kernel starts to load an ELF program. It is empty for a
+// static program and for any other file.
 func Loader(file string) string {
 	program, f, err := openELF(file)
 	if err != nil {
@@ -52,8 +53,8 @@ func openELF(path string) (*elf.File, *os.File, error) {
 	return program, f, nil
 }
 
-// readELF reads the headers. The sections are passed over: package elf would read all their names into memory, and a file may claim to have terabytes
-// of them.
+// readELF reads the headers. The sections are passed over: package elf would read all their names
+// into memory, and a file may claim to have terabytes of them.
 func readELF(r io.ReaderAt) (*elf.File, error) {
 	view := &programView{file: r}
 	n, err := r.ReadAt(view.head[:], 0)
@@ -77,7 +78,8 @@ type programView struct {
 // elfLayout says where the fields of a header are.
 type elfLayout struct{ sections, width, headers, headerSize, names int }
 
-// passSections takes the sections out of the header, and refuses program headers that the kernel refuses.
+// passSections takes the sections out of the header, and refuses program headers that the kernel
+// refuses.
 func (v *programView) passSections() error {
 	layout := elfLayout{sections: 40, width: 8, headers: 54, headerSize: 56, names: 58}
 	if elf.Class(v.head[elf.EI_CLASS]) == elf.ELFCLASS32 {

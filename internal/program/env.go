@@ -22,8 +22,8 @@ type EnvCall struct {
 	Dir  string   // where it starts; empty: where env does
 }
 
-// ReadEnv reads the arguments of env as GNU env does: options, -S with its quotes and escapes, assignments, the program. It fails
-// where env would, and for options that it does not know.
+// ReadEnv reads the arguments of env as GNU env does: options, -S with its quotes and escapes,
+// assignments, the program. It fails where env would, and for options that it does not know.
 func ReadEnv(args, env []string) (EnvCall, error) {
 	r := envReader{call: EnvCall{Env: env}, host: env}
 	rest, err := r.options(args)
@@ -47,7 +47,8 @@ func SearchPath(env []string) []string {
 	return filepath.SplitList(defaultPath)
 }
 
-// envReader reads options. What they do to the environment is applied after the last one, as env does.
+// envReader reads options. What they do to the environment is applied after the last one, as env
+// does.
 type envReader struct {
 	call   EnvCall
 	host   []string // the environment of env itself, for ${NAME}
@@ -103,13 +104,15 @@ func (r *envReader) short(group string, rest []string) ([]string, error) {
 	return rest, nil
 }
 
-// longOptions are those with two dashes, and the letter that means the same; empty: it changes nothing here.
+// longOptions are those with two dashes, and the letter that means the same; empty: it changes
+// nothing here.
 var longOptions = []struct{ name, letter string }{
 	{"argv0", "a"}, {"block-signal", ""}, {"chdir", "C"}, {"debug", ""}, {"default-signal", ""}, {"ignore-environment", "i"}, {"ignore-signal", ""},
 	{"list-signal-handling", ""}, {"null", ""}, {"split-string", "S"}, {"unset", "u"},
 }
 
-// long reads one option with two dashes, which may be shortened, and returns the arguments after it.
+// long reads one option with two dashes, which may be shortened, and returns the arguments after
+// it.
 func (r *envReader) long(option string, rest []string) ([]string, error) {
 	name, value, given := strings.Cut(option, "=")
 	var found []string

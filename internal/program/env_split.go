@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// splitString splits the value of env's option -S into words: at blanks outside of quotes, with GNU env's escapes, and with ${NAME} from the
-// environment.
+// splitString splits the value of env's option -S into words: at blanks outside of quotes, with GNU
+// env's escapes, and with ${NAME} from the environment.
 func splitString(text string, env []string) ([]string, error) {
 	s := splitter{text: text, env: env}
 	for s.at < len(s.text) && !s.ended {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestReadEnv compares what is read with what env does: each case is run by the real one, which starts printf.
+// TestReadEnv compares what is read with what env does: each case is run by the real one, which
+// starts printf.
 func TestReadEnv(t *testing.T) {
 	environ := []string{"PATH=/usr/bin:/bin", "A=one two", "B=x"}
 	const env = "/usr/bin/env"

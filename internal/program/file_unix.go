@@ -14,8 +14,9 @@ import (
 // openNonblock opens a named pipe without waiting for its writer.
 const openNonblock = syscall.O_NONBLOCK
 
-// Busy reports the error of starting a file that someone has open for writing. It passes: when one goroutine writes
-// a plugin's file while another forks, the fork holds the file open until its exec.
+// Busy reports the error of starting a file that someone has open for writing. It passes: when one
+// goroutine writes a plugin's file while another forks, the fork holds the file open until its
+// exec.
 func Busy(err error) bool { return errors.Is(err, syscall.ETXTBSY) }
 
 // executable reports whether the file is one that we may run.

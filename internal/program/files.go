@@ -2,7 +2,8 @@ package program
 
 import "sync"
 
-// maxFiles bounds what is remembered about program files; beyond it all is forgotten and learnt again.
+// maxFiles bounds what is remembered about program files; beyond it all is forgotten and learnt
+// again.
 const maxFiles = 1024
 
 // file is what a start needs to know of a program's content and rights.
@@ -11,8 +12,8 @@ type file struct {
 	privileged bool     // the kernel gives it more rights than the host has
 }
 
-// files remembers program files, each as long as it is the same file and unchanged: reading a file at each start would
-// cost more than all the rest that is added to a bare spawn.
+// files remembers program files, each as long as it is the same file and unchanged: reading a file
+// at each start would cost more than all the rest that is added to a bare spawn.
 type files struct {
 	mu    sync.Mutex // protects known
 	known map[string]knownFile

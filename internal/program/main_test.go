@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestMain is also a program that asks as another user: "binary -diagnose PATH" prints the diagnosis as seen by him.
+// TestMain is also a program that asks as another user: "binary -diagnose PATH" prints the
+// diagnosis as seen by him.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "-diagnose" {
 		d := Diagnose(os.Args[2], nil, syscall.EACCES)

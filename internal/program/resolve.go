@@ -9,8 +9,8 @@ import (
 
 // Request is a program as its caller names it, with all that decides what is executed.
 type Request struct {
-	// Path is the program. With a slash in it, it is a file, relative to Dir; without, it is looked up in the PATH of
-	// Env, and nowhere else.
+	// Path is the program. With a slash in it, it is a file, relative to Dir; without, it is looked
+	// up in the PATH of Env, and nowhere else.
 	Path string
 	Args []string // without argv[0]
 	Name string   // argv[0]; empty: Path
@@ -24,15 +24,17 @@ type Command struct {
 	Argv []string // with argv[0]
 	File string   // the program as found from here, for messages
 
-	// Privileged: the kernel gives it more rights than the host has, unless it is held at its start as by a debugger.
+	// Privileged: the kernel gives it more rights than the host has, unless it is held at its start
+	// as by a debugger.
 	Privileged bool
 }
 
-// Ask runs a program, named by its full path, and returns what it wrote to stdout. It fails where the program does, and runs
-// the very file: Resolve is not asked again.
+// Ask runs a program, named by its full path, and returns what it wrote to stdout. It fails where
+// the program does, and runs the very file: Resolve is not asked again.
 type Ask func(ctx context.Context, q Request) (stdout []byte, err error)
 
-// Resolver finds what is to be executed, and remembers what it has learnt about files. It is safe for concurrent use.
+// Resolver finds what is to be executed, and remembers what it has learnt about files. It is safe
+// for concurrent use.
 type Resolver struct {
 	ask   Ask
 	files files
@@ -42,9 +44,10 @@ type Resolver struct {
 // NewResolver returns a Resolver that asks the tools of shims by ask.
 func NewResolver(ask Ask) *Resolver { return &Resolver{ask: ask} }
 
-// Resolve finds the program and looks past shims: where it is one, or a script whose interpreter is one, the real
-// interpreter is started with the arguments the kernel would have given it. pyenv's shim costs 90 ms a start. Where
-// anything is unclear, the program is started as it is. Where it does not exist, the error is a *[StartError].
+// Resolve finds the program and looks past shims: where it is one, or a script whose interpreter is
+// one, the real interpreter is started with the arguments the kernel would have given it. pyenv's
+// shim costs 90 ms a start. Where anything is unclear, the program is started as it is. Where it
+// does not exist, the error is a *[StartError].
 func (r *Resolver) Resolve(ctx context.Context, q Request) (Command, error) {
 	c, err := Find(q)
 	if err != nil {
@@ -70,14 +73,14 @@ func (r *Resolver) Resolve(ctx context.Context, q Request) (Command, error) {
 	return c, nil
 }
 
-// Behind returns the program that a shim stands for when it is started with these arguments, in this directory and environment. It is
-// empty where that is not certain.
+// Behind returns the program that a shim stands for when it is started with these arguments, in
+// this directory and environment. It is empty where that is not certain.
 func (r *Resolver) Behind(ctx context.Context, shim string, args []string, dir string, env []string) string {
 	return r.shims.real(ctx, r.ask, shimUse{shim: shim, args: args, dir: dir, env: env})
 }
 
-// Find is the look-up that a shell would do in the program's environment, and in nothing else. Where there is no such program, the error
-// is a *[StartError].
+// Find is the look-up that a shell would do in the program's environment, and in nothing else.
+// Where there is no such program, the error is a *[StartError].
 func Find(q Request) (Command, error) {
 	name := q.Name
 	if name == "" {
@@ -99,8 +102,8 @@ func Find(q Request) (Command, error) {
 	return c, nil
 }
 
-// inPath looks a bare name up in the PATH of env. Relative entries are passed over: they would mean a different program
-// from each directory.
+// inPath looks a bare name up in the PATH of env. Relative entries are passed over: they would mean
+// a different program from each directory.
 func inPath(name string, env []string) string {
 	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
 		if !filepath.IsAbs(dir) {

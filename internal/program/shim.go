@@ -28,7 +28,8 @@ var (
 	shimExec = pattern.New(`(?m)^exec "?(/[^"\n]+/([a-z]+env))"? exec "\$program" "\$@"$`)
 )
 
-// versionFiles are the files by which a tool chooses a version, searched from the working directory upwards.
+// versionFiles are the files by which a tool chooses a version, searched from the working directory
+// upwards.
 func versionFile(tool string) string {
 	switch tool {
 	case "pyenv":
@@ -41,7 +42,8 @@ func versionFile(tool string) string {
 	return ""
 }
 
-// IsShim reports whether a file lies where pyenv and its relatives put their shims. Cheap, since it is asked at each start.
+// IsShim reports whether a file lies where pyenv and its relatives put their shims. Cheap, since it
+// is asked at each start.
 func IsShim(file string) bool {
 	return filepath.Base(filepath.Dir(file)) == "shims"
 }
@@ -54,9 +56,9 @@ type shimUse struct {
 	env  []string
 }
 
-// shims remembers what shims stand for. It is asked with everything the answer depends on: the shim, PATH, a version
-// named in the environment, and the version file that governs the directory, with its time of change; for tools whose
-// version files are not known here, the directory itself.
+// shims remembers what shims stand for. It is asked with everything the answer depends on: the
+// shim, PATH, a version named in the environment, and the version file that governs the directory,
+// with its time of change; for tools whose version files are not known here, the directory itself.
 type shims struct {
 	mu    sync.Mutex // protects found
 	found map[shimKey]*shimAnswer
@@ -73,8 +75,8 @@ type shimAnswer struct {
 	real string // empty: unclear, use the shim
 }
 
-// real is the program behind a shim, empty where that is not certain. The first to ask runs "pyenv which"; others with
-// the same question wait for the answer.
+// real is the program behind a shim, empty where that is not certain. The first to ask runs "pyenv
+// which"; others with the same question wait for the answer.
 func (c *shims) real(ctx context.Context, ask Ask, use shimUse) string {
 	tool, ok := readShim(use)
 	if !ok {
@@ -133,8 +135,8 @@ func readShim(use shimUse) (shimTool, bool) {
 	return t, err == nil
 }
 
-// scriptDir repeats what rbenv's and nodenv's shims do: the search begins beside the first argument that is a file
-// with a slash in its name.
+// scriptDir repeats what rbenv's and nodenv's shims do: the search begins beside the first argument
+// that is a file with a slash in its name.
 func scriptDir(use shimUse) string {
 	for _, arg := range use.args {
 		file := arg

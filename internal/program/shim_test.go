@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// fakePyenv makes a pyenv in a directory: its shim says "shim", the interpreter behind it says "real", and each
-// question what the shim stands for leaves a line in the file asked.
+// fakePyenv makes a pyenv in a directory: its shim says "shim", the interpreter behind it says
+// "real", and each question what the shim stands for leaves a line in the file asked.
 type fakePyenv struct{ root, path, asked, real string }
 
 func newPyenv(t *testing.T) fakePyenv {

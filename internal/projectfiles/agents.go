@@ -62,8 +62,8 @@ func (a *Agents) read(r *reading) error {
 	return nil
 }
 
-// wholeLines is the part of a text before its last, perhaps half, line; where there is one line, before the last half
-// character.
+// wholeLines is the part of a text before its last, perhaps half, line; where there is one line,
+// before the last half character.
 func wholeLines(data []byte) []byte {
 	if i := strings.LastIndexByte(string(data), '\n'); i > 0 {
 		return data[:i]

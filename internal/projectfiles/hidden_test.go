@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlainHidesNothing: no text goes to a model that a reader of the file cannot see, by any of the characters that a
-// message can be written in without being shown.
+// TestPlainHidesNothing: no text goes to a model that a reader of the file cannot see, by any of
+// the characters that a message can be written in without being shown.
 func TestPlainHidesNothing(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\U000e0068\U000e0069b":             "ab", // tags
@@ -26,8 +26,9 @@ func TestPlainHidesNothing(t *testing.T) {
 	}
 }
 
-// TestAPromptIsAMessage: one that begins like a line for the shell, or like a command, is neither for those who read the text:
-// a plugin that takes commands, and a person to whom an interruption gives it back and who sends it again.
+// TestAPromptIsAMessage: one that begins like a line for the shell, or like a command, is neither
+// for those who read the text: a plugin that takes commands, and a person to whom an interruption
+// gives it back and who sends it again.
 func TestAPromptIsAMessage(t *testing.T) {
 	for _, text := range []string{"!touch owned", "/quit", "/deploy now", "! x", "$ARGUMENTS"} {
 		want := strings.ReplaceAll(text, arguments, "!ls")

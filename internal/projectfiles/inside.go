@@ -59,7 +59,8 @@ func (r *reading) named(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// realDir tells whether a directory below the root is there. A link, or anything else in its place, is an error.
+// realDir tells whether a directory below the root is there. A link, or anything else in its place,
+// is an error.
 func realDir(root, name string) (bool, error) {
 	at := root
 	for _, part := range strings.Split(name, "/") {
@@ -79,7 +80,8 @@ func realDir(root, name string) (bool, error) {
 	return true, nil
 }
 
-// foreignDirs tells whether one of the directories, of those that are there, belongs to another user.
+// foreignDirs tells whether one of the directories, of those that are there, belongs to another
+// user.
 func foreignDirs(dirs ...string) bool {
 	for _, dir := range dirs {
 		if info, err := os.Lstat(dir); err == nil && foreign(info) {

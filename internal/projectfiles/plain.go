@@ -5,9 +5,10 @@ import (
 	"unicode"
 )
 
-// plain is text without characters that a reader does not see: control characters and invisible ones, in which words
-// can be written that the person who reviews a file never sees. Joiners and the selectors of emoji stay where scripts
-// and emoji need them: one behind a character that is not ASCII.
+// plain is text without characters that a reader does not see: control characters and invisible
+// ones, in which words can be written that the person who reviews a file never sees. Joiners and
+// the selectors of emoji stay where scripts and emoji need them: one behind a character that is not
+// ASCII.
 func plain(text string) string {
 	last := rune(0) // what was kept before
 	return strings.Map(func(r rune) rune {
@@ -27,7 +28,8 @@ func plain(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// unsteady tells the invisible characters that texts need: the two joiners, and the two selectors of how an emoji looks.
+// unsteady tells the invisible characters that texts need: the two joiners, and the two selectors
+// of how an emoji looks.
 func unsteady(r rune) bool {
 	return r == '\u200c' || r == '\u200d' || r == '\ufe0e' || r == '\ufe0f'
 }

@@ -113,8 +113,8 @@ func TestTrust(t *testing.T) {
 	b.wants(Untrusted)
 }
 
-// TestOnlyWhatIsShownIsCopied: a file that is not part of the list, such as one that only looks compiled, could be run by
-// one that is.
+// TestOnlyWhatIsShownIsCopied: a file that is not part of the list, such as one that only looks
+// compiled, could be run by one that is.
 func TestOnlyWhatIsShownIsCopied(t *testing.T) {
 	b := newBed(t)
 	b.write(".patchbay/plugins/guard", "#!/bin/sh\n. ./notes/help.pyc\n")

@@ -36,8 +36,8 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// Prompts lists the prompts of a project, by name. taken tells of names that mean something else, which no prompt may
-// take.
+// Prompts lists the prompts of a project, by name. taken tells of names that mean something else,
+// which no prompt may take.
 func (s Store) Prompts(root string, taken func(name string) bool) ([]Prompt, []Problem) {
 	dir := filepath.Join(root, filepath.FromSlash(PromptsDir))
 	if there, err := s.ownDir(root, PromptsDir); err != nil {
@@ -118,9 +118,8 @@ func (r *reading) prompt(file string, taken func(string) bool) (Prompt, error) {
 	return Prompt{Name: name, Path: filepath.Join(r.path, filepath.FromSlash(PromptsDir), file), About: about, Text: text}, nil
 }
 
-// header takes a header between lines of dashes off a text, as other agents have it, of which only the description
-// counts
-// here. Without one, the first line says what the prompt is about.
+// header takes a header between lines of dashes off a text, as other agents have it, of which only
+// the description counts here. Without one, the first line says what the prompt is about.
 func header(text string) (about, rest string) {
 	if after, ok := strings.CutPrefix(text, "---\n"); ok {
 		if head, body, ok := strings.Cut(after, "\n---\n"); ok {
@@ -140,8 +139,9 @@ func header(text string) (about, rest string) {
 // arguments is what stands in a prompt for what was typed behind its name.
 const arguments = "$ARGUMENTS"
 
-// With is the prompt's text for what was typed behind its name. A prompt that has no place for it gets it at its end. One that
-// begins like a command, or like a line for the shell, gets a space in front, which makes a message of it everywhere.
+// With is the prompt's text for what was typed behind its name. A prompt that has no place for it
+// gets it at its end. One that begins like a command, or like a line for the shell, gets a space in
+// front, which makes a message of it everywhere.
 func (p Prompt) With(args string) string {
 	args = strings.TrimSpace(args)
 	text := strings.TrimSpace(p.Text + "\n\n" + args)
@@ -154,7 +154,8 @@ func (p Prompt) With(args string) string {
 	return text
 }
 
-// Expand is the text that a line such as "/review main.go" stands for; ok is false where it names none of the prompts.
+// Expand is the text that a line such as "/review main.go" stands for; ok is false where it names
+// none of the prompts.
 func Expand(prompts []Prompt, line string) (text string, ok bool) {
 	name, args, _ := strings.Cut(line, " ")
 	name, found := strings.CutPrefix(name, "/")

@@ -15,8 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// A Staged is a private copy of a project's plugins. A person is shown the copy, and the copy is what is trusted: what
-// happens to the project meanwhile changes neither.
+// A Staged is a private copy of a project's plugins. A person is shown the copy, and the copy is
+// what is trusted: what happens to the project meanwhile changes neither.
 type Staged struct {
 	Status
 	Dir    string // of the copy
@@ -90,7 +90,8 @@ func (s *Staged) dropUnlisted() error {
 	})
 }
 
-// copyTree copies what a survey finds. Of each file the bytes, and whether it is a program, are kept, and nothing else.
+// copyTree copies what a survey finds. Of each file the bytes, and whether it is a program, are
+// kept, and nothing else.
 func copyTree(from, to string) error {
 	source, err := os.OpenRoot(from)
 	if err != nil {
@@ -158,7 +159,8 @@ func (s *Staged) Trust(capabilities []string) error {
 	})
 }
 
-// Decline records that a person does not want exactly these plugins. What was trusted before no longer is.
+// Decline records that a person does not want exactly these plugins. What was trusted before no
+// longer is.
 func (s *Staged) Decline() error {
 	return s.store.book().Update(func(l *trust.Lock) (bool, error) {
 		l.Remove(kindTrusted, s.Root)

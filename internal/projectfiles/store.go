@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// A Store keeps which projects a person has trusted, and copies of their plugins, among the user's own data. Nothing of
-// that is kept in a project.
+// A Store keeps which projects a person has trusted, and copies of their plugins, among the user's
+// own data. Nothing of that is kept in a project.
 type Store struct {
 	dirs config.Dirs
 	dir  string // of the copies
@@ -112,7 +112,8 @@ func (st *Status) judge(s Store, lock *trust.Lock) {
 	}
 }
 
-// useCopy makes sure that the copy is as it was made. Files that a plugin has written beside its own do not matter.
+// useCopy makes sure that the copy is as it was made. Files that a plugin has written beside its
+// own do not matter.
 func (st *Status) useCopy(s Store) {
 	dir := s.copyOf(st.Root, st.Entry.Files)
 	now, err := trust.Take([]trust.Root{{Path: dir}})
@@ -128,7 +129,8 @@ func (st *Status) useCopy(s Store) {
 	st.State, st.Copy = Trusted, dir
 }
 
-// pluginsIn tells whether a project has plugins. Where they could never be used, the error says why.
+// pluginsIn tells whether a project has plugins. Where they could never be used, the error says
+// why.
 func (s Store) pluginsIn(root string) (bool, error) {
 	there, err := s.ownDir(root, PluginsDir)
 	if err != nil || !there {
@@ -149,9 +151,8 @@ func (s Store) pluginsIn(root string) (bool, error) {
 	return true, nil
 }
 
-// ownDir tells whether a project has a directory of ours. Where Patchbay keeps its own things in the project's
-// .patchbay, or
-// the project is the root of the file system, it has none.
+// ownDir tells whether a project has a directory of ours. Where Patchbay keeps its own things in
+// the project's .patchbay, or the project is the root of the file system, it has none.
 func (s Store) ownDir(root, name string) (bool, error) {
 	if filepath.Dir(root) == root {
 		return false, nil
@@ -164,7 +165,8 @@ func (s Store) ownDir(root, name string) (bool, error) {
 	return realDir(root, name)
 }
 
-// reading opens a project's text files. Those of another user are read only where the project is trusted.
+// reading opens a project's text files. Those of another user are read only where the project is
+// trusted.
 func (s Store) reading(root string) (*reading, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
@@ -180,7 +182,8 @@ func (s Store) reading(root string) (*reading, error) {
 	return r, nil
 }
 
-// ReadsConfig tells whether the project's config.toml is used: of another user's project only when it is trusted.
+// ReadsConfig tells whether the project's config.toml is used: of another user's project only when
+// it is trusted.
 func (s Store) ReadsConfig(root string) bool {
 	if !foreignDirs(root, filepath.Join(root, Dir), filepath.Join(root, Dir, "config.toml")) {
 		return true
@@ -213,7 +216,8 @@ func (s Store) List() ([]Record, error) {
 	return records, nil
 }
 
-// Forget takes a project out of the record, and says whether it was in it. [Store.Sweep] removes the copies.
+// Forget takes a project out of the record, and says whether it was in it. [Store.Sweep] removes
+// the copies.
 func (s Store) Forget(root string) (found bool, err error) {
 	err = s.book().Update(func(l *trust.Lock) (bool, error) {
 		found = l.Find(kindTrusted, root) != nil || l.Find(kindDeclined, root) != nil
@@ -239,8 +243,8 @@ func ID(root string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// copyOf is where the copy of these files is. Other files are in another place, so that a process which uses the old
-// ones is not disturbed.
+// copyOf is where the copy of these files is. Other files are in another place, so that a process
+// which uses the old ones is not disturbed.
 func (s Store) copyOf(root string, files []trust.File) string {
 	return filepath.Join(s.dir, ID(root), digest(files)[:32])
 }

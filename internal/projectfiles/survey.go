@@ -14,7 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// Bounds of a project's plugins: they are hashed when Patchbay starts, and copied when they are trusted.
+// Bounds of a project's plugins: they are hashed when Patchbay starts, and copied when they are
+// trusted.
 const (
 	mostFiles = 2000
 	mostBytes = 64 << 20
@@ -27,8 +28,8 @@ type seen struct {
 	target string // of a link
 }
 
-// survey lists what is in a project's plugin directory, directories first. It opens no file. What cannot be shown to a
-// person, or copied as it is, is an error.
+// survey lists what is in a project's plugin directory, directories first. It opens no file. What
+// cannot be shown to a person, or copied as it is, is an error.
 func survey(root *os.Root) ([]seen, error) {
 	var all []seen
 	var size int64
@@ -99,8 +100,9 @@ func take(dir string) ([]trust.File, error) {
 	return trust.Take([]trust.Root{{Path: dir}})
 }
 
-// Stamp tells one state of a project, and of what is recorded, from another, without reading files. It is for those
-// who look again and again. What a change that it misses could do is little: a copy runs, and the copy stays the same.
+// Stamp tells one state of a project, and of what is recorded, from another, without reading files.
+// It is for those who look again and again. What a change that it misses could do is little: a copy
+// runs, and the copy stays the same.
 func (s Store) Stamp(root string) string {
 	var b strings.Builder
 	note := func(name string, info fs.FileInfo) {

@@ -9,9 +9,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect/python"
 )
 
-// Check says what code would be as a plugin of that name, without saving
-// it. Code that is none is a [*CodeError]. The code runs in a sandbox in which there is nothing but the interpreter and its packages,
-// and the error says where that may be why it fails. Where there is no sandbox, the code is read and not run.
+// Check says what code would be as a plugin of that name, without saving it. Code that is none is a
+// [*CodeError]. The code runs in a sandbox in which there is nothing but the interpreter and its
+// packages, and the error says where that may be why it fails. Where there is no sandbox, the code
+// is read and not run.
 func (f Files) Check(ctx context.Context, name, content string) (Source, error) {
 	path, err := f.path(name)
 	if err != nil {
@@ -22,8 +23,8 @@ func (f Files) Check(ctx context.Context, name, content string) (Source, error) 
 	return s, err
 }
 
-// CheckFile does what [Files.Check] does for the code in a file, wherever that is, and whatever it is called: the file of a plugin may
-// have any name. A [*CodeError] has the file's path.
+// CheckFile does what [Files.Check] does for the code in a file, wherever that is, and whatever it
+// is called: the file of a plugin may have any name. A [*CodeError] has the file's path.
 func (f Files) CheckFile(ctx context.Context, path string) (Source, error) {
 	content, err := read(path)
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package pythonfile shows, checks, saves, loads again and deletes plugins of the python dialect, each of which is a single file of
-// code. It is the one place outside of the host's list of dialects that knows this dialect: the host offers what any dialect could use,
-// and the daemon and the command go through [Of].
+// Package pythonfile shows, checks, saves, loads again and deletes plugins of the python dialect,
+// each of which is a single file of code. It is the one place outside of the host's list of
+// dialects that knows this dialect: the host offers what any dialect could use, and the daemon and
+// the command go through [Of].
 //
 //	Of(host)
 //	├─ List, Get          files of code that the host has opened, or could not open

@@ -11,9 +11,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect/python"
 )
 
-// Save checks code, replaces the plugin's file with it as a whole, and
-// loads it. The code is checked as it is loaded then: with what the configuration gives that plugin, and within what it is held to. Where the
-// code is no plugin, all stays as it is, and so it does where the file is a link: [ErrLink].
+// Save checks code, replaces the plugin's file with it as a whole, and loads it. The code is
+// checked as it is loaded then: with what the configuration gives that plugin, and within what it
+// is held to. Where the code is no plugin, all stays as it is, and so it does where the file is a
+// link: [ErrLink].
 func (f Files) Save(ctx context.Context, name, content string) (Source, error) {
 	if err := f.refuseLink(name); err != nil {
 		return Source{}, err
@@ -38,8 +39,8 @@ func (f Files) Save(ctx context.Context, name, content string) (Source, error) {
 	return checked, err
 }
 
-// Create does what [Files.Save] does for a plugin that has no file yet. Where there is one, all stays as it is, and
-// the error wraps [fs.ErrExist].
+// Create does what [Files.Save] does for a plugin that has no file yet. Where there is one, all
+// stays as it is, and the error wraps [fs.ErrExist].
 func (f Files) Create(ctx context.Context, name, content string) (Source, error) {
 	path, err := f.path(name)
 	if err != nil {
@@ -66,7 +67,8 @@ func (f Files) loadDraft(ctx context.Context, name, content string) (Source, err
 	return s, err
 }
 
-// ownerOf is the other file whose name the code of a source calls itself by; "" where there is none.
+// ownerOf is the other file whose name the code of a source calls itself by; "" where there is
+// none.
 func (f Files) ownerOf(s Source) string {
 	if s.called == s.File {
 		return "" // the name of its own file, whoever else calls itself so

@@ -19,9 +19,9 @@ import (
 // Dialect is the dialect's name.
 const Dialect = python.Name
 
-// Export writes the Python package of the python protocol's API, the code
-// that runs its plugins here, below a directory of the caller's, and returns what
-// is to go into PYTHONPATH: programs then say `from plugins import …`.
+// Export writes the Python package of the python protocol's API, the code that runs its plugins
+// here, below a directory of the caller's, and returns what is to go into PYTHONPATH: programs then
+// say `from plugins import …`.
 func Export(dir string) (path string, err error) {
 	return python.Export(filepath.Join(dir, "python"), pluginhost.Version)
 }
@@ -49,7 +49,8 @@ type CodeError = python.LoadError
 // ErrBadName is returned for a name under which no plugin can be saved.
 var ErrBadName = errors.New("not a plugin's name")
 
-// ErrLink is returned when code is to be saved where there is a link. What it leads to may be anybody's file.
+// ErrLink is returned when code is to be saved where there is a link. What it leads to may be
+// anybody's file.
 var ErrLink = errors.New("the plugin's file is a link")
 
 // maxSource is how much of a file is shown: four times what the daemon takes.
@@ -61,8 +62,7 @@ type Files struct{ host *pluginhost.Host }
 // Of returns the files of a host.
 func Of(host *pluginhost.Host) Files { return Files{host} }
 
-// List lists the plugins, those that have come since
-// the host was opened included.
+// List lists the plugins, those that have come since the host was opened included.
 func (f Files) List(ctx context.Context) ([]Source, error) {
 	if err := f.host.Refresh(ctx, Dialect); err != nil {
 		return nil, err
@@ -145,8 +145,7 @@ func (f Files) find(ctx context.Context, name string) (*pluginhost.Member, error
 	return nil, fmt.Errorf("plugin %s: %w", name, pluginhost.ErrNotFound)
 }
 
-// known goes by the name of a file, then by what plugins call themselves:
-// a file's name is its own.
+// known goes by the name of a file, then by what plugins call themselves: a file's name is its own.
 func (f Files) known(name string) *pluginhost.Member {
 	var called *pluginhost.Member
 	for _, m := range f.host.Members(Dialect) {

@@ -13,13 +13,15 @@ type comparer struct {
 	scrub *scrubber // of what the plugins say now: the recording has no secrets
 }
 
-// changes are the differences between a recorded side and one of now: the old value is the recorded one.
+// changes are the differences between a recorded side and one of now: the old value is the recorded
+// one.
 func (c *comparer) changes(then, now json.RawMessage) []hook.Change {
 	return hook.Diff(c.of(then), c.of(now))
 }
 
-// step compares what a plugin was sent, what it answered and what came of that. What it changed in the payload follows
-// from its answer, and is compared where the answers are the same, also in what is ignored.
+// step compares what a plugin was sent, what it answered and what came of that. What it changed in
+// the payload follows from its answer, and is compared where the answers are the same, also in what
+// is ignored.
 func (c *comparer) step(then, now *Step) []hook.Change {
 	if all := c.changes(then.document(false), now.document(false)); len(all) > 0 {
 		return all
@@ -45,7 +47,8 @@ func (s *Step) document(whole bool) json.RawMessage {
 	return o.JSON()
 }
 
-// present is a value that is there. Events of the journal have null where there was none, so null counts as none.
+// present is a value that is there. Events of the journal have null where there was none, so null
+// counts as none.
 func present(v json.RawMessage) json.RawMessage {
 	if string(v) == "null" {
 		return nil

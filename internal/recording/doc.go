@@ -16,9 +16,10 @@
 //	├─ pluginhost.Host.Ask      one hook alone, with the payload that it was given then
 //	└─ comparer.changes         compare.go  both sides made comparable (normal.go), then the difference
 //
-// A plugin is asked what it was asked in the recording, whatever the plugins before it answer now: a difference is
-// that plugin's own, and one plugin can be replayed without the others.
+// A plugin is asked what it was asked in the recording, whatever the plugins before it answer now:
+// a difference is that plugin's own, and one plugin can be replayed without the others.
 //
-// It is not the journal, which a daemon keeps of its own turns: that has no tool calls, and leaves out what is long.
-// Events of it that are whole can be saved as a recording. The format is described in docs/tracing.md.
+// It is not the journal, which a daemon keeps of its own turns: that has no tool calls, and leaves
+// out what is long. Events of it that are whole can be saved as a recording. The format is
+// described in docs/tracing.md.
 package recording

@@ -10,7 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// FuzzRead: whatever a file says, it is refused with a short error that names it, or everything in it can be played.
+// FuzzRead: whatever a file says, it is refused with a short error that names it, or everything in
+// it can be played.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(head + `{"type":"tool","n":1,"plugin":"a","name":"b","input":{}}` + "\n" + `{"type":"end","entries":1}` + "\n"))
 	f.Add([]byte(head + `{"type":"event","point":"turn.input","steps":[{"plugin":"a","hook":"b","nth":-1}]}` + "\n"))

@@ -12,8 +12,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// A Kept is an event as the journal keeps it: with what each plugin was sent, answered and changed, and the payload as
-// the last one left it. What each was given is worked out from that; see [givenBefore].
+// A Kept is an event as the journal keeps it: with what each plugin was sent, answered and changed,
+// and the payload as the last one left it. What each was given is worked out from that; see
+// [givenBefore].
 type Kept struct {
 	Session string
 	Request string
@@ -30,10 +31,12 @@ type Place struct {
 	Plugins []Plugin         // which there are now: what they were like at the time of an event is not kept
 }
 
-// NewSaver is a recorder of kept events to somebody's stream. Nothing is written before the first event.
+// NewSaver is a recorder of kept events to somebody's stream. Nothing is written before the first
+// event.
 func NewSaver(to io.Writer, o Options) *Recorder { return newRecorder(to, o) }
 
-// Keep writes a kept event down. One about which no plugin was asked is no traffic. It never fails, as [Recorder.Record].
+// Keep writes a kept event down. One about which no plugin was asked is no traffic. It never fails,
+// as [Recorder.Record].
 func (r *Recorder) Keep(k *Kept, at *Place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +60,8 @@ func (r *Recorder) Err() error {
 	return r.writeErr
 }
 
-// keptEntry is a kept event as it is written down, without its number. One that is not whole is left out.
+// keptEntry is a kept event as it is written down, without its number. One that is not whole is
+// left out.
 func keptEntry(k *Kept, began time.Time, s *scrubber) Entry {
 	o, at := k.Outcome, k.Began.Sub(began)
 	e := Entry{Type: string(pluginhost.EventTraffic), AtUS: at.Microseconds(), DurationUS: k.Took.Microseconds(), Session: k.Session,
@@ -78,8 +82,9 @@ func keptEntry(k *Kept, began time.Time, s *scrubber) Entry {
 	return e
 }
 
-// givenBefore works out the event's first payload, and the one that each step was given where it is another: what the
-// steps changed is undone, the last change first. It is an error where the changes do not fit the payload.
+// givenBefore works out the event's first payload, and the one that each step was given where it is
+// another: what the steps changed is undone, the last change first. It is an error where the
+// changes do not fit the payload.
 func givenBefore(o *hook.Outcome) (first json.RawMessage, given []json.RawMessage, err error) {
 	given, first = make([]json.RawMessage, len(o.Steps)), o.Payload
 	for i, step := range slices.Backward(o.Steps) {

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// Memory is storage for a replay: empty at first, and gone with it. What plugins have stored for the person is not
-// touched.
+// Memory is storage for a replay: empty at first, and gone with it. What plugins have stored for
+// the person is not touched.
 type Memory struct {
 	mu      sync.Mutex // protects plugins, and what is in them
 	plugins map[string]*memoryBucket

@@ -31,7 +31,8 @@ var (
 // idField is a field whose text is made anew for each call, whatever it looks like.
 var idField = pattern.New(`(?i)^(request|trace|span|correlation)_?id$`)
 
-// A normal makes two sides comparable: what changes legitimately from one run to the next is the same in both.
+// A normal makes two sides comparable: what changes legitimately from one run to the next is the
+// same in both.
 type normal struct {
 	exact  bool              // nothing is, but for what is ignored
 	places *strings.Replacer // paths of both sides: what was recorded is sent again
@@ -50,7 +51,8 @@ func places(pairs map[string]string) *strings.Replacer {
 	return strings.NewReplacer(list...)
 }
 
-// An ignored place is the name of a field, at any depth, or a JSON pointer from the step; * stands for any one part.
+// An ignored place is the name of a field, at any depth, or a JSON pointer from the step; * stands
+// for any one part.
 type ignored struct {
 	field string
 	parts []string
@@ -148,7 +150,8 @@ func (n *normal) number(v json.Number, path []string) any {
 	return v
 }
 
-// isEpoch tells whether a number can be a moment between 2008 and 2100, in seconds, milli-, micro- or nanoseconds.
+// isEpoch tells whether a number can be a moment between 2008 and 2100, in seconds, milli-, micro-
+// or nanoseconds.
 func isEpoch(v json.Number) bool {
 	f, err := v.Float64()
 	for scale := 1.0; err == nil && scale <= 1e9; scale *= 1e3 {

@@ -26,7 +26,8 @@ type Recording struct {
 // ErrCut says that a recording has no end: its command was killed, or the file was cut.
 var ErrCut = errors.New("the recording is not whole")
 
-// A FileError is the error of a file that is no recording, or not one that can be read. It names the line.
+// A FileError is the error of a file that is no recording, or not one that can be read. It names
+// the line.
 type FileError struct {
 	Path string
 	Line int
@@ -42,8 +43,8 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Read reads a recording. One that is not whole is read as far as it goes where partial is true, and is an [ErrCut]
-// otherwise.
+// Read reads a recording. One that is not whole is read as far as it goes where partial is true,
+// and is an [ErrCut] otherwise.
 func Read(path string, partial bool) (*Recording, error) {
 	f, err := openFile(path)
 	if err != nil {

@@ -134,8 +134,8 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 	}
 }
 
-// A recorder that is killed leaves whole lines, in a file that says that it is not finished, and the recording before
-// it.
+// A recorder that is killed leaves whole lines, in a file that says that it is not finished, and
+// the recording before it.
 func TestKilled(t *testing.T) {
 	path := record(t, nil, replies("a", "from a", "one"))
 	before, err := os.ReadFile(path)

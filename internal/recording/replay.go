@@ -59,7 +59,8 @@ func (c *call) plugin() (name, dialect string) {
 	return c.entry.Plugin, c.entry.Dialect
 }
 
-// calls are all of a recording in the order in which they began: a plugin that keeps state sees them as it did then.
+// calls are all of a recording in the order in which they began: a plugin that keeps state sees
+// them as it did then.
 func (r *Recording) calls() []call {
 	var all []call
 	for i := range r.Entries {
@@ -86,8 +87,8 @@ func (r *Recording) Named() []string {
 	return names
 }
 
-// Replay asks plugins again what they were asked in a recording, one call after another. The error is that of a
-// context that ended.
+// Replay asks plugins again what they were asked in a recording, one call after another. The error
+// is that of a context that ended.
 func Replay(ctx context.Context, r *Recording, o ReplayOptions) (*Report, error) {
 	p := &player{ReplayOptions: o, recording: r, gone: make(map[string]bool), now: time.Now(),
 		report: &Report{Differences: []Difference{}, Notes: []string{}}}
@@ -265,7 +266,8 @@ func (p *player) renamed(text string) string {
 	return strings.ReplaceAll(text, "plugin "+p.As+" ", "plugin "+p.Plugin+" ")
 }
 
-// An Ear keeps the last call that went through a host. Its Hear is the host's Record; calls are made one at a time.
+// An Ear keeps the last call that went through a host. Its Hear is the host's Record; calls are
+// made one at a time.
 type Ear struct{ last *pluginhost.Traffic }
 
 // Hear is told of a call.

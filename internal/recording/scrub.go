@@ -15,8 +15,8 @@ import (
 // secretText stands where a secret was. It is what [config.Secret] prints.
 const secretText = "[secret]"
 
-// shortest is how long a secret must be to be looked for inside of other texts. A shorter one, such as "eu" or "1",
-// would be found everywhere; it is replaced where it is the whole text.
+// shortest is how long a secret must be to be looked for inside of other texts. A shorter one, such
+// as "eu" or "1", would be found everywhere; it is replaced where it is the whole text.
 const shortest = 6
 
 // A scrubber takes secrets out of texts.
@@ -25,8 +25,8 @@ type scrubber struct {
 	short map[string]bool
 }
 
-// newScrubber looks for these secrets, as they are and as they are written inside of JSON, of addresses and of Basic
-// authorization.
+// newScrubber looks for these secrets, as they are and as they are written inside of JSON, of
+// addresses and of Basic authorization.
 func newScrubber(secrets []string) *scrubber {
 	s := &scrubber{short: make(map[string]bool)}
 	var forms []string
@@ -60,8 +60,8 @@ func (s *scrubber) text(text string) string {
 	return s.long.Replace(text)
 }
 
-// json scrubs every string of a JSON value, names of fields too, and numbers that are secrets. Everything else stays
-// as it is.
+// json scrubs every string of a JSON value, names of fields too, and numbers that are secrets.
+// Everything else stays as it is.
 func (s *scrubber) json(v json.RawMessage) json.RawMessage {
 	if len(v) == 0 {
 		return nil

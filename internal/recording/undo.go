@@ -13,7 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// undo is the payload before these changes, as [hook.Diff] lists them, made it what it is. Fields stay in their order.
+// undo is the payload before these changes, as [hook.Diff] lists them, made it what it is. Fields
+// stay in their order.
 func undo(payload json.RawMessage, changes []hook.Change) (json.RawMessage, error) {
 	before := payload
 	var err error

@@ -8,7 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// TestUndo works out of a payload and the changes that made it what it was before, field for field in the same order.
+// TestUndo works out of a payload and the changes that made it what it was before, field for field
+// in the same order.
 func TestUndo(t *testing.T) {
 	long := func(text string) string { return "[" + strings.Repeat(text+",", 150) + "1]" }
 	for name, c := range map[string]struct{ before, after string }{
@@ -33,7 +34,8 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestUndoTellsWhatDoesNotFit: a journal that was tampered with makes no recording of something that never was.
+// TestUndoTellsWhatDoesNotFit: a journal that was tampered with makes no recording of something
+// that never was.
 func TestUndoTellsWhatDoesNotFit(t *testing.T) {
 	raw := func(text string) json.RawMessage { return json.RawMessage(text) }
 	for i, c := range []hook.Change{

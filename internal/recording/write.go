@@ -63,8 +63,8 @@ type Summary struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-// Create begins a recording. Until [Recorder.Close] it is FILE.partial; a recording that is already there stays as it
-// is until then.
+// Create begins a recording. Until [Recorder.Close] it is FILE.partial; a recording that is already
+// there stays as it is until then.
 func Create(path string, o Options) (*Recorder, error) {
 	if err := overwritable(path); err != nil {
 		return nil, err
@@ -103,7 +103,8 @@ func overwritable(path string) error {
 	return nil
 }
 
-// openPartial opens the file that is written, and empties it if it was left by a recorder that was killed.
+// openPartial opens the file that is written, and empties it if it was left by a recorder that was
+// killed.
 func openPartial(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: %w", path, ErrNotOurs)
@@ -125,7 +126,8 @@ func openPartial(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Record writes one event or call down. It never fails: what cannot be written is told by [Recorder.Close].
+// Record writes one event or call down. It never fails: what cannot be written is told by
+// [Recorder.Close].
 func (r *Recorder) Record(t *pluginhost.Traffic) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,7 +173,8 @@ func (r *Recorder) scrubber(h *pluginhost.Hidden) *scrubber {
 	return r.scrubs[h]
 }
 
-// meet writes down the plugins of a host that are not written down yet. The first ones are in the header.
+// meet writes down the plugins of a host that are not written down yet. The first ones are in the
+// header.
 func (r *Recorder) meet(h *pluginhost.Host, s *scrubber) {
 	var found []Plugin
 	for _, p := range h.Plugins() {
@@ -216,7 +219,8 @@ func (r *Recorder) write(line []byte) {
 	r.writeErr = err
 }
 
-// encodeLine is a value on a line of its own. Lines are read by people: <, > and & stay as they are.
+// encodeLine is a value on a line of its own. Lines are read by people: <, > and & stay as they
+// are.
 func encodeLine(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -227,8 +231,8 @@ func encodeLine(v any) []byte {
 	return b.Bytes()
 }
 
-// Close ends the recording: the last line is written, and the file gets its name. Where no plugin was asked anything, or
-// after an error, there is no new file, and the one that was there stays.
+// Close ends the recording: the last line is written, and the file gets its name. Where no plugin
+// was asked anything, or after an error, there is no new file, and the one that was there stays.
 func (r *Recorder) Close(interrupted bool) (Summary, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// How much of a step's changes is shown before the rest is only counted: about
-// one screen for a change, and no more than a few screens for a step.
+// How much of a step's changes is shown before the rest is only counted: about one screen for a
+// change, and no more than a few screens for a step.
 const (
 	maxChanges     = 12
 	maxChangeLines = 40
@@ -75,8 +75,8 @@ func trimEnd(lines []string) []string {
 	return lines
 }
 
-// valueLines is a value as lines: a text as it is, anything else as JSON, on
-// several lines where it has parts. An absent value has none.
+// valueLines is a value as lines: a text as it is, anything else as JSON, on several lines where it
+// has parts. An absent value has none.
 func valueLines(raw json.RawMessage) []string {
 	if raw == nil {
 		return nil
@@ -113,8 +113,8 @@ func commonBytes(a, b string) int {
 	return n
 }
 
-// window cuts a long line so that what stands at byte from is seen, with a
-// little of what goes before it.
+// window cuts a long line so that what stands at byte from is seen, with a little of what goes
+// before it.
 func window(line string, from, width int) string {
 	const before = 20
 	if len(line) <= width || from <= width/2 {

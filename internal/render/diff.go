@@ -9,9 +9,9 @@ type diffLine struct {
 // gap stands for lines in both texts that are left out.
 const gap = 0
 
-// maxTable bounds the work of comparing two texts: past a million pairs of
-// lines (a thousand changed lines against a thousand) nobody reads the result,
-// and the old text is shown gone and the new one come.
+// maxTable bounds the work of comparing two texts: past a million pairs of lines (a thousand
+// changed lines against a thousand) nobody reads the result, and the old text is shown gone and the
+// new one come.
 const maxTable = 1 << 20
 
 // contextLines are shown around each change, as many as tell where it is.
@@ -48,8 +48,8 @@ func commonSuffix(a, b []string) int {
 	return n
 }
 
-// diffMiddle walks the table of longest common subsequences: lines in both are
-// kept where that loses none further down.
+// diffMiddle walks the table of longest common subsequences: lines in both are kept where that
+// loses none further down.
 func diffMiddle(a, b []string) []diffLine {
 	if len(a)*len(b) > maxTable {
 		return appendLines(appendLines(nil, '-', a), '+', b)

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzSafeJSON: what is shown of a plugin's JSON means the same, and has nothing in it that a terminal would obey. In colour
-// it is the same text.
+// FuzzSafeJSON: what is shown of a plugin's JSON means the same, and has nothing in it that a
+// terminal would obey. In colour it is the same text.
 func FuzzSafeJSON(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a":"\u001b[2J"}`, "\"\u009b2J\u202e\"", "[1e9,true,\"\U000e0041\"]", "\"\x9b\xff\"", "{\"\u2028\":{\"\":[]}}", "\x1b[2J", "\"\x7f\"", "0\r"} {
 		f.Add([]byte(seed))
@@ -46,7 +46,8 @@ func value(t *testing.T, raw []byte) (v any) {
 	return v
 }
 
-// FuzzLineDiff: the lines that stay and go are the old text, those that stay and come the new one, but for the gaps.
+// FuzzLineDiff: the lines that stay and go are the old text, those that stay and come the new one,
+// but for the gaps.
 func FuzzLineDiff(f *testing.F) {
 	f.Add("a\nb\nc", "a\nc")
 	f.Add("", "x")

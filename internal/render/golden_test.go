@@ -50,8 +50,8 @@ func set(pairs ...string) hook.Object {
 	return o
 }
 
-// fire runs an event through the hooks and gives every step a fixed time, each
-// ten times as long as the last.
+// fire runs an event through the hooks and gives every step a fixed time, each ten times as long as
+// the last.
 func fire(t *testing.T, p hook.Point, payload string, hooks ...hook.Hook) *hook.Outcome {
 	t.Helper()
 	for i := range hooks {

@@ -29,10 +29,10 @@ func (o Options) jsonText(raw json.RawMessage) string {
 	return o.colorJSON(b.Bytes())
 }
 
-// SafeJSON escapes, inside the strings of valid JSON, the characters that must
-// not reach a terminal. The value stays the same: JSON demands escapes only for
-// the C0 controls, and allows them for all. A byte that is no UTF-8 is U+FFFD, as every decoder reads it: some
-// terminals obey it. Text that needs no escapes is returned as it is.
+// SafeJSON escapes, inside the strings of valid JSON, the characters that must not reach a
+// terminal. The value stays the same: JSON demands escapes only for the C0 controls, and allows
+// them for all. A byte that is no UTF-8 is U+FFFD, as every decoder reads it: some terminals obey
+// it. Text that needs no escapes is returned as it is.
 func SafeJSON(raw []byte) []byte {
 	if !bytes.ContainsFunc(raw, unfitInJSON) && utf8.Valid(raw) {
 		return raw
@@ -67,7 +67,8 @@ func (o Options) colorJSON(text []byte) string {
 	return b.String()
 }
 
-// tokenLen is the length of the string, the word, or the run of anything else that text begins with.
+// tokenLen is the length of the string, the word, or the run of anything else that text begins
+// with.
 func tokenLen(text []byte) int {
 	switch {
 	case text[0] == '"':

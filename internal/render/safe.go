@@ -9,13 +9,13 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// tabWidth is how wide a tab is drawn: enough to show structure, and not so much
-// that indented code runs out of the window.
+// tabWidth is how wide a tab is drawn: enough to show structure, and not so much that indented code
+// runs out of the window.
 const tabWidth = 4
 
-// Line makes foreign text fit for one line: control characters, line ends
-// among them, are shown escaped, and so is all that is invisible or turns the
-// reading direction. What a terminal would obey, a reader sees.
+// Line makes foreign text fit for one line: control characters, line ends among them, are shown
+// escaped, and so is all that is invisible or turns the reading direction. What a terminal would
+// obey, a reader sees.
 func Line(s string) string {
 	if !strings.ContainsFunc(s, unfit) && utf8.ValidString(s) {
 		return s
@@ -49,10 +49,9 @@ func lines(s string) []string {
 	return out
 }
 
-// unfit tells the characters that must not reach a terminal as they are: those
-// it obeys (Cc: C0, DEL, C1), line and paragraph separators, and format
-// characters (Cf), which hide or reorder text. The two joiners are spared:
-// several scripts and most emoji need them, and they only ever join.
+// unfit tells the characters that must not reach a terminal as they are: those it obeys (Cc: C0,
+// DEL, C1), line and paragraph separators, and format characters (Cf), which hide or reorder text.
+// The two joiners are spared: several scripts and most emoji need them, and they only ever join.
 func unfit(r rune) bool {
 	const zeroWidthNonJoiner, zeroWidthJoiner = '\u200c', '\u200d'
 	switch {

@@ -18,15 +18,15 @@ type Options struct {
 	Hooked []string // the plugins that hook an event's point, for an event about which none was asked
 }
 
-// defaultWidth is what text that has to end somewhere is cut to where there is
-// no screen: a log or a file, read in an editor.
+// defaultWidth is what text that has to end somewhere is cut to where there is no screen: a log or
+// a file, read in an editor.
 const defaultWidth = 100
 
 func (o Options) width() int { return cmp.Or(o.Width, defaultWidth) }
 
-// A Style is the parameter of an ANSI "select graphic rendition" sequence. Only
-// the sixteen colours that every terminal's own theme defines are used, so that
-// text stays readable on light and dark alike.
+// A Style is the parameter of an ANSI "select graphic rendition" sequence. Only the sixteen colours
+// that every terminal's own theme defines are used, so that text stays readable on light and dark
+// alike.
 type Style string
 
 // The styles.

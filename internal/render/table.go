@@ -35,8 +35,8 @@ func Head(texts ...string) []Cell {
 // columnGap stands between two columns.
 const columnGap = "  "
 
-// Table writes rows in aligned columns. Where the screen is too narrow the widest
-// columns are cut; where there is no screen none is, so that scripts see all.
+// Table writes rows in aligned columns. Where the screen is too narrow the widest columns are cut;
+// where there is no screen none is, so that scripts see all.
 func Table(w io.Writer, rows [][]Cell, o Options) error {
 	var b strings.Builder
 	for _, line := range tableLines(rows, o, o.Width) {

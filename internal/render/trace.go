@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// Trace draws an event's way through its plugins: who was asked, how long each
-// took, what each changed, and how it came out.
+// Trace draws an event's way through its plugins: who was asked, how long each took, what each
+// changed, and how it came out.
 func Trace(w io.Writer, out *hook.Outcome, o Options) error {
 	var b strings.Builder // a drawing goes out in one write, and its error is the caller's
 	fmt.Fprintln(&b, o.traceHead(out))
@@ -42,8 +42,8 @@ func (o Options) traceHead(out *hook.Outcome) string {
 	return o.Paint(StyleBold, string(out.Point)) + o.paint(StyleDim, "  "+strings.Join(parts, " · "))
 }
 
-// elapsed is from the first step's start to the last one's end: at a notify
-// point they run side by side.
+// elapsed is from the first step's start to the last one's end: at a notify point they run side by
+// side.
 func elapsed(steps []hook.Step) time.Duration {
 	if len(steps) == 0 {
 		return 0
@@ -60,7 +60,8 @@ func elapsed(steps []hook.Step) time.Duration {
 	return end.Sub(begin)
 }
 
-// maxName keeps one long name from pushing every row off the screen; the protocols' own names are shorter.
+// maxName keeps one long name from pushing every row off the screen; the protocols' own names are
+// shorter.
 const maxName = 32
 
 func stepRow(i int, s *hook.Step, mode hook.Mode) []Cell {
@@ -105,8 +106,8 @@ func quietWord(mode hook.Mode) string {
 	return "no change"
 }
 
-// stepDetail is what stands below a step: what went wrong, what was odd, what
-// changed, and what was said.
+// stepDetail is what stands below a step: what went wrong, what was odd, what changed, and what was
+// said.
 func (o Options) stepDetail(s *hook.Step) []string {
 	width := max(o.width()-len([]rune(stepIndent)), 20)
 	var out []string

@@ -9,8 +9,9 @@ import (
 // unifiedContext is how many lines a unified diff shows around each change, as everywhere.
 const unifiedContext = 3
 
-// Unified compares two texts of foreign files, as a unified diff without the names. Nothing is cut: whoever reads it
-// decides by it. What a terminal would obey is shown escaped, so the result is for reading, and not for patch.
+// Unified compares two texts of foreign files, as a unified diff without the names. Nothing is cut:
+// whoever reads it decides by it. What a terminal would obey is shown escaped, so the result is for
+// reading, and not for patch.
 func Unified(old, new string) string {
 	if old == new {
 		return ""
@@ -82,8 +83,8 @@ func (h hunk) write(b *strings.Builder, all []diffLine) {
 	}
 }
 
-// span is where a hunk begins in one of the texts, and how many lines it has there. One without lines stands behind
-// the line before it.
+// span is where a hunk begins in one of the texts, and how many lines it has there. One without
+// lines stands behind the line before it.
 func span(line, count int) string {
 	switch count {
 	case 0:

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestCoversBuiltAhead: what lies over Patchbay's own places lies over those that are there when the call comes. A mount is bound to the directory that it was made on
-// and not to its name: whoever renames or removes that directory, outside, takes the cover along.
+// TestCoversBuiltAhead: what lies over Patchbay's own places lies over those that are there when
+// the call comes. A mount is bound to the directory that it was made on and not to its name:
+// whoever renames or removes that directory, outside, takes the cover along.
 func TestCoversBuiltAhead(t *testing.T) {
 	do := func(t *testing.T, errs ...error) {
 		t.Helper()
@@ -45,7 +46,8 @@ func TestCoversBuiltAhead(t *testing.T) {
 	}
 }
 
-// TestCopiesThatComeLater: what an editor leaves beside a file with secrets is hidden like it, also where that was not there when the plugin was loaded.
+// TestCopiesThatComeLater: what an editor leaves beside a file with secrets is hidden like it, also
+// where that was not there when the plugin was loaded.
 func TestCopiesThatComeLater(t *testing.T) {
 	dir := outsideTmp(t)
 	const want = "- - - config other"
@@ -60,7 +62,8 @@ func TestCopiesThatComeLater(t *testing.T) {
 	}
 }
 
-// TestJailsBuiltAheadAreEmpty: a call finds nothing of the one before, and one that waits knows nothing of any.
+// TestJailsBuiltAheadAreEmpty: a call finds nothing of the one before, and one that waits knows
+// nothing of any.
 func TestJailsBuiltAheadAreEmpty(t *testing.T) {
 	r := new(repeated)
 	r.spec = sh(Options{AnyProgram: true, OnPlan: func([]Tree) { r.plans.Add(1) }}, `echo $(ls -A /tmp /var/tmp /dev/shm $HOME | grep left; ls /proc/self/fd | wc -l)

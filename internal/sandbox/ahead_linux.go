@@ -12,12 +12,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// A jail can be built before there is a program for it. Most of what a sandbox costs is then paid before the call.
+// A jail can be built before there is a program for it. Most of what a sandbox costs is then paid
+// before the call.
 //
-// When the program comes, its plan is worked out as if there were no such jail. The jail is used only where it is what that plan would build: the same
-// namespaces, mounts and network; every mount of the same file or directory, by its number and not only by its name; nothing mounted or unmounted in the
-// host's sight since then; and, which the jail itself sees to (jail/ahead_linux.go), every mount still at its place. Else it is thrown away. What a thread gives up
-// before it starts the program, and the limits, come from the new plan.
+// When the program comes, its plan is worked out as if there were no such jail. The jail is used
+// only where it is what that plan would build: the same namespaces, mounts and network; every mount
+// of the same file or directory, by its number and not only by its name; nothing mounted or
+// unmounted in the host's sight since then; and, which the jail itself sees to
+// (jail/ahead_linux.go), every mount still at its place. Else it is thrown away. What a thread
+// gives up before it starts the program, and the limits, come from the new plan.
 
 // ahead is what a session remembers of a jail that was built ahead.
 type ahead struct {
@@ -26,7 +29,8 @@ type ahead struct {
 	mounts int             // a descriptor that tells of changes to what is mounted for the host
 }
 
-// Build is Pack for a jail without its program: nil where none is built ahead. A launch like this one is to be expected.
+// Build is Pack for a jail without its program: nil where none is built ahead. A launch like this
+// one is to be expected.
 func (b *Box) Build(l proc.Launch) (*proc.Packed, error) {
 	if b.opts.System.simple() {
 		return nil, nil // there is nothing to be built
@@ -58,7 +62,8 @@ func (s *session) buildAhead(l proc.Launch) (*proc.Packed, error) {
 	return packed, nil
 }
 
-// watchMounts has the kernel tell of mounts. Its file must not be one of os: Go would poll it, and each change is told once.
+// watchMounts has the kernel tell of mounts. Its file must not be one of os: Go would poll it, and
+// each change is told once.
 func (s *session) watchMounts() error {
 	if err := s.descriptors.Take(1); err != nil {
 		return err
@@ -78,7 +83,8 @@ func buildOf(p *jail.Plan) []byte {
 	return build.Encode()
 }
 
-// start has a program run in the jail that was built ahead. [proc.ErrStale]: it is not the one that the program should have, and nothing was started.
+// start has a program run in the jail that was built ahead. [proc.ErrStale]: it is not the one that
+// the program should have, and nothing was started.
 func (s *session) start(ctx context.Context, l proc.Launch) error {
 	plan, err := s.box.draft(l, "")
 	if err != nil {
@@ -137,8 +143,9 @@ func identify(m *jail.Mount) (jail.Identity, error) {
 	return jail.Identity{Device: uint64(stat.Dev), Inode: stat.Ino}, nil //nolint:unconvert // Dev is smaller on some machines
 }
 
-// undisturbed reports whether nothing was mounted, unmounted or remounted for the host since the jail was begun. What lies beneath a directory that is bound
-// was bound with it, and changes to that do not reach the jail.
+// undisturbed reports whether nothing was mounted, unmounted or remounted for the host since the
+// jail was begun. What lies beneath a directory that is bound was bound with it, and changes to
+// that do not reach the jail.
 func (a *ahead) undisturbed() bool {
 	poll := []unix.PollFd{{Fd: int32(a.mounts), Events: unix.POLLPRI}}
 	for {

@@ -59,7 +59,8 @@ func (r *repeated) awaitSpare() int {
 	return jails()[0]
 }
 
-// served calls the program and reports whether the spare was used. One that is thrown away is one plan more.
+// served calls the program and reports whether the spare was used. One that is thrown away is one
+// plan more.
 func (r *repeated) served() (said string, used bool) {
 	r.t.Helper()
 	r.awaitSpare()
@@ -68,7 +69,8 @@ func (r *repeated) served() (said string, used bool) {
 	return said, r.plans.Load() == before+1
 }
 
-// mustServe calls the program, which must say this, until a spare was used. Whatever else is mounted on the machine meanwhile makes one useless.
+// mustServe calls the program, which must say this, until a spare was used. Whatever else is
+// mounted on the machine meanwhile makes one useless.
 func (r *repeated) mustServe(want string) {
 	r.t.Helper()
 	eventually(r.t, "a jail that was built ahead is used", func() bool {
@@ -150,7 +152,8 @@ func TestJailsBuiltAhead(t *testing.T) {
 	})
 }
 
-// TestJailsOutOfDate: a jail that was built ahead is not used where it is not the one that a call would build.
+// TestJailsOutOfDate: a jail that was built ahead is not used where it is not the one that a call
+// would build.
 func TestJailsOutOfDate(t *testing.T) {
 	replace := func(t *testing.T, path, content string) {
 		t.Helper()

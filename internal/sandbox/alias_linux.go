@@ -15,7 +15,8 @@ type mounted struct {
 	at     string
 }
 
-// readMounts reads what is mounted for this process; nil where that cannot be read, as without /proc.
+// readMounts reads what is mounted for this process; nil where that cannot be read, as without
+// /proc.
 func readMounts() []mounted {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -31,7 +32,8 @@ func readMounts() []mounted {
 	return list
 }
 
-// aliases are the other paths at which a place, or a part of it, is to be seen, since its file system is mounted more than once. The path has no links.
+// aliases are the other paths at which a place, or a part of it, is to be seen, since its file
+// system is mounted more than once. The path has no links.
 func aliases(path string, mounts []mounted) []string {
 	var own mounted
 	for _, m := range mounts { // the later one lies on top
@@ -58,7 +60,8 @@ func aliases(path string, mounts []mounted) []string {
 	return others
 }
 
-// differs reports that two paths lead to different files: something else is mounted over one of them. whole: they should be the same.
+// differs reports that two paths lead to different files: something else is mounted over one of
+// them. whole: they should be the same.
 func differs(alias, path string, whole bool) bool {
 	one, err := os.Lstat(alias)
 	other, otherErr := os.Lstat(path)
@@ -76,7 +79,8 @@ func join(dir, below string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + below
 }
 
-// guardAliases refuses a grant that opens one of Patchbay's places under another name, by which it would not be covered.
+// guardAliases refuses a grant that opens one of Patchbay's places under another name, by which it
+// would not be covered.
 func (p *planner) guardAliases(g capability.Capability, mounts []mounted) error {
 	end := realPath(g.Path)
 	for _, place := range p.opts.Guarded {

@@ -10,15 +10,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// libraryDirs are where systems keep libraries: to be read, and to be mapped for execution. No directory of programs
-// is among them: whatever can be read there can be run by way of the loader, where that cannot be barred.
+// libraryDirs are where systems keep libraries: to be read, and to be mapped for execution. No
+// directory of programs is among them: whatever can be read there can be run by way of the loader,
+// where that cannot be barred.
 var libraryDirs = []string{"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32",
 	"/usr/local/lib", "/usr/local/lib64"}
 
 // dataDirs are what libraries read: time zones, certificates, locales.
 var dataDirs = []string{"/usr/share", "/usr/local/share"}
 
-// configFiles are what libraries and interpreters read in /etc. No keys, no accounts, no names of other machines.
+// configFiles are what libraries and interpreters read in /etc. No keys, no accounts, no names of
+// other machines.
 var configFiles = []string{"alternatives", "ca-certificates", "ca-certificates.conf", "debian_version", "fonts", "gai.conf", "ld.so.cache",
 	"ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime", "lsb-release", "mime.types", "nodejs", "os-release",
 	"pki/ca-trust", "pki/tls/certs", "pki/tls/openssl.cnf", "protocols", "services", "ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf",
@@ -27,7 +29,8 @@ var configFiles = []string{"alternatives", "ca-certificates", "ca-certificates.c
 // devices are those without which programs do not run.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// essential are directories that the jail makes itself, beside those of libraries, data and programs.
+// essential are directories that the jail makes itself, beside those of libraries, data and
+// programs.
 var essential = []string{"/dev", "/etc", "/proc"}
 
 // temporary are the directories in memory that every jail has.
@@ -75,8 +78,9 @@ func inMemory(dir string) jail.Mount {
 	return jail.Mount{Kind: jail.Temp, Target: dir, Size: tempSize, Files: tempFiles}
 }
 
-// hiddenInProc are files in which the kernel tells everybody of a user's keys, and of how the machine was started: which disks, consoles and
-// addresses it has, and what its first process was told.
+// hiddenInProc are files in which the kernel tells everybody of a user's keys, and of how the
+// machine was started: which disks, consoles and addresses it has, and what its first process was
+// told.
 var hiddenInProc = []string{"/proc/keys", "/proc/key-users", "/proc/cmdline", "/proc/bootconfig"}
 
 // hidden is what lies over a file that is not to be seen.
@@ -91,8 +95,9 @@ func (p *planner) hide() {
 	}
 }
 
-// everything is the file system as it is, but not to be changed: the rest of the plan goes on top. Where programs leave their
-// sockets is hidden. One that may change everything sees everything as it is.
+// everything is the file system as it is, but not to be changed: the rest of the plan goes on top.
+// Where programs leave their sockets is hidden. One that may change everything sees everything as
+// it is.
 func (p *planner) everything() {
 	all := slices.Contains(p.opts.Grants, capability.Capability{Kind: capability.WriteFS, Path: "/"})
 	p.add("it may read everything", jail.Mount{Kind: jail.Bind, Source: "/", Target: "/", Write: all, Exec: true, Lend: true})
@@ -115,7 +120,8 @@ func (p *planner) everything() {
 // programDirs are where systems keep programs.
 var programDirs = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/usr/libexec"}
 
-// allPrograms makes the system's programs executable, those among its libraries too; not what lies in a user's home.
+// allPrograms makes the system's programs executable, those among its libraries too; not what lies
+// in a user's home.
 func (p *planner) allPrograms() {
 	for _, dir := range programDirs {
 		p.system(dir, true)
@@ -141,7 +147,8 @@ func (p *planner) system(path string, exec bool) {
 	}
 }
 
-// names are the files in which programs look people and machines up. Without the host's network they are made up.
+// names are the files in which programs look people and machines up. Without the host's network
+// they are made up.
 func (p *planner) names() {
 	uid, gid := os.Geteuid(), os.Getegid()
 	home := env(p.plan.Env, "HOME")

@@ -23,7 +23,8 @@ type Options struct {
 	// Environ is the operator's own environment: a program that its PATH finds may be mounted.
 	Environ []string
 
-	// Guarded are Patchbay's own places, which no grant may open. Lent are those within them that the host itself gives this program.
+	// Guarded are Patchbay's own places, which no grant may open. Lent are those within them that
+	// the host itself gives this program.
 	Guarded []Place
 	Lent    []string
 
@@ -32,11 +33,13 @@ type Options struct {
 
 	// OnPlan is told, before each start, what the process will see of the file system; may be nil.
 	OnPlan func([]Tree)
-	// OnDenied is told of connections and names that were refused, on a goroutine of its own; may be nil.
+	// OnDenied is told of connections and names that were refused, on a goroutine of its own; may
+	// be nil.
 	OnDenied func(Denial)
 	Log      *slog.Logger // nil discards
 
-	// System is what can be enforced here; nil: everything, and a start that cannot have it all fails.
+	// System is what can be enforced here; nil: everything, and a start that cannot have it all
+	// fails.
 	System *System
 
 	// For those who test: how granted names are resolved and addresses dialled; nil: as usual.
@@ -77,7 +80,8 @@ const (
 	BecauseDevice = "a device that every program needs"
 )
 
-// A Box is the sandbox of one plugin. Each process started in it has one of its own, after the same plan.
+// A Box is the sandbox of one plugin. Each process started in it has one of its own, after the same
+// plan.
 type Box struct {
 	opts Options
 }
@@ -108,8 +112,8 @@ func destinations(grants []capability.Capability) []broker.Grant {
 	return list
 }
 
-// ownDoor says why no plugin may connect to an address whatever it was granted: a daemon of Patchbay's would let it in, and run its code
-// outside.
+// ownDoor says why no plugin may connect to an address whatever it was granted: a daemon of
+// Patchbay's would let it in, and run its code outside.
 func ownDoor(addr netip.AddrPort) string {
 	found, err := doors.At(addr)
 	switch {

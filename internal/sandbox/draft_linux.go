@@ -8,8 +8,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// A draft is a plan in this package's words: beside what the jail does as it is told, what only the kernel can keep. finish puts
-// that into the kernel's words, so that the jail need not know them: its processes are to start quickly.
+// A draft is a plan in this package's words: beside what the jail does as it is told, what only the
+// kernel can keep. finish puts that into the kernel's words, so that the jail need not know them:
+// its processes are to start quickly.
 type draft struct {
 	jail.Plan
 	Exec       []string   // what may be executed, as seen inside: files, and directories with all below
@@ -30,15 +31,17 @@ type access struct {
 	Write bool
 }
 
-// attributes says by what way a program may get at modes, owners, times and extended attributes of files where only the filter can tell.
+// attributes says by what way a program may get at modes, owners, times and extended attributes of
+// files where only the filter can tell.
 type attributes struct {
 	Read         bool // everything may be read: extended attributes too, by path
 	ByPath       bool // everything may be changed
 	ByDescriptor bool // something may be changed
 }
 
-// attributesOf works out what grants allow. Attributes can be changed by a descriptor that was opened for reading, so a plugin that may write
-// nothing must not change attributes by any descriptor.
+// attributesOf works out what grants allow. Attributes can be changed by a descriptor that was
+// opened for reading, so a plugin that may write nothing must not change attributes by any
+// descriptor.
 func attributesOf(o *Options) attributes {
 	a := attributes{Read: o.ReadAll}
 	for _, g := range o.Grants {

@@ -43,7 +43,8 @@ func (h hideout) startsInTime(s proc.Spec) error {
 	}
 }
 
-// TestOddFilesDoNotHoldTheHost: a file that cannot be read to its end, or at all, keeps the host neither waiting nor busy.
+// TestOddFilesDoNotHoldTheHost: a file that cannot be read to its end, or at all, keeps the host
+// neither waiting nor busy.
 func TestOddFilesDoNotHoldTheHost(t *testing.T) {
 	needNamespaces(t)
 	fifo := func(name string) func(h hideout) {
@@ -97,8 +98,8 @@ func (h hideout) sparse(name string, head []byte) {
 	}
 }
 
-// elfSections is the head of an ELF file that has so many sections, the second of which is so large and has their names. Where there is none, the size
-// is how many there are.
+// elfSections is the head of an ELF file that has so many sections, the second of which is so large
+// and has their names. Where there is none, the size is how many there are.
 func elfSections(count uint16, size uint64) []byte {
 	const headerSize, sectionSize = 64, 64
 	b := make([]byte, headerSize+2*sectionSize)
@@ -136,7 +137,8 @@ func elfHeaders(count, size uint16) []byte {
 	return b
 }
 
-// TestTheListOfTreesIsWhole: whatever is mounted inside, the list of trees has it; without namespaces, whatever may be touched.
+// TestTheListOfTreesIsWhole: whatever is mounted inside, the list of trees has it; without
+// namespaces, whatever may be touched.
 func TestTheListOfTreesIsWhole(t *testing.T) {
 	needNamespaces(t)
 	dir, below := outsideTmp(t), t.TempDir()
@@ -173,8 +175,8 @@ func TestTheListOfTreesIsWhole(t *testing.T) {
 	})
 }
 
-// TestDeepDirectoriesOfAPlugin: what a plugin leaves in its own directory on disk is removed, however deep it is, and does not cost the host its
-// descriptors. What a link in it leads to stays.
+// TestDeepDirectoriesOfAPlugin: what a plugin leaves in its own directory on disk is removed,
+// however deep it is, and does not cost the host its descriptors. What a link in it leads to stays.
 func TestDeepDirectoriesOfAPlugin(t *testing.T) {
 	outside, private := t.TempDir(), t.TempDir()+"/private"
 	write(t, outside+"/kept", "kept", 0o600)
@@ -207,7 +209,8 @@ func TestDeepDirectoriesOfAPlugin(t *testing.T) {
 	}
 }
 
-// deepTree makes directories in each other, with files, links, and names that are numbers beside them.
+// deepTree makes directories in each other, with files, links, and names that are numbers beside
+// them.
 func deepTree(t *testing.T, path string, depth int, target string) {
 	t.Helper()
 	if err := os.Mkdir(path, 0o700); err != nil {
@@ -230,8 +233,8 @@ func deepTree(t *testing.T, path string, depth int, target string) {
 	}
 }
 
-// TestRacesWithTheNextStart: a process of the plugin that swaps directories for links, over and over, opens nothing to the process that is started
-// meanwhile, and has nothing made outside.
+// TestRacesWithTheNextStart: a process of the plugin that swaps directories for links, over and
+// over, opens nothing to the process that is started meanwhile, and has nothing made outside.
 func TestRacesWithTheNextStart(t *testing.T) {
 	needNamespaces(t)
 	python := tool(t, "python3")
@@ -298,7 +301,8 @@ func TestTheHostsProcessesCannotBeGranted(t *testing.T) {
 	})
 }
 
-// TestAGrantThatLeadsThroughProc: what a link in /proc leads to depends on who looks, so such a path is not granted.
+// TestAGrantThatLeadsThroughProc: what a link in /proc leads to depends on who looks, so such a
+// path is not granted.
 func TestAGrantThatLeadsThroughProc(t *testing.T) {
 	needNamespaces(t)
 	for _, grant := range []string{"read:fs:/proc/self/cwd", "read:fs:/proc/self/root", "write:fs:/proc/self/cwd", "read:fs:/proc/self/root/etc/ssl"} {

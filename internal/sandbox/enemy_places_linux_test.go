@@ -13,8 +13,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestOwnPlacesWithNestedGrants: however the grants around Patchbay's places lie in each other, and in whatever order, none of the directories on the
-// way to one can be moved, and no link on the way can be changed.
+// TestOwnPlacesWithNestedGrants: however the grants around Patchbay's places lie in each other, and
+// in whatever order, none of the directories on the way to one can be moved, and no link on the way
+// can be changed.
 func TestOwnPlacesWithNestedGrants(t *testing.T) {
 	needNamespaces(t)
 	const move = "mv .config x; mkdir -p .config/patchbay; put .config/patchbay/config.toml; mv .local/share x; mkdir -p .local/share/plugins/p; put .local/share/plugins/p/run; echo done"
@@ -53,7 +54,8 @@ func TestOwnPlacesWithNestedGrants(t *testing.T) {
 	})
 }
 
-// TestHiddenPlacesThatComeLater: what is hidden stays so when the operator makes it, or replaces it, while the plugin runs.
+// TestHiddenPlacesThatComeLater: what is hidden stays so when the operator makes it, or replaces
+// it, while the plugin runs.
 func TestHiddenPlacesThatComeLater(t *testing.T) {
 	needNamespaces(t)
 	for _, grant := range []string{"read:fs:D", "write:fs:D", "read:fs:D/.config", "read:fs:D/.config/patchbay"} {
@@ -93,8 +95,9 @@ func TestHiddenPlacesThatComeLater(t *testing.T) {
 	}
 }
 
-// TestFilesOfItsOwnInTheOpen: a file of Patchbay's in a directory that is not Patchbay's cannot be covered for good where the plugin may
-// change that directory, since whoever replaces the file removes what lies over it.
+// TestFilesOfItsOwnInTheOpen: a file of Patchbay's in a directory that is not Patchbay's cannot be
+// covered for good where the plugin may change that directory, since whoever replaces the file
+// removes what lies over it.
 func TestFilesOfItsOwnInTheOpen(t *testing.T) {
 	needNamespaces(t)
 	dir := outsideTmp(t)
@@ -138,7 +141,8 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestOwnPlacesByAnotherMount: a grant that reaches Patchbay's places by a bind mount of the operator's is refused.
+// TestOwnPlacesByAnotherMount: a grant that reaches Patchbay's places by a bind mount of the
+// operator's is refused.
 func TestOwnPlacesByAnotherMount(t *testing.T) {
 	needNamespaces(t)
 	if os.Geteuid() != 0 {
@@ -168,7 +172,8 @@ func TestOwnPlacesByAnotherMount(t *testing.T) {
 	expect(t, sh(Options{Guarded: guarded, Grants: grants(t, "read:fs:"+other+"/home/.config/other"), AnyProgram: true}, "cat "+other+"/home/.config/other/file"), "other")
 }
 
-// TestPlacesThatCoincide: where one directory is several of Patchbay's places, as with XDG variables that all say the same, the strictest rule counts.
+// TestPlacesThatCoincide: where one directory is several of Patchbay's places, as with XDG
+// variables that all say the same, the strictest rule counts.
 func TestPlacesThatCoincide(t *testing.T) {
 	needNamespaces(t)
 	dir := outsideTmp(t)
@@ -200,7 +205,8 @@ func TestPlacesThatCoincide(t *testing.T) {
 	}
 }
 
-// TestWorkingInAHiddenPlace: that something is to be started in a place which is hidden, or that its manifest says so, does not show the place.
+// TestWorkingInAHiddenPlace: that something is to be started in a place which is hidden, or that
+// its manifest says so, does not show the place.
 func TestWorkingInAHiddenPlace(t *testing.T) {
 	needNamespaces(t)
 	for place, dir := range map[string]string{"below a home": outsideTmp(t), "below /tmp": t.TempDir()} {

@@ -77,8 +77,9 @@ func reads(names []string) int {
 // tooDeep is how a probes ends that can make no namespace at all.
 const tooDeep = 99
 
-// probes finds out what can be had where there can be one user namespace more and no other in that, and runs something with it.
-// The kernel lets them be nested so many deep, so it goes as deep as it can, and back by one.
+// probes finds out what can be had where there can be one user namespace more and no other in that,
+// and runs something with it. The kernel lets them be nested so many deep, so it goes as deep as it
+// can, and back by one.
 func probes([]string) int {
 	me := []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
 	deeper, err := os.StartProcess("/proc/self/exe", os.Args, &os.ProcAttr{Files: []*os.File{nil, os.Stdout, os.Stderr},
@@ -111,7 +112,8 @@ func hang([]string) int {
 	}
 }
 
-// worst ignores what would end it, and has a child that has left it and does the same. Its argument marks them.
+// worst ignores what would end it, and has a child that has left it and does the same. Its argument
+// marks them.
 func worst(args []string) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	if err := again(append([]string{"stray"}, args...)...); err != nil {
@@ -121,7 +123,8 @@ func worst(args []string) int {
 	return hang(nil)
 }
 
-// stray starts itself once more in a session of its own, and ends: the other is nobody's child any more.
+// stray starts itself once more in a session of its own, and ends: the other is nobody's child any
+// more.
 func stray(args []string) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	if len(args) > 1 {
@@ -158,7 +161,8 @@ func again(args ...string) error {
 	return p.Release()
 }
 
-// forks starts children without end, at most a few at a time: each lives a second, in a session of its own.
+// forks starts children without end, at most a few at a time: each lives a second, in a session of
+// its own.
 func forks(args []string) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGCHLD)
 	for i := 0; ; i++ {

@@ -8,13 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landlock does not control the attributes of files: mode, owner, times, flags, extended attributes. With namespaces, mounts protect them: other
-// files are not visible, and those of a read-only mount cannot be changed. With Landlock alone a plugin could change them for every file
-// of its user, so the filter refuses the calls. A filter sees numbers and pointers, never a path, so it cannot tell a file that may be written
-// from any other. It can tell a path from a descriptor, and Landlock has checked how a descriptor was opened.
+// Landlock does not control the attributes of files: mode, owner, times, flags, extended
+// attributes. With namespaces, mounts protect them: other files are not visible, and those of a
+// read-only mount cannot be changed. With Landlock alone a plugin could change them for every file
+// of its user, so the filter refuses the calls. A filter sees numbers and pointers, never a path,
+// so it cannot tell a file that may be written from any other. It can tell a path from a
+// descriptor, and Landlock has checked how a descriptor was opened.
 
-// attributePaths are the calls that change attributes of a file by its path. Some take a descriptor and an empty path instead (AT_EMPTY_PATH),
-// but the filter cannot see whether the path is empty.
+// attributePaths are the calls that change attributes of a file by its path. Some take a descriptor
+// and an empty path instead (AT_EMPTY_PATH), but the filter cannot see whether the path is empty.
 var attributePaths = append([]uint32{unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
 	unix.SYS_FILE_SETATTR}, attributePathsHere...)
@@ -36,13 +38,15 @@ const (
 	fsExtents   = 0xc020660b // FS_IOC_FIEMAP
 	blockSize   = 0x2        // FIGETBSZ
 
-	// kindBits of a command say whom it is for: terminals and descriptors of every kind (FIONREAD, FIONBIO), or sockets.
+	// kindBits of a command say whom it is for: terminals and descriptors of every kind (FIONREAD,
+	// FIONBIO), or sockets.
 	kindBits    = 0xff00
 	kindGeneral = 0x5400
 	kindSockets = 0x8900
 )
 
-// harmlessControls are commands of ioctl for files that change nothing, or ask for a descriptor that was opened for writing.
+// harmlessControls are commands of ioctl for files that change nothing, or ask for a descriptor
+// that was opened for writing.
 var harmlessControls = []uint32{unix.FS_IOC_GETFLAGS, fsGetFlagsX, fsExtents, blockSize, unix.FICLONE, unix.FICLONERANGE}
 
 // alone adds what has to be refused where nothing but Landlock keeps files and processes apart.
@@ -78,8 +82,9 @@ func (p block) changes(a *attributes) block {
 	return p
 }
 
-// controls allows only known commands of ioctl. File systems have others that change something and ask only for a descriptor that was opened
-// for reading: btrfs makes snapshots in a directory, fs-verity makes a file unchangeable.
+// controls allows only known commands of ioctl. File systems have others that change something and
+// ask only for a descriptor that was opened for reading: btrfs makes snapshots in a directory,
+// fs-verity makes a file unchangeable.
 func (p block) controls(a *attributes) block {
 	var b block
 	for _, command := range harmlessControls {
@@ -96,9 +101,10 @@ func (p block) controls(a *attributes) block {
 	return p.argument(unix.SYS_IOCTL, arg(1), b)
 }
 
-// opens closes two gaps of Landlock. A file can be opened for neither reading nor writing (access mode 3). Landlock then asks for no right, and the
-// descriptor would be good for changing attributes of any file. And before version 3, Landlock let a program truncate a file that
-// it had not opened for writing.
+// opens closes two gaps of Landlock. A file can be opened for neither reading nor writing (access
+// mode 3). Landlock then asks for no right, and the descriptor would be good for changing
+// attributes of any file. And before version 3, Landlock let a program truncate a file that it had
+// not opened for writing.
 func (p block) opens(a *attributes, landlock int) block {
 	for _, c := range openCalls {
 		p = p.argument(c.number, arg(c.mode-1), block{only(unix.O_ACCMODE), ifEqual(unix.O_ACCMODE, refuse(unix.EACCES))})
@@ -113,11 +119,13 @@ func (p block) opens(a *attributes, landlock int) block {
 	return p
 }
 
-// ownPriority are the calls that set how a thread is scheduled; the first argument is its number, 0 for the caller.
+// ownPriority are the calls that set how a thread is scheduled; the first argument is its number, 0
+// for the caller.
 var ownPriority = []uint32{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR}
 
-// others protects limits and priorities of the user's other processes: a limit of CPU time would end them. A program can set its own, named
-// by 0. It cannot name itself by its number, which is not known when the filter is written.
+// others protects limits and priorities of the user's other processes: a limit of CPU time would
+// end them. A program can set its own, named by 0. It cannot name itself by its number, which is
+// not known when the filter is written.
 func (p block) others() block {
 	p = p.argument(unix.SYS_PRLIMIT64, arg(0), block{ifEqual(0, allowCall()), notNull(2, refuse(unix.EPERM))})
 	for _, number := range ownPriority {

@@ -59,7 +59,8 @@ func decide(t *testing.T, filter []unix.SockFilter, number uint32, args ...uint6
 // pointer is an address whose low half is 0, as one may be.
 const pointer = 0x7f00_0000_0000
 
-// TestFilterAlone: what the filter says where Landlock must do alone, call by call. TestEscapesWithLandlockAlone has the kernel say it.
+// TestFilterAlone: what the filter says where Landlock must do alone, call by call.
+// TestEscapesWithLandlockAlone has the kernel say it.
 func TestFilterAlone(t *testing.T) {
 	const last = 7 // version of Landlock
 	nothing, something, everything := attributes{}, attributes{ByDescriptor: true}, attributes{Read: true, ByPath: true, ByDescriptor: true}

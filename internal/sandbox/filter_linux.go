@@ -20,13 +20,14 @@ const (
 // arg is where the low half of an argument is.
 func arg(n uint32) uint32 { return offArgs + 8*n }
 
-// unknownCalls is the first number that x/sys has no name for. A newer kernel may have calls beyond it that do what the filter refuses
-// under another name, as open_tree_attr does what mount_setattr did. A library that finds a new call missing falls back on an older one.
-// The numbers are the same on both machines. Those of x32, a second interface on amd64, are larger.
+// unknownCalls is the first number that x/sys has no name for. A newer kernel may have calls beyond
+// it that do what the filter refuses under another name, as open_tree_attr does what mount_setattr
+// did. A library that finds a new call missing falls back on an older one. The numbers are the same
+// on both machines. Those of x32, a second interface on amd64, are larger.
 const unknownCalls = unix.SYS_RSEQ_SLICE_YIELD + 1
 
-// unknownControls is the first command of fcntl that no plugin needs: delegations, which make others wait as leases do, and what newer
-// kernels may have.
+// unknownControls is the first command of fcntl that no plugin needs: delegations, which make
+// others wait as leases do, and what newer kernels may have.
 const unknownControls = unix.F_GETDELEG
 
 // newNamespaces are the flags by which clone enters a namespace.
@@ -34,14 +35,17 @@ const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID 
 	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
 const (
-	// setuidBits in a file's mode make it run as its owner or group. Outside, where what a plugin wrote may be found, that would count.
+	// setuidBits in a file's mode make it run as its owner or group. Outside, where what a plugin
+	// wrote may be found, that would count.
 	setuidBits = unix.S_ISUID | unix.S_ISGID
 
-	// device is in the mode of both kinds of device, and of no other file that mknod makes. One of them, the whiteout of overlay file
-	// systems (0:0), can be made by everybody, and hides a file from whoever has it in an upper directory.
+	// device is in the mode of both kinds of device, and of no other file that mknod makes. One of
+	// them, the whiteout of overlay file systems (0:0), can be made by everybody, and hides a file
+	// from whoever has it in an upper directory.
 	device = unix.S_IFCHR
 
-	// creates are the flags with which open looks at its mode: O_CREAT, and of O_TMPFILE the bit that is no other flag.
+	// creates are the flags with which open looks at its mode: O_CREAT, and of O_TMPFILE the bit
+	// that is no other flag.
 	creates = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 )
 
@@ -60,14 +64,15 @@ var refused = append([]uint32{
 	unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES, unix.SYS_MBIND, unix.SYS_SET_MEMPOLICY, unix.SYS_PERSONALITY,
 }, refusedHere...)
 
-// absent are those whose arguments are in memory, where a filter cannot look. Libraries fall back on what came before them:
-// clone, openat.
+// absent are those whose arguments are in memory, where a filter cannot look. Libraries fall back
+// on what came before them: clone, openat.
 var absent = []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2}
 
 // A moded is a system call one of whose arguments is the mode of a file.
 type moded struct{ number, mode uint32 }
 
-// modeCalls and nodeCalls always look at the mode, openCalls only with some of the flags, which are the argument before.
+// modeCalls and nodeCalls always look at the mode, openCalls only with some of the flags, which are
+// the argument before.
 var (
 	modeCalls = append([]moded{{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}}, modeCallsHere...)
 	nodeCalls = append([]moded{{unix.SYS_MKNODAT, 2}}, nodeCallsHere...)
@@ -85,8 +90,9 @@ func archHere() uint32 {
 	return unix.AUDIT_ARCH_X86_64
 }
 
-// filter is the programme that the kernel asks about each system call. What is refused is an error to the plugin, not its end:
-// libraries try things out. What a version of Landlock leaves open is closed where nothing else keeps it.
+// filter is the programme that the kernel asks about each system call. What is refused is an error
+// to the plugin, not its end: libraries try things out. What a version of Landlock leaves open is
+// closed where nothing else keeps it.
 func (d *draft) filter(landlock int) []unix.SockFilter {
 	p := block{
 		load(offArch), onlyIf(archHere(), refuse(unix.EPERM)),
@@ -130,8 +136,8 @@ func (p block) modes() block {
 	return p
 }
 
-// sockets are the kinds of socket a plugin may make. Of netlink only the one by which libraries ask for addresses. Where no
-// namespace keeps the network away, only with a network its kinds.
+// sockets are the kinds of socket a plugin may make. Of netlink only the one by which libraries ask
+// for addresses. Where no namespace keeps the network away, only with a network its kinds.
 func (d *draft) sockets() block {
 	var b block
 	unixSockets := allowCall()
@@ -149,7 +155,8 @@ func (d *draft) sockets() block {
 // A block is a filter under construction: short sequences, one after the other.
 type block [][]unix.SockFilter
 
-// argument adds a block for one system call, which looks at one of its arguments. After it the number is loaded again.
+// argument adds a block for one system call, which looks at one of its arguments. After it the
+// number is loaded again.
 func (p block) argument(number, offset uint32, b block) block {
 	inside := append(load(offset), b.flat()...)
 	inside = append(inside, load(offNumber)...)

@@ -213,7 +213,8 @@ func TestWhatMountsDoNotKeep(t *testing.T) {
 	})
 }
 
-// TestWhatProcHides: what the kernel tells everybody of a user's keys, of how the machine was started and of its services.
+// TestWhatProcHides: what the kernel tells everybody of a user's keys, of how the machine was
+// started and of its services.
 func TestWhatProcHides(t *testing.T) {
 	needNamespaces(t)
 	for name, o := range map[string]Options{"little is seen": {}, "everything is seen": {ReadAll: true}} {

@@ -22,8 +22,9 @@ const (
 	coverFiles = 1 << 10  // in either
 )
 
-// guard keeps the plugin from Patchbay's own places (docs/security.md, "Patchbay's own places"). A grant that is or lies in one of them is refused. Where
-// something in sight contains them, something lies over them.
+// guard keeps the plugin from Patchbay's own places (docs/security.md, "Patchbay's own places"). A
+// grant that is or lies in one of them is refused. Where something in sight contains them,
+// something lies over them.
 func (p *planner) guard() error {
 	if slices.ContainsFunc(p.opts.Grants, isFile) {
 		if err := p.guardGrants(readMounts()); err != nil {
@@ -53,7 +54,8 @@ func (p *planner) guardGrants(mounts []mounted) error {
 	return nil
 }
 
-// guardGrant refuses a grant within one of the places, unless the host itself lends it, or it lies below the plugin's own files.
+// guardGrant refuses a grant within one of the places, unless the host itself lends it, or it lies
+// below the plugin's own files.
 func (p *planner) guardGrant(g capability.Capability) error {
 	end := realPath(g.Path)
 	for _, place := range p.opts.Guarded {
@@ -65,15 +67,17 @@ func (p *planner) guardGrant(g capability.Capability) error {
 	return nil
 }
 
-// excepted reports whether a path in one of the places may be granted all the same. That the place itself lies in something of the plugin's is no reason.
+// excepted reports whether a path in one of the places may be granted all the same. That the place
+// itself lies in something of the plugin's is no reason.
 func (p *planner) excepted(path, place string) bool {
 	lent := func(dir string) bool { dir = realPath(dir); return within(path, dir) && !below(place, dir) }
 	own := func(dir string) bool { return below(path, dir) && !below(place, dir) }
 	return slices.ContainsFunc(p.opts.Lent, lent) || slices.ContainsFunc(p.origins.own, own)
 }
 
-// cover puts something over a place that would be in sight: the place itself, to be read only, or nothing at all. A directory is made where it is missing: the
-// plugin could make it, or somebody else while the plugin runs, and it would then be in sight.
+// cover puts something over a place that would be in sight: the place itself, to be read only, or
+// nothing at all. A directory is made where it is missing: the plugin could make it, or somebody
+// else while the plugin runs, and it would then be in sight.
 func (p *planner) cover(place Place) error {
 	w := walk(place.Path)
 	if place.Around {
@@ -122,8 +126,9 @@ func (p *planner) readOnly(path string) jail.Mount {
 	return jail.Mount{Kind: jail.Bind, Source: path, Target: path, Exec: p.opts.ReadAll, Lend: true, Missing: true}
 }
 
-// coverFile covers a place that is a file, or is not there. What is mounted on a file is gone as soon as somebody replaces the file, as
-// editors do, and on a missing one nothing can be mounted. So it is the directory around it that is covered.
+// coverFile covers a place that is a file, or is not there. What is mounted on a file is gone as
+// soon as somebody replaces the file, as editors do, and on a missing one nothing can be mounted.
+// So it is the directory around it that is covered.
 func (p *planner) coverFile(path string, place Place, exists bool) error {
 	dir := filepath.Dir(path)
 	switch {
@@ -154,8 +159,8 @@ func mayReplace(dir, file string) error {
 // maxVeiled bounds how much a directory may hold that is shown without its hidden files.
 const maxVeiled = 1000
 
-// veil shows a directory as it is now, without what is hidden in it: an empty one lies over it, with all the rest mounted. So nothing that comes into the
-// directory later is in sight.
+// veil shows a directory as it is now, without what is hidden in it: an empty one lies over it,
+// with all the rest mounted. So nothing that comes into the directory later is in sight.
 func (p *planner) veil(dir string) error {
 	if root, _ := p.containing(walk(dir)); p.has(jail.Firm, dir) || root != "" && p.isHidden(dir) {
 		return nil
@@ -193,7 +198,8 @@ func (p *planner) unveil(path string, kind os.FileMode) {
 	}
 }
 
-// hides reports whether an entry of a directory is a hidden place, or a copy that an editor has left beside a hidden file. Copies come and go, so they are looked for at each start.
+// hides reports whether an entry of a directory is a hidden place, or a copy that an editor has
+// left beside a hidden file. Copies come and go, so they are looked for at each start.
 func (place Place) hides(path string) bool {
 	if !place.Hidden {
 		return false
@@ -216,8 +222,9 @@ func (p *planner) has(kind jail.Kind, path string) bool {
 	return slices.ContainsFunc(p.plan.Mounts, func(m jail.Mount) bool { return m.Kind == kind && m.Target == path })
 }
 
-// containing is a tree of the outside that contains a place and is in sight, and whether one of those may be changed. Some are there without a grant: the
-// system's libraries and data, libraries beside a program, the plugin's own files.
+// containing is a tree of the outside that contains a place and is in sight, and whether one of
+// those may be changed. Some are there without a grant: the system's libraries and data, libraries
+// beside a program, the plugin's own files.
 func (p *planner) containing(w way) (root string, write bool) {
 	if p.opts.ReadAll {
 		root = "/"
@@ -255,8 +262,9 @@ func (p *planner) pinLinks(w way) error {
 	return &Refusal{Why: fmt.Sprintf("by write:fs:%s it may change the link %s, by which Patchbay finds %s: grant less", p.writable(l.at), l.at, w.path)}
 }
 
-// pin keeps the directories between what may be written and a place from being moved away: each is mounted on itself, and what is
-// mounted cannot be renamed. Of grants that lie in each other the outermost counts, since only that is mounted itself.
+// pin keeps the directories between what may be written and a place from being moved away: each is
+// mounted on itself, and what is mounted cannot be renamed. Of grants that lie in each other the
+// outermost counts, since only that is mounted itself.
 func (p *planner) pin(w way) {
 	for dir := filepath.Dir(w.end); dir != "/"; dir = filepath.Dir(dir) {
 		inside := func(root string) bool { return below(dir, root) }
@@ -267,8 +275,8 @@ func (p *planner) pin(w way) {
 	}
 }
 
-// changeable reports whether the host's user may put something else in a path's place. Where directories are missing on the way, the last one that is
-// there counts.
+// changeable reports whether the host's user may put something else in a path's place. Where
+// directories are missing on the way, the last one that is there counts.
 func changeable(path string) bool {
 	for path != "/" {
 		path = filepath.Dir(path)
@@ -279,7 +287,8 @@ func changeable(path string) bool {
 	return false
 }
 
-// isHidden reports whether a directory is one of the places that are not to be read. It may be several of them at once.
+// isHidden reports whether a directory is one of the places that are not to be read. It may be
+// several of them at once.
 func (p *planner) isHidden(dir string) bool {
 	return slices.ContainsFunc(p.opts.Guarded, func(place Place) bool { return place.Hidden && realPath(place.Path) == dir })
 }

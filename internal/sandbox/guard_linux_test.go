@@ -130,7 +130,8 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 	})
 }
 
-// TestOwnPlacesInSightWithoutAGrant: what must not be read is not there either where it lies in something that a plugin has without any grant.
+// TestOwnPlacesInSightWithoutAGrant: what must not be read is not there either where it lies in
+// something that a plugin has without any grant.
 func TestOwnPlacesInSightWithoutAGrant(t *testing.T) {
 	needNamespaces(t)
 	const system = "/usr/share/zoneinfo" // every system has it, and nothing has to be written there
@@ -172,8 +173,8 @@ func TestOwnPlacesInSightWithoutAGrant(t *testing.T) {
 	}
 }
 
-// TestReadingAroundPlacesThatAreNotThere: a plugin that may read around Patchbay's places starts where there are none yet, and they are made so that it does not
-// see what comes into them later.
+// TestReadingAroundPlacesThatAreNotThere: a plugin that may read around Patchbay's places starts
+// where there are none yet, and they are made so that it does not see what comes into them later.
 func TestReadingAroundPlacesThatAreNotThere(t *testing.T) {
 	needNamespaces(t)
 	for place, dir := range map[string]string{"below a home": outsideTmp(t), "below /tmp": t.TempDir()} {

@@ -12,7 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// places are the directories that a program may expect and that are its own: home, temporary files, where it works.
+// places are the directories that a program may expect and that are its own: home, temporary files,
+// where it works.
 func (p *planner) places() {
 	p.home()
 	p.temporaryFiles()
@@ -26,8 +27,9 @@ func (p *planner) places() {
 	}
 }
 
-// home gives the program a home of its own, and tells it where: in the jail's own /tmp. The user's home is then no more than a part of the
-// path to what was granted in there, and nothing that may only be read lies in a place that may be written (see outside).
+// home gives the program a home of its own, and tells it where: in the jail's own /tmp. The user's
+// home is then no more than a part of the path to what was granted in there, and nothing that may
+// only be read lies in a place that may be written (see outside).
 func (p *planner) home() {
 	dir := p.named("HOME")
 	if dir == "" || p.stays(dir) {
@@ -53,9 +55,10 @@ func (p *planner) temporaryFiles() {
 	}
 }
 
-// named is the directory that a variable names, without links; empty where it names none, or nothing can be put elsewhere. The links on the way to the
-// operator's own are there inside, too. A manifest may name another directory. Its links are followed only where it leads to what is granted: else
-// the plugin would learn what a link of the operator's says.
+// named is the directory that a variable names, without links; empty where it names none, or
+// nothing can be put elsewhere. The links on the way to the operator's own are there inside, too. A
+// manifest may name another directory. Its links are followed only where it leads to what is
+// granted: else the plugin would learn what a link of the operator's says.
 func (p *planner) named(variable string) string {
 	dir := env(p.plan.Env, variable)
 	w := walk(dir)
@@ -78,8 +81,8 @@ func (p *planner) granted(path string) bool {
 	return slices.ContainsFunc(p.opts.Grants, func(g capability.Capability) bool { return isFile(g) && within(path, realPath(g.Path)) })
 }
 
-// stays reports whether a directory that the environment names is there: because it is granted, or has to be as it is, or lies in one that
-// is the jail's own.
+// stays reports whether a directory that the environment names is there: because it is granted, or
+// has to be as it is, or lies in one that is the jail's own.
 func (p *planner) stays(dir string) bool {
 	below := func(root string) bool { return within(dir, root) }
 	switch {
@@ -92,7 +95,8 @@ func (p *planner) stays(dir string) bool {
 	return slices.ContainsFunc(slices.Concat(essential, libraryDirs, dataDirs, programDirs), below)
 }
 
-// ownTemporary is a temporary directory that is the jail's own; empty where all of them are granted.
+// ownTemporary is a temporary directory that is the jail's own; empty where all of them are
+// granted.
 func (p *planner) ownTemporary() string {
 	taken := p.taken()
 	for _, dir := range temporary {

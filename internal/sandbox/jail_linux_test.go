@@ -304,7 +304,8 @@ func TestAKilledJail(t *testing.T) {
 	p.Stop(t.Context(), proc.Ladder{})
 }
 
-// TestNothingIsLeft: no descriptor, no directory, no process, whatever became of the start. Goroutines are looked for at the end of all tests.
+// TestNothingIsLeft: no descriptor, no directory, no process, whatever became of the start.
+// Goroutines are looked for at the end of all tests.
 func TestNothingIsLeft(t *testing.T) {
 	for name, o := range map[string]Options{"with namespaces": {}, "without": {System: &System{Namespaces: errors.New("switched off")}},
 		"with a network": {Grants: grants(t, "net:api.example.test:443")}} {

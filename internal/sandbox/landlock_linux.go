@@ -15,8 +15,9 @@ const (
 	deviceRights = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	allRights    = readRights | writeRights | deviceRights | unix.LANDLOCK_ACCESS_FS_EXECUTE
 
-	// mountedRights are those that mounts do not keep: to execute one file and not another; to write to a named pipe, which no
-	// read-only mount forbids (see planner.outside). And since without it no file could be moved from one directory to another: that.
+	// mountedRights are those that mounts do not keep: to execute one file and not another; to
+	// write to a named pipe, which no read-only mount forbids (see planner.outside). And since
+	// without it no file could be moved from one directory to another: that.
 	mountedRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REFER
 )
 
@@ -44,8 +45,8 @@ func knownRights(version int) uint64 {
 	return rights
 }
 
-// landlock is what a version of Landlock is told. Without namespaces all depends on it, so that a kernel that has none is asked too,
-// and refuses.
+// landlock is what a version of Landlock is told. Without namespaces all depends on it, so that a
+// kernel that has none is asked too, and refuses.
 func (d *draft) landlock(version int) jail.Landlock {
 	var l jail.Landlock
 	if version == 0 && !d.Simple {

@@ -132,7 +132,8 @@ print(*(os.statvfs(d).f_files for d in ("/tmp", "/var/tmp", "/dev/shm", "/run"))
 	})
 }
 
-// TestNoCores: neither a file nor a program of the machine gets the memory of a plugin that crashes. The shell writes 1 byte as 0 blocks.
+// TestNoCores: neither a file nor a program of the machine gets the memory of a plugin that
+// crashes. The shell writes 1 byte as 0 blocks.
 func TestNoCores(t *testing.T) {
 	const script = "ulimit -S -c; ulimit -H -c; ulimit -c 1 2>/dev/null && echo raised; ulimit -S -c 0 && echo lowered"
 	t.Run("with namespaces", func(t *testing.T) {

@@ -7,12 +7,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// headSize is how much of a loader the kernel is told, to know it by: the header of an ELF file, in which is the address it begins at
-// and how long it is.
+// headSize is how much of a loader the kernel is told, to know it by: the header of an ELF file, in
+// which is the address it begins at and how long it is.
 const headSize = 64
 
-// bar notes what loaders begin with, for the jail to keep them from being started by hand. One that may be started as a program is
-// not barred, nor one that cannot be told from such a program. Where everything in sight may be executed there is nothing to keep.
+// bar notes what loaders begin with, for the jail to keep them from being started by hand. One that
+// may be started as a program is not barred, nor one that cannot be told from such a program. Where
+// everything in sight may be executed there is nothing to keep.
 func (p *planner) bar() {
 	if p.plan.Simple || landlockVersion() == 0 || p.opts.System != nil && p.opts.System.Loader != nil {
 		return

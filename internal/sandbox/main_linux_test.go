@@ -14,7 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestMain is also the fakes: the test binary, started again as "binary -fake NAME ARG…", does as its name says.
+// TestMain is also the fakes: the test binary, started again as "binary -fake NAME ARG…", does as
+// its name says.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "-fake" {
 		fake, ok := fakes[os.Args[2]]
@@ -35,8 +36,8 @@ const nobody = rerun.Nobody
 // outsidePlace names a directory outside of /tmp in which an ordinary user may make some.
 const outsidePlace = "PATCHBAY_TEST_OUTSIDE"
 
-// TestAsNobody runs every other test once more as an ordinary user: what root can do for a jail (open what is to be seen, take another's
-// user) the user's own namespace must do then.
+// TestAsNobody runs every other test once more as an ordinary user: what root can do for a jail
+// (open what is to be seen, take another's user) the user's own namespace must do then.
 func TestAsNobody(t *testing.T) {
 	if raced {
 		t.Skip("hundreds of starts take too long under the race detector: make test runs this package without it, too")

@@ -13,8 +13,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/capability"
 )
 
-// makeMissing makes what is granted for writing and is not there yet: a directory, or a file where its name has an extension. A plugin could
-// not make it itself, since only what is there can be mounted. Only the last element of the path is made, and no link at its place is followed.
+// makeMissing makes what is granted for writing and is not there yet: a directory, or a file where
+// its name has an extension. A plugin could not make it itself, since only what is there can be
+// mounted. Only the last element of the path is made, and no link at its place is followed.
 func (b *Box) makeMissing() error {
 	p := &planner{opts: &b.opts, origins: newOrigins(&b.opts)}
 	for _, g := range b.opts.Grants {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestWritingWhatIsNotThere: what may be written and is not there yet is made, by the host, and nothing else is.
+// TestWritingWhatIsNotThere: what may be written and is not there yet is made, by the host, and
+// nothing else is.
 func TestWritingWhatIsNotThere(t *testing.T) {
 	needNamespaces(t)
 	for _, c := range []struct {

@@ -13,9 +13,11 @@ import (
 
 // An origin is why a program may be mounted.
 //
-// A plugin's own files say which interpreter, loader or program they want: in a #! line, in an ELF header, by a link, as an argument of env.
-// None of that may widen what the plugin sees. A program from outside of the plugin's files is mounted for what the operator did, never for what
-// the plugin says. Everything else is refused, with the capability that would allow it (docs/security.md, "What a plugin ships widens nothing").
+// A plugin's own files say which interpreter, loader or program they want: in a #! line, in an ELF
+// header, by a link, as an argument of env. None of that may widen what the plugin sees. A program
+// from outside of the plugin's files is mounted for what the operator did, never for what the
+// plugin says. Everything else is refused, with the capability that would allow it
+// (docs/security.md, "What a plugin ships widens nothing").
 type origin string
 
 const (
@@ -63,7 +65,8 @@ func (o *origins) choose(w way) {
 	}
 }
 
-// guessed reports whether a link on the way to a place is one that only the plugin named: it would learn what the link says.
+// guessed reports whether a link on the way to a place is one that only the plugin named: it would
+// learn what the link says.
 func (o *origins) guessed(w way, first string) bool {
 	for _, l := range w.links {
 		if l.at == first {
@@ -82,7 +85,8 @@ func isSystemLink(at string) bool {
 	return withinAny(at, systemDirs) || slices.ContainsFunc(systemDirs, around) || within(at, "/etc/alternatives")
 }
 
-// decides reports whether the plugin decides where a way ends: by a link that it ships or may change, or since the end itself is its own.
+// decides reports whether the plugin decides where a way ends: by a link that it ships or may
+// change, or since the end itself is its own.
 func (o *origins) decides(w way) bool {
 	theirs := slices.Concat(o.own, o.writable)
 	return withinAny(w.end, theirs) || w.passes(theirs...)
@@ -91,8 +95,8 @@ func (o *origins) decides(w way) bool {
 // systemDirs are where systems keep what can be executed.
 var systemDirs = slices.Concat(programDirs, libraryDirs)
 
-// of says where a program comes from. first is the first place on the way to it that is not among the plugin's own files: the links before it
-// were shipped by the plugin, and count for nothing.
+// of says where a program comes from. first is the first place on the way to it that is not among
+// the plugin's own files: the links before it were shipped by the plugin, and count for nothing.
 func (o *origins) of(w way) (from origin, first string) {
 	first = place(w.path)
 	for range maxLinks {
@@ -119,8 +123,9 @@ func (o *origins) of(w way) (from origin, first string) {
 	return unknown, first
 }
 
-// names reports whether an exec: capability names a program, and the place by which it is found. Another link to the same program
-// may be part of another installation, whose libraries nobody granted.
+// names reports whether an exec: capability names a program, and the place by which it is found.
+// Another link to the same program may be part of another installation, whose libraries nobody
+// granted.
 func (o *origins) names(end, first string) bool {
 	return slices.ContainsFunc(o.named, func(n way) bool {
 		at := func(l hop) bool { return l.at == first }
@@ -137,8 +142,8 @@ func (o *origins) isOwnFile(path string) bool {
 	return err == nil && !info.IsDir() || err != nil && hasExtension(filepath.Base(path))
 }
 
-// firm refuses links right in the plugin's own directory that lead to a file which the plugin may change. Its manifest lies there, and says what the
-// plugin may do at its next start.
+// firm refuses links right in the plugin's own directory that lead to a file which the plugin may
+// change. Its manifest lies there, and says what the plugin may do at its next start.
 func (o *origins) firm() error {
 	if len(o.writable) == 0 {
 		return nil
@@ -164,8 +169,9 @@ func (o *origins) loose(w way) bool {
 	return w.passes(o.writable...) || withinAny(w.end, o.writable) && (err != nil || !info.IsDir())
 }
 
-// leaves refuses a grant of files that leads out of the plugin's own by a link among them: whoever reads the grant would not know what it
-// grants. It refuses one whose links have no end, and one to change a single file among the plugin's own.
+// leaves refuses a grant of files that leads out of the plugin's own by a link among them: whoever
+// reads the grant would not know what it grants. It refuses one whose links have no end, and one to
+// change a single file among the plugin's own.
 func (o *origins) leaves(g capability.Capability, w way) error {
 	if w.end == nowhere {
 		return &Refusal{Why: fmt.Sprintf("%s has more than %d links on its way: name what it leads to", g, maxLinks)}
@@ -185,7 +191,8 @@ func (o *origins) leaves(g capability.Capability, w way) error {
 // ships reports whether the way to a program leaves the plugin's own files by a link among them.
 func (o *origins) ships(w way) bool { return w.passes(o.own...) && !withinAny(w.end, o.own) }
 
-// check refuses a way to a program that the plugin itself can change, and a file that is no program.
+// check refuses a way to a program that the plugin itself can change, and a file that is no
+// program.
 func (o *origins) check(w way) error {
 	if w.end == nowhere {
 		return &Refusal{Why: fmt.Sprintf("%s has more than %d links on its way", w.path, maxLinks)}

@@ -6,10 +6,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// outside takes what may only be read out of the directories that may be written: what is granted below /tmp, say. A mount that is read-only
-// does not keep a program from writing into a named pipe, and Landlock does only where no rule allows it: its rules add up along the path,
-// so what is allowed in /tmp is allowed in all that lies there, and no rule takes it back. So nothing that may only be read may lie
-// there. It is mounted below /outside instead, and a link leads to it from where it was.
+// outside takes what may only be read out of the directories that may be written: what is granted
+// below /tmp, say. A mount that is read-only does not keep a program from writing into a named
+// pipe, and Landlock does only where no rule allows it: its rules add up along the path, so what is
+// allowed in /tmp is allowed in all that lies there, and no rule takes it back. So nothing that may
+// only be read may lie there. It is mounted below /outside instead, and a link leads to it from
+// where it was.
 //
 // Where the whole file system is in sight, there is no place for it: nothing can be added to that.
 func (p *planner) outside() {
@@ -39,8 +41,8 @@ func (p *planner) outside() {
 	p.order()
 }
 
-// uncover takes those directories in memory out of the plan over which something lies that was granted: what may be written is told by
-// its path. One that hides a place of Patchbay's stays.
+// uncover takes those directories in memory out of the plan over which something lies that was
+// granted: what may be written is told by its path. One that hides a place of Patchbay's stays.
 func (p *planner) uncover() {
 	granted := make(map[string]bool)
 	for _, m := range p.plan.Mounts {

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// Of each of /tmp, /var/tmp and /dev/shm: memory, so not without bound. A file without content takes about 1 KiB.
+	// Of each of /tmp, /var/tmp and /dev/shm: memory, so not without bound. A file without content
+	// takes about 1 KiB.
 	tempSize  = 256 << 20
 	tempFiles = 1 << 16
 
@@ -20,7 +21,8 @@ const (
 	ownThreads = 16
 )
 
-// plan is what the jail for one launch is to be. private is a directory for it alone, where there can be none in memory.
+// plan is what the jail for one launch is to be. private is a directory for it alone, where there
+// can be none in memory.
 func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 	p := &planner{launch: l, opts: &b.opts, origins: newOrigins(&b.opts), plan: &draft{Plan: jail.Plan{Path: l.Path, Argv: l.Argv, Env: l.Env, Dir: l.Dir, Files: l.Files}}}
 	p.plan.Simple = b.opts.System.simple()
@@ -58,8 +60,9 @@ func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 	return p.plan, nil
 }
 
-// isFile reports whether a capability is about files of the outside. Sockets may be among them, and the kernel cannot
-// yet keep a program from those alone: who has such a capability makes no sockets of that kind.
+// isFile reports whether a capability is about files of the outside. Sockets may be among them, and
+// the kernel cannot yet keep a program from those alone: who has such a capability makes no sockets
+// of that kind.
 func isFile(g capability.Capability) bool {
 	return g.Kind == capability.ReadFS || g.Kind == capability.WriteFS
 }
@@ -78,8 +81,9 @@ type planner struct {
 	usersHome, ownHome string // the real one, and what the program has in its stead; empty: it has no other
 }
 
-// firm refuses a plan in which the plugin could change what it consists of: what it runs, the libraries it runs with, its own
-// files and so its own manifest. It could put a link in their place, and see what it leads to at its next start.
+// firm refuses a plan in which the plugin could change what it consists of: what it runs, the
+// libraries it runs with, its own files and so its own manifest. It could put a link in their
+// place, and see what it leads to at its next start.
 func (p *planner) firm() error {
 	if p.opts.ReadAll {
 		return nil // what could be seen so can be seen anyway
@@ -108,8 +112,8 @@ func (p *planner) writable(path string) string {
 	return ""
 }
 
-// add adds mounts, and says for people why they are there. The links in what is bound are followed here: the jail follows none, so that
-// nothing can be put in its place meanwhile.
+// add adds mounts, and says for people why they are there. The links in what is bound are followed
+// here: the jail follows none, so that nothing can be put in its place meanwhile.
 func (p *planner) add(because string, mounts ...jail.Mount) {
 	for _, m := range mounts {
 		if m.Kind == jail.Bind {
@@ -192,8 +196,9 @@ func (p *planner) grants() error {
 	return nil
 }
 
-// grant mounts what may be read or written. What lies within something that may be written is not mounted a second time, and no
-// link in there is followed: the plugin could have put it there, to a place it may not see.
+// grant mounts what may be read or written. What lies within something that may be written is not
+// mounted a second time, and no link in there is followed: the plugin could have put it there, to a
+// place it may not see.
 func (p *planner) grant(g capability.Capability) error {
 	w := walk(g.Path)
 	if err := p.origins.leaves(g, w); err != nil {
@@ -216,8 +221,9 @@ func (p *planner) grant(g capability.Capability) error {
 	return nil
 }
 
-// grantProc is grant for a path in /proc. The plugin has a /proc of its own, and reads there what it was granted to read. The host's would show it every process,
-// and a link in there leads elsewhere for each process that follows it.
+// grantProc is grant for a path in /proc. The plugin has a /proc of its own, and reads there what
+// it was granted to read. The host's would show it every process, and a link in there leads
+// elsewhere for each process that follows it.
 func grantProc(g capability.Capability, w way) error {
 	switch {
 	case !within(w.end, "/proc"):
@@ -228,15 +234,16 @@ func grantProc(g capability.Capability, w way) error {
 	return nil
 }
 
-// reach makes a path reachable under its own name: the links on the way to it are links inside, too. It returns where the way ends.
+// reach makes a path reachable under its own name: the links on the way to it are links inside,
+// too. It returns where the way ends.
 func (p *planner) reach(path string) string {
 	w := walk(path)
 	p.mountLinks("", w)
 	return w.end
 }
 
-// visible reports whether a path is, or lies in, something that can be executed already. Of several mounts on the way to it the
-// deepest counts.
+// visible reports whether a path is, or lies in, something that can be executed already. Of several
+// mounts on the way to it the deepest counts.
 func (p *planner) visible(path string) bool {
 	best := jail.Mount{Kind: jail.Dir}
 	for _, m := range p.plan.Mounts {
@@ -283,8 +290,8 @@ func (p *planner) order() {
 	})
 }
 
-// access is the plan in the words of Landlock, for where there are no mounts: the outside itself, under its own names. What would
-// be the plugin's own in memory is a directory on disk.
+// access is the plan in the words of Landlock, for where there are no mounts: the outside itself,
+// under its own names. What would be the plugin's own in memory is a directory on disk.
 func (p *planner) access(private string) {
 	for _, m := range p.plan.Mounts {
 		switch m.Kind {

@@ -25,7 +25,8 @@ func planned(o Options, env ...string) *draft {
 	return plan
 }
 
-// at are the kinds of mount at a path, in their order; of one that was taken out of /tmp, at where that is now.
+// at are the kinds of mount at a path, in their order; of one that was taken out of /tmp, at where
+// that is now.
 func at(p *draft, path string) string {
 	here, outside := kinds(p, path), kinds(p, "/outside"+path)
 	if outside != "" && outside != "link" {
@@ -142,7 +143,8 @@ func TestPlanOrder(t *testing.T) {
 	}
 }
 
-// TestPlanOfALinkOneCouldHaveMade: a plugin that may write could put a link where another of its grants is.
+// TestPlanOfALinkOneCouldHaveMade: a plugin that may write could put a link where another of its
+// grants is.
 func TestPlanOfALinkOneCouldHaveMade(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/secret/note", "a secret", 0o644)

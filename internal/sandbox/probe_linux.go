@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// Probe finds out what can be enforced here, by building a jail in which nothing is started. It takes as long as the start of one process,
-// and of one or two more where not all can be had.
+// Probe finds out what can be enforced here, by building a jail in which nothing is started. It
+// takes as long as the start of one process, and of one or two more where not all can be had.
 func Probe(ctx context.Context, g *proc.Group) *System {
 	s := new(System)
 	version := landlockVersion()

@@ -12,7 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// maxChain bounds how many programs may follow each other at one start: the interpreter of a script, what env starts, the interpreter of that.
+// maxChain bounds how many programs may follow each other at one start: the interpreter of a
+// script, what env starts, the interpreter of that.
 const maxChain = 10
 
 // start is one program on the way to the plugin's code.
@@ -23,8 +24,8 @@ type start struct {
 	by   string // what names it, for messages
 }
 
-// programs adds what the plugin may execute beside its own files: what exec: capabilities name, and what the kernel needs to start the
-// plugin itself.
+// programs adds what the plugin may execute beside its own files: what exec: capabilities name, and
+// what the kernel needs to start the plugin itself.
 func (p *planner) programs() error {
 	var granted []start
 	for _, g := range p.opts.Grants {
@@ -48,7 +49,8 @@ func (p *planner) programs() error {
 	return nil
 }
 
-// name notes the program that an exec: capability names. A link among the plugin's own files names nothing outside of them.
+// name notes the program that an exec: capability names. A link among the plugin's own files names
+// nothing outside of them.
 func (p *planner) name(g capability.Capability) error {
 	w := walk(g.Path)
 	if err := p.origins.check(w); err != nil && !p.opts.ReadAll {
@@ -64,7 +66,8 @@ func (p *planner) name(g capability.Capability) error {
 	return nil
 }
 
-// chain adds a program, its loader, the interpreter of its #! line, and so on to the one that is no script.
+// chain adds a program, its loader, the interpreter of its #! line, and so on to the one that is no
+// script.
 func (p *planner) chain(s start) error {
 	for range maxChain {
 		file, err := p.admit(s)
@@ -83,7 +86,8 @@ func (p *planner) chain(s start) error {
 	return &Refusal{Why: fmt.Sprintf("%s: too many interpreters, one after the other", p.launch.Path)}
 }
 
-// following is the program that another one starts as soon as it is started: a script its interpreter, env what it is asked for.
+// following is the program that another one starts as soon as it is started: a script its
+// interpreter, env what it is asked for.
 func (p *planner) following(s start, file string) (following start, ok bool, err error) {
 	if isEnv(s.path) {
 		return p.throughEnv(s)
@@ -99,7 +103,8 @@ func (p *planner) following(s start, file string) (following start, ok bool, err
 	return following, true, nil
 }
 
-// isEnv reports whether a path is that of the system's env. Any other program of that name reads its arguments as it likes.
+// isEnv reports whether a path is that of the system's env. Any other program of that name reads
+// its arguments as it likes.
 func isEnv(path string) bool {
 	return slices.Contains([]string{"/usr/bin/env", "/bin/env"}, place(path))
 }
@@ -117,7 +122,8 @@ func (p *planner) throughEnv(s start) (following start, ok bool, err error) {
 	return start{path: path, args: call.Args, env: call.Env, by: s.by}, err == nil, err
 }
 
-// search finds a program by its name as env would find it inside: what is refused is not there, and the search goes on.
+// search finds a program by its name as env would find it inside: what is refused is not there, and
+// the search goes on.
 func (p *planner) search(call program.EnvCall) (path string, err error) {
 	if strings.Contains(call.Name, "/") {
 		return p.absolute(call.Name), nil
@@ -166,11 +172,13 @@ func (p *planner) loader(file string) error {
 	return err
 }
 
-// admit makes a program visible and startable, if it may be, and returns the file that is executed in the end; empty where there is none.
+// admit makes a program visible and startable, if it may be, and returns the file that is executed
+// in the end; empty where there is none.
 func (p *planner) admit(s start) (file string, err error) { return p.mountProgram(s, p.mayStart) }
 
-// judge says where a program comes from, or refuses it. A program that the operator's PATH finds may be named by its full path, too, but not by
-// a link that lies elsewhere: the libraries beside that link would come along.
+// judge says where a program comes from, or refuses it. A program that the operator's PATH finds
+// may be named by its full path, too, but not by a link that lies elsewhere: the libraries beside
+// that link would come along.
 func (p *planner) judge(s start) (from origin, w way, err error) {
 	w = walk(s.path)
 	if p.opts.ReadAll {
@@ -193,7 +201,8 @@ func (p *planner) judge(s start) (from origin, w way, err error) {
 	return from, w, nil
 }
 
-// inPath reports whether the operator's PATH finds the file at the end of a way, under one of some names.
+// inPath reports whether the operator's PATH finds the file at the end of a way, under one of some
+// names.
 func (p *planner) inPath(w way, names ...string) bool {
 	for _, name := range append(names, filepath.Base(w.end)) {
 		for _, dir := range p.origins.path {
@@ -206,7 +215,8 @@ func (p *planner) inPath(w way, names ...string) bool {
 	return false
 }
 
-// mountProgram makes a program visible, by all the links that lead to it, with the libraries that lie beside it.
+// mountProgram makes a program visible, by all the links that lead to it, with the libraries that
+// lie beside it.
 func (p *planner) mountProgram(s start, allow func(path string)) (file string, err error) {
 	from, w, err := p.judge(s)
 	if err != nil || !w.exists() {
@@ -233,8 +243,8 @@ func (p *planner) mountProgram(s start, allow func(path string)) (file string, e
 	return w.end, nil
 }
 
-// mountShim puts the program behind a shim in the shim's place, so that whoever looks in the PATH finds it there. Where nothing can be put
-// anywhere, the PATH leads to it.
+// mountShim puts the program behind a shim in the shim's place, so that whoever looks in the PATH
+// finds it there. Where nothing can be put anywhere, the PATH leads to it.
 func (p *planner) mountShim(s start, real string, allow func(path string)) (file string, err error) {
 	at, w := place(s.path), walk(real)
 	p.mountLinks(string(fromOperator), walk(filepath.Dir(s.path)))
@@ -252,7 +262,8 @@ func (p *planner) mountShim(s start, real string, allow func(path string)) (file
 	return w.end, nil
 }
 
-// insteadOfShim has the program started where its shim would be: as the command itself, and by its name.
+// insteadOfShim has the program started where its shim would be: as the command itself, and by its
+// name.
 func (p *planner) insteadOfShim(shim, program string) {
 	p.setEnv("PATH", filepath.Dir(program)+":"+env(p.plan.Env, "PATH"))
 	if p.plan.Path == shim {
@@ -261,8 +272,9 @@ func (p *planner) insteadOfShim(shim, program string) {
 	}
 }
 
-// behind is the program behind a shim of the operator's, empty where that is not certain. It must belong to the same installation: the
-// version that is asked for may come from a file of the plugin's.
+// behind is the program behind a shim of the operator's, empty where that is not certain. It must
+// belong to the same installation: the version that is asked for may come from a file of the
+// plugin's.
 func (p *planner) behind(shim string) string {
 	if p.launch.Behind == nil {
 		return ""
@@ -274,8 +286,9 @@ func (p *planner) behind(shim string) string {
 	return real
 }
 
-// shimEnviron is what a tool like pyenv needs of the operator's environment. It runs outside, in the plugin's directory, so its PATH has no place that the
-// plugin ships or may change, nor any that is relative.
+// shimEnviron is what a tool like pyenv needs of the operator's environment. It runs outside, in
+// the plugin's directory, so its PATH has no place that the plugin ships or may change, nor any
+// that is relative.
 func (p *planner) shimEnviron() []string {
 	apart := func(dir string) bool { return strings.Contains(dir, ":") } // it would be two entries, the second one relative
 	needed := []string{"PATH=" + strings.Join(slices.DeleteFunc(slices.Clone(p.origins.path), apart), ":")}
@@ -288,7 +301,8 @@ func (p *planner) shimEnviron() []string {
 	return needed
 }
 
-// mountLinks lets the links on a way be links inside, too. Those among the plugin's own files come with these.
+// mountLinks lets the links on a way be links inside, too. Those among the plugin's own files come
+// with these.
 func (p *planner) mountLinks(because string, w way) {
 	for _, l := range w.links {
 		if !p.visible(l.at) && !withinAny(l.at, p.origins.own) {
@@ -297,8 +311,9 @@ func (p *planner) mountLinks(because string, w way) {
 	}
 }
 
-// mountLibraries adds the libraries of a program that was installed in a place of its own, such as an interpreter in a user's home: what lies in
-// lib beside its bin. A link to the program may be part of such a place as well, as in a virtual environment.
+// mountLibraries adds the libraries of a program that was installed in a place of its own, such as
+// an interpreter in a user's home: what lies in lib beside its bin. A link to the program may be
+// part of such a place as well, as in a virtual environment.
 func (p *planner) mountLibraries(w way) {
 	_, at := p.origins.of(w)
 	for range maxLinks {
@@ -327,7 +342,8 @@ func (p *planner) librariesOf(file string) {
 	}
 }
 
-// shared reports whether a directory is more than the place of one installation: the system's, or a whole home.
+// shared reports whether a directory is more than the place of one installation: the system's, or a
+// whole home.
 func (p *planner) shared(prefix string) bool {
 	home := realPath(env(p.opts.Environ, "HOME"))
 	return slices.Contains([]string{"/", "/usr", "/usr/local"}, prefix) || within(home, prefix) && home != "/"

@@ -24,13 +24,15 @@ import (
 )
 
 const (
-	// maxReport bounds a message of the jail; the plugin cannot write to that socket, but a note may have long paths in it.
+	// maxReport bounds a message of the jail; the plugin cannot write to that socket, but a note
+	// may have long paths in it.
 	maxReport = 64 << 10
 
 	// maxSockets is how many descriptors a message may carry (SCM_MAX_FD).
 	maxSockets = 253
 
-	// buildTime bounds the building of a jail, which takes milliseconds; only a file system that hangs needs longer.
+	// buildTime bounds the building of a jail, which takes milliseconds; only a file system that
+	// hangs needs longer.
 	buildTime = 30 * time.Second
 )
 
@@ -54,7 +56,8 @@ func (b *Box) Pack(l proc.Launch) (*proc.Packed, error) {
 	return packed, err
 }
 
-// draft makes what is granted and missing, and works the plan out for a program that is about to be started.
+// draft makes what is granted and missing, and works the plan out for a program that is about to be
+// started.
 func (b *Box) draft(l proc.Launch, private string) (*draft, error) {
 	if err := b.makeMissing(); err != nil {
 		return nil, err
@@ -66,7 +69,8 @@ func (b *Box) draft(l proc.Launch, private string) (*draft, error) {
 	return plan, err
 }
 
-// makePrivate makes the directory that stands for the ones in memory. What hosts that were killed have left is removed on that occasion.
+// makePrivate makes the directory that stands for the ones in memory. What hosts that were killed
+// have left is removed on that occasion.
 func (s *session) makePrivate() error {
 	path, left, err := scratch.Make("sandbox")
 	if left != nil {
@@ -146,8 +150,9 @@ func (s *session) connect() (theirs *os.File, err error) {
 	return theirs, nil
 }
 
-// await follows the reports of the jail until the program runs, or does not. Without namespaces the jail becomes the program, so that
-// its word is only that it will: it keeps it by closing the socket.
+// await follows the reports of the jail until the program runs, or does not. Without namespaces the
+// jail becomes the program, so that its word is only that it will: it keeps it by closing the
+// socket.
 func (s *session) await(ctx context.Context) error {
 	_ = s.control.SetReadDeadline(time.Now().Add(buildTime))
 	stop := context.AfterFunc(ctx, func() { _ = s.control.SetReadDeadline(time.Now()) })
@@ -244,7 +249,8 @@ func filesOf(oob []byte) ([]*os.File, error) {
 	return files, nil
 }
 
-// serve answers on the sockets that the jail made in its own network: the first is for names, the others for connections.
+// serve answers on the sockets that the jail made in its own network: the first is for names, the
+// others for connections.
 func (s *session) serve(sockets []*os.File) error {
 	o := s.box.opts
 	if err := s.descriptors.Take(len(sockets)); err != nil {
@@ -328,8 +334,9 @@ func programIn(dir string) string {
 	return helper
 }
 
-// trusted reports whether nobody but root, this user or the owner of this executable can have written a file: in a directory like /tmp everybody can put a helper beside
-// somebody else's executable.
+// trusted reports whether nobody but root, this user or the owner of this executable can have
+// written a file: in a directory like /tmp everybody can put a helper beside somebody else's
+// executable.
 func trusted(info os.FileInfo) bool {
 	owners := []uint32{0, uint32(os.Geteuid())}
 	var stat unix.Stat_t

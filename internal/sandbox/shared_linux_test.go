@@ -15,7 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// TestSharedMounts: nothing that is mounted for a plugin is mounted for its host, also where the machine shares its mounts, as most do.
+// TestSharedMounts: nothing that is mounted for a plugin is mounted for its host, also where the
+// machine shares its mounts, as most do.
 func TestSharedMounts(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root shares mounts")
@@ -34,7 +35,8 @@ func TestSharedMounts(t *testing.T) {
 	}
 }
 
-// shares is a host whose mounts are shared. It says what is mounted for it, once a plugin has run, that was not before.
+// shares is a host whose mounts are shared. It says what is mounted for it, once a plugin has run,
+// that was not before.
 func shares(args []string) int {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, ""); err != nil {
 		fmt.Println(err)

@@ -10,7 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// A hideout is an operator's home with a secret in it, and a plugin that ships whatever a case wants.
+// A hideout is an operator's home with a secret in it, and a plugin that ships whatever a case
+// wants.
 type hideout struct {
 	t      *testing.T
 	home   string
@@ -46,7 +47,8 @@ func (h hideout) expand(text string) string {
 	return strings.NewReplacer("OWN", h.own, "SECRET", h.secret, "HOME", h.home).Replace(text)
 }
 
-// ship makes files in the plugin's directory: "-> TARGET" is a link, "ELF LOADER" a program with that loader, all else a script.
+// ship makes files in the plugin's directory: "-> TARGET" is a link, "ELF LOADER" a program with
+// that loader, all else a script.
 func (h hideout) ship(files map[string]string) {
 	h.t.Helper()
 	for name, content := range files {
@@ -72,7 +74,8 @@ type shipment struct {
 	refusal string // in the message; empty: it may start, and finds nothing
 }
 
-// ways are how a file says which other file it wants. Each is tried as the plugin's command and as a program that exec: names.
+// ways are how a file says which other file it wants. Each is tried as the plugin's command and as
+// a program that exec: names.
 var ways = []shipment{
 	{name: "a #! line", files: map[string]string{"run": "#!SECRET/run\n"}, refusal: `add "exec:run:SECRET/run"`},
 	{name: "a #! line that names no program", files: map[string]string{"run": "#!SECRET/key\n"}, refusal: "SECRET/key is not an executable file"},
@@ -170,8 +173,8 @@ var shipments = []shipment{
 		grants: []string{"write:fs:OWN/cache"}, refusal: "it may change OWN/cache/tool"},
 }
 
-// TestWhatAPluginShipsWidensNothing: whatever its files say, a plugin with these capabilities sees nothing of the operator's, and no code of
-// it runs outside.
+// TestWhatAPluginShipsWidensNothing: whatever its files say, a plugin with these capabilities sees
+// nothing of the operator's, and no code of it runs outside.
 func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 	needNamespaces(t)
 	all := shipments
@@ -192,7 +195,8 @@ func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 	}
 }
 
-// TestAProgramCalledEnv: a program of the plugin's that is called env is one like any other: what its arguments name is neither judged nor mounted.
+// TestAProgramCalledEnv: a program of the plugin's that is called env is one like any other: what
+// its arguments name is neither judged nor mounted.
 func TestAProgramCalledEnv(t *testing.T) {
 	needNamespaces(t)
 	for name, system := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
@@ -208,7 +212,8 @@ func TestAProgramCalledEnv(t *testing.T) {
 	}
 }
 
-// TestOddNamesOfAPlugin: whatever a plugin's directory is called, it sees its own files and nothing of the operator's.
+// TestOddNamesOfAPlugin: whatever a plugin's directory is called, it sees its own files and nothing
+// of the operator's.
 func TestOddNamesOfAPlugin(t *testing.T) {
 	needNamespaces(t)
 	for _, name := range []string{"a b", "a\nb", "a:b", "-x", "a\\040b", "x (deleted)", "shims", "lib", "%s$(id)'\"", strings.Repeat("n", 255)} {
@@ -223,7 +228,8 @@ func TestOddNamesOfAPlugin(t *testing.T) {
 	}
 }
 
-// hold ships a case and starts the plugin: what it prints, what is mounted and what happened outside must not show the secret.
+// hold ships a case and starts the plugin: what it prints, what is mounted and what happened
+// outside must not show the secret.
 func (h hideout) hold(c shipment, system *System) {
 	h.t.Helper()
 	h.ship(c.files)
@@ -284,7 +290,8 @@ func (h hideout) mountsNothing(b *Box, s proc.Spec) {
 	}
 }
 
-// TestShimsOfTheOperator: what a shim of the operator's stands for is asked outside, but never with anything of the plugin's.
+// TestShimsOfTheOperator: what a shim of the operator's stands for is asked outside, but never with
+// anything of the plugin's.
 func TestShimsOfTheOperator(t *testing.T) {
 	needNamespaces(t)
 	pyenv := func(t *testing.T) (h hideout, root string) {
@@ -341,7 +348,8 @@ func TestShimsOfTheOperator(t *testing.T) {
 	})
 }
 
-// TestLibrariesBesideAPlugin: a plugin that lies in a directory called bin does not bring along what lies beside that.
+// TestLibrariesBesideAPlugin: a plugin that lies in a directory called bin does not bring along
+// what lies beside that.
 func TestLibrariesBesideAPlugin(t *testing.T) {
 	needNamespaces(t)
 	home := outsideTmp(t)

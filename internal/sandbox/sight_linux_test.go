@@ -27,7 +27,8 @@ func newScene(t *testing.T) scene {
 	return scene{t, dir}
 }
 
-// sees runs a script with a function "see FILE" for what a file holds and "put FILE" for whether it can be written. D is the scene.
+// sees runs a script with a function "see FILE" for what a file holds and "put FILE" for whether it
+// can be written. D is the scene.
 func (s scene) sees(o Options, script, want string) {
 	s.t.Helper()
 	s.seesWith(o, proc.Spec{}, script, want)
@@ -217,7 +218,8 @@ func TestEverythingMayBeRead(t *testing.T) {
 	})
 }
 
-// outsideTmp is a directory with a note in it, for its owner only, that is not among those which are always the jail's own.
+// outsideTmp is a directory with a note in it, for its owner only, that is not among those which
+// are always the jail's own.
 func outsideTmp(t *testing.T) string {
 	t.Helper()
 	place := cmp.Or(os.Getenv(outsidePlace), "/var/lib")

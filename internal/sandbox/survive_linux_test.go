@@ -122,7 +122,8 @@ func alive(pid int) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// fakeHost runs the worst of plugins, says "up" and waits to be killed. Its own arguments, and theirs, bear the word.
+// fakeHost runs the worst of plugins, says "up" and waits to be killed. Its own arguments, and
+// theirs, bear the word.
 func fakeHost(args []string) int {
 	kind, word := args[0], args[1]
 	o := Options{}

@@ -40,7 +40,8 @@ type Verdict struct {
 	Reason     string
 }
 
-// System is what can be enforced on this machine, found out by trying. The zero value is everything.
+// System is what can be enforced on this machine, found out by trying. The zero value is
+// everything.
 type System struct {
 	Namespaces error // nil: they can be had; else why not
 	Redirect   error // nil: every connection can be led to the host; else why not
@@ -49,8 +50,9 @@ type System struct {
 	Filter     error // nil: system calls can be filtered; else why not
 	Loader     error // nil: loaders can be kept from being started by hand; else why not
 
-	// Token: the daemon of these plugins lets nobody in without one. It is for the caller to set. Without namespaces a plugin's ancestors say nothing
-	// of it, so that the daemon cannot know one that has the network as it is.
+	// Token: the daemon of these plugins lets nobody in without one. It is for the caller to set.
+	// Without namespaces a plugin's ancestors say nothing of it, so that the daemon cannot know one
+	// that has the network as it is.
 	Token bool
 }
 
@@ -68,7 +70,8 @@ func (s *System) Possible() error {
 	return nil
 }
 
-// Judge says of each capability how far it is kept here. Where none is about the network, the last verdict is on having none.
+// Judge says of each capability how far it is kept here. Where none is about the network, the last
+// verdict is on having none.
 func (s *System) Judge(grants []capability.Capability) []Verdict {
 	var verdicts []Verdict
 	for _, g := range grants {
@@ -117,7 +120,8 @@ func (s *System) judgeFiles(kind capability.Kind, grants []capability.Capability
 	return Verdict{Status: Enforced, Reason: "nothing else is mounted"}
 }
 
-// attributesAlone says what becomes of modes, owners, times and extended attributes where Landlock must do alone, which does not know them.
+// attributesAlone says what becomes of modes, owners, times and extended attributes where Landlock
+// must do alone, which does not know them.
 func attributesAlone(kind capability.Kind, grants []capability.Capability) string {
 	writes := func(g capability.Capability) bool { return g.Kind == capability.WriteFS }
 	switch {
@@ -131,8 +135,9 @@ func attributesAlone(kind capability.Kind, grants []capability.Capability) strin
 	return "chmod, chown, utime and setxattr work by descriptor alone, and then on every file that may be read; what is written can be loaded as code; "
 }
 
-// Weakness is what a sandbox that Landlock must make alone means for every plugin in it, whatever it was granted, and what would mend
-// it. Both are empty where there are namespaces, and where there is no sandbox.
+// Weakness is what a sandbox that Landlock must make alone means for every plugin in it, whatever
+// it was granted, and what would mend it. Both are empty where there are namespaces, and where
+// there is no sandbox.
 func (s *System) Weakness() (what, mend string) {
 	if !s.simple() || s.Possible() != nil {
 		return "", ""

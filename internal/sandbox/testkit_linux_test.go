@@ -22,8 +22,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// patience bounds every wait for something that must happen. It is long because the machine may be busy; nothing
-// is asserted about how long things take.
+// patience bounds every wait for something that must happen. It is long because the machine may be
+// busy; nothing is asserted about how long things take.
 const patience = time.Minute
 
 // eventually polls until a condition holds.
@@ -52,7 +52,8 @@ func needNamespaces(t *testing.T) {
 	}
 }
 
-// needSimple skips a test of what Landlock and seccomp do alone, and returns a system that has only these.
+// needSimple skips a test of what Landlock and seccomp do alone, and returns a system that has only
+// these.
 func needSimple(t *testing.T) *System {
 	t.Helper()
 	if err := errors.Join(here().Landlock, here().Filter); err != nil {
@@ -159,7 +160,8 @@ func awaitUp(t testing.TB, stdout *os.File) {
 	}
 }
 
-// bearing lists the living processes with this word among their arguments, whatever namespace they are in.
+// bearing lists the living processes with this word among their arguments, whatever namespace they
+// are in.
 func bearing(token string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -218,8 +220,8 @@ func tool(t testing.TB, name string) string {
 	return ""
 }
 
-// heedful has every program that the test starts obey signals: one that this process was born to ignore (SIGHUP, by nohup) is ignored by all
-// that it starts, unless it is handled here.
+// heedful has every program that the test starts obey signals: one that this process was born to
+// ignore (SIGHUP, by nohup) is ignored by all that it starts, unless it is handled here.
 func heedful(t testing.TB, signals []syscall.Signal) {
 	t.Helper()
 	ignored, err := strconv.ParseUint(ignoredHere(t), 16, 64) // signal.Ignored forgets, once a signal has been handled
@@ -235,8 +237,9 @@ func heedful(t testing.TB, signals []syscall.Signal) {
 	t.Cleanup(func() { signal.Stop(received) })
 }
 
-// ignoredHere is which signals this process was born to ignore, as the kernel writes it: make, for one, lets what it starts ignore
-// the two that the C library uses for itself. Those a program inherits as it would without a sandbox.
+// ignoredHere is which signals this process was born to ignore, as the kernel writes it: make, for
+// one, lets what it starts ignore the two that the C library uses for itself. Those a program
+// inherits as it would without a sandbox.
 func ignoredHere(t testing.TB) string {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")

@@ -39,7 +39,8 @@ func (d *draft) listTrees() []Tree {
 	return trees
 }
 
-// isTree reports whether a mount shows something: a directory in memory, processes, or a part of the outside that is there.
+// isTree reports whether a mount shows something: a directory in memory, processes, or a part of
+// the outside that is there.
 func isTree(m jail.Mount) bool {
 	if m.Kind != jail.Bind {
 		return m.Kind == jail.Temp || m.Kind == jail.Proc
@@ -62,10 +63,12 @@ func accessOf(m jail.Mount) Access {
 	return Read
 }
 
-// nameFiles are the files in which programs look people and machines up. Without mounts they cannot be made up.
+// nameFiles are the files in which programs look people and machines up. Without mounts they cannot
+// be made up.
 var nameFiles = []string{"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/resolv.conf", "/etc/host.conf"}
 
-// simpleTrees lists what is there without namespaces: nothing is in memory, and the files of names and of processes are the system's.
+// simpleTrees lists what is there without namespaces: nothing is in memory, and the files of names
+// and of processes are the system's.
 func (d *draft) simpleTrees(private string) []Tree {
 	trees := []Tree{{private, Write, "its own, on disk until it ends"}}
 	for _, t := range d.listTrees() {

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// binDirs are the directories of the system's programs. On most systems some of them are links to others.
+// binDirs are the directories of the system's programs. On most systems some of them are links to
+// others.
 var binDirs = []string{"/bin", "/usr/bin", "/sbin", "/usr/sbin"}
 
-// mountTwins lets a program of the system be found at its other paths, too, where these lead to the same file: who may start
-// /usr/bin/sh may start /bin/sh, which is what scripts and system(3) name.
+// mountTwins lets a program of the system be found at its other paths, too, where these lead to the
+// same file: who may start /usr/bin/sh may start /bin/sh, which is what scripts and system(3) name.
 func (p *planner) mountTwins(because string, s start, w way) {
 	if !slices.Contains(binDirs, filepath.Dir(s.path)) {
 		return

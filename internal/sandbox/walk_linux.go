@@ -10,7 +10,8 @@ import (
 // maxLinks is how many links in a row are followed, as by the kernel.
 const maxLinks = 40
 
-// nowhere is the end of a way with more links than that. Nothing can be made there, since what is above it is a file.
+// nowhere is the end of a way with more links than that. Nothing can be made there, since what is
+// above it is a file.
 const nowhere = "/dev/null/nowhere"
 
 // A hop is a symbolic link on the way to a file.
@@ -26,8 +27,9 @@ type way struct {
 	end   string // where it ends, without any link; nowhere: it has too many
 }
 
-// walk follows a path from the root on, as the kernel would. What does not exist is taken as it is written. A way must not end at a link that
-// was not followed: whoever walks on from there would come to a place that nobody has judged.
+// walk follows a path from the root on, as the kernel would. What does not exist is taken as it is
+// written. A way must not end at a link that was not followed: whoever walks on from there would
+// come to a place that nobody has judged.
 func walk(path string) way {
 	w := way{path: path}
 	at, rest := "/", path
@@ -65,8 +67,9 @@ func (w way) through(dirs []string) (hop, bool) {
 // realPath is where a path ends when all its links are followed.
 func realPath(path string) string { return walk(path).end }
 
-// place is where a file itself lies: the links in its directory are followed, the file is not. Nothing is taken out of the path as it is written: "d/.." is
-// another directory than the one in which d lies, where d is a link.
+// place is where a file itself lies: the links in its directory are followed, the file is not.
+// Nothing is taken out of the path as it is written: "d/.." is another directory than the one in
+// which d lies, where d is a link.
 func place(path string) string {
 	slash := strings.LastIndexByte(path, '/')
 	name := path[slash+1:]

@@ -51,8 +51,8 @@ func everywhere(family uint8) ([]byte, error) {
 // An address compares a destination with the loopback addresses of one family.
 type address func(op expr.CmpOp) []expr.Any
 
-// redirect leads every TCP connection of some families to one port of the loopback interface; of those to the loopback interface
-// itself only the ones that are meant for the host's.
+// redirect leads every TCP connection of some families to one port of the loopback interface; of
+// those to the loopback interface itself only the ones that are meant for the host's.
 func redirect(ports []uint16, families ...address) ([]byte, error) {
 	var r recorder
 	conn, err := nftables.New(nftables.WithTestDial(r.record))
@@ -87,8 +87,9 @@ type recorder struct {
 	err      error
 }
 
-// record keeps messages, and answers nothing (io.EOF, in the words of the library). Rules are not to be echoed, and only the table's
-// message is to be acknowledged: of what goes wrong the kernel tells in any case, and it does all of them or none.
+// record keeps messages, and answers nothing (io.EOF, in the words of the library). Rules are not
+// to be echoed, and only the table's message is to be acknowledged: of what goes wrong the kernel
+// tells in any case, and it does all of them or none.
 func (r *recorder) record(messages []netlink.Message) ([]netlink.Message, error) {
 	for i, m := range messages {
 		m.Header.Sequence = uint32(i + 1) // the library begins with a random number, and a plan is to be the same each time

@@ -32,8 +32,8 @@ func TestThePathsOfFaultsAreBounded(t *testing.T) {
 	}
 }
 
-// Words for a form that is not meant may use up those for the value itself. A
-// value that does not fit has a fault all the same.
+// Words for a form that is not meant may use up those for the value itself. A value that does not
+// fit has a fault all the same.
 func TestAValueThatDoesNotFitHasAFault(t *testing.T) {
 	s, faults := Compile(json.RawMessage(`{"oneOf":[{"items":{"anyOf":[{"$ref":"#/$defs/deep"},{"type":"string"}]}},true,true],"$defs":{"deep":{"items":{"anyOf":[{"$ref":"#/$defs/deep"},{"type":"string"}]},"type":"array"}}}`))
 	if len(faults) > 0 {

@@ -16,8 +16,8 @@ type builder struct {
 	faults   []Fault // references that lead nowhere, and what they lead to
 }
 
-// at returns the node of the schema at a place. It is noted before it is filled,
-// so that a schema may refer to itself.
+// at returns the node of the schema at a place. It is noted before it is filled, so that a schema
+// may refer to itself.
 func (b *builder) at(at string) *node {
 	if n, ok := b.nodes[at]; ok {
 		return n
@@ -46,8 +46,8 @@ func (b *builder) use(r *resource) {
 	}
 }
 
-// isSchema checks a place that is no schema by the keyword it stands under, and
-// becomes one because a reference leads there.
+// isSchema checks a place that is no schema by the keyword it stands under, and becomes one because
+// a reference leads there.
 func (b *builder) isSchema(v any, at string) bool {
 	if _, known := b.homes[at]; known {
 		return true
@@ -75,8 +75,8 @@ func (b *builder) fill(n *node, o object) {
 	o.lists(&n.forLists)
 }
 
-// dynamics builds the nodes that dynamic references may lead to: those in a
-// resource that is used. Building one may find the next resource.
+// dynamics builds the nodes that dynamic references may lead to: those in a resource that is used.
+// Building one may find the next resource.
 func (b *builder) dynamics() {
 	for i := 0; i < len(b.used); i++ {
 		r := b.used[i]
@@ -110,8 +110,7 @@ type object struct {
 	*builder
 }
 
-// value returns what stands under a keyword; nothing where its draft has no such
-// keyword.
+// value returns what stands under a keyword; nothing where its draft has no such keyword.
 func (o object) value(keyword string) (v any, ok bool) {
 	if shapeOf(keyword, o.draft) == shapeAny {
 		return nil, false
@@ -139,8 +138,7 @@ func (o object) schemas(keyword string) []*node {
 	return out
 }
 
-// schemaMap calls add for each schema in the object under a keyword, in the order
-// of their names.
+// schemaMap calls add for each schema in the object under a keyword, in the order of their names.
 func (o object) schemaMap(keyword string, add func(name string, v any, n *node)) {
 	v, _ := o.value(keyword)
 	object, _ := v.(map[string]any)

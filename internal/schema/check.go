@@ -22,8 +22,8 @@ func checkValue(n *node, v any) (faults []Fault, ok bool) {
 	return c.faults, !c.over()
 }
 
-// apply holds a value against a node, and reports whether it fits. The fields and
-// items that were evaluated are noted in seen, which may be nil.
+// apply holds a value against a node, and reports whether it fits. The fields and items that were
+// evaluated are noted in seen, which may be nil.
 func (c *check) apply(n *node, v any, seen *evaluated) bool {
 	if !c.begin(n, v) {
 		c.bad++
@@ -39,8 +39,8 @@ func (c *check) apply(n *node, v any, seen *evaluated) bool {
 	return c.bad == bad
 }
 
-// keywords holds a value against all that a node asks for. A value of the wrong
-// type, or not among those that are allowed, needs no more words.
+// keywords holds a value against all that a node asks for. A value of the wrong type, or not among
+// those that are allowed, needs no more words.
 func (c *check) keywords(n *node, v any, seen *evaluated) {
 	bad := c.bad
 	if n.never {

@@ -1,7 +1,7 @@
 package schema
 
-// inPlace applies the schemas that look at the same value as the node. What such a
-// schema has evaluated counts only where it fits.
+// inPlace applies the schemas that look at the same value as the node. What such a schema has
+// evaluated counts only where it fits.
 func (c *check) inPlace(n *node, v any, seen *evaluated) {
 	if n.ref != nil {
 		c.applyInPlace(n.ref, v, seen)
@@ -43,8 +43,8 @@ func (c *check) applyInPlace(n *node, v any, seen *evaluated) bool {
 	return ok
 }
 
-// dynamicTarget returns the schema that a dynamic reference means: the outermost
-// on the way here that has the anchor.
+// dynamicTarget returns the schema that a dynamic reference means: the outermost on the way here
+// that has the anchor.
 func (c *check) dynamicTarget(d dynamicRef) *node {
 	for _, r := range c.scope {
 		if d.recursive && r.root != nil {
@@ -57,8 +57,7 @@ func (c *check) dynamicTarget(d dynamicRef) *node {
 	return d.to
 }
 
-// anyOf asks for one that fits. Where evaluated fields count, all that fit are
-// asked for.
+// anyOf asks for one that fits. Where evaluated fields count, all that fit are asked for.
 func (c *check) anyOf(nodes []*node, v any, seen *evaluated) {
 	var forms [][]Fault
 	fits := false

@@ -39,8 +39,8 @@ func (c *check) rest(n *forLists, v []any, first int) {
 	}
 }
 
-// contains asks for a number of items that fit. Where they are too few, each of the
-// others is told why it is none.
+// contains asks for a number of items that fit. Where they are too few, each of the others is told
+// why it is none.
 func (c *check) contains(n *forLists, v []any, seen *evaluated) {
 	found := 0
 	_, faults := c.aside(func() {

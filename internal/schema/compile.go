@@ -9,15 +9,14 @@ import (
 	"slices"
 )
 
-// What a schema may be at most. People's schemas have some kilobytes, and some
-// hundred fields.
+// What a schema may be at most. People's schemas have some kilobytes, and some hundred fields.
 const (
 	maxBytes  = 256 << 10
 	maxValues = 2000
 )
 
-// Compile compiles the JSON of a schema, which the caller leaves alone from then
-// on. Where there are faults there is no schema.
+// Compile compiles the JSON of a schema, which the caller leaves alone from then on. Where there
+// are faults there is no schema.
 func Compile(raw json.RawMessage) (*Schema, []Fault) {
 	doc, faults := parse(raw)
 	if len(faults) > 0 {
@@ -36,8 +35,7 @@ func Compile(raw json.RawMessage) (*Schema, []Fault) {
 	}, nil
 }
 
-// parse reads a schema and holds it against the bounds, before anything else
-// looks at it.
+// parse reads a schema and holds it against the bounds, before anything else looks at it.
 func parse(raw json.RawMessage) (doc any, faults []Fault) {
 	if len(raw) > maxBytes {
 		return nil, []Fault{{Message: fmt.Sprintf("is too large: over %d KiB", maxBytes>>10)}}
@@ -66,8 +64,8 @@ func decode(raw json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// compile makes a node of a document, or says why it is no schema: first what is
-// wrong with its addresses, then with its keywords, then with its references.
+// compile makes a node of a document, or says why it is no schema: first what is wrong with its
+// addresses, then with its keywords, then with its references.
 func compile(doc any, patterns *patternEngine) (*node, []Fault) {
 	x := newIndex(doc)
 	if len(x.faults) > 0 {

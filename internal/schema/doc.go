@@ -1,7 +1,6 @@
-// Package schema checks JSON values against the JSON Schemas that plugins bring
-// along. Both are foreign: a schema reads no file and fetches no address, its
-// work is bounded, and what is wrong with a value is told without repeating the
-// value, which may be a secret.
+// Package schema checks JSON values against the JSON Schemas that plugins bring along. Both are
+// foreign: a schema reads no file and fetches no address, its work is bounded, and what is wrong
+// with a value is told without repeating the value, which may be a secret.
 //
 //	Compile              compile.go    bounds, then four passes over the document
 //	  badNumbers         number.go     numbers too long to compute with
@@ -26,6 +25,6 @@
 // It knows 2020-12, 2019-09 and the drafts 07, 06 and 04. It is our own:
 // docs/decisions/0018-json-schema.md says why, and what is left out.
 //
-// It knows nothing of manifests: where in a plugin's file a fault lies is for
-// the dialect to say, from the path that a Fault has.
+// It knows nothing of manifests: where in a plugin's file a fault lies is for the dialect to say,
+// from the path that a Fault has.
 package schema

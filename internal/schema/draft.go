@@ -13,9 +13,8 @@ const (
 	draft2020 draft = 2020
 )
 
-// draftNamed returns the draft that an address of a metaschema stands for, as
-// "$schema" has it. Some write https where the draft says http, and the other
-// way round.
+// draftNamed returns the draft that an address of a metaschema stands for, as "$schema" has it.
+// Some write https where the draft says http, and the other way round.
 func draftNamed(address string) (d draft, ok bool) {
 	address, _, _ = strings.Cut(address, "#")
 	scheme, address, _ := strings.Cut(address, "://")
@@ -48,8 +47,8 @@ func (d draft) idKey() string {
 // refAlone reports whether "$ref" makes the keywords beside it void.
 func (d draft) refAlone() bool { return d <= draft7 }
 
-// assertsFormats reports whether "format" is checked. Since 2019-09 it is only a
-// note to the reader.
+// assertsFormats reports whether "format" is checked. Since 2019-09 it is only a note to the
+// reader.
 func (d draft) assertsFormats() bool { return d <= draft7 }
 
 // A shape is what the value of a keyword must look like.
@@ -82,8 +81,8 @@ const (
 	shapeDependencies // a map of schemas and of lists of names
 )
 
-// shapeOf returns the shape that a draft gives a keyword. It follows the
-// metaschemas that come with each draft.
+// shapeOf returns the shape that a draft gives a keyword. It follows the metaschemas that come with
+// each draft.
 func shapeOf(keyword string, d draft) shape {
 	switch keyword {
 	case "title", "description", "format":

@@ -1,16 +1,15 @@
 package schema
 
 // An evaluated notes which fields and items of a value a schema has looked at, for
-// "unevaluatedProperties" and "unevaluatedItems". A nil one notes nothing: mostly
-// nobody asks.
+// "unevaluatedProperties" and "unevaluatedItems". A nil one notes nothing: mostly nobody asks.
 type evaluated struct {
 	fields map[string]bool
 	first  int // items from the start on
 	items  map[int]bool
 }
 
-// narrow returns where a node notes what it evaluates: in a set of its own where it
-// asks for what was not.
+// narrow returns where a node notes what it evaluates: in a set of its own where it asks for what
+// was not.
 func (e *evaluated) narrow(n *node) *evaluated {
 	if n.unevaluatedFields != nil || n.unevaluatedItems != nil {
 		return &evaluated{}
@@ -66,8 +65,7 @@ func (e *evaluated) merge(other *evaluated) {
 	}
 }
 
-// unevaluated applies what a node asks of the fields and items that nothing else
-// has looked at.
+// unevaluated applies what a node asks of the fields and items that nothing else has looked at.
 func (c *check) unevaluated(n *node, v any, seen *evaluated) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -2,8 +2,7 @@ package schema
 
 import "strings"
 
-// A Fault is one thing wrong with a schema, and the path to it: keys, and the
-// indexes of lists.
+// A Fault is one thing wrong with a schema, and the path to it: keys, and the indexes of lists.
 type Fault struct {
 	At      []string
 	Message string
@@ -18,8 +17,8 @@ func (f Fault) String() string {
 	return Error{Path: path, Message: f.Message}.String()
 }
 
-// An Error is one way in which a value does not fit a schema. It never repeats
-// the value: that may be a secret.
+// An Error is one way in which a value does not fit a schema. It never repeats the value: that may
+// be a secret.
 type Error struct {
 	Path    string // e.g. servers[0].port; "" for the value itself
 	At      []any  // the same path: keys, and the indexes of lists

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// formatCheck returns the check of a format, nil where it is not one that is
-// checked.
+// formatCheck returns the check of a format, nil where it is not one that is checked.
 func formatCheck(name string) func(string) bool {
 	switch name {
 	case "regex":

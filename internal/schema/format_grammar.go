@@ -18,8 +18,8 @@ func isVersion(s string) bool {
 	return true
 }
 
-// areIdentifiers checks what follows a version's core. In a pre-release, numbers
-// have no zeros in front.
+// areIdentifiers checks what follows a version's core. In a pre-release, numbers have no zeros in
+// front.
 func areIdentifiers(s string, zeros bool) bool {
 	for id := range strings.SplitSeq(s, ".") {
 		if id == "" || !only(id, isLabelByte) {

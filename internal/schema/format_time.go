@@ -63,8 +63,8 @@ func twoDigits(s string, most int) (n int, ok bool) {
 	return n, err == nil && only(s, isDigit) && n <= most
 }
 
-// isDuration follows ISO 8601: units from large to small, weeks alone. RFC 3339,
-// appendix A, allows no gap between units; people leave some: P1Y1D.
+// isDuration follows ISO 8601: units from large to small, weeks alone. RFC 3339, appendix A, allows
+// no gap between units; people leave some: P1Y1D.
 func isDuration(s string) bool {
 	s, ok := strings.CutPrefix(s, "P")
 	if !ok || s == "" {
@@ -77,8 +77,7 @@ func isDuration(s string) bool {
 	return (date == "" || hasUnits(date, "YMD")) && (!hasClock || hasUnits(clock, "HMS"))
 }
 
-// hasUnits reports whether a text is numbers, each with one of the units behind it,
-// in their order.
+// hasUnits reports whether a text is numbers, each with one of the units behind it, in their order.
 func hasUnits(s, units string) bool {
 	last := -1
 	for s != "" {
@@ -95,8 +94,8 @@ func hasUnits(s, units string) bool {
 	return last >= 0
 }
 
-// isPeriod follows RFC 3339, appendix A: from when to when, one of which may be
-// told by the time between them.
+// isPeriod follows RFC 3339, appendix A: from when to when, one of which may be told by the time
+// between them.
 func isPeriod(s string) bool {
 	from, to, ok := strings.Cut(s, "/")
 	if !ok {

@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// schemaURL is the address of a schema that has none of its own. Nothing is to be
-// found there; it gives references something to start from.
+// schemaURL is the address of a schema that has none of its own. Nothing is to be found there; it
+// gives references something to start from.
 const schemaURL = "plugin:///schema"
 
-// An index knows the addresses, the anchors and the drafts of all schemas within
-// one document. References are looked up in it.
+// An index knows the addresses, the anchors and the drafts of all schemas within one document.
+// References are looked up in it.
 //
-// Places in the document are JSON pointers: "" is the document, "/$defs/a" a
-// schema in it.
+// Places in the document are JSON pointers: "" is the document, "/$defs/a" a schema in it.
 type index struct {
 	doc       any
 	resources map[string]*resource // by address, without a fragment
@@ -23,8 +22,8 @@ type index struct {
 	faults    []Fault
 }
 
-// A resource is a schema with an address, and the schemas within it up to the next
-// one with an address.
+// A resource is a schema with an address, and the schemas within it up to the next one with an
+// address.
 type resource struct {
 	address   *url.URL
 	at        string
@@ -120,8 +119,8 @@ func (x *index) identify(object map[string]any, at string, home *resource) *reso
 	return x.newResource(address, at, d)
 }
 
-// idOf returns the address that a schema gives itself, without its fragment; ""
-// where there is none.
+// idOf returns the address that a schema gives itself, without its fragment; "" where there is
+// none.
 func idOf(object map[string]any, d draft) string {
 	if _, isRef := object["$ref"]; isRef && d.refAlone() {
 		return ""
@@ -131,8 +130,8 @@ func idOf(object map[string]any, d draft) string {
 	return id
 }
 
-// resourceDraft returns the draft of a schema within one of draft d. A schema with
-// an address may name its own.
+// resourceDraft returns the draft of a schema within one of draft d. A schema with an address may
+// name its own.
 func resourceDraft(object map[string]any, d draft) draft {
 	named, _ := object["$schema"].(string)
 	if own, ok := draftNamed(named); ok && idOf(object, own) != "" {
@@ -178,8 +177,8 @@ func (x *index) fault(at, message string) {
 	x.faults = append(x.faults, Fault{steps(at), message})
 }
 
-// outside is the fault of a reference that leads out of the document: a schema
-// must not make the host read files or fetch addresses.
+// outside is the fault of a reference that leads out of the document: a schema must not make the
+// host read files or fetch addresses.
 func outside(at, ref string) Fault {
 	return Fault{steps(at), fmt.Sprintf("refers to %s, outside of the schema, which must be self-contained", Cite(ref))}
 }

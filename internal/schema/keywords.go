@@ -76,8 +76,8 @@ func (o object) objects(n *forObjects) {
 	o.dependencies(n)
 }
 
-// dependencies fills in what a field asks for by being there. The keyword of this
-// name, which later drafts have split in two, works in all of them.
+// dependencies fills in what a field asks for by being there. The keyword of this name, which later
+// drafts have split in two, works in all of them.
 func (o object) dependencies(n *forObjects) {
 	add := func(name string, v any, schema *node) {
 		if schema != nil {
@@ -106,8 +106,8 @@ func (o object) lists(n *forLists) {
 	n.unevaluatedItems = o.schema("unevaluatedItems")
 }
 
-// items fills in the schemas of items. Before 2020-12, a list under "items" was
-// what is now under "prefixItems".
+// items fills in the schemas of items. Before 2020-12, a list under "items" was what is now under
+// "prefixItems".
 func (o object) items(n *forLists) {
 	if _, isList := o.fields["items"].([]any); isList {
 		n.prefix, n.rest = o.schemas("items"), o.schema("additionalItems")

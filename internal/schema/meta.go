@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A metaCheck holds a schema against the shapes of its draft's keywords. It says
-// what the drafts' metaschemas say, without having to be compiled.
+// A metaCheck holds a schema against the shapes of its draft's keywords. It says what the drafts'
+// metaschemas say, without having to be compiled.
 type metaCheck struct {
 	report
 	draft    draft

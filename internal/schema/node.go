@@ -31,8 +31,8 @@ type inPlace struct {
 	other   *node // "else"
 }
 
-// A dynamicRef is a "$dynamicRef" or a "$recursiveRef": which schema is meant
-// depends on the way that led to it.
+// A dynamicRef is a "$dynamicRef" or a "$recursiveRef": which schema is meant depends on the way
+// that led to it.
 type dynamicRef struct {
 	to        *node
 	anchor    string // "": always to

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Numbers in schemas and in the values they check are kept exact, as fractions
-// of big integers, so both bounds keep them cheap. They are far beyond what a
-// double can hold (some 17 digits, exponents to 308).
+// Numbers in schemas and in the values they check are kept exact, as fractions of big integers, so
+// both bounds keep them cheap. They are far beyond what a double can hold (some 17 digits,
+// exponents to 308).
 const (
 	MaxDigits   = 400 // before the exponent
 	maxExponent = 400 // up or down
@@ -53,8 +53,7 @@ func badNumbers(v any, at []string) []Fault {
 	return out
 }
 
-// A number is exact. Those that fit into 18 digits, as most do, need no fraction
-// of big integers.
+// A number is exact. Those that fit into 18 digits, as most do, need no fraction of big integers.
 type number struct {
 	small int64
 	big   *big.Rat // nil: small

@@ -27,8 +27,7 @@ func (o opinion) String() string {
 // verdict is the part of an opinion that must always be shared.
 func (o opinion) verdict() string { first, _, _ := strings.Cut(o.String(), ":"); return first }
 
-// tooComplex reports that the work was out of bounds, of which the oracle knows
-// nothing.
+// tooComplex reports that the work was out of bounds, of which the oracle knows nothing.
 func (o opinion) tooComplex() bool {
 	return len(o.words) == 1 && strings.HasPrefix(o.words[0], "the schema is too complex")
 }
@@ -80,8 +79,8 @@ func TestAgreesWithTheOracle(t *testing.T) {
 // seeds is how many schemas are made. The oracle takes a millisecond for each.
 const seeds = 500
 
-// TestAgreesWithTheOracleOnRandomSchemas makes schemas, and values that have
-// something to do with them.
+// TestAgreesWithTheOracleOnRandomSchemas makes schemas, and values that have something to do with
+// them.
 func TestAgreesWithTheOracleOnRandomSchemas(t *testing.T) {
 	for seed := range uint64(seeds) {
 		schema, values := randomPair(seed)
@@ -94,8 +93,8 @@ func TestAgreesWithTheOracleOnRandomSchemas(t *testing.T) {
 	}
 }
 
-// FuzzOracle compares the verdicts. The words of both depend on the order of the
-// keywords in some odd cases.
+// FuzzOracle compares the verdicts. The words of both depend on the order of the keywords in some
+// odd cases.
 func FuzzOracle(f *testing.F) {
 	for _, c := range agreedChecks {
 		f.Add(c.schema, c.value)
@@ -131,8 +130,8 @@ func TestFormatsAgreeWithTheOracle(t *testing.T) {
 	}
 }
 
-// TestDifferencesFromTheOracle holds what is different on purpose. A row that is
-// no difference any more must go.
+// TestDifferencesFromTheOracle holds what is different on purpose. A row that is no difference any
+// more must go.
 func TestDifferencesFromTheOracle(t *testing.T) {
 	for _, c := range differences {
 		got, old := ours(c.schema, c.value), theirs(c.schema, c.value)

@@ -29,8 +29,8 @@ var differences = []struct{ schema, value, ours, theirs, why string }{
 	{`{"$schema":"http://json-schema.org/draft-07/schema#","format":"uri-template"}`, `"{?a}"`, "fits", "does not fit", "RFC 6570 has this operator"},
 }
 
-// differentOnPurpose finds schemas about which both may differ: see differences. A
-// number with an exponent, or a long one, may be a count that overflows theirs.
+// differentOnPurpose finds schemas about which both may differ: see differences. A number with an
+// exponent, or a long one, may be a count that overflows theirs.
 var differentOnPurpose = regexp.MustCompile(`draft-0[67]|json-schema.org/draft/2020-12/|additionalItems|email|ipv4|uri-template|time|[0-9][eE]|[0-9]{18}|id" *: *"[^"/]*:`)
 
 // formatTexts are texts that are in a format, and some that are nearly so.

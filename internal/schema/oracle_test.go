@@ -11,8 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// An oracle is a schema as a library of others understands it, which this package
-// was built on before. Both must agree.
+// An oracle is a schema as a library of others understands it, which this package was built on
+// before. Both must agree.
 type oracle struct{ compiled *jsonschema.Schema }
 
 type nowhere struct{}
@@ -51,8 +51,8 @@ func newOracle(raw string) (o *oracle, words []string) {
 	return &oracle{compiled}, nil
 }
 
-// oracleRefusal says why a schema is none, where the library says so in a tree of
-// errors. Where it has only a sentence, there are no words to compare.
+// oracleRefusal says why a schema is none, where the library says so in a tree of errors. Where it
+// has only a sentence, there are no words to compare.
 func oracleRefusal(doc any, err error, patterns *patternEngine) []string {
 	invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// The words that our messages were first written for: those of the library's own
-// errors. The library is the oracle of the tests, and these are how it speaks.
+// The words that our messages were first written for: those of the library's own errors. The
+// library is the oracle of the tests, and these are how it speaks.
 
 // oracleExplain flattens the library's tree of errors to the faults at its leaves.
 func oracleExplain(e *jsonschema.ValidationError) []Fault {
@@ -48,9 +48,8 @@ func oracleEach(e *jsonschema.ValidationError, names []string, message string) [
 	return out
 }
 
-// oracleForm explains a value that fits none of several schemas. Where one of them
-// fits the value itself and fails only deeper inside, its faults are meant;
-// else all are named.
+// oracleForm explains a value that fits none of several schemas. Where one of them fits the value
+// itself and fails only deeper inside, its faults are meant; else all are named.
 func oracleForm(e *jsonschema.ValidationError) []Fault {
 	var best []Fault
 	var all []string
@@ -72,8 +71,8 @@ func oracleForm(e *jsonschema.ValidationError) []Fault {
 	return []Fault{{e.InstanceLocation, shorten(strings.Join(all, ", or "))}}
 }
 
-// oracleFailure says what one keyword of a schema wants. It names what the schema
-// says, never the value.
+// oracleFailure says what one keyword of a schema wants. It names what the schema says, never the
+// value.
 func oracleFailure(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:

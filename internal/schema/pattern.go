@@ -12,11 +12,10 @@ import (
 
 // A patternEngine compiles the regular expressions of one schema.
 //
-// JSON Schema's are ECMAScript's, and the tools that write schemas use all of
-// it: lookahead for e-mail addresses, counts over 1000. Go's engine, which never
-// backtracks, has no such things. A pattern that only ECMAScript has is not
-// checked, with a warning: the plugin itself still sees what it gets. One that
-// is no pattern in either is an error.
+// JSON Schema's are ECMAScript's, and the tools that write schemas use all of it: lookahead for
+// e-mail addresses, counts over 1000. Go's engine, which never backtracks, has no such things. A
+// pattern that only ECMAScript has is not checked, with a warning: the plugin itself still sees
+// what it gets. One that is no pattern in either is an error.
 type patternEngine struct {
 	size  int // of all patterns so far
 	known map[string]compiledPattern
@@ -35,8 +34,8 @@ func newPatternEngine() *patternEngine {
 	return &patternEngine{known: make(map[string]compiledPattern)}
 }
 
-// maxPatternSize bounds the compiled size of all patterns of a schema, in
-// instructions of some 40 bytes. Repetition makes kilobytes into gigabytes.
+// maxPatternSize bounds the compiled size of all patterns of a schema, in instructions of some 40
+// bytes. Repetition makes kilobytes into gigabytes.
 const maxPatternSize = 50_000
 
 // compile returns the matcher of a pattern. Each is compiled once.
@@ -63,8 +62,8 @@ func (e *patternEngine) build(pattern string) (matcher, error) {
 	return regexp.Compile(pattern)
 }
 
-// ecmaScript is what the expression at fault begins with where only ECMAScript
-// has it: looking ahead and behind, Unicode properties, the empty class.
+// ecmaScript is what the expression at fault begins with where only ECMAScript has it: looking
+// ahead and behind, Unicode properties, the empty class.
 var ecmaScript = []string{"(?=", "(?!", "(?<=", "(?<!", `\p`, `\P`, "[]", "[^]"}
 
 // onlyECMAScript tells the errors of what Go's engine lacks from real ones.
@@ -82,8 +81,8 @@ func onlyECMAScript(err error) bool {
 	return slices.ContainsFunc(ecmaScript, func(op string) bool { return strings.HasPrefix(bad.Expr, op) })
 }
 
-// patternSize estimates the instructions a pattern compiles to, stopping the
-// count where it is over the bound.
+// patternSize estimates the instructions a pattern compiles to, stopping the count where it is over
+// the bound.
 func patternSize(re *syntax.Regexp) int {
 	size := 1 + len(re.Rune)/2
 	for _, sub := range re.Sub {

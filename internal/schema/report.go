@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// maxSteps bounds the paths of all faults together. A value of some megabytes, all
-// of it wrong and deep inside, would make gigabytes of them.
+// maxSteps bounds the paths of all faults together. A value of some megabytes, all of it wrong and
+// deep inside, would make gigabytes of them.
 const maxSteps = 1 << 20
 
 // A report gathers faults while a value is walked through.
@@ -20,8 +20,8 @@ type report struct {
 	quiet  int // over 0: failures are counted, and not put in words
 }
 
-// A step leads from a value to one inside it: the item of a list at an index, or
-// the field with a name.
+// A step leads from a value to one inside it: the item of a list at an index, or the field with a
+// name.
 type step struct {
 	item  bool
 	index int
@@ -38,8 +38,7 @@ func (r *report) fails() bool {
 	return r.quiet == 0 && r.told < maxSteps
 }
 
-// add puts a failure in words. The value at fault is the current one, or one of
-// its fields.
+// add puts a failure in words. The value at fault is the current one, or one of its fields.
 func (r *report) add(message string, field ...string) {
 	r.faults = append(r.faults, Fault{append(r.at(), field...), message})
 	r.told += len(r.steps) + 1
@@ -72,8 +71,7 @@ func (r *report) at() []string {
 	return at
 }
 
-// silently runs a check whose failures are nobody's fault, and reports whether
-// there were none.
+// silently runs a check whose failures are nobody's fault, and reports whether there were none.
 func (r *report) silently(check func()) bool {
 	bad := r.bad
 	r.quiet++
@@ -106,9 +104,9 @@ func (r *report) either(checks ...func()) {
 	r.failForms(all)
 }
 
-// failForms tells of a value that fits none of several schemas, from the faults
-// that each of them finds. Where one of them fits the value itself and fails
-// only deeper inside, its faults are meant; else all are named.
+// failForms tells of a value that fits none of several schemas, from the faults that each of them
+// finds. Where one of them fits the value itself and fails only deeper inside, its faults are
+// meant; else all are named.
 func (r *report) failForms(forms [][]Fault) {
 	if !r.fails() {
 		return
@@ -135,8 +133,7 @@ func (r *report) failForms(forms [][]Fault) {
 	r.add(shorten(strings.Join(all, ", or ")))
 }
 
-// byPlace orders faults by their paths. The order of a Go map is not the same
-// from run to run.
+// byPlace orders faults by their paths. The order of a Go map is not the same from run to run.
 func byPlace(a, b Fault) int {
 	return cmp.Or(slices.Compare(a.At, b.At), strings.Compare(a.Message, b.Message))
 }

@@ -14,8 +14,8 @@ type target struct {
 	recursive bool   // the root of a resource with "$recursiveAnchor"
 }
 
-// resolve looks a reference up, from within home. The reference stands at a place,
-// for the fault where it leads nowhere.
+// resolve looks a reference up, from within home. The reference stands at a place, for the fault
+// where it leads nowhere.
 func (x *index) resolve(ref string, home *resource, place string) (target, *Fault) {
 	address, err := home.address.Parse(ref)
 	if err != nil {
@@ -36,8 +36,8 @@ func (x *index) resolve(ref string, home *resource, place string) (target, *Faul
 	return target{}, notThere(ref, place)
 }
 
-// resolveOutside looks up a reference to the metaschema of a draft. Only the whole
-// of it can be referred to.
+// resolveOutside looks up a reference to the metaschema of a draft. Only the whole of it can be
+// referred to.
 func resolveOutside(ref, address, fragment, place string) (target, *Fault) {
 	d, ok := draftNamed(address)
 	switch {
@@ -70,8 +70,8 @@ func (x *index) within(r *resource, fragment string) (target, bool) {
 	return t, ok
 }
 
-// pointed finds the schema at a place, and writes the place in one way: an item
-// may be asked for as 1 and as 01.
+// pointed finds the schema at a place, and writes the place in one way: an item may be asked for as
+// 1 and as 01.
 func (x *index) pointed(at string) (target, bool) {
 	v, place := x.doc, ""
 	for _, step := range steps(at) {
@@ -84,8 +84,8 @@ func (x *index) pointed(at string) (target, bool) {
 	return target{at: place}, true
 }
 
-// home returns the resource that the schema at a place belongs to: that of the
-// nearest schema around it that is known.
+// home returns the resource that the schema at a place belongs to: that of the nearest schema
+// around it that is known.
 func (x *index) home(at string) *resource {
 	for {
 		if home, ok := x.homes[at]; ok {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A Schema is a compiled JSON Schema. A nil Schema is that of a plugin without
-// one: it allows everything. It is safe for concurrent use.
+// A Schema is a compiled JSON Schema. A nil Schema is that of a plugin without one: it allows
+// everything. It is safe for concurrent use.
 type Schema struct {
 	root      *node
 	raw       json.RawMessage
@@ -41,8 +41,9 @@ func (s *Schema) Unchecked() []Fault {
 	return slices.Clone(s.unchecked)
 }
 
-// Misfits are the errors of a value that is held against a schema. A schema that is missing, or cannot be used, finds none: that is the
-// fault of whoever wrote it, and not one that the value could mend.
+// Misfits are the errors of a value that is held against a schema. A schema that is missing, or
+// cannot be used, finds none: that is the fault of whoever wrote it, and not one that the value
+// could mend.
 func Misfits(schema, value json.RawMessage) []Error {
 	if len(schema) == 0 {
 		return nil
@@ -54,8 +55,7 @@ func Misfits(schema, value json.RawMessage) []Error {
 	return s.Check(value)
 }
 
-// Check reports every way in which a JSON value does not fit, in the order of
-// their paths.
+// Check reports every way in which a JSON value does not fit, in the order of their paths.
 func (s *Schema) Check(value json.RawMessage) []Error {
 	if s == nil {
 		return nil
@@ -77,8 +77,8 @@ func (s *Schema) Check(value json.RawMessage) []Error {
 // maxErrors bounds what Check returns: a long list can be wrong in each item.
 const maxErrors = 100
 
-// inOrder puts faults in the order of their paths, each once. The fields of an
-// object are checked in no order.
+// inOrder puts faults in the order of their paths, each once. The fields of an object are checked
+// in no order.
 func inOrder(doc any, faults []Fault) []Error {
 	var out []Error
 	for _, f := range faults {

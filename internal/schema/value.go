@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// valuePath writes a path into v, servers[0].port, and lists its steps, with the
-// indexes of lists as numbers.
+// valuePath writes a path into v, servers[0].port, and lists its steps, with the indexes of lists
+// as numbers.
 func valuePath(v any, at []string) (path string, steps []any) {
 	for _, step := range at {
 		_, inList := v.([]any)
@@ -51,9 +51,9 @@ func enter(v any, step string) (key string, inner any, ok bool) {
 	return "", nil, false
 }
 
-// findEntry returns the path to the first entry of an object in v that fits, nil
-// where there is none. Objects are searched in the order of their keys, so that
-// the answer does not change from run to run.
+// findEntry returns the path to the first entry of an object in v that fits, nil where there is
+// none. Objects are searched in the order of their keys, so that the answer does not change from
+// run to run.
 func findEntry(v any, fits func(key string, v any) bool) []string {
 	switch v := v.(type) {
 	case []any:

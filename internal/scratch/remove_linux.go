@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Remove removes a directory that a plugin could write. os.RemoveAll has a descriptor open for each level, so that a plugin could use up all that the host
-// may have. Here every directory that is found is moved to the top first, and none is ever two levels deep. No link is followed.
+// Remove removes a directory that a plugin could write. os.RemoveAll has a descriptor open for each
+// level, so that a plugin could use up all that the host may have. Here every directory that is
+// found is moved to the top first, and none is ever two levels deep. No link is followed.
 func Remove(path string) error {
 	top, err := openDirAt(unix.AT_FDCWD, path)
 	if err != nil {
@@ -46,7 +47,8 @@ type remover struct {
 	again bool // some were since the beginning was read last
 }
 
-// remove removes an entry of the top. What lies in a directory is removed, and the directories in it are moved.
+// remove removes an entry of the top. What lies in a directory is removed, and the directories in
+// it are moved.
 func (r *remover) remove(name string) error {
 	if gone, err := unlink(r.top, name); gone || err != nil {
 		return err

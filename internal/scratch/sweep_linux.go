@@ -13,8 +13,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// Sweep removes the directories in dir that processes of this user have made and left, since they were killed. It goes by the process alone, never by age: one whose
-// process lives, or cannot be known from here, stays.
+// Sweep removes the directories in dir that processes of this user have made and left, since they
+// were killed. It goes by the process alone, never by age: one whose process lives, or cannot be
+// known from here, stays.
 func Sweep(dir string) error {
 	left, err := Left(dir)
 	errs := []error{err}
@@ -56,7 +57,8 @@ func isOwn(path string) bool {
 // ownedName is a name that Make has given.
 var ownedName = pattern.New(`^\.?patchbay-.*-p([0-9]{1,10})-s([0-9]{1,20})-m([0-9a-f]{16})-[0-9]+$`)
 
-// ownerOf is the process that a name speaks of. One of another machine, boot or namespace is nobody that could be asked for.
+// ownerOf is the process that a name speaks of. One of another machine, boot or namespace is nobody
+// that could be asked for.
 func ownerOf(name string, self lease.Holder) (h lease.Holder, ok bool) {
 	m := ownedName.Regexp().FindStringSubmatch(name)
 	if m == nil || self.Machine == "" || m[3] != digest(self.Machine) {

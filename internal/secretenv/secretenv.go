@@ -1,6 +1,7 @@
-// Package secretenv knows which variables of the host's environment are its own affair: Patchbay's, and the keys that pay
-// for the model. A plugin or a command may need the user's other credentials (a sink its NOTION_API_KEY, a push its
-// token), but never these: what a child prints ends in logs, traces and transcripts.
+// Package secretenv knows which variables of the host's environment are its own affair: Patchbay's,
+// and the keys that pay for the model. A plugin or a command may need the user's other credentials
+// (a sink its NOTION_API_KEY, a push its token), but never these: what a child prints ends in logs,
+// traces and transcripts.
 package secretenv
 
 import (
@@ -37,7 +38,8 @@ func Without(environ []string) []string {
 // telling are the parts of a variable's name that say that its value is secret.
 var telling = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTH_KEY"}
 
-// Looks tells whether a variable's name says that its value is secret, and must be kept out of what others read.
+// Looks tells whether a variable's name says that its value is secret, and must be kept out of what
+// others read.
 func Looks(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.Contains(keys, name) || slices.ContainsFunc(telling, func(part string) bool { return strings.Contains(name, part) })

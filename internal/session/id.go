@@ -13,14 +13,15 @@ const (
 	turnPrefix = "turn_"
 )
 
-// An id is a prefix, digits of time and digits of chance, in base 32 as a ULID has them: 50 bits of milliseconds last
-// for thirty thousand years, and 80 bits of chance are never met twice.
+// An id is a prefix, digits of time and digits of chance, in base 32 as a ULID has them: 50 bits of
+// milliseconds last for thirty thousand years, and 80 bits of chance are never met twice.
 const (
 	TimeDigits   = 10
 	ChanceDigits = 16
 )
 
-// Alphabet is Crockford's base 32 in lower case: it sorts as the numbers do, and has no i, l, o and u to misread.
+// Alphabet is Crockford's base 32 in lower case: it sorts as the numbers do, and has no i, l, o and
+// u to misread.
 const Alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // NewTurnID makes the id of a turn: turn_ and letters and digits that sort by time.
@@ -39,11 +40,13 @@ func NewID(prefix string, now time.Time) string {
 	return prefix + string(digits[:])
 }
 
-// hostDigit is the first digit of the id of another agent's session. No time has it for the next fifteen thousand years.
+// hostDigit is the first digit of the id of another agent's session. No time has it for the next
+// fifteen thousand years.
 const hostDigit = "h"
 
-// HostID is the id of another agent's session, made from the agent's name and its own id of the session: every process, and
-// each daemon that takes the place of another, comes to the same one without asking.
+// HostID is the id of another agent's session, made from the agent's name and its own id of the
+// session: every process, and each daemon that takes the place of another, comes to the same one
+// without asking.
 func HostID(host, hostSession string) string {
 	return Prefix + hostDigit + digest(TimeDigits+ChanceDigits-len(hostDigit), host, hostSession)
 }
@@ -53,7 +56,8 @@ func IsHost(id string) bool {
 	return strings.HasPrefix(id, Prefix+hostDigit) && len(id) == len(Prefix)+TimeDigits+ChanceDigits
 }
 
-// HostTurnID is the id of a turn in another agent's session, made from the agent's own id of the turn.
+// HostTurnID is the id of a turn in another agent's session, made from the agent's own id of the
+// turn.
 func HostTurnID(sessionID, hostTurn string) string {
 	return turnPrefix + hostDigit + digest(TimeDigits+ChanceDigits-len(hostDigit), sessionID, hostTurn)
 }

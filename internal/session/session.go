@@ -26,7 +26,8 @@ type Session struct {
 	CreatedAt  time.Time `json:"created_at"`
 	Title      string    `json:"title"`
 
-	// From says where one of Patchbay's own came from: [FromChat] or [FromHTTP]; "": an earlier version made it.
+	// From says where one of Patchbay's own came from: [FromChat] or [FromHTTP]; "": an earlier
+	// version made it.
 	From string `json:"from,omitempty"`
 
 	// Of a session that another agent has, such as Claude Code, and whose events Patchbay is told.
@@ -43,7 +44,8 @@ const (
 	FromHTTP = "http"
 )
 
-// A Summary is a session with what its transcript says about it. Its Host is its [Session.Origin], whatever that is, and From is "".
+// A Summary is a session with what its transcript says about it. Its Host is its [Session.Origin],
+// whatever that is, and From is "".
 type Summary struct {
 	Session
 	Turns  int       `json:"turns"`
@@ -59,7 +61,8 @@ type Query struct {
 	Limit      int    // at most so many; 0: DefaultPage
 }
 
-// Wants tells whether a session is one of those that are asked for. What was said in it is not looked at.
+// Wants tells whether a session is one of those that are asked for. What was said in it is not
+// looked at.
 func (q *Query) Wants(s *Session) bool {
 	return (q.WorkingDir == "" || SameDir(s.WorkingDir, q.WorkingDir)) && (q.Host == "" || s.Origin() == q.Host) && !(q.Own && IsHost(s.ID))
 }
@@ -80,8 +83,8 @@ type Entry struct {
 // A Status is how far a turn has come.
 type Status string
 
-// The statuses. A turn that has begun and has no other status is running, or
-// was cut off together with the process that ran it.
+// The statuses. A turn that has begun and has no other status is running, or was cut off together
+// with the process that ran it.
 const (
 	Began       Status = "began"
 	Done        Status = "done"
@@ -99,7 +102,8 @@ type Compaction struct {
 	Before   int             `json:"before"`   // how many there were
 }
 
-// A BusyError says that a turn of the session is running elsewhere, or that the conversation is open there.
+// A BusyError says that a turn of the session is running elsewhere, or that the conversation is
+// open there.
 type BusyError struct {
 	Session string
 	Owner   string // who runs it

@@ -12,10 +12,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// takeTries bounds how often a session is tried to be taken that others take and leave in the very same moments.
+// takeTries bounds how often a session is tried to be taken that others take and leave in the very
+// same moments.
 const takeTries = 5
 
-// releaseTimeout bounds the giving back of a session whose turn could not begin. Its claim would run out by itself.
+// releaseTimeout bounds the giving back of a session whose turn could not begin. Its claim would
+// run out by itself.
 const releaseTimeout = 5 * time.Second
 
 // BeginOptions say who begins a turn. The zero value works.
@@ -24,9 +26,10 @@ type BeginOptions struct {
 	Turn  string // its id; "": one is made
 }
 
-// Begin begins a turn, which holds the session until [Turn.End]; a [BusyError] says that another turn is running. The
-// session of a process that has died is taken over. A turn that was cut off together with its process is recorded as
-// interrupted, and its conversation mended, before the new one is recorded as begun. The turn's context descends from ctx.
+// Begin begins a turn, which holds the session until [Turn.End]; a [BusyError] says that another
+// turn is running. The session of a process that has died is taken over. A turn that was cut off
+// together with its process is recorded as interrupted, and its conversation mended, before the new
+// one is recorded as begun. The turn's context descends from ctx.
 func (s *Store) Begin(ctx context.Context, id string, o BeginOptions) (*Turn, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -62,8 +65,9 @@ func (t *Turn) start(ctx context.Context) error {
 	return nil
 }
 
-// take writes that the turn has begun, where no other is running. That entry is the claim to the session: of several that
-// try at once, the entry of one fits behind the last that all of them know.
+// take writes that the turn has begun, where no other is running. That entry is the claim to the
+// session: of several that try at once, the entry of one fits behind the last that all of them
+// know.
 func (t *Turn) take(ctx context.Context) (err error) {
 	if t.state = t.parts.tails.take(t.session.ID); t.state == nil {
 		if t.state, err = t.parts.load(ctx, t.session.ID); err != nil {
@@ -102,7 +106,8 @@ func (t *Turn) refresh(ctx context.Context) error {
 	return nil
 }
 
-// enter mends the transcript and writes that the turn has begun. From its first entry on, nobody else's fit.
+// enter mends the transcript and writes that the turn has begun. From its first entry on, nobody
+// else's fit.
 func (t *Turn) enter(ctx context.Context) error {
 	for _, e := range append(t.state.mending(), session.Entry{Turn: t.id, Status: session.Began}) {
 		e.Time = time.Now().UTC()
@@ -137,8 +142,8 @@ func (t *Turn) abandon(ctx context.Context, err error) error {
 	return err
 }
 
-// stillThere sees whether the session was deleted since we looked: then our entries, written behind [Store.Delete]'s
-// back, must go.
+// stillThere sees whether the session was deleted since we looked: then our entries, written behind
+// [Store.Delete]'s back, must go.
 func (t *Turn) stillThere(ctx context.Context) error {
 	_, _, err := t.parts.get(ctx, t.session.ID)
 	if errors.Is(err, session.ErrNotFound) {

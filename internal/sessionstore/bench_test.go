@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// fill gives a session a transcript of n messages, written by many at once so that it does not take all day.
+// fill gives a session a transcript of n messages, written by many at once so that it does not take
+// all day.
 func fill(tb testing.TB, s *Store, id string, n int) {
 	tb.Helper()
 	p, err := s.open(tb.Context())
@@ -38,7 +39,8 @@ func fill(tb testing.TB, s *Store, id string, n int) {
 	wg.Wait()
 }
 
-// TestTranscriptIsOneRead: a long transcript costs no more questions to the engine than a short one.
+// TestTranscriptIsOneRead: a long transcript costs no more questions to the engine than a short
+// one.
 func TestTranscriptIsOneRead(t *testing.T) {
 	s, faults, err := behindFaults(t.Context(), newStore(t))
 	if err != nil {

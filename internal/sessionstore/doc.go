@@ -1,8 +1,9 @@
-// Package sessionstore keeps conversations with the agent, and lets one turn at a time write to each.
+// Package sessionstore keeps conversations with the agent, and lets one turn at a time write to
+// each.
 //
-// A session is a record in a bucket and a transcript in a stream. The transcript is only ever added to: messages,
-// compactions, and how far each turn has come. What was acknowledged is on disk, and is there again whatever became of
-// the process that wrote it.
+// A session is a record in a bucket and a transcript in a stream. The transcript is only ever added
+// to: messages, compactions, and how far each turn has come. What was acknowledged is on disk, and
+// is there again whatever became of the process that wrote it.
 //
 //	Store.Begin
 //	├─ Turn.take
@@ -24,16 +25,19 @@
 //	├─ order.behind          the places that come next, without reading the others
 //	└─ parts.at              their sessions, in one question
 //
-// A claim keeps two turns from running at once. It cannot keep a process that was stopped for a minute from going
-// on as if nothing had happened: claims run out. So every entry names the one it must stand behind, and the engine
-// refuses it where another stands there. That is the fence; the claim only spares people from running into it.
+// A claim keeps two turns from running at once. It cannot keep a process that was stopped for a
+// minute from going on as if nothing had happened: claims run out. So every entry names the one it
+// must stand behind, and the engine refuses it where another stands there. That is the fence; the
+// claim only spares people from running into it.
 //
-// What is kept in memory is a guess that the fence tests: where another process has written since, our first entry does
-// not fit, and what is missing is read.
+// What is kept in memory is a guess that the fence tests: where another process has written since,
+// our first entry does not fit, and what is missing is read.
 //
-// An entry whose answer was lost is sent again under the same id, which the engine takes for the same entry, and looked
-// for in the transcript where the engine has forgotten the id. It is never written twice.
+// An entry whose answer was lost is sent again under the same id, which the engine takes for the
+// same entry, and looked for in the transcript where the engine has forgotten the id. It is never
+// written twice.
 //
-// It is not the agent: what is said in a turn is decided in adapter/chat, to which a [*Turn] is the log. It cuts
-// nothing: an entry that is larger than the engine takes is an error, and tool output is cut where it arises.
+// It is not the agent: what is said in a turn is decided in adapter/chat, to which a [*Turn] is the
+// log. It cuts nothing: an entry that is larger than the engine takes is an error, and tool output
+// is cut where it arises.
 package sessionstore

@@ -56,8 +56,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// FuzzTranscript reads lines as a transcript. What is accepted must survive being written and read again, and mending it
-// must leave nothing to be mended.
+// FuzzTranscript reads lines as a transcript. What is accepted must survive being written and read
+// again, and mending it must leave nothing to be mended.
 func FuzzTranscript(f *testing.F) {
 	for _, seed := range []string{
 		`{"turn":"t","time":"2026-01-02T03:04:05Z","status":"began"}`,

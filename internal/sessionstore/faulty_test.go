@@ -22,7 +22,8 @@ func (o overtaken) Append(ctx context.Context, r engine.Append) (uint64, error) 
 	return o.Stream.Append(ctx, r)
 }
 
-// whileBeginning is a store like s where something happens after a turn has read the transcript and before it writes.
+// whileBeginning is a store like s where something happens after a turn has read the transcript and
+// before it writes.
 func whileBeginning(s *Store, happens func()) *Store {
 	p := *s.opened
 	p.transcripts = overtaken{p.transcripts, new(sync.Once), happens}

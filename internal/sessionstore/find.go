@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// lookBack is among how many of a directory's newest sessions [Store.Last] looks for the one that was used last: each
-// costs a question to the engine.
+// lookBack is among how many of a directory's newest sessions [Store.Last] looks for the one that
+// was used last: each costs a question to the engine.
 const lookBack = 50
 
 // lookFar bounds how far back that goes, in sessions of all directories.
@@ -65,8 +65,9 @@ func newestFirst(a, b session.Session) int {
 	return strings.Compare(b.ID, a.ID)
 }
 
-// Last returns the session of a working directory that was used last, or [ErrNotFound]; "" is every directory. One
-// in which nothing was ever said counts as used before all others, and those of other agents go on there, not here.
+// Last returns the session of a working directory that was used last, or [ErrNotFound]; "" is every
+// directory. One in which nothing was ever said counts as used before all others, and those of
+// other agents go on there, not here.
 func (s *Store) Last(ctx context.Context, workingDir string) (session.Session, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -82,7 +83,8 @@ func (s *Store) Last(ctx context.Context, workingDir string) (session.Session, e
 	var last session.Session
 	var used uint64
 	for i, c := range list {
-		// Sequence numbers belong to the stream: the larger one was written later, whatever the session.
+		// Sequence numbers belong to the stream: the larger one was written later, whatever the
+		// session.
 		sequence, err := p.transcripts.Last(ctx, c.ID)
 		if err != nil {
 			return session.Session{}, fmt.Errorf("session %s: %w", c.ID, err)
@@ -94,7 +96,8 @@ func (s *Store) Last(ctx context.Context, workingDir string) (session.Session, e
 	return last, nil
 }
 
-// of are the newest sessions of a directory, at most lookBack. Once there is one, it looks no further than lookFar.
+// of are the newest sessions of a directory, at most lookBack. Once there is one, it looks no
+// further than lookFar.
 func (p *parts) of(ctx context.Context, workingDir string) ([]session.Session, error) {
 	if err := p.order.ready(ctx); err != nil {
 		return nil, err
@@ -125,8 +128,8 @@ func (p *parts) of(ctx context.Context, workingDir string) ([]session.Session, e
 	return list[:min(lookBack, len(list))], nil
 }
 
-// Find returns the session with an id, or the only one whose id begins so, with or without the prefix ses_. Several are
-// an [AmbiguousError], none is [ErrNotFound].
+// Find returns the session with an id, or the only one whose id begins so, with or without the
+// prefix ses_. Several are an [AmbiguousError], none is [ErrNotFound].
 func (s *Store) Find(ctx context.Context, idOrPrefix string) (session.Session, error) {
 	p, err := s.open(ctx)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// FuzzSession reads a record that another version may have written: it is the session asked for, with a list of plugins, and
-// it survives being written again; or it is an error.
+// FuzzSession reads a record that another version may have written: it is the session asked for,
+// with a list of plugins, and it survives being written again; or it is an error.
 func FuzzSession(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":"ses_1","plugins":["a"],"working_dir":"/w","created_at":"2026-01-02T03:04:05Z","title":"t"}`, `{"id":"ses_1"}`, `{"id":"ses_2"}`, `{"ID":"ses_1","plugins":null}`,

@@ -27,8 +27,8 @@ var fakes = map[string]func(args []string) error{
 	"make": makeSessions,
 }
 
-// TestKilled kills processes without warning in the middle of a turn. What they had acknowledged is there, the turn is
-// marked as interrupted, and the conversation is one that a model accepts.
+// TestKilled kills processes without warning in the middle of a turn. What they had acknowledged is
+// there, the turn is marked as interrupted, and the conversation is one that a model accepts.
 func TestKilled(t *testing.T) {
 	t.Run("a guest of the engine", func(t *testing.T) {
 		dir := t.TempDir()
@@ -51,7 +51,8 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// TestKilledWhileMaking: a session that was acknowledged is in the list and on a page, whenever its maker was killed.
+// TestKilledWhileMaking: a session that was acknowledged is in the list and on a page, whenever its
+// maker was killed.
 func TestKilledWhileMaking(t *testing.T) {
 	dir := t.TempDir()
 	s := New(openEngine(t, dir))
@@ -142,7 +143,8 @@ func checkRun(t *testing.T, messages []model.Message) {
 	}
 }
 
-// killTalker starts a talker, kills it at a moment of chance, and returns how many messages were acknowledged.
+// killTalker starts a talker, kills it at a moment of chance, and returns how many messages were
+// acknowledged.
 func killTalker(t *testing.T, dir, id string) int {
 	t.Helper()
 	talker := startFake(t, "talk", dir, id)
@@ -198,8 +200,8 @@ func startFake(t *testing.T, args ...string) fake {
 	return fake{cmd.Process, in, bufio.NewScanner(out)}
 }
 
-// talk begins a turn and talks, with tools, until it is killed. Each message is acknowledged on stdout after Append
-// has returned.
+// talk begins a turn and talks, with tools, until it is killed. Each message is acknowledged on
+// stdout after Append has returned.
 func talk(args []string) error {
 	turn, err := beginFake(args)
 	if err != nil {
@@ -216,7 +218,8 @@ func talk(args []string) error {
 	}
 }
 
-// wait begins a turn and says so. For each line on stdin it tries to append a message, and says how that went.
+// wait begins a turn and says so. For each line on stdin it tries to append a message, and says how
+// that went.
 func wait(args []string) error {
 	turn, err := beginFake(args)
 	if err != nil {

@@ -17,12 +17,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// leaseTTL is how long a session stays closed after the last that was heard of a process on another machine. The holder gives a
-// sign every third of it, so that two signs can go amiss, as they do when the engine moves to another process or machine.
+// leaseTTL is how long a session stays closed after the last that was heard of a process on another
+// machine. The holder gives a sign every third of it, so that two signs can go amiss, as they do
+// when the engine moves to another process or machine.
 const leaseTTL = 15 * time.Second
 
-// A claim says who runs a turn. It is part of the entry with which the turn begins, and counts until the turn's end is
-// written. The holder's signs of life are the entries of the turn, and the claim again in a bucket.
+// A claim says who runs a turn. It is part of the entry with which the turn begins, and counts
+// until the turn's end is written. The holder's signs of life are the entries of the turn, and the
+// claim again in a bucket.
 type claim struct {
 	Token  string       `json:"token"` // of this claim alone: so its holder knows it after an answer was lost
 	Owner  string       `json:"owner"` // for people
@@ -57,8 +59,8 @@ type sessionLease struct {
 	stop context.CancelFunc // ends the renewing
 	done chan struct{}      // closed when the renewing goroutine is gone
 
-	// revision is that of our last sign in the bucket, 0 before the first. It belongs to the renewing goroutine until done is
-	// closed, and to release from then on.
+	// revision is that of our last sign in the bucket, 0 before the first. It belongs to the
+	// renewing goroutine until done is closed, and to release from then on.
 	revision uint64
 }
 
@@ -78,8 +80,8 @@ func (s *Store) newLease(t *Turn, o BeginOptions) (*sessionLease, error) {
 // owns tells whether a claim is ours.
 func (l *sessionLease) owns(c *claim) bool { return c != nil && c.Token == l.claim.Token }
 
-// judge decides about the turn that is open, if any: free, or unsure yet, or else a [BusyError]. A claim that cannot be read is
-// damaged, not held.
+// judge decides about the turn that is open, if any: free, or unsure yet, or else a [BusyError]. A
+// claim that cannot be read is damaged, not held.
 func (l *sessionLease) judge(ctx context.Context, now *state) (lease.Verdict, error) {
 	if now.open == nil {
 		return lease.Free, nil
@@ -104,7 +106,8 @@ func (l *sessionLease) judge(ctx context.Context, now *state) (lease.Verdict, er
 	return l.ask(ctx, c, sign, now)
 }
 
-// A sign is what the bucket has about a session: the claim of the turn that gave a sign last. None is nil.
+// A sign is what the bucket has about a session: the claim of the turn that gave a sign last. None
+// is nil.
 type sign struct {
 	engine.Value
 	claim *claim
@@ -145,8 +148,8 @@ func (l *sessionLease) ask(ctx context.Context, c *claim, last sign, now *state)
 	return verdict, nil
 }
 
-// youngest is the age of the last of two signs; the zero time is no sign. One from the future counts only where there is no
-// other: the clock was set back since.
+// youngest is the age of the last of two signs; the zero time is no sign. One from the future
+// counts only where there is no other: the clock was set back since.
 func youngest(now, a, b time.Time) time.Duration {
 	first, second := now.Sub(a), now.Sub(b)
 	switch {
@@ -158,8 +161,8 @@ func youngest(now, a, b time.Time) time.Duration {
 	return min(first, second)
 }
 
-// stamp gives a sign for another's turn, by which it gets the engine's present time: the one it had is in the future. Its holder
-// does so too when its time has come.
+// stamp gives a sign for another's turn, by which it gets the engine's present time: the one it had
+// is in the future. Its holder does so too when its time has come.
 func (l *sessionLease) stamp(ctx context.Context, c *claim, revision uint64) error {
 	data, err := json.Marshal(c)
 	if err == nil {
@@ -224,8 +227,9 @@ func (l *sessionLease) renewBy(ctx context.Context, deadline time.Time) error {
 	}
 }
 
-// renew gives a sign of life, where the session is still ours. Where it is taken at that very moment, the sign does no harm: it
-// has our token, and those who look at another's claim pass over it.
+// renew gives a sign of life, where the session is still ours. Where it is taken at that very
+// moment, the sign does no harm: it has our token, and those who look at another's claim pass over
+// it.
 func (l *sessionLease) renew(ctx context.Context) error {
 	if err := l.held(ctx); err != nil {
 		return err
@@ -237,7 +241,8 @@ func (l *sessionLease) renew(ctx context.Context) error {
 	return err
 }
 
-// release stops the renewing and takes our signs away, if they are still there. The claim itself ends with the turn's last entry.
+// release stops the renewing and takes our signs away, if they are still there. The claim itself
+// ends with the turn's last entry.
 func (l *sessionLease) release(ctx context.Context) error {
 	if l.stop != nil {
 		l.stop()

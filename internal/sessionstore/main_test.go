@@ -14,7 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// TestMain is also the other process: the test binary, started again as "binary -fake NAME ARG…"; see fakes.
+// TestMain is also the other process: the test binary, started again as "binary -fake NAME ARG…";
+// see fakes.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "-fake" {
 		if err := fakes[os.Args[2]](os.Args[3:]); err != nil {

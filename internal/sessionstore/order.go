@@ -15,15 +15,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// orderStream has a record for each session, in the order in which they were made. So the newest sessions are found without
-// reading the others.
+// orderStream has a record for each session, in the order in which they were made. So the newest
+// sessions are found without reading the others.
 //
-// A session's record there is written before the session itself, and goes after it: whoever dies in between leaves one without
-// a session, which is passed over, and never a session that is not found.
+// A session's record there is written before the session itself, and goes after it: whoever dies in
+// between leaves one without a session, which is passed over, and never a session that is not
+// found.
 const orderStream = "session_order"
 
-// orderBuilt is the topic that says that the sessions of earlier versions, which knew no order, are in it. No session has such
-// an id.
+// orderBuilt is the topic that says that the sessions of earlier versions, which knew no order, are
+// in it. No session has such an id.
 const orderBuilt = "-"
 
 // A place is a session's in the order.
@@ -50,8 +51,8 @@ type order struct {
 	recent atomic.Pointer[window] // nil: none was read
 }
 
-// ready sees to it that sessions of earlier versions are in the order, once. Several processes may do so at once: a session's
-// place is only ever written where it has none.
+// ready sees to it that sessions of earlier versions are in the order, once. Several processes may
+// do so at once: a session's place is only ever written where it has none.
 func (o *order) ready(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,12 +11,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// slack is by how many places the order in which sessions were written down may differ from that of their times: so many may
-// be made at the same time, each with its time taken before its place.
+// slack is by how many places the order in which sessions were written down may differ from that of
+// their times: so many may be made at the same time, each with its time taken before its place.
 const slack = 64
 
-// Page returns sessions in the order of [Store.List]. It costs the same however many there are. A cursor stays good though
-// sessions are made and deleted meanwhile, the one that it was given with too.
+// Page returns sessions in the order of [Store.List]. It costs the same however many there are. A
+// cursor stays good though sessions are made and deleted meanwhile, the one that it was given with
+// too.
 func (s *Store) Page(ctx context.Context, r session.PageRequest) (session.Page, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -66,7 +67,8 @@ func (p *parts) page(ctx context.Context, at *place, limit int) (session.Page, e
 	}
 }
 
-// behind are the places that come next in the list, at least so many of them, and whether those are all.
+// behind are the places that come next in the list, at least so many of them, and whether those are
+// all.
 func (o *order) behind(ctx context.Context, at *place, count int) (next []place, end bool, err error) {
 	before := uint64(0)
 	count += slack + 1 // the last ones are not certain; and [orderBuilt] is among them
@@ -118,8 +120,8 @@ func (p *parts) at(ctx context.Context, places []place) ([]standing, error) {
 	return found, nil
 }
 
-// A cursor is a place: its sequence number, its time in nanoseconds and its id, the numbers in base 36. So it says where to go
-// on though the session is no more.
+// A cursor is a place: its sequence number, its time in nanoseconds and its id, the numbers in base
+// 36. So it says where to go on though the session is no more.
 func (p *place) cursor() string {
 	return strings.Join([]string{strconv.FormatUint(p.sequence, 36), strconv.FormatInt(p.CreatedAt.UnixNano(), 36), p.id}, ".")
 }

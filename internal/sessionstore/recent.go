@@ -8,21 +8,25 @@ import (
 const (
 	// maxRecent bounds the places that are kept in memory.
 	maxRecent = 1024
-	// maxNews is up to how many new places are added to those in memory. Where there are more, the newest ones are read anew.
+	// maxNews is up to how many new places are added to those in memory. Where there are more, the
+	// newest ones are read anew.
 	maxNews = 128
 )
 
-// A window is the newest places, as they were read before. A place never changes: so whoever has a window reads only the places
-// that were written since, by whatever process. A window is never changed either; another takes its place.
+// A window is the newest places, as they were read before. A place never changes: so whoever has a
+// window reads only the places that were written since, by whatever process. A window is never
+// changed either; another takes its place.
 //
-// It may have places that were removed since. Those have no session any more, which shows when the session is read.
+// It may have places that were removed since. Those have no session any more, which shows when the
+// session is read.
 type window struct {
 	places []place // by sequence number: every place behind after and up to last
 	after  uint64  // 0: there are no older places
 	last   uint64
 }
 
-// back are the places before a sequence number (0: the last ones), the last first; not ok: the window does not reach so far.
+// back are the places before a sequence number (0: the last ones), the last first; not ok: the
+// window does not reach so far.
 func (w *window) back(before uint64, limit int) (places []place, ok bool) {
 	if w == nil {
 		return nil, false
@@ -79,7 +83,8 @@ func (o *order) current(ctx context.Context, last uint64) (*window, error) {
 	return w, nil
 }
 
-// keep makes a window of the newest places, the last first, which were read after last was the end of the order.
+// keep makes a window of the newest places, the last first, which were read after last was the end
+// of the order.
 func (o *order) keep(newest []place, last uint64, all bool) {
 	w := &window{last: last}
 	if len(newest) > 0 {

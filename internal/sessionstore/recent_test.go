@@ -7,7 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// TestPlacesAreReadOnce: the places of a page that was read before are not read again, and what other processes do shows nevertheless.
+// TestPlacesAreReadOnce: the places of a page that was read before are not read again, and what
+// other processes do shows nevertheless.
 func TestPlacesAreReadOnce(t *testing.T) {
 	s := newStore(t)
 	makeAtOnce(t, s, 256)

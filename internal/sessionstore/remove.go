@@ -12,12 +12,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// openBucket has a key for each conversation that a process has open, with or without a turn: the session's id, a slash, and a word
-// of chance.
+// openBucket has a key for each conversation that a process has open, with or without a turn: the
+// session's id, a slash, and a word of chance.
 const openBucket = "session_open"
 
-// Open says that this process has the session open, until release is called or the process ends. [Store.Remove] leaves such a
-// session alone. Any number of processes may have it open: turns are kept apart by [Store.Begin].
+// Open says that this process has the session open, until release is called or the process ends.
+// [Store.Remove] leaves such a session alone. Any number of processes may have it open: turns are
+// kept apart by [Store.Begin].
 func (s *Store) Open(ctx context.Context, id string) (release func(context.Context) error, err error) {
 	bucket, err := s.openings(ctx)
 	if err != nil {
@@ -42,8 +43,9 @@ func (s *Store) openings(ctx context.Context) (engine.Bucket, error) {
 	return bucket, nil
 }
 
-// Remove deletes a session that is not in use. A [session.BusyError] says that it is: a turn is running, or a process of this
-// machine has it open. Unlike [Store.Delete] it holds the session meanwhile, so that no turn begins in between.
+// Remove deletes a session that is not in use. A [session.BusyError] says that it is: a turn is
+// running, or a process of this machine has it open. Unlike [Store.Delete] it holds the session
+// meanwhile, so that no turn begins in between.
 func (s *Store) Remove(ctx context.Context, id string) error {
 	if err := s.notOpen(ctx, id); err != nil {
 		return err
@@ -59,8 +61,9 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 	return t.lease.release(ctx)
 }
 
-// notOpen returns a [session.BusyError] where a process that lives has the session open. What dead ones have left is swept up. Of
-// processes on other machines nothing is known, so that only their turns count.
+// notOpen returns a [session.BusyError] where a process that lives has the session open. What dead
+// ones have left is swept up. Of processes on other machines nothing is known, so that only their
+// turns count.
 func (s *Store) notOpen(ctx context.Context, id string) error {
 	if !possible(id) {
 		return notFound(id)

@@ -8,8 +8,9 @@ import (
 const interruptedCall = "interrupted: the program that ran this call ended before there was a result. " +
 	"The call may have been carried out, in part or wholly."
 
-// unanswered are the tool calls at the end of a conversation that have no result. Results must follow their calls, so
-// that calls further up, with something said since, are past mending by an addition.
+// unanswered are the tool calls at the end of a conversation that have no result. Results must
+// follow their calls, so that calls further up, with something said since, are past mending by an
+// addition.
 func unanswered(messages []model.Message) []model.ToolCall {
 	results := make(map[string]int)
 	for i := len(messages) - 1; i >= 0; i-- {
@@ -25,7 +26,8 @@ func unanswered(messages []model.Message) []model.ToolCall {
 	return nil
 }
 
-// without returns the calls that are not among the results, of which there may be several by one id.
+// without returns the calls that are not among the results, of which there may be several by one
+// id.
 func without(calls []model.ToolCall, results map[string]int) []model.ToolCall {
 	var left []model.ToolCall
 	for _, call := range calls {

@@ -10,9 +10,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// replay reads a conversation without the numbers and times of its entries, of which the last is known. That takes a fraction of
-// the time. It can not tell where a turn began that is still open, nor where a compaction is other than the one that the last entry
-// names. Then, and where an entry is broken, it returns nil: the conversation is to be read with the numbers.
+// replay reads a conversation without the numbers and times of its entries, of which the last is
+// known. That takes a fraction of the time. It can not tell where a turn began that is still open,
+// nor where a compaction is other than the one that the last entry names. Then, and where an entry
+// is broken, it returns nil: the conversation is to be read with the numbers.
 func (p *parts) replay(ctx context.Context, id string, last *kept) (*state, error) {
 	if last.Status == "" || last.Status == session.Began { // a turn is open
 		return nil, nil
@@ -56,8 +57,9 @@ func decodeSaid(data []byte) (*kept, error) {
 	return k, check(&k.Entry)
 }
 
-// plain reads an entry as most are: a message that has a role and a text alone, or a status. It tells whether this was one, and
-// otherwise leaves it to encoding/json, which takes several times as long.
+// plain reads an entry as most are: a message that has a role and a text alone, or a status. It
+// tells whether this was one, and otherwise leaves it to encoding/json, which takes several times
+// as long.
 func (k *kept) plain(data []byte) bool {
 	k.Entry = session.Entry{}
 	fields := rawjson.Fields(data, 0)

@@ -9,7 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// TestReplay: a conversation that is read without the numbers of its entries is the one that is read with them.
+// TestReplay: a conversation that is read without the numbers of its entries is the one that is
+// read with them.
 func TestReplay(t *testing.T) {
 	s := newStore(t)
 	ctx := t.Context()

@@ -7,11 +7,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A state is a conversation as its transcript has it, up to some entry. What is added to the transcript is added to the
-// state, so that nobody reads again what was read before.
+// A state is a conversation as its transcript has it, up to some entry. What is added to the
+// transcript is added to the state, so that nobody reads again what was read before.
 //
-// Its messages are shared with those who asked for them. So a message that is in the list is never changed, and one owner
-// alone, a turn or the store's cache, adds to the list.
+// Its messages are shared with those who asked for them. So a message that is in the list is never
+// changed, and one owner alone, a turn or the store's cache, adds to the list.
 type state struct {
 	last uint64    // sequence number of the last entry; 0: there is none
 	at   time.Time // when the engine wrote it; zero: this process did, and was not told
@@ -83,11 +83,13 @@ func messageBytes(m *model.Message) int {
 	return n
 }
 
-// said are the messages for those who only read them: what is added later is not in the list they have.
+// said are the messages for those who only read them: what is added later is not in the list they
+// have.
 func (s *state) said() []model.Message { return s.messages[:len(s.messages):len(s.messages)] }
 
-// mending is what to add to a transcript so that a new turn can begin: results for the tool calls that have none, which
-// no model would accept otherwise, and an end for the turn that has none. Done half, it is the other half the next time.
+// mending is what to add to a transcript so that a new turn can begin: results for the tool calls
+// that have none, which no model would accept otherwise, and an end for the turn that has none.
+// Done half, it is the other half the next time.
 func (s *state) mending() []session.Entry {
 	var add []session.Entry
 	for _, call := range unanswered(s.messages) {

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// TestStopped stops a process in the middle of a turn for so long that its lease runs out, as a debugger or a full swap
-// does. When it goes on, it must not write.
+// TestStopped stops a process in the middle of a turn for so long that its lease runs out, as a
+// debugger or a full swap does. When it goes on, it must not write.
 func TestStopped(t *testing.T) {
 	dir := t.TempDir()
 	s := shortLived(openEngine(t, dir))

@@ -23,12 +23,12 @@ const (
 	transcriptStream = "transcripts"
 )
 
-// updateTries bounds the loop of [Store.Update]. Every lost try is somebody else's success: so many writers at once on
-// one session are a fault, not a rush.
+// updateTries bounds the loop of [Store.Update]. Every lost try is somebody else's success: so many
+// writers at once on one session are a fault, not a rush.
 const updateTries = 32
 
-// A Store keeps sessions. It is safe for concurrent use, and so are several stores on the same engine, in whatever
-// process or machine.
+// A Store keeps sessions. It is safe for concurrent use, and so are several stores on the same
+// engine, in whatever process or machine.
 type Store struct {
 	Holder lease.Holder // this process, as leases name it. Set it before the first turn, where the process starts others
 	Logger *slog.Logger // told of leases that were damaged; nil discards
@@ -51,7 +51,8 @@ type parts struct {
 	tails       *tails        // conversations that were read or written here
 }
 
-// New makes a store. It does no I/O: buckets and streams are opened by the first method that needs them.
+// New makes a store. It does no I/O: buckets and streams are opened by the first method that needs
+// them.
 func New(e engine.Store) *Store { return &Store{Holder: lease.Self(), engine: e, ttl: leaseTTL} }
 
 // open returns the parts, opened once. What could not be opened is tried again the next time.
@@ -66,7 +67,8 @@ func (s *Store) open(ctx context.Context) (*parts, error) {
 	if p.records, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: recordBucket}); err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}
-	// Without a TTL: no engine lets a lease go by its own clock, be it because it happens to be up or because that jumps.
+	// Without a TTL: no engine lets a lease go by its own clock, be it because it happens to be up
+	// or because that jumps.
 	if p.leases, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: leaseBucket}); err != nil {
 		return nil, fmt.Errorf("sessions: leases: %w", err)
 	}
@@ -93,8 +95,9 @@ func (s *Store) Create(ctx context.Context, n session.Session) (session.Session,
 	return p.create(ctx, n)
 }
 
-// CreateHost keeps the session of another agent, n.Host, which has it under n.HostSession. Where it is kept already nothing changes, and
-// it is returned as it stands. Several processes may do so at once.
+// CreateHost keeps the session of another agent, n.Host, which has it under n.HostSession. Where it
+// is kept already nothing changes, and it is returned as it stands. Several processes may do so at
+// once.
 func (s *Store) CreateHost(ctx context.Context, n session.Session) (session.Session, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -157,9 +160,10 @@ func (p *parts) get(ctx context.Context, id string) (session.Session, engine.Val
 	return found, v, err
 }
 
-// Update changes a session: f is given it as it stands and changes what it likes, but for the id and the time of
-// creation, which stay. When somebody else changed the session meanwhile, f is called again, and may even find its own
-// change there: it should set rather than add. Its error ends the update.
+// Update changes a session: f is given it as it stands and changes what it likes, but for the id
+// and the time of creation, which stay. When somebody else changed the session meanwhile, f is
+// called again, and may even find its own change there: it should set rather than add. Its error
+// ends the update.
 func (s *Store) Update(ctx context.Context, id string, f func(*session.Session) error) (session.Session, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -198,11 +202,13 @@ func (p *parts) tryUpdate(ctx context.Context, id string, f func(*session.Sessio
 	return next, nil
 }
 
-// Delete forgets a session: its record, its transcript, its place in the order, and its lease, whereby a turn that is running is cut off. Where
-// there is no session it returns [ErrNotFound], having swept up what an earlier, half done Delete may have left.
+// Delete forgets a session: its record, its transcript, its place in the order, and its lease,
+// whereby a turn that is running is cut off. Where there is no session it returns [ErrNotFound],
+// having swept up what an earlier, half done Delete may have left.
 //
-// The record goes first and the transcript last. [Store.Begin] looks at the record after its first entry: so that
-// entry is either there to be purged, or Begin sees that the session is gone and purges it.
+// The record goes first and the transcript last. [Store.Begin] looks at the record after its first
+// entry: so that entry is either there to be purged, or Begin sees that the session is gone and
+// purges it.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -221,13 +227,14 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return missing
 }
 
-// possible tells whether an id can be a session's. The empty one is no key, and as a topic it means every session. No id has a
-// byte 0 either, so that none can mean others.
+// possible tells whether an id can be a session's. The empty one is no key, and as a topic it means
+// every session. No id has a byte 0 either, so that none can mean others.
 func possible(id string) bool { return id != "" && !strings.ContainsRune(id, 0) }
 
 func notFound(id string) error { return fmt.Errorf("%w: %.64q", session.ErrNotFound, id) }
 
-// encodeSession also sees to it that the plugins are a list, be it an empty one, as whoever reads the JSON expects.
+// encodeSession also sees to it that the plugins are a list, be it an empty one, as whoever reads
+// the JSON expects.
 func encodeSession(s *session.Session) ([]byte, error) {
 	if s.Plugins == nil {
 		s.Plugins = []string{}

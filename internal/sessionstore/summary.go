@@ -13,8 +13,8 @@ import (
 // searchPage is how many sessions are read at a time where some are looked for among all.
 const searchPage = 500
 
-// Search returns the newest sessions that a query wants, the newest first, and tells whether there are more. A session that is
-// deleted meanwhile may be among them.
+// Search returns the newest sessions that a query wants, the newest first, and tells whether there
+// are more. A session that is deleted meanwhile may be among them.
 func (s *Store) Search(ctx context.Context, q session.Query) (found []session.Summary, more bool, err error) {
 	if q.Limit <= 0 {
 		q.Limit = session.DefaultPage
@@ -49,7 +49,8 @@ func (s *Store) Search(ctx context.Context, q session.Query) (found []session.Su
 	}
 }
 
-// Summarize adds what the transcript says about a session: its newest entry alone, unless an earlier version wrote that.
+// Summarize adds what the transcript says about a session: its newest entry alone, unless an
+// earlier version wrote that.
 func (s *Store) Summarize(ctx context.Context, one session.Session) (session.Summary, error) {
 	one.Host, one.From = one.Origin(), ""
 	sum := session.Summary{Session: one, UsedAt: one.CreatedAt}
@@ -75,7 +76,8 @@ func (s *Store) Summarize(ctx context.Context, one session.Session) (session.Sum
 	return sum, err
 }
 
-// countTurns reads the whole transcript of a session whose newest entry does not say how many turns there were.
+// countTurns reads the whole transcript of a session whose newest entry does not say how many turns
+// there were.
 func (p *parts) countTurns(ctx context.Context, id string) (int, error) {
 	contents, _, err := p.transcripts.Contents(ctx, id, 0)
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// maxTails bounds what a store keeps in memory of conversations in which no turn is running: some dozens that are as long
-// as a model can take.
+// maxTails bounds what a store keeps in memory of conversations in which no turn is running: some
+// dozens that are as long as a model can take.
 const maxTails = 32 << 20
 
-// tails are conversations that were read or written here before. Whether anybody else went on with one shows when a turn
-// begins: its first entry must stand behind the last one that we know of. The zero value is empty. It is safe for
-// concurrent use.
+// tails are conversations that were read or written here before. Whether anybody else went on with
+// one shows when a turn begins: its first entry must stand behind the last one that we know of. The
+// zero value is empty. It is safe for concurrent use.
 type tails struct {
 	mu    sync.Mutex // protects the fields below
 	by    map[string]*list.Element
@@ -36,7 +36,8 @@ func (t *tails) take(id string) *state {
 	return t.remove(at).state
 }
 
-// put keeps a conversation that its owner has no more use for. Those that were not used for the longest time make room.
+// put keeps a conversation that its owner has no more use for. Those that were not used for the
+// longest time make room.
 func (t *tails) put(id string, s *state) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

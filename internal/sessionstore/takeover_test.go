@@ -34,7 +34,8 @@ func lasting(e engine.Store) *Store {
 	return s
 }
 
-// TestTakeover: the lease of a process of this machine that was killed is taken over at once. That of a living one is not.
+// TestTakeover: the lease of a process of this machine that was killed is taken over at once. That
+// of a living one is not.
 func TestTakeover(t *testing.T) {
 	needHolders(t)
 	for name, owns := range map[string]bool{"a guest of the engine": false, "the owner of the engine": true} {
@@ -72,8 +73,8 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// TestNothingRunsTwice: while something runs that a dead process has started, because its guardian was killed too, its session is not taken over,
-// and the error says what is in the way.
+// TestNothingRunsTwice: while something runs that a dead process has started, because its guardian
+// was killed too, its session is not taken over, and the error says what is in the way.
 func TestNothingRunsTwice(t *testing.T) {
 	needHolders(t)
 	s := lasting(openEngine(t, t.TempDir()))
@@ -152,7 +153,8 @@ func TestDamagedLease(t *testing.T) {
 	}
 }
 
-// TestExpiryIsByTheEngine: a lease from elsewhere runs out whoever looks, though no engine was up meanwhile, and not before.
+// TestExpiryIsByTheEngine: a lease from elsewhere runs out whoever looks, though no engine was up
+// meanwhile, and not before.
 func TestExpiryIsByTheEngine(t *testing.T) {
 	dir := t.TempDir()
 	e, err := engine.Open(t.Context(), engine.Options{Dir: dir})
@@ -174,8 +176,8 @@ func TestExpiryIsByTheEngine(t *testing.T) {
 	end(t, begin(t, s, id, BeginOptions{}), session.Done)
 }
 
-// TestClockJumps: the engine's clock jumps an hour either way. A turn that runs keeps its session; one whose machine died does not
-// keep it for an hour.
+// TestClockJumps: the engine's clock jumps an hour either way. A turn that runs keeps its session;
+// one whose machine died does not keep it for an hour.
 func TestClockJumps(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +201,8 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// TestALeaseThatCannotBeGivenBack: where the engine refuses to write the end, as on a full disk, the next turn of the same store does not wait.
+// TestALeaseThatCannotBeGivenBack: where the engine refuses to write the end, as on a full disk,
+// the next turn of the same store does not wait.
 func TestALeaseThatCannotBeGivenBack(t *testing.T) {
 	s := lasting(openEngine(t, t.TempDir()))
 	id := create(t, s, session.Session{}).ID

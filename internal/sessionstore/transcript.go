@@ -14,7 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// Transcript returns all entries of a session, oldest first. It is one question to the engine, however many there are.
+// Transcript returns all entries of a session, oldest first. It is one question to the engine,
+// however many there are.
 func (s *Store) Transcript(ctx context.Context, id string) ([]session.Entry, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -30,8 +31,9 @@ func (s *Store) Transcript(ctx context.Context, id string) ([]session.Entry, err
 	return entries, err
 }
 
-// Messages returns the conversation as it stands: compactions applied. It reads from the last compaction on, and the next
-// turn of this store does not read that again. The list is not to be changed.
+// Messages returns the conversation as it stands: compactions applied. It reads from the last
+// compaction on, and the next turn of this store does not read that again. The list is not to be
+// changed.
 func (s *Store) Messages(ctx context.Context, id string) ([]model.Message, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -55,14 +57,14 @@ func (s *Store) Messages(ctx context.Context, id string) ([]model.Message, error
 	return messages, nil
 }
 
-// load reads a conversation, from the last compaction on: the newest entry says where that is. Where a turn is open, it is
-// read from its beginning.
+// load reads a conversation, from the last compaction on: the newest entry says where that is.
+// Where a turn is open, it is read from its beginning.
 func (p *parts) load(ctx context.Context, id string) (*state, error) {
 	return p.advance(ctx, id, &state{})
 }
 
-// advance brings a conversation up to date with what was added to its transcript. It gives back another one where the transcript
-// is not the one that was read.
+// advance brings a conversation up to date with what was added to its transcript. It gives back
+// another one where the transcript is not the one that was read.
 func (p *parts) advance(ctx context.Context, id string, now *state) (*state, error) {
 	newest, err := p.transcripts.Newest(ctx, id)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -130,8 +132,9 @@ func replies(e *session.Entry) int {
 	return 0
 }
 
-// A line is an entry as it is kept. The sequence number is not in it: the engine gives it. Whoever reads the newest line
-// alone learns from it where to begin: a line that does not say so, as those of earlier versions, means the beginning.
+// A line is an entry as it is kept. The sequence number is not in it: the engine gives it. Whoever
+// reads the newest line alone learns from it where to begin: a line that does not say so, as those
+// of earlier versions, means the beginning.
 type line struct {
 	Turn       string              `json:"turn"`
 	Time       time.Time           `json:"time"`
@@ -214,7 +217,8 @@ func decodeKept(r engine.Record) (*kept, error) {
 	return k, nil
 }
 
-// check holds an entry against what an entry can be: what is kept may have been written by another version.
+// check holds an entry against what an entry can be: what is kept may have been written by another
+// version.
 func check(e *session.Entry) error {
 	set := 0
 	for _, there := range []bool{e.Message != nil, e.Compaction != nil, e.Status != ""} {

@@ -17,12 +17,12 @@ var (
 	ErrEnded = errors.New("the turn has ended")
 )
 
-// endTimeout bounds [Turn.End], which the caller's cancelled context must not: long enough for the engine to move to
-// another process, shorter than a lease.
+// endTimeout bounds [Turn.End], which the caller's cancelled context must not: long enough for the
+// engine to move to another process, shorter than a lease.
 const endTimeout = 10 * time.Second
 
-// A Turn is a session's transcript while a turn is running: it holds the session until [Turn.End], which must be called.
-// It is safe for concurrent use.
+// A Turn is a session's transcript while a turn is running: it holds the session until [Turn.End],
+// which must be called. It is safe for concurrent use.
 type Turn struct {
 	store   *Store
 	parts   *parts
@@ -52,12 +52,12 @@ func (t *Turn) ID() string { return t.id }
 // Session is the session as it was when the turn began.
 func (t *Turn) Session() session.Session { return t.session }
 
-// Context ends with the context that [Store.Begin] was given, with [Turn.End], or when the lease is lost: then its cause
-// is an [ErrLost] that says why.
+// Context ends with the context that [Store.Begin] was given, with [Turn.End], or when the lease is
+// lost: then its cause is an [ErrLost] that says why.
 func (t *Turn) Context() context.Context { return t.ctx }
 
-// Messages returns the conversation as it stands, compactions applied. The messages are not to be changed: the list is not
-// copied, however long it is.
+// Messages returns the conversation as it stands, compactions applied. The messages are not to be
+// changed: the list is not copied, however long it is.
 func (t *Turn) Messages() []model.Message {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,8 +71,9 @@ func (t *Turn) Earlier() int {
 	return max(t.state.replies-t.state.standing, 0)
 }
 
-// Append adds messages to the conversation. When it returns nil, they are on disk; after an error, those before the one
-// that it is about are. The first message of the user's gives the session its title, where it has none.
+// Append adds messages to the conversation. When it returns nil, they are on disk; after an error,
+// those before the one that it is about are. The first message of the user's gives the session its
+// title, where it has none.
 func (t *Turn) Append(ctx context.Context, messages ...model.Message) error {
 	for _, m := range messages {
 		if err := t.write(ctx, session.Entry{Message: &m}); err != nil {
@@ -98,8 +99,8 @@ func (t *Turn) Compact(ctx context.Context, c session.Compaction) error {
 	return nil
 }
 
-// End records how the turn ended, which gives the session back, also when ctx was cancelled long ago. The first call counts;
-// later ones return what it did.
+// End records how the turn ended, which gives the session back, also when ctx was cancelled long
+// ago. The first call counts; later ones return what it did.
 func (t *Turn) End(ctx context.Context, status session.Status) error {
 	t.end.Do(func() { t.ended = t.finish(ctx, status) })
 	return t.ended
@@ -124,8 +125,9 @@ func (t *Turn) finish(ctx context.Context, status session.Status) error {
 	return errors.Join(err, t.lease.release(ctx))
 }
 
-// leave passes the conversation on to the next turn of this store. A turn whose end could not be written, as on a full disk, holds
-// the session no more for this store, whose next turn does not wait.
+// leave passes the conversation on to the next turn of this store. A turn whose end could not be
+// written, as on a full disk, holds the session no more for this store, whose next turn does not
+// wait.
 func (t *Turn) leave() {
 	t.writing <- struct{}{} // what still writes has heard that the turn is over
 	defer func() { <-t.writing }()
@@ -157,8 +159,8 @@ func (t *Turn) close(why error) {
 // isOver is why nothing more can be written; nil: it can.
 func (t *Turn) isOver() error { return context.Cause(t.open) }
 
-// entitle gives a session without a title that of its first message. That can wait: what fails here is tried again by
-// End, which tells.
+// entitle gives a session without a title that of its first message. That can wait: what fails here
+// is tried again by End, which tells.
 func (t *Turn) entitle(ctx context.Context, text string) {
 	t.mu.Lock()
 	first := t.session.Title == "" && t.title == ""

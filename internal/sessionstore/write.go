@@ -15,18 +15,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// writeTries and writePause bound how often an entry is sent whose fate is unknown, and the wait before the second
-// time, which doubles. The engine has its own patience before; this is for what it gives up on.
+// writeTries and writePause bound how often an entry is sent whose fate is unknown, and the wait
+// before the second time, which doubles. The engine has its own patience before; this is for what
+// it gives up on.
 const (
 	writeTries = 5
 	writePause = 50 * time.Millisecond
 )
 
-// errOvertaken says that somebody else has written to the transcript, behind our last entry or over it.
+// errOvertaken says that somebody else has written to the transcript, behind our last entry or over
+// it.
 var errOvertaken = errors.New("somebody else went on with the session")
 
-// write adds an entry of this turn, unless the turn is over. To be overtaken is the end of it: there is no going back to
-// a conversation that others went on with.
+// write adds an entry of this turn, unless the turn is over. To be overtaken is the end of it:
+// there is no going back to a conversation that others went on with.
 func (t *Turn) write(ctx context.Context, e session.Entry) error {
 	e.Turn, e.Time = t.id, time.Now().UTC()
 	err := t.put(ctx, e)
@@ -37,8 +39,8 @@ func (t *Turn) write(ctx context.Context, e session.Entry) error {
 	return err
 }
 
-// put writes an entry behind the last that we know of, and only there. Whoever has lost the lease without noticing,
-// because its process was stopped or its machine slept, is stopped here.
+// put writes an entry behind the last that we know of, and only there. Whoever has lost the lease
+// without noticing, because its process was stopped or its machine slept, is stopped here.
 func (t *Turn) put(ctx context.Context, e session.Entry) error {
 	if err := check(&e); err != nil {
 		return err
@@ -94,8 +96,8 @@ func certain(err error) bool {
 	return errors.Is(err, errOvertaken) || errors.Is(err, engine.ErrTooLarge) || errors.Is(err, engine.ErrClosed)
 }
 
-// send tries to write an entry once. [engine.ErrConflict] means that an entry of our own was in its place, of which we
-// did not know; we do now.
+// send tries to write an entry once. [engine.ErrConflict] means that an entry of our own was in its
+// place, of which we did not know; we do now.
 func (t *Turn) send(ctx context.Context, id string, data []byte) error {
 	after := t.state.last
 	sequence, err := t.parts.transcripts.Append(ctx, engine.Append{Topic: t.session.ID, Data: data, ID: id, After: &after})
@@ -110,8 +112,8 @@ func (t *Turn) send(ctx context.Context, id string, data []byte) error {
 	return err
 }
 
-// catchUp reads what stands behind our last entry. It may be the one that is being written, or an earlier one whose
-// fate was unknown; nobody else's.
+// catchUp reads what stands behind our last entry. It may be the one that is being written, or an
+// earlier one whose fate was unknown; nobody else's.
 func (t *Turn) catchUp(ctx context.Context, data []byte) error {
 	records, err := t.parts.transcripts.Read(ctx, t.session.ID, t.state.last, 1)
 	if err != nil {
@@ -130,9 +132,9 @@ func (t *Turn) catchUp(ctx context.Context, data []byte) error {
 	return errOvertaken
 }
 
-// adopt makes an entry that is on disk part of the conversation. It is decoded from what was written, so that what we
-// have is what others will read. Entries whose fate was unknown were meant for the place that this one has: there is
-// none for them any more.
+// adopt makes an entry that is on disk part of the conversation. It is decoded from what was
+// written, so that what we have is what others will read. Entries whose fate was unknown were meant
+// for the place that this one has: there is none for them any more.
 func (t *Turn) adopt(r engine.Record) error {
 	k, err := decodeKept(r)
 	if err != nil {

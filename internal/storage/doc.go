@@ -1,6 +1,7 @@
-// Package storage keeps what plugins store: a key and a JSON value each, in a namespace of the plugin's own, across runs.
-// It is a thin layer over the engine: what is a key and what is a value, and whose they are, is decided here; how they
-// are kept, and that they survive, is the engine's part.
+// Package storage keeps what plugins store: a key and a JSON value each, in a namespace of the
+// plugin's own, across runs. It is a thin layer over the engine: what is a key and what is a value,
+// and whose they are, is decided here; how they are kept, and that they survive, is the engine's
+// part.
 //
 //	Bucket.Put
 //	├─ entry.Check…            bounds, UTF-8, valid JSON

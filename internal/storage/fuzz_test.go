@@ -10,7 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// FuzzEntry: a key or a value that a plugin may not store is refused by name, and no key of one plugin is one of another's.
+// FuzzEntry: a key or a value that a plugin may not store is refused by name, and no key of one
+// plugin is one of another's.
 func FuzzEntry(f *testing.F) {
 	for _, seed := range [][2]string{{"a", "1"}, {"", "null"}, {"a\x00b", "{}"}, {"\xff", "["}, {strings.Repeat("k", entry.MaxKey+1), `"v"`}, {"../x", "\"\xff\""}} {
 		f.Add(seed[0], seed[1])

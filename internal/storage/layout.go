@@ -8,18 +8,21 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// namespace is what a plugin's keys begin with in the bucket: its name and a slash. The engine finds what is below a slash without
-// looking at anything else, so that a list of one plugin's keys does not cost more with every key of another. A slash within the
-// name is written as %2F, so that no namespace lies in another.
+// namespace is what a plugin's keys begin with in the bucket: its name and a slash. The engine
+// finds what is below a slash without looking at anything else, so that a list of one plugin's keys
+// does not cost more with every key of another. A slash within the name is written as %2F, so that
+// no namespace lies in another.
 func namespace(name string) string { return nameEscapes.Replace(name) + "/" }
 
 var nameEscapes = strings.NewReplacer("%", "%25", "/", "%2F")
 
-// layoutKey says that no key of the earlier layout is left, in which a NUL stood in the place of the slash.
+// layoutKey says that no key of the earlier layout is left, in which a NUL stood in the place of
+// the slash.
 const layoutKey = "\x00layout"
 
-// moveOld moves what was stored in the earlier layout, once. If it is cut off, or two processes do it at once, what is left is moved
-// the next time: a key is written in its new place before it goes from the old one.
+// moveOld moves what was stored in the earlier layout, once. If it is cut off, or two processes do
+// it at once, what is left is moved the next time: a key is written in its new place before it goes
+// from the old one.
 func moveOld(ctx context.Context, bucket engine.Bucket) error {
 	if _, err := bucket.Get(ctx, layoutKey); err == nil || !errors.Is(err, engine.ErrNotFound) {
 		return err

@@ -9,7 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// What was stored before a slash stood behind the plugin's name is found, with its usage, and moved once.
+// What was stored before a slash stood behind the plugin's name is found, with its usage, and moved
+// once.
 func TestTheEarlierLayoutIsMoved(t *testing.T) {
 	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -80,8 +81,8 @@ func (b readBucket) Values(ctx context.Context, prefix string) ([]engine.Value, 
 	return values, err
 }
 
-// A list asks the engine for what is below the plugin's own name, and for no values. What the engine sends for that is its own
-// test's affair: TestKeysReadNoValues there.
+// A list asks the engine for what is below the plugin's own name, and for no values. What the
+// engine sends for that is its own test's affair: TestKeysReadNoValues there.
 func TestListAsksForItsOwnKeysAlone(t *testing.T) {
 	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// Own is a store for a command that has no engine of its own. The engine is the
-// one that the configuration means, and is not opened before a plugin stores
-// something: most never do.
+// Own is a store for a command that has no engine of its own. The engine is the one that the
+// configuration means, and is not opened before a plugin stores something: most never do.
 type Own struct {
 	*Store
 	Getenv     func(name string) string

@@ -18,29 +18,30 @@ func decodeUsage(data []byte) (u entry.Usage, ok bool) {
 	return u, err == nil && u.Bytes >= 0 && u.Keys >= 0
 }
 
-// recordPrefix is before a plugin's name in the key of its record. No plugin's namespace begins like this: a namespace
-// begins with a name, and a name begins with no NUL.
+// recordPrefix is before a plugin's name in the key of its record. No plugin's namespace begins
+// like this: a namespace begins with a name, and a name begins with no NUL.
 const recordPrefix = "\x00usage\x00"
 
 const (
-	// recountEvery is how often a refusal may have everything counted again. A plugin that goes on trying must not make the
-	// host list all it keeps each time.
+	// recountEvery is how often a refusal may have everything counted again. A plugin that goes on
+	// trying must not make the host list all it keeps each time.
 	recountEvery = time.Minute
 
 	// writeTime bounds the writing of a value that room was taken for.
 	writeTime = 10 * time.Second
 
-	// quietTime is how long a record must have been the same before it is replaced by what is counted: whoever had taken
-	// room by then has written the value since, or never will.
+	// quietTime is how long a record must have been the same before it is replaced by what is
+	// counted: whoever had taken room by then has written the value since, or never will.
 	quietTime = writeTime + 5*time.Second
 )
 
 // An account is one plugin's record of what it keeps, as this process knows it.
 //
-// The record is a value of its own in the bucket, changed by compare-and-swap. Room is taken before a value is written, and
-// given back after one is gone, so that the record is never too low, whoever else stores at the same time. A process that
-// dies between the two leaves room taken that nobody uses. A refusal finds it again, by counting everything, once the
-// record has been the same for quietTime.
+// The record is a value of its own in the bucket, changed by compare-and-swap. Room is taken before
+// a value is written, and given back after one is gone, so that the record is never too low,
+// whoever else stores at the same time. A process that dies between the two leaves room taken that
+// nobody uses. A refusal finds it again, by counting everything, once the record has been the same
+// for quietTime.
 type account struct {
 	turn chan struct{} // of capacity 1: one change at a time in this process
 
@@ -84,8 +85,8 @@ func (b Bucket) book(ctx context.Context, bucket engine.Bucket, a *account, d en
 	return nil
 }
 
-// refuse is the error of a change that does not fit, after another look at the record, which others may have changed, and at
-// all that is kept, where the record may be too high. nil: it may fit now.
+// refuse is the error of a change that does not fit, after another look at the record, which others
+// may have changed, and at all that is kept, where the record may be too high. nil: it may fit now.
 func (b Bucket) refuse(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) error {
 	a.known = false
 	if err := b.look(ctx, bucket, a); err != nil {
@@ -110,7 +111,8 @@ func (a *account) doubtful(now time.Time) bool {
 	return now.Sub(a.since) >= quietTime && now.Sub(a.counted) >= recountEvery
 }
 
-// look sees to it that the record is known. Where there is none, or none that can be read, everything is counted.
+// look sees to it that the record is known. Where there is none, or none that can be read,
+// everything is counted.
 func (b Bucket) look(ctx context.Context, bucket engine.Bucket, a *account) error {
 	for !a.known {
 		v, err := bucket.Get(ctx, recordPrefix+b.name)

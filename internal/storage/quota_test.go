@@ -183,7 +183,8 @@ func TestPuttingListsNothing(t *testing.T) {
 	}
 }
 
-// What was stored before anybody counted is counted, and so is what a process that died had reserved.
+// What was stored before anybody counted is counted, and so is what a process that died had
+// reserved.
 func TestTheRecordIsMended(t *testing.T) {
 	s := open(t)
 	bucket, err := s.opened(t.Context())
@@ -235,7 +236,8 @@ func TestRoomThatAnotherProcessMadeIsUsed(t *testing.T) {
 	wantExact(t, one)
 }
 
-// Processes that store at the same time, also under the same keys, do not get past the limit together, and lose no count.
+// Processes that store at the same time, also under the same keys, do not get past the limit
+// together, and lose no count.
 func TestProcessesShareOneLimit(t *testing.T) {
 	dir := t.TempDir()
 	var buckets []Bucket

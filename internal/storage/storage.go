@@ -77,7 +77,8 @@ func (s *Store) account(name string) *account {
 	return a
 }
 
-// Bucket is one plugin's keys and values. All methods are safe for concurrent use, within a process and between several.
+// Bucket is one plugin's keys and values. All methods are safe for concurrent use, within a process
+// and between several.
 type Bucket struct {
 	store  *Store
 	name   string // the plugin's
@@ -104,8 +105,8 @@ func (b Bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, err
 	return v.Data, true, nil
 }
 
-// Put stores a value. When it returns nil, the value is on disk. One that the plugin has no room for is [ErrFull], and what
-// was there stays.
+// Put stores a value. When it returns nil, the value is on disk. One that the plugin has no room
+// for is [ErrFull], and what was there stays.
 func (b Bucket) Put(ctx context.Context, key string, value json.RawMessage) error {
 	if err := cmp.Or(entry.CheckKey(key), entry.CheckValue(value)); err != nil {
 		return err
@@ -121,7 +122,8 @@ func (b Bucket) Delete(ctx context.Context, key string) error {
 	return b.change(ctx, func(bucket engine.Bucket, a *account) error { return b.remove(ctx, bucket, a, key) })
 }
 
-// change does something to what the plugin keeps, again and again while others change the same key at the same time.
+// change does something to what the plugin keeps, again and again while others change the same key
+// at the same time.
 func (b Bucket) change(ctx context.Context, do func(engine.Bucket, *account) error) error {
 	bucket, err := b.store.opened(ctx)
 	if err != nil {
@@ -183,8 +185,9 @@ func (b Bucket) remove(ctx context.Context, bucket engine.Bucket, a *account, ke
 	return nil
 }
 
-// giveBack books room that is free again. Where that fails, what was asked for is done all the same: the record is too high
-// until a refusal has everything counted, and the engine's failure is met by the next call.
+// giveBack books room that is free again. Where that fails, what was asked for is done all the
+// same: the record is too high until a refusal has everything counted, and the engine's failure is
+// met by the next call.
 func (b Bucket) giveBack(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) {
 	_ = b.book(ctx, bucket, a, d)
 }

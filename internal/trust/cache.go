@@ -14,8 +14,8 @@ import (
 // maxCache bounds the file: a line a plugin.
 const maxCache = 1 << 20
 
-// A cache remembers what files of a plugin came to, by their sizes, times and inodes. What it has lost is hashed
-// again; what it cannot keep costs time and nothing else.
+// A cache remembers what files of a plugin came to, by their sizes, times and inodes. What it has
+// lost is hashed again; what it cannot keep costs time and nothing else.
 type cache struct {
 	path string
 	log  *slog.Logger

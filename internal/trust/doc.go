@@ -1,8 +1,10 @@
-// Package trust keeps patchbay.lock: for each plugin the SHA-256 of its files, where it came from, and the
-// capabilities it was granted. It tells whether a plugin is still the one that was recorded.
+// Package trust keeps patchbay.lock: for each plugin the SHA-256 of its files, where it came from,
+// and the capabilities it was granted. It tells whether a plugin is still the one that was
+// recorded.
 //
-// It starts nothing and decides nothing about sandboxes: package pluginhost asks it before a plugin is started, and
-// obeys. It does not know dialects. What a plugin is made of, its caller says with [Root].
+// It starts nothing and decides nothing about sandboxes: package pluginhost asks it before a plugin
+// is started, and obeys. It does not know dialects. What a plugin is made of, its caller says with
+// [Root].
 //
 //	Keeper.Judge        before plugins are started
 //	├─ stampOf          sizes, times and inodes; where they are those of the cache, nothing is read (record)

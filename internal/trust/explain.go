@@ -21,8 +21,8 @@ type FileState struct {
 	Size   *int64 `json:"size"` // nil: not known
 }
 
-// Explain lists what has changed since an entry was recorded, with the texts of before and now. roots has the files as
-// they are now, which Take made into now.
+// Explain lists what has changed since an entry was recorded, with the texts of before and now.
+// roots has the files as they are now, which Take made into now.
 func (b Book) Explain(e *Entry, roots []Root, now []File) ([]FileChange, error) {
 	out := []FileChange{}
 	changes := Compare(e.Files, now)
@@ -82,7 +82,8 @@ func (c *FileChange) before(f File, content Content) {
 	c.Before, c.Old, c.Why = stateOf(f, content), content.Text, content.Why
 }
 
-// now adds the file as it is. If it is no longer the one that was hashed, its text is not that of the change.
+// now adds the file as it is. If it is no longer the one that was hashed, its text is not that of
+// the change.
 func (c *FileChange) now(f File, content Content) {
 	c.Now, c.New = stateOf(f, content), content.Text
 	switch {

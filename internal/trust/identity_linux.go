@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// identity is which file it is, and when it was last changed in any way: a program can set the time of a file back,
-// but not this one.
+// identity is which file it is, and when it was last changed in any way: a program can set the time
+// of a file back, but not this one.
 func identity(info fs.FileInfo) string {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return fmt.Sprintf("%d %d %d.%d", s.Dev, s.Ino, s.Ctim.Sec, s.Ctim.Nsec)

@@ -134,7 +134,8 @@ func (k *Keeper) Judge(plugins []Plugin) []Verdict {
 	return verdicts
 }
 
-// judgeAlone judges again while no other process changes the lock or installs a plugin, and records what is new.
+// judgeAlone judges again while no other process changes the lock or installs a plugin, and records
+// what is new.
 func (k *Keeper) judgeAlone(plugins []Plugin, verdicts []Verdict) {
 	err := k.Book().Update(func(l *Lock) (changed bool, err error) {
 		for i, p := range plugins {
@@ -216,12 +217,12 @@ func (k *Keeper) exempt(p Plugin) bool {
 	})
 }
 
-// settled is how old a change must be before the file's time tells it from a later one. File systems count in
-// steps, the coarsest of two seconds.
+// settled is how old a change must be before the file's time tells it from a later one. File
+// systems count in steps, the coarsest of two seconds.
 const settled = 2 * time.Second
 
-// digest is one sum for all files. Under Record they are read only where size, time or inode of one is another than
-// when they were last read.
+// digest is one sum for all files. Under Record they are read only where size, time or inode of one
+// is another than when they were last read.
 func (k *Keeper) digest(p Plugin) (string, error) {
 	if k.o.Policy == Locked {
 		files, err := Take(p.Roots)
@@ -254,8 +255,8 @@ func withheld(e *Entry, p Plugin) []string {
 	return slices.DeleteFunc(slices.Clone(p.Capabilities), func(c string) bool { return slices.Contains(e.Capabilities, c) })
 }
 
-// withheldBefore are the capabilities that a plugin was not granted when the lock could last be read. One that was not
-// in it gets none.
+// withheldBefore are the capabilities that a plugin was not granted when the lock could last be
+// read. One that was not in it gets none.
 func (k *Keeper) withheldBefore(p Plugin) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -325,8 +326,9 @@ var ErrNotKept = errors.New("no lock is kept here")
 // ErrMoved is returned for a plugin whose files are others than those that were shown.
 var ErrMoved = errors.New("its files have changed while they were looked at")
 
-// Trust records a plugin as it is now, with all the capabilities that it declares. Its origin stays. shown are the
-// files that the operator was shown, and the only ones that are recorded then; nil: the operator wrote them.
+// Trust records a plugin as it is now, with all the capabilities that it declares. Its origin
+// stays. shown are the files that the operator was shown, and the only ones that are recorded then;
+// nil: the operator wrote them.
 func (k *Keeper) Trust(p Plugin, shown []File) (*Entry, error) {
 	if k.o.Policy == Off || len(p.Roots) == 0 {
 		return nil, ErrNotKept

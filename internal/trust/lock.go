@@ -23,7 +23,8 @@ const maxLock = 16 << 20
 // version is that of the file's form.
 const version = 1
 
-// An Origin is where a plugin was installed from. The zero value is for one that somebody put in its place by hand.
+// An Origin is where a plugin was installed from. The zero value is for one that somebody put in
+// its place by hand.
 type Origin struct {
 	Source string `json:"source"`           // as `patchbay plugin install` takes it
 	Ref    string `json:"ref,omitempty"`    // of a git repository, as it was asked for
@@ -69,8 +70,8 @@ func (l *Lock) Remove(dialect, name string) {
 	l.Entries = slices.DeleteFunc(slices.Clone(l.Entries), func(e *Entry) bool { return e.Dialect == dialect && e.Name == name })
 }
 
-// Load reads the lock. One that is not there is empty; one that cannot be read or understood is an error that says
-// how to fix it, and nothing ever takes its place by itself.
+// Load reads the lock. One that is not there is empty; one that cannot be read or understood is an
+// error that says how to fix it, and nothing ever takes its place by itself.
 func Load(path string) (*Lock, error) {
 	data, err := plainfile.Read(path, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +83,8 @@ func Load(path string) (*Lock, error) {
 	return parse(path, data)
 }
 
-// damaged is the error of a lock that cannot be used. It is a problem of the configuration, beside which the lock is.
+// damaged is the error of a lock that cannot be used. It is a problem of the configuration, beside
+// which the lock is.
 func damaged(path, why string) error {
 	return &document.Error{Problems: []document.Problem{{File: path, Message: why, Fix: mend(path)}}}
 }
@@ -195,7 +197,8 @@ func writeList(b *bytes.Buffer, key string, items []string) {
 	b.WriteString("]\n")
 }
 
-// quote is a text of TOML. JSON's escapes are among TOML's, which also wants the delete character escaped.
+// quote is a text of TOML. JSON's escapes are among TOML's, which also wants the delete character
+// escaped.
 func quote(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -204,7 +207,8 @@ func quote(s string) string {
 	return strings.ReplaceAll(string(raw), "\x7f", `\u007f`)
 }
 
-// save replaces the file as a whole. What could not be read again is not written: with such a lock nothing starts.
+// save replaces the file as a whole. What could not be read again is not written: with such a lock
+// nothing starts.
 func (l *Lock) save(path string) (err error) {
 	text := l.text()
 	if len(text) > maxLock {

@@ -18,7 +18,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// Bounds of what belongs to one plugin. A plugin with its packages beside it has some thousand files.
+// Bounds of what belongs to one plugin. A plugin with its packages beside it has some thousand
+// files.
 const (
 	MostFiles = 20_000
 	MostBytes = 1 << 30
@@ -47,13 +48,15 @@ const (
 	Link       Mode = "l"
 )
 
-// Ignored tells whether a file is no part of a plugin, whatever is in it: version control, and where Python keeps what
-// it compiles. Of the compiled files elsewhere those count that Python would run: see [runnable].
+// Ignored tells whether a file is no part of a plugin, whatever is in it: version control, and
+// where Python keeps what it compiles. Of the compiled files elsewhere those count that Python
+// would run: see [runnable].
 func Ignored(name string, dir bool) bool {
 	return name == ".git" || name == "__pycache__" && dir
 }
 
-// Take reads the files of a plugin. What is no file, directory or link cannot be hashed, and is an error.
+// Take reads the files of a plugin. What is no file, directory or link cannot be hashed, and is an
+// error.
 func Take(roots []Root) ([]File, error) {
 	var files []File
 	var size int64
@@ -75,8 +78,8 @@ func Take(roots []Root) ([]File, error) {
 	return files, err
 }
 
-// stampOf tells one state of a plugin's files from another without reading them.
-// newest is when the last of them was changed.
+// stampOf tells one state of a plugin's files from another without reading them. newest is when the
+// last of them was changed.
 func stampOf(roots []Root) (stamp string, newest time.Time, err error) {
 	h := sha256.New()
 	err = walk(roots, func(v visited) error {
@@ -97,7 +100,8 @@ type visited struct {
 	target string // of a link
 }
 
-// walk goes through the files of roots, in no order. Links are not followed, but for the roots themselves.
+// walk goes through the files of roots, in no order. Links are not followed, but for the roots
+// themselves.
 func walk(roots []Root, visit func(visited) error) error {
 	count := 0
 	counted := func(v visited) error {
@@ -114,7 +118,8 @@ func walk(roots []Root, visit func(visited) error) error {
 	return nil
 }
 
-// walkRoot walks one of them. A root that is a link is recorded as one, too: it may be made to lead elsewhere.
+// walkRoot walks one of them. A root that is a link is recorded as one, too: it may be made to lead
+// elsewhere.
 func walkRoot(r Root, visit func(visited) error) error {
 	real, err := filepath.EvalSymlinks(r.Path)
 	if err != nil {
@@ -160,9 +165,9 @@ func walkRoot(r Root, visit func(visited) error) error {
 	})
 }
 
-// runnable tells whether Python would run a compiled file: one that begins with a magic number, which always ends with
-// these two bytes. Python imports such a file where its source is missing, so it must not change unnoticed. A file that
-// cannot be read counts too: hashing it then says why.
+// runnable tells whether Python would run a compiled file: one that begins with a magic number,
+// which always ends with these two bytes. Python imports such a file where its source is missing,
+// so it must not change unnoticed. A file that cannot be read counts too: hashing it then says why.
 func runnable(path string) bool {
 	f, err := plainfile.Open(path)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// Bounds of the texts that are kept of one plugin. They are for a person to read, who does not read more than this.
+// Bounds of the texts that are kept of one plugin. They are for a person to read, who does not read
+// more than this.
 const (
 	maxText   = 256 << 10 // of one file
 	maxTexts  = 2 << 20   // of all its files
@@ -23,13 +24,16 @@ const (
 	maxNotes  = 8 << 20   // of the notes about files without a text, of which there may be MostFiles
 )
 
-// shortestSecret is how long a secret must be to be looked for in files. A shorter one stands everywhere.
+// shortestSecret is how long a secret must be to be looked for in files. A shorter one stands
+// everywhere.
 const shortestSecret = 6
 
-// A Book is a lock, and beside it the texts of the files that it names. The texts are there so that a change can be
-// shown line by line. They decide nothing: a text that is lost or damaged is not shown, and that is said.
+// A Book is a lock, and beside it the texts of the files that it names. The texts are there so that
+// a change can be shown line by line. They decide nothing: a text that is lost or damaged is not
+// shown, and that is said.
 //
-// A text is a file with the name of its SHA-256, and counts only while that is true. NotesName has the rest.
+// A text is a file with the name of its SHA-256, and counts only while that is true. NotesName has
+// the rest.
 type Book struct {
 	Lock    string          // the path of patchbay.lock
 	Texts   string          // the directory of the texts, this lock's alone; "": none are kept
@@ -43,11 +47,13 @@ type Content struct {
 	Text string `json:"-"`
 }
 
-// NotesName is the file that has what is known of the files of a plugin without a text, by their sums.
+// NotesName is the file that has what is known of the files of a plugin without a text, by their
+// sums.
 func NotesName(files []File) string { return digestOf(files) + ".json" }
 
-// Keep stores the texts of the files of a plugin that is being recorded. It is called while the lock is held. After an
-// error the plugin is recorded all the same, and its changes cannot be shown line by line.
+// Keep stores the texts of the files of a plugin that is being recorded. It is called while the
+// lock is held. After an error the plugin is recorded all the same, and its changes cannot be shown
+// line by line.
 func (b Book) Keep(roots []Root, files []File) error {
 	if b.Texts == "" {
 		return nil
@@ -91,7 +97,8 @@ func store(dir *os.Root, name string, text []byte) error {
 	return atomicfile.WriteIn(dir, name, text, atomicfile.Options{Fleeting: true})
 }
 
-// contents reads the files of roots that are wanted, as far as their texts are kept or shown. The result is by path.
+// contents reads the files of roots that are wanted, as far as their texts are kept or shown. The
+// result is by path.
 func (b Book) contents(roots []Root, wanted func(path string) bool) (map[string]Content, error) {
 	var secrets []string
 	if b.Secrets != nil {

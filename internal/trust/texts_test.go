@@ -72,8 +72,8 @@ func (r reader) kept() []string {
 	return names
 }
 
-// TestTextsOfChanges: what changed is told with the texts of before and now, or with the reason why not, sizes and
-// sums.
+// TestTextsOfChanges: what changed is told with the texts of before and now, or with the reason why
+// not, sizes and sums.
 func TestTextsOfChanges(t *testing.T) {
 	r := newReader(t)
 	large := strings.Repeat("x", maxText)
@@ -148,7 +148,8 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 }
 
-// TestTextsAreSwept: a text stays as long as the lock names it, and no stranger's file stays beside them.
+// TestTextsAreSwept: a text stays as long as the lock names it, and no stranger's file stays beside
+// them.
 func TestTextsAreSwept(t *testing.T) {
 	r := newReader(t)
 	r.record()
@@ -176,7 +177,8 @@ func TestTextsAreSwept(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatWasShownIsRecorded: a plugin that writes its files anew while the operator reads is not recorded.
+// TestOnlyWhatWasShownIsRecorded: a plugin that writes its files anew while the operator reads is
+// not recorded.
 func TestOnlyWhatWasShownIsRecorded(t *testing.T) {
 	r := newReader(t)
 	e := r.record()
@@ -189,7 +191,8 @@ func TestOnlyWhatWasShownIsRecorded(t *testing.T) {
 	}
 }
 
-// TestLockThatIsALink: a lock that is a link stays one, and what it leads to is written. A link to nothing is refused.
+// TestLockThatIsALink: a lock that is a link stays one, and what it leads to is written. A link to
+// nothing is refused.
 func TestLockThatIsALink(t *testing.T) {
 	s := newStage(t)
 	real := filepath.Join(t.TempDir(), "dotfiles.lock")

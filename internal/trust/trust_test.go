@@ -60,7 +60,8 @@ func (s *stage) want(v Verdict, state State, changes ...Change) {
 	}
 }
 
-// TestRecord: what is new is noted, what has changed is told each time, and only trust makes it good.
+// TestRecord: what is new is noted, what has changed is told each time, and only trust makes it
+// good.
 func TestRecord(t *testing.T) {
 	s := newStage(t)
 	s.want(s.judge(Record, s.plugin("net:a:1")), New)
@@ -142,8 +143,8 @@ func TestWhatCounts(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatChangedIsRead: a file whose size, time and inode are those of the last look is not read again, so
-// that one that cannot be read is no matter. Under Locked it is.
+// TestOnlyWhatChangedIsRead: a file whose size, time and inode are those of the last look is not
+// read again, so that one that cannot be read is no matter. Under Locked it is.
 func TestOnlyWhatChangedIsRead(t *testing.T) {
 	s := newStage(t)
 	s.judge(Record, s.plugin())
@@ -208,7 +209,8 @@ func TestLockSurvives(t *testing.T) {
 	}
 }
 
-// TestLockCanBeReadAgain: a lock of more plugins than are read is not written, and the one there was stays.
+// TestLockCanBeReadAgain: a lock of more plugins than are read is not written, and the one there
+// was stays.
 func TestLockCanBeReadAgain(t *testing.T) {
 	s := newStage(t)
 	s.judge(Record, s.plugin())
@@ -272,7 +274,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestLinkOfPlugin: a plugin that is a link is what it leads to, and where it leads is recorded too.
+// TestLinkOfPlugin: a plugin that is a link is what it leads to, and where it leads is recorded
+// too.
 func TestLinkOfPlugin(t *testing.T) {
 	s := newStage(t)
 	link, other := filepath.Join(t.TempDir(), "notes"), t.TempDir()
@@ -301,8 +304,8 @@ func TestExempt(t *testing.T) {
 	}
 }
 
-// TestInstallerIsWaitedFor: a process that finds files which an installer has put in place, before the lock has
-// them, waits for the lock.
+// TestInstallerIsWaitedFor: a process that finds files which an installer has put in place, before
+// the lock has them, waits for the lock.
 func TestInstallerIsWaitedFor(t *testing.T) {
 	s := newStage(t)
 	s.judge(Record, s.plugin())

@@ -12,13 +12,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/filelock"
 )
 
-// patience is how long a process waits for another that changes the lock. It holds the lock while it puts files in
-// place, which takes milliseconds, and never while it fetches or copies them. Tests wait less.
+// patience is how long a process waits for another that changes the lock. It holds the lock while
+// it puts files in place, which takes milliseconds, and never while it fetches or copies them.
+// Tests wait less.
 var patience = 30 * time.Second
 
-// Update changes the lock, one process at a time, and removes the texts that it no longer names. change is given the
-// lock as it is now, and says whether it has changed it. Whoever puts the files of a plugin in place does so within
-// change: a process that finds other files than those recorded waits here before it complains.
+// Update changes the lock, one process at a time, and removes the texts that it no longer names.
+// change is given the lock as it is now, and says whether it has changed it. Whoever puts the files
+// of a plugin in place does so within change: a process that finds other files than those recorded
+// waits here before it complains.
 func (b Book) Update(change func(*Lock) (changed bool, err error)) error {
 	path, err := follow(b.Lock)
 	if err != nil {
@@ -48,8 +50,8 @@ func (b Book) Update(change func(*Lock) (changed bool, err error)) error {
 	return nil
 }
 
-// follow is the file that is the lock: where the path is a link, as with configuration that is kept in a repository,
-// the link stays, and what it leads to is replaced.
+// follow is the file that is the lock: where the path is a link, as with configuration that is kept
+// in a repository, the link stays, and what it leads to is replaced.
 func follow(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {

@@ -150,7 +150,8 @@ func TestInstead(t *testing.T) {
 	})
 }
 
-// TestSessionsShareNoApprovals: a tool that was always allowed in one session is asked about in the next.
+// TestSessionsShareNoApprovals: a tool that was always allowed in one session is asked about in the
+// next.
 func TestSessionsShareNoApprovals(t *testing.T) {
 	a := NewApprover()
 	a.always["shell"] = true

@@ -13,9 +13,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// An Approver puts the question whether a tool may run to the person at the
-// terminal. It is made before the program, because the agent is: a question that
-// comes early waits for [Run]. It belongs to one Run, and to one session at a time.
+// An Approver puts the question whether a tool may run to the person at the terminal. It is made
+// before the program, because the agent is: a question that comes early waits for [Run]. It belongs
+// to one Run, and to one session at a time.
 type Approver struct {
 	questions chan *question // to the program
 	gone      chan struct{}  // closed when the program has ended
@@ -31,8 +31,8 @@ func NewApprover() *Approver {
 	return &Approver{questions: make(chan *question), gone: make(chan struct{}), always: map[string]bool{}}
 }
 
-// Begin has the approver serve a session of a project. It uses and extends what is remembered for the project, and forgets what was
-// allowed in the session before.
+// Begin has the approver serve a session of a project. It uses and extends what is remembered for
+// the project, and forgets what was allowed in the session before.
 func (a *Approver) Begin(p approval.Project) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -92,7 +92,8 @@ func (a *Approver) Approve(ctx context.Context, t chat.Tool, c model.ToolCall) (
 	}
 }
 
-// remembered tells whether the project's rules answer a question. Where they do not, the question is given what could be remembered.
+// remembered tells whether the project's rules answer a question. Where they do not, the question
+// is given what could be remembered.
 func (a *Approver) remembered(q *question) bool {
 	memory := a.project()
 	if memory == nil {
@@ -168,7 +169,8 @@ func (s *screen) always() {
 	s.answerAll(chat.Approval{Allowed: true}, func(q *question) bool { return q.tool.Name == name })
 }
 
-// remember allows the command of the first question, and those like it, in this project from now on.
+// remember allows the command of the first question, and those like it, in this project from now
+// on.
 func (s *screen) remember() {
 	q := s.questions[0]
 	if q.offer == nil {

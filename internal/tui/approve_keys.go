@@ -26,7 +26,8 @@ func (q *question) title() string {
 	return fmt.Sprintf("Run %s?", q.tool.Name)
 }
 
-// keys says how to answer, in lines of a width that break between the answers. cut: not all of the question is seen.
+// keys says how to answer, in lines of a width that break between the answers. cut: not all of the
+// question is seen.
 func (q *question) keys(cut bool, width int) string {
 	parts := []string{"y yes", "n, esc no", "i no, do this instead: …"}
 	switch {

@@ -21,7 +21,8 @@ type Question struct {
 	Check   func(answer string) error
 }
 
-// Ask puts one question, and returns the answer. It is for commands: the chat has a screen of its own.
+// Ask puts one question, and returns the answer. It is for commands: the chat has a screen of its
+// own.
 func Ask(ctx context.Context, in io.Reader, out io.Writer, q Question) (string, error) {
 	answer := ""
 	keys := huh.NewDefaultKeyMap()

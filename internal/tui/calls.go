@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// calls counts the calls to the [Conversation] that are under way, so that none
-// outlives the program: a turn that was interrupted still has to be kept.
+// calls counts the calls to the [Conversation] that are under way, so that none outlives the
+// program: a turn that was interrupted still has to be kept.
 type calls struct {
 	mu     sync.Mutex // protects closed, and the step from it to running
 	closed bool
@@ -27,9 +27,8 @@ func (c *calls) begin() bool {
 
 func (c *calls) end() { c.done.Done() }
 
-// leaveGrace is how long calls whose context has ended may take to return: tools
-// get five seconds between SIGTERM and SIGKILL (package proc), and what there is
-// of a reply still has to be kept.
+// leaveGrace is how long calls whose context has ended may take to return: tools get five seconds
+// between SIGTERM and SIGKILL (package proc), and what there is of a reply still has to be kept.
 const leaveGrace = 10 * time.Second
 
 // close lets no call begin any more and waits for those that have.

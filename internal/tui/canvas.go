@@ -13,12 +13,14 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// A canvas is the terminal as a program of this package draws on it. Finished lines go above the live part, into the
-// terminal's own scrollback; the live part is drawn over itself.
+// A canvas is the terminal as a program of this package draws on it. Finished lines go above the
+// live part, into the terminal's own scrollback; the live part is drawn over itself.
 type canvas interface {
-	// draw puts finished lines above the live part and draws the live part anew, both in one step. A nil cursor is hidden.
+	// draw puts finished lines above the live part and draws the live part anew, both in one step.
+	// A nil cursor is hidden.
 	draw(finished, live []string, cursor *tea.Cursor)
-	// clear empties the screen. What stood above the live part moves into the scrollback; nothing is lost.
+	// clear empties the screen. What stood above the live part moves into the scrollback; nothing
+	// is lost.
 	clear()
 	resize(width, height int)
 	// release gives the terminal back to whoever uses it next. The next draw takes it again.
@@ -26,8 +28,9 @@ type canvas interface {
 	profile(colorprofile.Profile)
 }
 
-// A termCanvas is a canvas on a terminal. Bubble Tea's own renderer prints and redraws in separate steps, so the prompt
-// jumps and a tall frame is drawn twice; a termCanvas writes both at once. It belongs to Bubble Tea's loop.
+// A termCanvas is a canvas on a terminal. Bubble Tea's own renderer prints and redraws in separate
+// steps, so the prompt jumps and a tall frame is drawn twice; a termCanvas writes both at once. It
+// belongs to Bubble Tea's loop.
 type termCanvas struct {
 	out    io.Writer
 	colors colorprofile.Profile
@@ -44,7 +47,8 @@ func newTermCanvas(out io.Writer) *termCanvas {
 	return &termCanvas{out: out, colors: colorprofile.TrueColor, width: assumedWidth, height: assumedHeight}
 }
 
-// The modes of the terminal while it is ours: pastes are told from typing, and modified keys from plain ones.
+// The modes of the terminal while it is ours: pastes are told from typing, and modified keys from
+// plain ones.
 const (
 	takeModes = ansi.SetModeBracketedPaste + ansi.SetModifyOtherKeys2 + "\x1b[>1u"
 	giveModes = ansi.ResetModeBracketedPaste + ansi.ResetModifyOtherKeys + "\x1b[<1u"
@@ -86,8 +90,8 @@ func (c *termCanvas) top(b *bytes.Buffer) {
 	c.row, c.col = 0, 0
 }
 
-// lines writes finished lines and then the live ones, from the first that is not on the screen already. The cursor
-// ends in the last line.
+// lines writes finished lines and then the live ones, from the first that is not on the screen
+// already. The cursor ends in the last line.
 func (c *termCanvas) lines(b *bytes.Buffer, finished, live []string) {
 	same := 0
 	if len(finished) == 0 && !c.stale {
@@ -111,9 +115,10 @@ func (c *termCanvas) lines(b *bytes.Buffer, finished, live []string) {
 	b.WriteString(ansi.EraseScreenBelow)
 }
 
-// line writes a line in the colours that the terminal has. Lines are shorter than the screen is wide, so that the
-// cursor is behind the last character when the rest is erased. A row that a resize broke off the row above remembers
-// that, and would be joined to it again by the next one: an empty row does not.
+// line writes a line in the colours that the terminal has. Lines are shorter than the screen is
+// wide, so that the cursor is behind the last character when the rest is erased. A row that a
+// resize broke off the row above remembers that, and would be joined to it again by the next one:
+// an empty row does not.
 func (c *termCanvas) line(b *bytes.Buffer, line string) {
 	if c.stale {
 		b.WriteString(ansi.EraseEntireLine)
@@ -151,8 +156,8 @@ func (c *termCanvas) clear() {
 	c.write(&b)
 }
 
-// resize takes the terminal's new size. One that has become narrower has broken the lines that no longer fit, and the
-// cursor has moved down with them.
+// resize takes the terminal's new size. One that has become narrower has broken the lines that no
+// longer fit, and the cursor has moved down with them.
 func (c *termCanvas) resize(width, height int) {
 	if width < c.width {
 		row := c.col / max(width, 1)
@@ -175,11 +180,12 @@ func (c *termCanvas) release() {
 	c.write(&b)
 }
 
-// write hands everything to the terminal at once. A terminal that is gone ends the program by its input.
+// write hands everything to the terminal at once. A terminal that is gone ends the program by its
+// input.
 func (c *termCanvas) write(b *bytes.Buffer) { _, _ = c.out.Write(b.Bytes()) }
 
-// A silent is the terminal as Bubble Tea gets it: it may ask for its size and set it to raw mode, but what its renderer
-// writes goes nowhere. A canvas draws instead.
+// A silent is the terminal as Bubble Tea gets it: it may ask for its size and set it to raw mode,
+// but what its renderer writes goes nowhere. A canvas draws instead.
 type silent struct{ term.File }
 
 func (silent) Write(p []byte) (int, error) { return len(p), nil }
@@ -192,8 +198,8 @@ func silenced(out io.Writer) io.Writer {
 	return io.Discard
 }
 
-// releasing lets go of the terminal before Bubble Tea gives it to another program, or to the shell. The type of the
-// message before a program is run is Bubble Tea's own.
+// releasing lets go of the terminal before Bubble Tea gives it to another program, or to the shell.
+// The type of the message before a program is run is Bubble Tea's own.
 func releasing(c canvas) func(tea.Model, tea.Msg) tea.Msg {
 	return func(_ tea.Model, msg tea.Msg) tea.Msg {
 		if _, suspended := msg.(tea.SuspendMsg); suspended || reflect.TypeOf(msg) == execMessage {

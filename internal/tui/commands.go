@@ -63,8 +63,8 @@ func strategies() []choice {
 	}
 }
 
-// isCommand tells a command from a message that begins with a path: a command
-// is one word of letters behind the slash.
+// isCommand tells a command from a message that begins with a path: a command is one word of
+// letters behind the slash.
 func isCommand(text string) bool {
 	name, _, _ := strings.Cut(text, " ")
 	first, _ := utf8.DecodeRuneInString(strings.TrimPrefix(name, "/"))
@@ -85,8 +85,8 @@ func findCommand(name string) (command, bool) {
 	return command{}, false
 }
 
-// runCommand runs a line that begins with a slash. One that is no command of ours
-// may be one of a plugin's: docs/protocols/scaffold.md, command interception.
+// runCommand runs a line that begins with a slash. One that is no command of ours may be one of a
+// plugin's: docs/protocols/scaffold.md, command interception.
 func (s *screen) runCommand(line string) tea.Cmd {
 	if send, ok := s.sendPrompt(line); ok {
 		return send
@@ -108,8 +108,9 @@ func (s *screen) runCommand(line string) tea.Cmd {
 	return c.run(s, strings.TrimSpace(arg))
 }
 
-// CommandOf is the command that a message begins with, such as /help, for who sends messages without a terminal program; "" where it begins with none. near
-// is the terminal program's own command that was probably meant, or is.
+// CommandOf is the command that a message begins with, such as /help, for who sends messages
+// without a terminal program; "" where it begins with none. near is the terminal program's own
+// command that was probably meant, or is.
 func CommandOf(text string) (name, near string) {
 	if !isCommand(text) {
 		return "", ""
@@ -118,7 +119,8 @@ func CommandOf(text string) (name, near string) {
 	return name, nearest.Word(name, commandNames())
 }
 
-// Reserved tells whether a name with its slash is a command of the terminal program's own, which nobody else may take.
+// Reserved tells whether a name with its slash is a command of the terminal program's own, which
+// nobody else may take.
 func Reserved(name string) bool {
 	_, ok := findCommand(name)
 	return ok

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A composition is what is put together to one message when it is sent: the text, the files it mentions, the output of commands that
-// the person ran before.
+// A composition is what is put together to one message when it is sent: the text, the files it
+// mentions, the output of commands that the person ran before.
 type composition struct {
 	text     string
 	mentions []string
@@ -64,7 +64,8 @@ func (s *screen) printNotes(n *notes) {
 	}
 }
 
-// mentioned keeps which files a message mentions, where the text has pastes in it: an @ in those is part of what was pasted.
+// mentioned keeps which files a message mentions, where the text has pastes in it: an @ in those is
+// part of what was pasted.
 func (s *screen) mentioned(text, typed string) {
 	if len(s.input.pastes) == 0 {
 		return

@@ -11,8 +11,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A Console is a program of lines and keys: what happens is printed into the terminal's scrollback, a line at the
-// bottom says how things are, and single keys do things. It knows nothing of what it shows.
+// A Console is a program of lines and keys: what happens is printed into the terminal's scrollback,
+// a line at the bottom says how things are, and single keys do things. It knows nothing of what it
+// shows.
 type Console struct {
 	In      io.Reader
 	Out     io.Writer
@@ -43,8 +44,8 @@ type ConsoleKey struct {
 // mostQueued bounds what waits to be printed: a plugin can write faster than a terminal shows it.
 const mostQueued = 2000
 
-// Print prints lines above the bottom, in the order of the calls. It returns at once. Where more is printed than the
-// terminal takes, the surplus is left out, and said to be.
+// Print prints lines above the bottom, in the order of the calls. It returns at once. Where more is
+// printed than the terminal takes, the surplus is left out, and said to be.
 func (c *Console) Print(d Draw) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,8 +80,8 @@ func (c *Console) Rest() []Draw {
 	return all
 }
 
-// Run shows the console until somebody leaves or ctx ends, which is no error. No key's doing is under way when it
-// returns.
+// Run shows the console until somebody leaves or ctx ends, which is no error. No key's doing is
+// under way when it returns.
 func (c *Console) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -199,8 +200,8 @@ func (s *consoleScreen) receive(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// fetch draws what is queued, at the width there is now. Lines that are too long are wrapped: nothing of them is
-// lost.
+// fetch draws what is queued, at the width there is now. Lines that are too long are wrapped:
+// nothing of them is lost.
 func (s *consoleScreen) fetch() {
 	for _, draw := range s.console.Rest() {
 		for _, line := range draw(s.look.options()) {

@@ -85,7 +85,8 @@ func (s *consoleScreen) do(k ConsoleKey, choice int) tea.Cmd {
 	}
 }
 
-// An execution is a function that has the terminal, as Bubble Tea wants it. It knows the terminal itself.
+// An execution is a function that has the terminal, as Bubble Tea wants it. It knows the terminal
+// itself.
 type execution struct{ do func() error }
 
 func (e *execution) Run() error        { return e.do() }

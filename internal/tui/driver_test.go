@@ -15,9 +15,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A driver is Bubble Tea's loop without a terminal, in a synctest bubble: it
-// runs commands, gives their messages to the screen, and keeps what is printed.
-// After every message it holds the frame against what no frame may do.
+// A driver is Bubble Tea's loop without a terminal, in a synctest bubble: it runs commands, gives
+// their messages to the screen, and keeps what is printed. After every message it holds the frame
+// against what no frame may do.
 type driver struct {
 	t       *testing.T
 	s       *screen
@@ -116,8 +116,8 @@ func (d *driver) settle() {
 	}
 }
 
-// receive does with a message what Bubble Tea does. The types of its sequences
-// and prints are its own: they are known by their shape.
+// receive does with a message what Bubble Tea does. The types of its sequences and prints are its
+// own: they are known by their shape.
 func (d *driver) receive(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case nil:
@@ -143,8 +143,8 @@ func (d *driver) receive(msg tea.Msg) {
 	d.run(cmd)
 }
 
-// The driver is the screen's canvas. It holds what is drawn against the rules: no taller than its share, no line wider
-// than the screen, nothing in it that a terminal would obey but colours.
+// The driver is the screen's canvas. It holds what is drawn against the rules: no taller than its
+// share, no line wider than the screen, nothing in it that a terminal would obey but colours.
 func (d *driver) draw(finished, live []string, cursor *tea.Cursor) {
 	for _, line := range finished {
 		d.checkLine("printed", line)

@@ -12,7 +12,8 @@ type editedMsg struct {
 	err  error
 }
 
-// openEditor has the message edited in the person's editor, which has the terminal meanwhile. A turn goes on beside.
+// openEditor has the message edited in the person's editor, which has the terminal meanwhile. A
+// turn goes on beside.
 func (s *screen) openEditor() tea.Cmd {
 	if s.edit == nil {
 		s.printError("there is no editor here")
@@ -27,8 +28,8 @@ func (s *screen) openEditor() tea.Cmd {
 	return tea.Exec(run, func(err error) tea.Msg { return editedMsg{text, err} })
 }
 
-// edited puts the text into the input. Editors end a file with a new line, which is none of the message's. A text that could not be
-// edited stays as it was.
+// edited puts the text into the input. Editors end a file with a new line, which is none of the
+// message's. A text that could not be edited stays as it was.
 func (s *screen) edited(msg editedMsg) {
 	if msg.err != nil {
 		s.printError(errorText(msg.err))

@@ -91,8 +91,8 @@ func (s *screen) printLines(text string) {
 	s.printer.add(blockNote, strings.Split(strings.TrimRight(text, "\n"), "\n"))
 }
 
-// printResult prints how a turn ended. The result's text is the one that stands:
-// it takes the place of what was streamed and of the model's last reply.
+// printResult prints how a turn ended. The result's text is the one that stands: it takes the place
+// of what was streamed and of the model's last reply.
 func (s *screen) printResult(end *turnEnd) {
 	t, r := s.turn, end.result
 	if r == nil {
@@ -114,8 +114,8 @@ func (s *screen) printResult(end *turnEnd) {
 	s.printEnding(end, r)
 }
 
-// printEnding says what is not plain from the text: why there is none, how long
-// it took, who changed it.
+// printEnding says what is not plain from the text: why there is none, how long it took, who
+// changed it.
 func (s *screen) printEnding(end *turnEnd, r *chat.Result) {
 	took := clock(s.turn.clock.elapsed())
 	switch {

@@ -12,8 +12,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// FuzzQuestion shows a person what a tool would do, in the words of a model that may want to deceive: no line is wider than the
-// screen, none has anything in it that a terminal obeys or that hides text, and of a command every character is there.
+// FuzzQuestion shows a person what a tool would do, in the words of a model that may want to
+// deceive: no line is wider than the screen, none has anything in it that a terminal obeys or that
+// hides text, and of a command every character is there.
 func FuzzQuestion(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"shell", `{"cmd":"ls\n\u001b[2Jrm -rf /"}`}, {"shell", `{"cmd":"echo \u202egnp.exe"}`}, {"write_file", `{"path":"a\r","content":"\u009b2J\n\tx"}`},
@@ -65,8 +66,8 @@ func checkShown(t *testing.T, l look, line string) {
 	}
 }
 
-// FuzzTyping puts what a terminal sends through the screen: text that is typed or pasted, and keys between. No frame breaks the rules that
-// [driver.check] knows.
+// FuzzTyping puts what a terminal sends through the screen: text that is typed or pasted, and keys
+// between. No frame breaks the rules that [driver.check] knows.
 func FuzzTyping(f *testing.F) {
 	f.Add("hello", "enter up down tab esc")
 	f.Add("/plugins", "enter ctrl+c ctrl+c")

@@ -8,9 +8,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A highlighter gives the words of source code their faces: comments, strings, numbers, keywords. It reads a line at a
-// time and knows of a language only how those look; what it does not know stays plain. It is no parser, and where it is
-// wrong the text is still there (docs/decisions/0023-highlighting.md).
+// A highlighter gives the words of source code their faces: comments, strings, numbers, keywords.
+// It reads a line at a time and knows of a language only how those look; what it does not know
+// stays plain. It is no parser, and where it is wrong the text is still there
+// (docs/decisions/0023-highlighting.md).
 type highlighter struct {
 	language language
 	open     *span // a comment or string that goes on in the next line

@@ -23,7 +23,8 @@ var (
 	threes  = span{begin: "'''", end: "'''", face: faceString, lines: true, escapes: true}
 )
 
-// languageOf finds a language by the names that fences have for it. They are those that models write most.
+// languageOf finds a language by the names that fences have for it. They are those that models
+// write most.
 func languageOf(name string) (language, bool) {
 	switch name {
 	case "go", "golang":

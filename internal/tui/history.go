@@ -17,9 +17,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// How much of what was typed is kept: years of it for most, and a file that is
-// read in a few milliseconds. A message longer than maxEntry is not one that
-// somebody would want to find with the arrow keys.
+// How much of what was typed is kept: years of it for most, and a file that is read in a few
+// milliseconds. A message longer than maxEntry is not one that somebody would want to find with the
+// arrow keys.
 const (
 	maxEntries     = 1000
 	maxEntry       = 64 << 10
@@ -32,8 +32,8 @@ type history struct {
 	mu   sync.Mutex // one change to the file at a time
 }
 
-// load reads the file. Lines that are no JSON strings are passed over: another
-// program's file, or another version's, must not keep anybody from talking.
+// load reads the file. Lines that are no JSON strings are passed over: another program's file, or
+// another version's, must not keep anybody from talking.
 func (h *history) load() ([]string, error) {
 	if h.path == "" {
 		return nil, nil
@@ -68,8 +68,7 @@ func readEntries(r io.Reader) ([]string, error) {
 
 func lastEntries(entries []string) []string { return entries[max(len(entries)-maxEntries, 0):] }
 
-// add keeps a text. The file is read again first, for another chat may have
-// written to it since.
+// add keeps a text. The file is read again first, for another chat may have written to it since.
 func (h *history) add(text string) error {
 	if h.path == "" || len(text) > maxEntry {
 		return nil

@@ -16,8 +16,8 @@ import (
 const (
 	maxInputLines = 10      // as tall as the input grows; past that it scrolls
 	maxInput      = 1 << 20 // characters of a message
-	// A paste that is longer than this stands in the input as a mark and is put
-	// back when the message is sent: it is neither edited nor read there.
+	// A paste that is longer than this stands in the input as a mark and is put back when the
+	// message is sent: it is neither edited nor read there.
 	foldLines = 20
 	foldBytes = 4 << 10
 )
@@ -135,8 +135,8 @@ func pasteMark(i int, text string) string {
 	return fmt.Sprintf("[paste #%d: %d lines]", i+1, strings.Count(strings.TrimSuffix(text, "\n"), "\n")+1)
 }
 
-// cleanPaste makes line ends what they are elsewhere, and drops the control
-// characters that a terminal's own output has when it is copied.
+// cleanPaste makes line ends what they are elsewhere, and drops the control characters that a
+// terminal's own output has when it is copied.
 func cleanPaste(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	return strings.Map(func(r rune) rune {
@@ -147,8 +147,8 @@ func cleanPaste(text string) string {
 	}, strings.ToValidUTF8(text, "�"))
 }
 
-// older goes back in what was typed, where the cursor is on the first line, and
-// tells whether it did.
+// older goes back in what was typed, where the cursor is on the first line, and tells whether it
+// did.
 func (b *inputBox) older() bool {
 	if b.area.Line() > 0 || b.area.LineInfo().RowOffset > 0 {
 		return false
@@ -173,7 +173,8 @@ func (b *inputBox) newer() bool {
 	return ok
 }
 
-// recall shows a text of the past; a command among them opens no menu, so that the arrow keys go on.
+// recall shows a text of the past; a command among them opens no menu, so that the arrow keys go
+// on.
 func (b *inputBox) recall(text string) {
 	b.set(text)
 	b.closed = true

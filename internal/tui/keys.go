@@ -8,12 +8,11 @@ import (
 )
 
 const (
-	// leavePause is how long nothing must have ended before Ctrl-C leaves: one that was meant for a turn which ends at
-	// that moment, or is pressed twice, does not.
+	// leavePause is how long nothing must have ended before Ctrl-C leaves: one that was meant for a
+	// turn which ends at that moment, or is pressed twice, does not.
 	leavePause = time.Second
-	// typingPause is how long somebody must not have typed before a key answers a
-	// question: one that pops up in the middle of a sentence with a y in it is not
-	// thereby answered.
+	// typingPause is how long somebody must not have typed before a key answers a question: one
+	// that pops up in the middle of a sentence with a y in it is not thereby answered.
 	typingPause = 700 * time.Millisecond
 )
 
@@ -38,8 +37,8 @@ func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	return s.inputKey(msg)
 }
 
-// controlC ends the nearest thing: what is under way, a form, what is typed, and where there is nothing of that, the
-// program.
+// controlC ends the nearest thing: what is under way, a form, what is typed, and where there is
+// nothing of that, the program.
 func (s *screen) controlC() tea.Cmd {
 	switch {
 	case len(s.questions) > 0 && s.questions[0].instead != nil:
@@ -146,7 +145,8 @@ func (s *screen) enter(menu []choice) tea.Cmd {
 		return nil
 	}
 	command, past := isCommand(text), text
-	// With a space before it, it is a message, and so is what a mark stands for: the person does not see how it begins.
+	// With a space before it, it is a message, and so is what a mark stands for: the person does
+	// not see how it begins.
 	if command && !strings.HasPrefix(value, "/") {
 		command, past = false, " "+text
 	}

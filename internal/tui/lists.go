@@ -146,8 +146,8 @@ func (s *screen) tableLines(rows [][]render.Cell) []string {
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
-// printPairs prints names and what they mean, in two columns; what is too long
-// for the second is wrapped in it.
+// printPairs prints names and what they mean, in two columns; what is too long for the second is
+// wrapped in it.
 func (s *screen) printPairs(pairs [][2]string) {
 	width := 0
 	for _, p := range pairs {

@@ -20,12 +20,13 @@ type look struct {
 	width, height int
 }
 
-// cols is how wide a line may be: the last column stays free, for in it many
-// terminals are undecided about where the next character goes.
+// cols is how wide a line may be: the last column stays free, for in it many terminals are
+// undecided about where the next character goes.
 func (l look) cols() int { return max(l.width-1, 10) }
 
-// liveRoom is how tall the live part may be. A third of the screen stays with what is finished: a terminal that
-// becomes lower pushes its upper rows into the scrollback, and rows of the live part would stay there.
+// liveRoom is how tall the live part may be. A third of the screen stays with what is finished: a
+// terminal that becomes lower pushes its upper rows into the scrollback, and rows of the live part
+// would stay there.
 func (l look) liveRoom() int { return max(l.height-l.height/3, 3) }
 
 // paint makes one line of text fit to be shown, in a style.

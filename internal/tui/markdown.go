@@ -17,16 +17,14 @@ import (
 //	    split, fill           markdown_wrap.go: runs to words, words to lines
 //	    drawing.table         markdown_table.go
 //
-// A terminal obeys what it reads, and markdown spells control characters as
-// references (&#27;), so that text which had none before it was parsed may have
-// some after. Hence all text goes through render.Line as it becomes a run, where
-// it is not yet measured, and the only sequences in a line are those that
-// look.paint writes. Links are not clickable: what is clicked could be another
+// A terminal obeys what it reads, and markdown spells control characters as references (&#27;), so
+// that text which had none before it was parsed may have some after. Hence all text goes through
+// render.Line as it becomes a run, where it is not yet measured, and the only sequences in a line
+// are those that look.paint writes. Links are not clickable: what is clicked could be another
 // address than the one that is read.
 
-// maxMarkdown is the longest text that is parsed as markdown; one that is
-// longer is shown as it is. At this length, the worst that was found takes the
-// parser half a second.
+// maxMarkdown is the longest text that is parsed as markdown; one that is longer is shown as it is.
+// At this length, the worst that was found takes the parser half a second.
 const maxMarkdown = 128 << 10
 
 // codeIndent sets code in a reply off from its text.
@@ -46,8 +44,8 @@ func (l look) markdown(text string, width int) []string {
 	return wrap(plain, width)
 }
 
-// markdownAfter draws a part of a longer text. carry is the line that opens the fence which the part begins in; "" where
-// it begins in none.
+// markdownAfter draws a part of a longer text. carry is the line that opens the fence which the
+// part begins in; "" where it begins in none.
 func (l look) markdownAfter(carry, text string, width int) []string {
 	if carry == "" {
 		return l.markdown(text, width)
@@ -62,9 +60,9 @@ func (l look) source(language, text string, width int) []string {
 	return d.lines
 }
 
-// drawMarkdown draws text that is fit to be shown. There may be nothing to see,
-// of addresses that no link names; or the parser, which is not ours and reads
-// foreign text, panics. Then there are no lines.
+// drawMarkdown draws text that is fit to be shown. There may be nothing to see, of addresses that
+// no link names; or the parser, which is not ours and reads foreign text, panics. Then there are no
+// lines.
 func (l look) drawMarkdown(plain string, width int) (lines []string) {
 	defer func() {
 		if recover() != nil {

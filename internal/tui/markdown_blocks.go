@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A drawing is markdown on its way to lines. Lists and quotes nest: each of them
-// adds to what the lines of its blocks begin with.
+// A drawing is markdown on its way to lines. Lists and quotes nest: each of them adds to what the
+// lines of its blocks begin with.
 type drawing struct {
 	look   look
 	source []byte // that was parsed
@@ -26,15 +26,15 @@ type drawing struct {
 	gap   *string // an empty line that is due before the next one, with what it begins with
 }
 
-// minText is the narrowest that text is made by indenting it. What is nested
-// deeper is not indented any more.
+// minText is the narrowest that text is made by indenting it. What is nested deeper is not indented
+// any more.
 const minText = 6
 
 // room is how wide the text of a line may be.
 func (d *drawing) room() int { return d.width - ansi.StringWidth(d.rest) }
 
-// line adds a line. Where a character at its start joins with what is before
-// it, the two may be wider than they were apart: then it is cut.
+// line adds a line. Where a character at its start joins with what is before it, the two may be
+// wider than they were apart: then it is cut.
 func (d *drawing) line(text string) {
 	if d.gap != nil {
 		d.lines = append(d.lines, strings.TrimRight(*d.gap, " "))
@@ -52,8 +52,8 @@ func (d *drawing) apart() {
 	}
 }
 
-// within draws with a mark before the first line and an indent, as wide as the
-// mark, before the others. Where there is no room for them, the mark has a line of its own.
+// within draws with a mark before the first line and an indent, as wide as the mark, before the
+// others. Where there is no room for them, the mark has a line of its own.
 func (d *drawing) within(mark, indent string, draw func()) {
 	if d.room()-ansi.StringWidth(mark) < minText {
 		if mark != indent {
@@ -71,8 +71,8 @@ func (d *drawing) within(mark, indent string, draw func()) {
 	d.first, d.rest = rest, rest
 }
 
-// blocks draws what is in a document, a quote or an item; in a tight list
-// without empty lines between.
+// blocks draws what is in a document, a quote or an item; in a tight list without empty lines
+// between.
 func (d *drawing) blocks(parent ast.Node, tight bool) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		if !tight && n.PreviousSibling() != nil {
@@ -198,7 +198,8 @@ func (d *drawing) code(lines []string, language string, indent int) {
 	}
 }
 
-// codeFace is one colour for source of a language that is not known, but for the lines of a diff, which is read by them.
+// codeFace is one colour for source of a language that is not known, but for the lines of a diff,
+// which is read by them.
 func codeFace(language, line string) face {
 	if language != "diff" {
 		return face{color: render.StyleCyan}
@@ -212,8 +213,8 @@ func codeFace(language, line string) face {
 	return face{dim: true}
 }
 
-// html is shown as it was written. To leave it out would hide what was said, and
-// much that looks like it is none: a placeholder, a generic type.
+// html is shown as it was written. To leave it out would hide what was said, and much that looks
+// like it is none: a placeholder, a generic type.
 func (d *drawing) html(n *ast.HTMLBlock) {
 	lines := d.raw(n.Lines())
 	if n.HasClosure() {

@@ -79,9 +79,10 @@ func (d *drawing) inline(block ast.Node, f face) []run {
 // proseWidth is narrower than text is wrapped by hand or by an editor.
 const proseWidth = 60
 
-// endedOnPurpose tells whether the lines of a block are lines for their reader: those of a poem, an address, a list
-// without marks. Markdown makes one paragraph of them, and models write them as they are to be seen. They are told
-// from wrapped prose by their length: one of them ends where the next word had room in a line of proseWidth.
+// endedOnPurpose tells whether the lines of a block are lines for their reader: those of a poem, an
+// address, a list without marks. Markdown makes one paragraph of them, and models write them as
+// they are to be seen. They are told from wrapped prose by their length: one of them ends where the
+// next word had room in a line of proseWidth.
 func (d *drawing) endedOnPurpose(block ast.Node) bool {
 	if block.Type() != ast.TypeBlock || block.Lines() == nil {
 		return false
@@ -96,8 +97,8 @@ func (d *drawing) endedOnPurpose(block ast.Node) bool {
 	return false
 }
 
-// add adds foreign text. What has the same face becomes one run, for characters
-// at its ends may join.
+// add adds foreign text. What has the same face becomes one run, for characters at its ends may
+// join.
 func (w *inline) add(text string) {
 	f := w.face
 	if !w.color {
@@ -237,8 +238,8 @@ func (w *inline) image(n *ast.Image) {
 	w.add(text)
 }
 
-// html is shown as it was written (see drawing.html), but for the tag that ends
-// a line, which in a cell of a table nothing else does.
+// html is shown as it was written (see drawing.html), but for the tag that ends a line, which in a
+// cell of a table nothing else does.
 func (w *inline) html(n *ast.RawHTML) {
 	tag := w.segments(n.Segments)
 	if slices.Contains([]string{"<br>", "<br/>", "<br />"}, strings.ToLower(tag)) {
@@ -281,8 +282,8 @@ func (w *inline) plain(parent ast.Node) string {
 	return b.String()
 }
 
-// unescape resolves backslashes and references in one pass, so that what one of
-// them yields is not taken for the start of another.
+// unescape resolves backslashes and references in one pass, so that what one of them yields is not
+// taken for the start of another.
 func unescape(s string) string {
 	if !strings.ContainsAny(s, `\&`) {
 		return s
@@ -302,9 +303,9 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// reference resolves a reference that s begins with, and says how long it is;
-// what is none stays. Names without a semicolon, which old pages have, are none
-// in markdown: then what is left over ends in the semicolon.
+// reference resolves a reference that s begins with, and says how long it is; what is none stays.
+// Names without a semicolon, which old pages have, are none in markdown: then what is left over
+// ends in the semicolon.
 func reference(s string) (string, int) {
 	const longest = len("&CounterClockwiseContourIntegral;")
 	end := strings.IndexByte(s[:min(len(s), longest)], ';')

@@ -10,10 +10,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// newParser is a parser for one text. It has of goldmark's extensions only the
-// parsers, with the priorities that goldmark gives them, and takes about linear
-// time and memory: what takes goldmark more (a hundred kilobytes of "a*_", a
-// minute; of table, all memory there is) is bounded, and past the bound is text.
+// newParser is a parser for one text. It has of goldmark's extensions only the parsers, with the
+// priorities that goldmark gives them, and takes about linear time and memory: what takes goldmark
+// more (a hundred kilobytes of "a*_", a minute; of table, all memory there is) is bounded, and past
+// the bound is text.
 func newParser() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(
@@ -42,8 +42,8 @@ func newParser() parser.Parser {
 	)
 }
 
-// shallow opens lists or quotes down to maxDepth of them in each other. The
-// parser goes through all that are open at every line.
+// shallow opens lists or quotes down to maxDepth of them in each other. The parser goes through all
+// that are open at every line.
 type shallow struct{ parser.BlockParser }
 
 // maxDepth is deeper than text is nested, and than a terminal shows well.
@@ -69,8 +69,8 @@ func depth(n ast.Node) int {
 	return depth
 }
 
-// sparing tries a mark only so many times in a block. The parser holds every
-// mark against all that are open before it.
+// sparing tries a mark only so many times in a block. The parser holds every mark against all that
+// are open before it.
 type sparing struct {
 	parser.InlineParser
 	tries int // in the block that is being parsed
@@ -94,9 +94,9 @@ func (s *sparing) CloseBlock(parent ast.Node, block text.Reader, pc parser.Conte
 	}
 }
 
-// small leaves what would be a huge table a paragraph. A row that is short of
-// cells is filled up with empty ones, so that a long head and many short rows,
-// a few kilobytes of text, would take gigabytes.
+// small leaves what would be a huge table a paragraph. A row that is short of cells is filled up
+// with empty ones, so that a long head and many short rows, a few kilobytes of text, would take
+// gigabytes.
 type small struct{ parser.ParagraphTransformer }
 
 // maxCells is more than anybody reads: a thousand rows of ten cells.

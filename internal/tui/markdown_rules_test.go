@@ -160,8 +160,8 @@ d    │ 👩‍💻`},
 	}
 }
 
-// TestMarkdownIsBounded has texts for which the parser takes minutes, or all
-// memory, if it is let: it would not end in time.
+// TestMarkdownIsBounded has texts for which the parser takes minutes, or all memory, if it is let:
+// it would not end in time.
 func TestMarkdownIsBounded(t *testing.T) {
 	t.Run("what is too long to be parsed is shown as it is", func(t *testing.T) {
 		got := colored.markdown(strings.Repeat("**a** ", maxMarkdown/6+1), 60)

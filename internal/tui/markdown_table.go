@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A table is as wide as its cells are. Where the screen is too narrow for that,
-// the widest columns give way and their cells are wrapped; where it is too
-// narrow for columns, every row becomes a list of its cells.
+// A table is as wide as its cells are. Where the screen is too narrow for that, the widest columns
+// give way and their cells are wrapped; where it is too narrow for columns, every row becomes a
+// list of its cells.
 type table struct {
 	drawing *drawing
 	align   []extast.Alignment
@@ -144,8 +144,8 @@ func pad(text string, width int, a extast.Alignment) string {
 	return strings.Repeat(" ", left) + text + strings.Repeat(" ", spaces-left)
 }
 
-// records draws a table without columns: each cell on a line of its own, after
-// the name of its column.
+// records draws a table without columns: each cell on a line of its own, after the name of its
+// column.
 func (d *drawing) records(n *extast.Table) {
 	head := n.FirstChild()
 	names := d.columnNames(head)

@@ -194,8 +194,8 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// FuzzMarkdown: whatever a model says, nothing but text and colours reaches the
-// terminal, and no line is wider than it may be.
+// FuzzMarkdown: whatever a model says, nothing but text and colours reaches the terminal, and no
+// line is wider than it may be.
 func FuzzMarkdown(f *testing.F) {
 	for _, seed := range []string{document, hostile, tour(f), "&#27;]0;x&#7;", "<a href='\x1b'>", "| a |\n|-|\n| &#x9b;2J |",
 		"~~~\n\x1b[2J", "- [x] *a*\ufe0f", "> \u0301", "|a|\n|-|\n|<br>|"} {

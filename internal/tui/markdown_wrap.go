@@ -72,8 +72,7 @@ func (s *splitter) space(r run) {
 	s.word.lead.text += r.text // spaces in another face
 }
 
-// piece adds text without spaces to the word under way. Between wide characters
-// it may be broken.
+// piece adds text without spaces to the word under way. Between wide characters it may be broken.
 func (s *splitter) piece(r run) {
 	if isASCII(r.text) {
 		s.put(r, len(r.text))
@@ -105,8 +104,8 @@ func (s *splitter) put(r run, width int) {
 	s.word.width += width
 }
 
-// mayBreak tells whether a line may end between two characters: where both are
-// wide, but not before what closes something, nor after what opens it.
+// mayBreak tells whether a line may end between two characters: where both are wide, but not before
+// what closes something, nor after what opens it.
 func mayBreak(before, after rune) bool {
 	return before != 0 && after != 0 &&
 		!unicode.In(before, unicode.Ps, unicode.Pi) && !unicode.In(after, unicode.Pe, unicode.Pf, unicode.Po, unicode.Lm)
@@ -125,8 +124,8 @@ func join(runs []run, r run) []run {
 	return append(runs, r)
 }
 
-// fill makes words into lines of at most width columns. Only a word that is
-// wider than a line is broken.
+// fill makes words into lines of at most width columns. Only a word that is wider than a line is
+// broken.
 func fill(words []word, width int) [][]run {
 	f := filler{width: max(width, 1)}
 	for _, w := range words {
@@ -172,8 +171,8 @@ func (f *filler) add(w word) {
 	f.chop(w)
 }
 
-// lead puts the spaces before a word. Those that a text begins with, the
-// indentation of code, are kept as far as the word leaves room for them.
+// lead puts the spaces before a word. Those that a text begins with, the indentation of code, are
+// kept as far as the word leaves room for them.
 func (f *filler) lead(w word) {
 	spaces := len(w.lead.text)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A choice is one line of the menu that opens under a slash command: what the
-// input would be, and what that means.
+// A choice is one line of the menu that opens under a slash command: what the input would be, and
+// what that means.
 type choice struct {
 	text, about string
 	put         string // what the input becomes, where that is not text
@@ -72,7 +72,8 @@ func (b *inputBox) argumentChoices(name, arg string) []choice {
 	return out
 }
 
-// unchosen is what is chosen in the menu before an arrow key was pressed: the first line, or for arguments that may be any, none.
+// unchosen is what is chosen in the menu before an arrow key was pressed: the first line, or for
+// arguments that may be any, none.
 func (b *inputBox) unchosen() int {
 	name, _, spaced := strings.Cut(b.value(), " ")
 	if c, ok := findCommand(name); spaced && ok && c.free {

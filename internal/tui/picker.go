@@ -25,8 +25,8 @@ type SessionRow struct {
 	Used  time.Time // when it was last used
 }
 
-// A picker chooses one of some sessions: those of this directory first, of each the one that was used last. What is typed
-// narrows them.
+// A picker chooses one of some sessions: those of this directory first, of each the one that was
+// used last. What is typed narrows them.
 type picker struct {
 	rows   []SessionRow
 	filter string
@@ -67,7 +67,8 @@ func (p *picker) found() []SessionRow {
 // pickerPage is how far a page key goes.
 const pickerPage = 10
 
-// key does what a key says. chosen is the session that was taken; over, that nothing more is to be chosen.
+// key does what a key says. chosen is the session that was taken; over, that nothing more is to be
+// chosen.
 func (p *picker) key(msg tea.KeyPressMsg) (chosen *SessionRow, over bool) {
 	found := p.found()
 	switch key := msg.String(); key {
@@ -216,8 +217,8 @@ func ago(d time.Duration) string {
 	return fmt.Sprintf("%d days ago", d/day)
 }
 
-// PickSession lets the person at a terminal choose a session, and returns its id. [ErrGivenUp] says that none was chosen. Nothing
-// of the list stays on the screen.
+// PickSession lets the person at a terminal choose a session, and returns its id. [ErrGivenUp] says
+// that none was chosen. Nothing of the list stays on the screen.
 func PickSession(ctx context.Context, o Options, rows []SessionRow) (string, error) {
 	m := &pickerProgram{picker: newPicker(rows), look: look{color: !o.NoColor, width: assumedWidth, height: assumedHeight}}
 	options := []tea.ProgramOption{tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithContext(ctx), tea.WithoutSignalHandler()}

@@ -9,7 +9,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// someSessions are sessions of two directories; the newest of the other directory is newer than all of this one.
+// someSessions are sessions of two directories; the newest of the other directory is newer than all
+// of this one.
 func someSessions(s *scripted) {
 	now := time.Now()
 	s.others = []SessionRow{

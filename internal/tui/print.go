@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A blockKind is what a finished block of the scrollback is: blocks of
-// different kinds have an empty line between them.
+// A blockKind is what a finished block of the scrollback is: blocks of different kinds have an
+// empty line between them.
 type blockKind int
 
 const (
@@ -22,7 +22,8 @@ const (
 	blockApart // what comes next has an empty line before it, whatever it is
 )
 
-// A printer collects finished lines for the terminal's scrollback, in the order in which they were finished.
+// A printer collects finished lines for the terminal's scrollback, in the order in which they were
+// finished.
 type printer struct {
 	queue []string
 	last  blockKind

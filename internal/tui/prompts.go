@@ -6,8 +6,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// A PromptCommand is a text that is sent by typing its name behind a slash. A name that is a command of the program's
-// own never means a prompt.
+// A PromptCommand is a text that is sent by typing its name behind a slash. A name that is a
+// command of the program's own never means a prompt.
 type PromptCommand struct {
 	Name  string // without the slash
 	About string

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// questionLines draw the question that is asked: the tool, what it would do, and
-// the keys that answer. They come last and are always seen.
+// questionLines draw the question that is asked: the tool, what it would do, and the keys that
+// answer. They come last and are always seen.
 func (s *screen) questionLines(room int) []string {
 	q, l := s.questions[0], s.look
 	const little = 10 // rows: no room for empty lines and explanations
@@ -59,8 +59,8 @@ func (s *screen) questionKeys(q *question, cut bool) []string {
 	return append([]string{""}, lines...)
 }
 
-// questionBody is what the call would do: for the built-in tools as a person
-// writes it, for others their arguments.
+// questionBody is what the call would do: for the built-in tools as a person writes it, for others
+// their arguments.
 func (l look) questionBody(q *question) []string {
 	args, err := rawjson.Parse(q.call.Arguments)
 	if err != nil {
@@ -98,8 +98,8 @@ func (l look) pathLine(path string) []string {
 	return []string{l.paint(render.StyleCyan, "  "+render.Cut(render.Line(path), l.cols()-len(gap)))}
 }
 
-// editBody shows the lines that go and those that come; what both have at
-// either end stays, dimmed, and of that only the nearest line.
+// editBody shows the lines that go and those that come; what both have at either end stays, dimmed,
+// and of that only the nearest line.
 func (l look) editBody(old, changed string) []string {
 	a, b := strings.Split(old, "\n"), strings.Split(changed, "\n")
 	head := commonLines(a, b, false)
@@ -136,8 +136,8 @@ func commonLines(a, b []string, fromEnd bool) int {
 	return n
 }
 
-// signed is text with a sign before each line, as in a diff. Long lines are
-// wrapped, not cut: what is to be agreed to must be readable to its end.
+// signed is text with a sign before each line, as in a diff. Long lines are wrapped, not cut: what
+// is to be agreed to must be readable to its end.
 func (l look) signed(sign byte, text string) []string {
 	style := render.StyleDim
 	switch sign {

@@ -60,8 +60,8 @@ func (s *screen) lastBlocks(messages []model.Message) []block {
 	return blocks[first:]
 }
 
-// messageBlock draws a message of the transcript as it was drawn when it came. calls are the arguments of the calls of
-// tools, by their ids.
+// messageBlock draws a message of the transcript as it was drawn when it came. calls are the
+// arguments of the calls of tools, by their ids.
 func (s *screen) messageBlock(m *model.Message, calls map[string]json.RawMessage) block {
 	l := s.look
 	switch m.Role {

@@ -11,9 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// A screen is the program's state: a [tea.Model]. Only Bubble Tea's loop, which
-// calls one method at a time, touches it; commands run beside the loop and get
-// what they need as arguments.
+// A screen is the program's state: a [tea.Model]. Only Bubble Tea's loop, which calls one method at
+// a time, touches it; commands run beside the loop and get what they need as arguments.
 type screen struct {
 	ctx      context.Context // ends with the program
 	talk     Conversation

@@ -20,8 +20,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// scripted is a conversation that plays a scene for each message: the first
-// word of the message is the scene's name; any other message is echoed.
+// scripted is a conversation that plays a scene for each message: the first word of the message is
+// the scene's name; any other message is echoed.
 type scripted struct {
 	approve chat.Approver
 	gate    string        // a file: scenes that wait go on when it is there
@@ -393,7 +393,8 @@ func (p *player) long() (*chat.Result, error) {
 	return p.done(all.String())
 }
 
-// essay streams paragraphs, code and a list, each longer than a small screen together, and waits in the middle.
+// essay streams paragraphs, code and a list, each longer than a small screen together, and waits in
+// the middle.
 func (p *player) essay() (*chat.Result, error) {
 	var all strings.Builder
 	for i := range 120 {

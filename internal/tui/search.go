@@ -9,7 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A finder searches what was typed before, as Ctrl+R does in a shell. The input shows what was found.
+// A finder searches what was typed before, as Ctrl+R does in a shell. The input shows what was
+// found.
 type finder struct {
 	query  string
 	at     int  // the entry that is shown; len(entries): none
@@ -63,7 +64,8 @@ func matches(entry, query string) bool {
 	return strings.Contains(entry, query)
 }
 
-// narrow searches for another query: a longer one from the entry that is shown on, a shorter one from the newest.
+// narrow searches for another query: a longer one from the entry that is shown on, a shorter one
+// from the newest.
 func (b *inputBox) narrow(query string) {
 	f := b.find
 	longer := strings.HasPrefix(query, f.query)
@@ -80,7 +82,8 @@ func (b *inputBox) narrow(query string) {
 	}
 }
 
-// searchKey is a key while the history is searched. Keys that mean nothing to a search end it and go on to the input.
+// searchKey is a key while the history is searched. Keys that mean nothing to a search end it and
+// go on to the input.
 func (s *screen) searchKey(msg tea.KeyPressMsg) tea.Cmd {
 	b := s.input
 	switch key := msg.String(); {

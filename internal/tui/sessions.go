@@ -15,8 +15,8 @@ import (
 type SessionChanger interface {
 	// Sessions are those that can be gone on with, in any order.
 	Sessions(ctx context.Context) ([]SessionRow, error)
-	// Switch ends this session, and goes on with the one of this id; "" begins a new one. Session and History are that one's
-	// from then on. After an error nothing has changed.
+	// Switch ends this session, and goes on with the one of this id; "" begins a new one. Session
+	// and History are that one's from then on. After an error nothing has changed.
 	Switch(ctx context.Context, id string) error
 }
 
@@ -32,7 +32,8 @@ type switchedMsg struct {
 	err   error
 }
 
-// work does something that takes a moment, beside the screen, and gives the screen the message that it ends with.
+// work does something that takes a moment, beside the screen, and gives the screen the message that
+// it ends with.
 func (s *screen) work(doing string, do func(context.Context) tea.Msg) tea.Cmd {
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.busy, s.busySince, s.stopBusy = doing, time.Now(), cancel

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxRan is how much of a command's output goes along with the next message. Commands that print more are meant for the
-	// person; the model can run them again.
+	// maxRan is how much of a command's output goes along with the next message. Commands that
+	// print more are meant for the person; the model can run them again.
 	maxRan = 16 << 10
 	// keptRan is how many commands go along.
 	keptRan = 10
@@ -69,7 +69,8 @@ func (s *screen) ranShell(msg ranMsg) tea.Cmd {
 	return s.sendQueued()
 }
 
-// fewerLines leaves of a long output the beginning and the end, where it says how the command ended.
+// fewerLines leaves of a long output the beginning and the end, where it says how the command
+// ended.
 func fewerLines(output string) string {
 	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
 	left := len(lines) - ranLines

@@ -2,8 +2,8 @@ package tui
 
 import "time"
 
-// A stopwatch tells how long something has taken. It stands still while the person is asked something: that time is
-// theirs.
+// A stopwatch tells how long something has taken. It stands still while the person is asked
+// something: that time is theirs.
 type stopwatch struct {
 	started time.Time
 	paused  time.Time     // since when it stands still; zero: it runs
@@ -31,7 +31,8 @@ func (w *stopwatch) pause(stop bool) {
 	}
 }
 
-// pauseClocks stops the clock of the turn while the person is asked something, and of each tool that asks.
+// pauseClocks stops the clock of the turn while the person is asked something, and of each tool
+// that asks.
 func (s *screen) pauseClocks() {
 	if s.turn == nil {
 		return

@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// A stream is the text of a reply under way. It is drawn as markdown, as the
-// whole reply will be, so that nothing jumps when it is done; but only as often
-// as the screen moves, for a reply is parsed anew each time. What has become
-// taller than its share of the screen goes into the scrollback, in whole blocks, or
-// whole lines of a paragraph.
+// A stream is the text of a reply under way. It is drawn as markdown, as the whole reply will be,
+// so that nothing jumps when it is done; but only as often as the screen moves, for a reply is
+// parsed anew each time. What has become taller than its share of the screen goes into the
+// scrollback, in whole blocks, or whole lines of a paragraph.
 type stream struct {
 	scrolled string // the text that is in the scrollback already
 	carry    string // opens the fence again that the last cut was made in
@@ -24,7 +23,8 @@ type stream struct {
 	tried time.Time // when that was drawn of which it is known that it cannot be cut
 }
 
-// liveTail is how much of a block is drawn while it comes: several screens. The whole is printed when it is there.
+// liveTail is how much of a block is drawn while it comes: several screens. The whole is printed
+// when it is there.
 const liveTail = 16 << 10
 
 func (t *stream) add(text string) {
@@ -46,7 +46,8 @@ func (t *stream) closeFence() {
 
 func (t *stream) reset() { *t = stream{} }
 
-// replace makes text the whole reply. What of it was scrolled stays so; a reply that begins otherwise is all live.
+// replace makes text the whole reply. What of it was scrolled stays so; a reply that begins
+// otherwise is all live.
 func (t *stream) replace(text string) {
 	rest, same := t.rest(text)
 	if !same {
@@ -56,7 +57,8 @@ func (t *stream) replace(text string) {
 	t.closeFence()
 }
 
-// rest is what of a whole reply is not in the scrollback, and whether the reply begins with what is.
+// rest is what of a whole reply is not in the scrollback, and whether the reply begins with what
+// is.
 func (t *stream) rest(text string) (string, bool) {
 	if rest, ok := strings.CutPrefix(text, t.scrolled); ok {
 		return rest, true
@@ -89,7 +91,8 @@ func ending(text []byte) string {
 	return string(text)
 }
 
-// piece draws a part of the reply: the first has the mark, and the others what they need to go on from the one above.
+// piece draws a part of the reply: the first has the mark, and the others what they need to go on
+// from the one above.
 func (t *stream) piece(l look, text string) []string {
 	mark := gap
 	if t.scrolled == "" {
@@ -107,8 +110,8 @@ func (t *stream) piece(l look, text string) []string {
 	return out
 }
 
-// scroll takes blocks that are whole off the text, where it is drawn in more than room lines, and returns their lines
-// for the scrollback.
+// scroll takes blocks that are whole off the text, where it is drawn in more than room lines, and
+// returns their lines for the scrollback.
 func (t *stream) scroll(l look, room int) []string {
 	if len(t.draw(l)) <= room || t.tried.Equal(t.drawn) {
 		return nil

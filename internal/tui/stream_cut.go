@@ -13,7 +13,8 @@ type cut struct {
 	gap   bool   // an empty line is drawn between the two
 }
 
-// lastCut finds the last cut in a text. carry is the line that opens the fence which the text begins in, or "".
+// lastCut finds the last cut in a text. carry is the line that opens the fence which the text
+// begins in, or "".
 func lastCut(carry, text string) cut {
 	s := cutter{}
 	if carry != "" {
@@ -26,7 +27,8 @@ func lastCut(carry, text string) cut {
 	return s.best
 }
 
-// A cutter goes through the lines of a text. It knows of markdown what it needs in order not to cut in the wrong place.
+// A cutter goes through the lines of a text. It knows of markdown what it needs in order not to cut
+// in the wrong place.
 type cutter struct {
 	at    int // the beginning of the line
 	best  cut
@@ -82,7 +84,8 @@ func (s *cutter) openFence(text string) {
 	}
 }
 
-// closing is how long the line is that ends the fence which text begins in; 0 where text begins otherwise.
+// closing is how long the line is that ends the fence which text begins in; 0 where text begins
+// otherwise.
 func closing(carry, text string) int {
 	s := cutter{}
 	s.openFence(strings.TrimSuffix(carry, "\n"))

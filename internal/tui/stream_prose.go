@@ -7,8 +7,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// proseCut finds a cut in a paragraph that is under way, behind lines of it that are full. It is made only where what is
-// above is drawn by itself as it is in the whole, and what is below goes on as text.
+// proseCut finds a cut in a paragraph that is under way, behind lines of it that are full. It is
+// made only where what is above is drawn by itself as it is in the whole, and what is below goes on
+// as text.
 func (t *stream) proseCut(l look) cut {
 	text := string(t.text)
 	if t.carry != "" || strings.Contains(text, "\n") || beginsBlock(text) {

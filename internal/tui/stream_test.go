@@ -104,8 +104,8 @@ func TestThePartBelowTheScrollback(t *testing.T) {
 	})
 }
 
-// FuzzScroll: whatever comes, all of it is in the scrollback in the end, in lines that fit and that a terminal does not
-// obey.
+// FuzzScroll: whatever comes, all of it is in the scrollback in the end, in lines that fit and that
+// a terminal does not obey.
 func FuzzScroll(f *testing.F) {
 	for _, essay := range essays {
 		f.Add(essay, uint8(40))

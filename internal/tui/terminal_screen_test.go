@@ -10,7 +10,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// The rules of this file are about what stays in the terminal's scrollback, so they are looked at there.
+// The rules of this file are about what stays in the terminal's scrollback, so they are looked at
+// there.
 
 // once holds the scrollback and the screen together against lines that must be there exactly once.
 func (term *terminal) once(texts ...string) {

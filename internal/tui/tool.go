@@ -81,8 +81,8 @@ func (l look) callLine(name string, args json.RawMessage, width int) string {
 	return l.bold(name) + gap + render.Cut(brief, rest)
 }
 
-// telling are the arguments that alone say what a call is about, in the built-in
-// tools and in most that people write.
+// telling are the arguments that alone say what a call is about, in the built-in tools and in most
+// that people write.
 var telling = []string{"cmd", "command", "path", "file", "url", "query"}
 
 // briefArguments is the telling argument of a call, or all of them as JSON.

@@ -15,9 +15,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A Conversation is one session with the agent, as the program sees it. Methods
-// that take a context may take long and are called on goroutines of their own;
-// they return soon after their context has ended. The others are quick.
+// A Conversation is one session with the agent, as the program sees it. Methods that take a context
+// may take long and are called on goroutines of their own; they return soon after their context has
+// ended. The others are quick.
 type Conversation interface {
 	Session() session.Session
 	Model() model.Info
@@ -26,18 +26,18 @@ type Conversation interface {
 	Tools() []chat.Tool
 	// UseModel has another model answer, PROVIDER:NAME, from the next turn on.
 	UseModel(name string) error
-	// Intercepts tells whether a plugin takes part that can rewrite or drop what is
-	// sent, and so may have commands of its own.
+	// Intercepts tells whether a plugin takes part that can rewrite or drop what is sent, and so
+	// may have commands of its own.
 	Intercepts() bool
 
-	// Send runs a turn. What happens is handed to observe, one event at a time,
-	// until Send returns. A turn that ended badly has a result as well as an error.
+	// Send runs a turn. What happens is handed to observe, one event at a time, until Send returns.
+	// A turn that ended badly has a result as well as an error.
 	Send(ctx context.Context, text string, observe func(chat.Event)) (*chat.Result, error)
-	// Shell runs a command of the person's own in the working directory, and returns what it printed and how it ended. The error says
-	// why it did not run.
+	// Shell runs a command of the person's own in the working directory, and returns what it
+	// printed and how it ended. The error says why it did not run.
 	Shell(ctx context.Context, line string) (output string, err error)
-	// Compact makes the transcript shorter; "" is the configured strategy. A nil
-	// compaction without an error says that there was nothing to make shorter.
+	// Compact makes the transcript shorter; "" is the configured strategy. A nil compaction without
+	// an error says that there was nothing to make shorter.
 	Compact(ctx context.Context, strategy string) (*session.Compaction, error)
 
 	SessionChanger
@@ -50,9 +50,9 @@ type PluginWriter interface {
 	Generate(ctx context.Context, d PluginDraft) (content string, err error)
 	// Validate says what is wrong with a source, without saving it.
 	Validate(ctx context.Context, name, content string) error
-	// Save writes the file and loads the plugin, so that the next turn has it. A
-	// file that is there stays, unless it is to be replaced: the error then wraps
-	// [fs.ErrExist], and path says where it is.
+	// Save writes the file and loads the plugin, so that the next turn has it. A file that is there
+	// stays, unless it is to be replaced: the error then wraps [fs.ErrExist], and path says where
+	// it is.
 	Save(ctx context.Context, name, content string, replace bool) (path string, err error)
 }
 
@@ -73,8 +73,8 @@ type PluginDraft struct {
 	Description string   // what it should do, in the person's words
 	Hooks       []string // python hooks; none: whichever the description needs
 
-	// Set where there was a try before: its source, and what was wrong with it or
-	// what should be different.
+	// Set where there was a try before: its source, and what was wrong with it or what should be
+	// different.
 	Previous string
 	Feedback string
 }
@@ -91,7 +91,8 @@ type Options struct {
 	Hint        string       // said where the offline model answers, in place of how to choose one; "": that
 	Logger      *slog.Logger // nil discards
 
-	// Edit has a text edited in the person's editor, which has the terminal meanwhile; nil: there is no way to.
+	// Edit has a text edited in the person's editor, which has the terminal meanwhile; nil: there
+	// is no way to.
 	Edit func(ctx context.Context, text string) (string, error)
 
 	Prompts func() []PromptCommand // asked whenever they are shown or used; nil: there are none
@@ -107,8 +108,8 @@ type BannerLine struct {
 // DefaultResume is the command that takes up a session whose id follows.
 const DefaultResume = "patchbay chat --resume"
 
-// Run shows the conversation until the person leaves or ctx ends, which is no
-// error. When it returns no call to c is under way, and the terminal is as it was.
+// Run shows the conversation until the person leaves or ctx ends, which is no error. When it
+// returns no call to c is under way, and the terminal is as it was.
 func Run(ctx context.Context, c Conversation, o Options) error {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -117,8 +118,8 @@ func Run(ctx context.Context, c Conversation, o Options) error {
 
 	p := tea.NewProgram(s, programOptions(o, s.canvas)...)
 	defer s.canvas.release()
-	// A context that ends makes the program leave as a person would: the turn is
-	// interrupted and kept, and what is finished is printed before the screen goes.
+	// A context that ends makes the program leave as a person would: the turn is interrupted and
+	// kept, and what is finished is printed before the screen goes.
 	stop := context.AfterFunc(ctx, func() { p.Send(leaveMsg{}) })
 	defer stop()
 

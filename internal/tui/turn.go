@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// A turn is one turn under way. The screen owns it; only items is shared with
-// the goroutine that runs it.
+// A turn is one turn under way. The screen owns it; only items is shared with the goroutine that
+// runs it.
 type turn struct {
 	clock       stopwatch
 	cancel      context.CancelFunc
@@ -47,11 +47,11 @@ type turnMsg struct {
 }
 
 const (
-	// itemsAhead is how many events may wait for the screen. Past that the turn
-	// waits: a tool that floods its output must not fill the memory.
+	// itemsAhead is how many events may wait for the screen. Past that the turn waits: a tool that
+	// floods its output must not fill the memory.
 	itemsAhead = 256
-	// maxOutcomes is how many outcomes of one turn /trace keeps: more than anybody
-	// reads, and each has whole payloads in it.
+	// maxOutcomes is how many outcomes of one turn /trace keeps: more than anybody reads, and each
+	// has whole payloads in it.
 	maxOutcomes = 500
 )
 
@@ -64,9 +64,8 @@ func (s *screen) startTurn(text string) tea.Cmd {
 	return tea.Batch(s.runTurn(ctx, t, s.compose(text)), s.nextItems(t), s.startTicking())
 }
 
-// runTurn is the goroutine of a turn. It hands over what happens until the
-// program ends, and not only until the turn is interrupted: how that goes is
-// shown, too.
+// runTurn is the goroutine of a turn. It hands over what happens until the program ends, and not
+// only until the turn is interrupted: how that goes is shown, too.
 func (s *screen) runTurn(ctx context.Context, t *turn, c composition) tea.Cmd {
 	return func() tea.Msg {
 		defer t.cancel()
@@ -89,8 +88,8 @@ func (t *turn) put(program context.Context, item turnItem) {
 	}
 }
 
-// nextItems waits for an event, and takes along those that have come meanwhile:
-// where a model streams faster than a terminal draws, the pieces are drawn together.
+// nextItems waits for an event, and takes along those that have come meanwhile: where a model
+// streams faster than a terminal draws, the pieces are drawn together.
 func (s *screen) nextItems(t *turn) tea.Cmd {
 	return func() tea.Msg {
 		msg := turnMsg{turn: t}
@@ -127,8 +126,8 @@ func (s *screen) turnItems(msg turnMsg) tea.Cmd {
 	return s.nextItems(msg.turn)
 }
 
-// interrupt ends what is under way, a turn or a compaction, and tells whether
-// there was something that did not end already.
+// interrupt ends what is under way, a turn or a compaction, and tells whether there was something
+// that did not end already.
 func (s *screen) interrupt() bool {
 	switch {
 	case s.turn != nil && !s.turn.interrupted:
@@ -251,8 +250,8 @@ func (s *screen) sendQueued() tea.Cmd {
 	return s.startTurn(text)
 }
 
-// unqueue gives messages that wait back to the person: after an interruption
-// they may no longer be what was meant.
+// unqueue gives messages that wait back to the person: after an interruption they may no longer be
+// what was meant.
 func (s *screen) unqueue() {
 	for _, text := range s.queued {
 		s.input.appendText(text)

@@ -277,8 +277,8 @@ func TestHello(t *testing.T) {
 	})
 }
 
-// TestEveryScreen plays all scenes on screens that nobody would choose. What no
-// screen may do is looked for by the driver.
+// TestEveryScreen plays all scenes on screens that nobody would choose. What no screen may do is
+// looked for by the driver.
 func TestEveryScreen(t *testing.T) {
 	for _, size := range [][2]int{{200, 60}, {40, 24}, {24, 10}, {12, 6}} {
 		o := driverOptions{width: size[0], height: size[1]}

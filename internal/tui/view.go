@@ -98,8 +98,8 @@ func (s *screen) queuedLines() []string {
 	return out[max(len(out)-shown, 0):]
 }
 
-// live is what is going on: the reply as it comes, tools, what is waited for. Of
-// the reply, the end is seen.
+// live is what is going on: the reply as it comes, tools, what is waited for. Of the reply, the end
+// is seen.
 func (s *screen) live(room int) []string {
 	var text []string
 	rest := []string{""} // between what is printed and what is live
@@ -164,7 +164,8 @@ func (s *screen) working(what string, elapsed time.Duration) string {
 	return s.look.working(what, elapsed, hint)
 }
 
-// working is a line for something that takes time: what, how long already, and how to end it where there is room.
+// working is a line for something that takes time: what, how long already, and how to end it where
+// there is room.
 func (l look) working(what string, elapsed time.Duration, hint string) string {
 	took := clock(elapsed)
 	what = render.Cut(render.Line(what), max(l.cols()-len(took)-2*len(gap), 1))
@@ -175,8 +176,8 @@ func (l look) working(what string, elapsed time.Duration, hint string) string {
 	return line
 }
 
-// status is the line below the input. Where the terminal is narrow, what
-// matters least is left out first: the parts are in the order of their weight.
+// status is the line below the input. Where the terminal is narrow, what matters least is left out
+// first: the parts are in the order of their weight.
 func (s *screen) status() string {
 	hint := s.hint()
 	parts := []string{modelName(s.talk.Model()), s.context.text(s.talk.Model().Window), pluginCount(s.plugins), s.talk.Session().ID}

@@ -26,9 +26,8 @@ const (
 	stepReplace                   // there is a file of that name: replace it?
 )
 
-// A wizard is /plugin: it asks what the plugin should do, has it written and
-// validated, and saves it. Whatever goes wrong is shown where it went wrong,
-// and everything can be tried again.
+// A wizard is /plugin: it asks what the plugin should do, has it written and validated, and saves
+// it. Whatever goes wrong is shown where it went wrong, and everything can be tried again.
 type wizard struct {
 	writer PluginWriter
 	calls  *calls // to the writer, under way
@@ -274,8 +273,8 @@ func (s *screen) wizardKey(msg tea.KeyPressMsg) tea.Cmd {
 	return s.wizardMsg(msg)
 }
 
-// wizardBack goes one step back: from an edit, a wish or a call to the review, from there to the questions, from each
-// of them to the one before, and from the first to the conversation.
+// wizardBack goes one step back: from an edit, a wish or a call to the review, from there to the
+// questions, from each of them to the one before, and from the first to the conversation.
 func (s *screen) wizardBack() tea.Cmd {
 	w := s.wizard
 	switch {
@@ -293,8 +292,8 @@ func (s *screen) wizardBack() tea.Cmd {
 	return s.closeWizard("no plugin was written")
 }
 
-// questionBefore goes one question back. The form does not, while an answer is at fault: then it begins anew, with the
-// answers that there are.
+// questionBefore goes one question back. The form does not, while an answer is at fault: then it
+// begins anew, with the answers that there are.
 func (w *wizard) questionBefore() tea.Cmd {
 	at := w.form.GetFocusedField()
 	cmd := w.form.PrevGroup()

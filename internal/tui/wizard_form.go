@@ -39,8 +39,8 @@ func hookOptions(l look) []huh.Option[string] {
 	return out
 }
 
-// pluginName is what a python plugin may be called: the name of a file, and
-// what dialect/python takes.
+// pluginName is what a python plugin may be called: the name of a file, and what dialect/python
+// takes.
 var pluginName = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 
 func checkName(name string) error {

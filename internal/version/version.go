@@ -1,4 +1,5 @@
-// Package version says which Patchbay this is. It is a leaf, so that the smallest program knows it too.
+// Package version says which Patchbay this is. It is a leaf, so that the smallest program knows it
+// too.
 package version
 
 // Number is what Patchbay tells plugins and users it is.

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// Each benchmark runs its calls turn by turn with the floor, the same bytes over a bare pipe and back, and reports the
-// ratio of the medians as x-bare: a busy machine slows both alike. For one core: taskset -c 0 go test -bench …
+// Each benchmark runs its calls turn by turn with the floor, the same bytes over a bare pipe and
+// back, and reports the ratio of the medians as x-bare: a busy machine slows both alike. For one
+// core: taskset -c 0 go test -bench …
 const turn = 20 // calls of one kind in a row
 
 func compare(b *testing.B, size int, call func()) {

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// misbehaviours are fakes that a goroutine of the test cannot play: they end their process, or write without end.
+// misbehaviours are fakes that a goroutine of the test cannot play: they end their process, or
+// write without end.
 var misbehaviours = map[string]func(r, w *os.File){
 	"crash": func(r, w *os.File) { // dies in the middle of a call
 		_, _ = NewReader(r, 1<<20).ReadLine()
@@ -79,7 +80,8 @@ func TestChildThatRepliesWithAHugeLine(t *testing.T) {
 			if err != nil || string(got) != `{"after":true}` {
 				t.Fatalf("the next call got %s, %v", got, err)
 			}
-			// The buffer grows by doubling up to the cap of 4 MiB: twice that, and what the runtime keeps in reserve.
+			// The buffer grows by doubling up to the cap of 4 MiB: twice that, and what the runtime
+			// keeps in reserve.
 			if grown := memory() - before; grown > 32<<20 {
 				t.Errorf("%d MiB more memory than before", grown>>20)
 			}

@@ -15,7 +15,8 @@ func nested(levels int) string {
 	return strings.Repeat("[", levels) + strings.Repeat("]", levels)
 }
 
-// deeper are numbers of levels over the limit: by one, by all that encoding/json takes, and by much more.
+// deeper are numbers of levels over the limit: by one, by all that encoding/json takes, and by much
+// more.
 var deeper = []int{rawjson.MaxForeign + 1, 9_997, 300_000}
 
 func isTooDeep(err error) bool {

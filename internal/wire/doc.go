@@ -1,5 +1,6 @@
-// Package wire speaks newline-delimited JSON-RPC 2.0 over the pipes of a plugin process, with a hard cap on the size of a
-// message in either direction. It knows no dialect: what a method means is its caller's business. It starts no process.
+// Package wire speaks newline-delimited JSON-RPC 2.0 over the pipes of a plugin process, with a
+// hard cap on the size of a message in either direction. It knows no dialect: what a method means
+// is its caller's business. It starts no process.
 //
 // There are two kinds of connection, because wake-ups are most of what a small call costs:
 //
@@ -28,15 +29,17 @@
 //
 // # Hostile plugins
 //
-// Whatever a plugin writes is hostile until it is scanned. A line over the cap is discarded as it comes, and the stream is
-// in step again at the next newline. What belongs to no call (garbage, late and doubled replies) is a [Noise] for the
-// owner to log, and never an error of somebody else's call. A plugin that does not read cannot hold up its callers longer
-// than their contexts, nor make us keep more than a bounded amount of bytes for it.
+// Whatever a plugin writes is hostile until it is scanned. A line over the cap is discarded as it
+// comes, and the stream is in step again at the next newline. What belongs to no call (garbage,
+// late and doubled replies) is a [Noise] for the owner to log, and never an error of somebody
+// else's call. A plugin that does not read cannot hold up its callers longer than their contexts,
+// nor make us keep more than a bounded amount of bytes for it.
 //
-// A message is validated once, here, as far as JSON goes: results and params handed out are valid JSON, at most
-// [rawjson.MaxForeign] levels deep, compact and valid UTF-8. A deeper result fails its call, a deeper request is answered with
-// an error, a deeper notification is a noise. What is in them is not looked at.
+// A message is validated once, here, as far as JSON goes: results and params handed out are valid
+// JSON, at most [rawjson.MaxForeign] levels deep, compact and valid UTF-8. A deeper result fails
+// its call, a deeper request is answered with an error, a deeper notification is a noise. What is
+// in them is not looked at.
 //
-// On systems where pipes have no deadlines (Windows), a call cannot be interrupted while it waits: it ends when the plugin
-// answers or when its process does.
+// On systems where pipes have no deadlines (Windows), a call cannot be interrupted while it waits:
+// it ends when the plugin answers or when its process does.
 package wire

@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// message is one JSON-RPC envelope, scanned and not decoded: where in the line its parts are. A part that is absent has
-// the zero Span.
+// message is one JSON-RPC envelope, scanned and not decoded: where in the line its parts are. A
+// part that is absent has the zero Span.
 type message struct {
 	line                              []byte // borrowed from the reader
 	start, end                        int    // of the envelope in the line; a line may hold several
@@ -21,8 +21,9 @@ type message struct {
 	deep                              bool // a part of it is nested deeper than a plugin may send: nothing of it is passed on
 }
 
-// scanMessage scans the envelope that a plugin sent and that starts at line[i]. One that is too deep is scanned all the
-// same, however deep it is, so that its id is known: the scanner needs a bit for each level, and the line has an end.
+// scanMessage scans the envelope that a plugin sent and that starts at line[i]. One that is too
+// deep is scanned all the same, however deep it is, so that its id is known: the scanner needs a
+// bit for each level, and the line has an end.
 func scanMessage(line []byte, i int) (message, error) {
 	m, err := scanEnvelope(line, i, envelope+rawjson.MaxForeign)
 	if err == nil || !isDeep(err) {
@@ -44,8 +45,9 @@ const envelope = 1
 
 var errDeep = fmt.Errorf("nested deeper than the limit of %d levels", rawjson.MaxForeign)
 
-// scanEnvelope scans the envelope that starts at line[i] and has at most so many levels. Keys come in any order, unknown
-// ones are ignored, of repeated ones the last counts. The whole object is validated on the way.
+// scanEnvelope scans the envelope that starts at line[i] and has at most so many levels. Keys come
+// in any order, unknown ones are ignored, of repeated ones the last counts. The whole object is
+// validated on the way.
 func scanEnvelope(line []byte, i, depth int) (message, error) {
 	m := message{line: line, start: i}
 	c := rawjson.FieldsWithin(line, i, depth)
@@ -73,8 +75,9 @@ func peek(head []byte) message {
 	return m
 }
 
-// tailID finds the id in the end of a message, where it is the last field. The brace at the very end closes the envelope,
-// and a quote inside a string would have a backslash, so what looks like the id is the id.
+// tailID finds the id in the end of a message, where it is the last field. The brace at the very
+// end closes the envelope, and a quote inside a string would have a backslash, so what looks like
+// the id is the id.
 func tailID(tail []byte) (uint64, bool) {
 	tail = bytes.TrimRight(tail, " \t\r")
 	i := bytes.LastIndex(tail, []byte(`"id"`))
@@ -106,8 +109,9 @@ const (
 	isNotification
 )
 
-// kind sorts the envelope. A result or an error makes it a reply even beside a method: some plugins echo the request's
-// fields. "result":null is a result; "error":null, which older libraries send beside a result, is not an error.
+// kind sorts the envelope. A result or an error makes it a reply even beside a method: some plugins
+// echo the request's fields. "result":null is a result; "error":null, which older libraries send
+// beside a result, is not an error.
 func (m *message) kind() kind {
 	switch {
 	case m.result.End > 0 || m.has(m.fault):
@@ -122,7 +126,8 @@ func (m *message) kind() kind {
 
 func (m *message) callID() (uint64, bool) { return callID(m.raw(m.id)) }
 
-// callID reads an id as one of ours. A plugin that passes ids through its own types may return 1 as "1" or as 1.0.
+// callID reads an id as one of ours. A plugin that passes ids through its own types may return 1 as
+// "1" or as 1.0.
 func callID(id []byte) (uint64, bool) {
 	if len(id) > 1 && id[0] == '"' {
 		id = id[1 : len(id)-1] // an escape inside is no digit: it fails below
@@ -167,7 +172,8 @@ func (m *message) outcome(in *Reader) (json.RawMessage, error) {
 	return nil, &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: "neither result nor error"}
 }
 
-// own is a part of the message, cleaned, that may be kept. What Clean had to mend is a copy already.
+// own is a part of the message, cleaned, that may be kept. What Clean had to mend is a copy
+// already.
 func (m *message) own(in *Reader, s rawjson.Span) json.RawMessage {
 	if s.End == 0 {
 		return nil
@@ -179,8 +185,8 @@ func (m *message) own(in *Reader, s rawjson.Span) json.RawMessage {
 	return v
 }
 
-// rpcError decodes the error of a reply. By the standard it is an object; a bare string is common enough to be taken for
-// the message.
+// rpcError decodes the error of a reply. By the standard it is an object; a bare string is common
+// enough to be taken for the message.
 func (m *message) rpcError() error {
 	fault := m.raw(m.fault)
 	if text, ok := rawjson.Unquote(fault); ok {
@@ -198,7 +204,8 @@ func (m *message) rpcError() error {
 	return &RPCError{Code: int(code), Message: text, Data: o.Get("data")}
 }
 
-// The envelopes we send. The order of keys is the one seed 003 prints, "id" last: shell plugins match it with sed.
+// The envelopes we send. The order of keys is the one seed 003 prints, "id" last: shell plugins
+// match it with sed.
 
 func appendRequest(dst []byte, method string, params []byte, id uint64) []byte {
 	dst = appendCall(dst, method, params)
@@ -249,8 +256,8 @@ func appendID(dst, id []byte) []byte {
 	return appendLine(append(dst, `{"jsonrpc":"2.0","id":`...), id)
 }
 
-// appendLine appends JSON of our own side. It trusts it to be JSON, but not to be on one line: a newline would break the
-// framing, and what is not JSON must not break more than its own message.
+// appendLine appends JSON of our own side. It trusts it to be JSON, but not to be on one line: a
+// newline would break the framing, and what is not JSON must not break more than its own message.
 func appendLine(dst, v []byte) []byte {
 	if bytes.IndexByte(v, '\n') < 0 {
 		return append(dst, v...)

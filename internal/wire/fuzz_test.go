@@ -12,7 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// A plugin that writes anything at all, and then ends: calls neither hang nor panic, and what they return is valid.
+// A plugin that writes anything at all, and then ends: calls neither hang nor panic, and what they
+// return is valid.
 func FuzzSerialReplies(f *testing.F) {
 	seedReplies(f)
 	f.Fuzz(func(t *testing.T, before, during []byte) {
@@ -65,8 +66,8 @@ func FuzzPeerReplies(f *testing.F) {
 	})
 }
 
-// FuzzPeerListens lets a plugin say anything unasked: what reaches the host is valid, and every line that goes back is
-// one message.
+// FuzzPeerListens lets a plugin say anything unasked: what reaches the host is valid, and every
+// line that goes back is one message.
 func FuzzPeerListens(f *testing.F) {
 	for _, text := range []string{
 		`{"method":"m","params":{"a":[1, 2]}}` + "\n", `{"id":"x","method":"kaged.storage.get","params":{"key":"k"}}` + "\n", `{"id":null,"method":"m"}{"id":[1],"method":""}` + "\n",
@@ -123,7 +124,8 @@ func checkHeard(t *testing.T, method string, params []byte) {
 	}
 }
 
-// FuzzServe is the plugin's side: whatever a host sends, every reply is one message on a line of its own.
+// FuzzServe is the plugin's side: whatever a host sends, every reply is one message on a line of
+// its own.
 func FuzzServe(f *testing.F) {
 	for _, text := range []string{
 		`{"id":1,"method":"m","params":[1, 2]}` + "\n", "garbage\n\n", `{"id":1,"method":"m"}{"id":2,"method":"m"}` + "\n" + `{"method":"n"}`, `{"id":"\ud800","method":7}`, "{\"id\":\"\xff\",\"method\":\"m\"}\n",

@@ -5,13 +5,14 @@ import (
 	"sync"
 )
 
-// large are buffers beyond keepBuffer, between two messages of that size. A connection keeps none: of 64 plugins that were sent a
-// large message once, each would hold it for good. To allocate one for every message makes the garbage collector run
-// twice as often for a byte that is sent, and large messages slower than their size. The collector empties the pool.
+// large are buffers beyond keepBuffer, between two messages of that size. A connection keeps none:
+// of 64 plugins that were sent a large message once, each would hold it for good. To allocate one
+// for every message makes the garbage collector run twice as often for a byte that is sent, and
+// large messages slower than their size. The collector empties the pool.
 var large sync.Pool
 
-// roomFor returns buf, or a larger buffer with the same content, that has room for so many bytes more where these make it
-// larger than a connection keeps.
+// roomFor returns buf, or a larger buffer with the same content, that has room for so many bytes
+// more where these make it larger than a connection keeps.
 func roomFor(buf []byte, more int) []byte {
 	size := len(buf) + more
 	if size <= keepBuffer || size <= cap(buf) {
@@ -24,7 +25,8 @@ func roomFor(buf []byte, more int) []byte {
 	return append(to, buf...)
 }
 
-// pooled is a buffer of the pool's with room for size bytes and for no more than most; nil where there is none.
+// pooled is a buffer of the pool's with room for size bytes and for no more than most; nil where
+// there is none.
 func pooled(size, most int) []byte {
 	b, ok := large.Get().(*[]byte)
 	if !ok {

@@ -9,11 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linger is how a call waits for a plugin that answers at once, as most do: in a system call of its own. The runtime's
-// poller lets other goroutines run meanwhile, but its way to sleep and back costs more than the whole of a small answer.
+// linger is how a call waits for a plugin that answers at once, as most do: in a system call of its
+// own. The runtime's poller lets other goroutines run meanwhile, but its way to sleep and back
+// costs more than the whole of a small answer.
 //
-// A thread that waits like this keeps its processor from the other goroutines until the runtime takes it away. So one call
-// in the program does at a time, only while its plugin is brisk, and never for long.
+// A thread that waits like this keeps its processor from the other goroutines until the runtime
+// takes it away. So one call in the program does at a time, only while its plugin is brisk, and
+// never for long.
 type linger struct {
 	deadline time.Time // of the call under way, which is met; zero: none
 	began    time.Time // when its wait did; zero: it did not wait
@@ -22,10 +24,12 @@ type linger struct {
 }
 
 const (
-	// briskWait is how long a plugin may take that is worth lingering for. Behind that, the poller's price is small.
+	// briskWait is how long a plugin may take that is worth lingering for. Behind that, the
+	// poller's price is small.
 	briskWait = 200 * time.Microsecond
-	// longestLinger bounds what one linger keeps from others, and how much later a cancelled call notices. It is longer
-	// than the kernel's tick: a timer that comes before that costs as much as lingering saves.
+	// longestLinger bounds what one linger keeps from others, and how much later a cancelled call
+	// notices. It is longer than the kernel's tick: a timer that comes before that costs as much as
+	// lingering saves.
 	longestLinger = firstWait
 )
 

@@ -15,8 +15,9 @@ const (
 	reportEvery = time.Second // how often OnDropped is told
 )
 
-// notifier hands a plugin's notifications to OnNotify, in order and at a bounded rate, without ever holding up the
-// goroutine that reads. What is too much is dropped there, before anything is copied.
+// notifier hands a plugin's notifications to OnNotify, in order and at a bounded rate, without ever
+// holding up the goroutine that reads. What is too much is dropped there, before anything is
+// copied.
 type notifier struct {
 	onNotify  func(method string, params json.RawMessage)
 	onDropped func(n int)
@@ -160,9 +161,9 @@ func (n *notifier) report() {
 	}
 }
 
-// A window lets at most so many pass in any second. It remembers when the last ones passed: one more may pass when the
-// first of these is a second old. A bucket that fills up while others are taken out would let twice as many pass in the
-// second after a silence.
+// A window lets at most so many pass in any second. It remembers when the last ones passed: one
+// more may pass when the first of these is a second old. A bucket that fills up while others are
+// taken out would let twice as many pass in the second after a silence.
 type window struct {
 	passed []time.Time // as many as may pass, a ring; nil: unlimited
 	next   int         // the oldest of them, and where the next is put

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestWindow: "Notification rate limit: 100/sec". So many pass in any second, wherever it begins, and not one more.
+// TestWindow: "Notification rate limit: 100/sec". So many pass in any second, wherever it begins,
+// and not one more.
 func TestWindow(t *testing.T) {
 	start := time.Unix(1000, 0)
 	w := newWindow(100)

@@ -35,7 +35,8 @@ func newPair(t testing.TB) (r, w *os.File, f *far) {
 	return r, w, &far{t: t, r: farR, w: farW, in: NewReader(farR, 64<<20)}
 }
 
-// read returns the next line from the host. It may be called from another goroutine than the test's.
+// read returns the next line from the host. It may be called from another goroutine than the
+// test's.
 func (f *far) read() string {
 	_ = f.r.SetReadDeadline(time.Now().Add(patience))
 	line, err := f.in.ReadLine()

@@ -16,22 +16,24 @@ const maxRequests = 16
 
 // PeerOptions are the options of a [Peer]. The zero value works.
 //
-// After [Peer.Close] has returned, none of these functions runs: Close waits for them, and so must not be called by them.
+// After [Peer.Close] has returned, none of these functions runs: Close waits for them, and so must
+// not be called by them.
 type PeerOptions struct {
 	Options
 	OnNotify   func(method string, params json.RawMessage) // in order, on a goroutine of its own; nil: a noise
 	NotifyRate int                                         // notifications a second; 0: unlimited. The surplus is dropped before it is queued
 	OnDropped  func(n int)                                 // notifications were dropped; told at most once a second, where OnNotify runs
-	// OnRequest answers a request of the plugin, several at the same time; its context ends with the connection. An
-	// [*RPCError] goes out as such. nil: -32601.
+	// OnRequest answers a request of the plugin, several at the same time; its context ends with
+	// the connection. An [*RPCError] goes out as such. nil: -32601.
 	OnRequest func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
-	// OnGivenUp is told of a call that was given up because its context ended, for protocols with a word for that. It is
-	// called on the caller's goroutine. nil: nobody is told.
+	// OnGivenUp is told of a call that was given up because its context ended, for protocols with a
+	// word for that. It is called on the caller's goroutine. nil: nobody is told.
 	OnGivenUp func(id uint64, method string)
 }
 
-// Peer is a connection with many calls in flight, to a plugin that may send notifications and requests of its own. One
-// goroutine reads; callers write themselves, and what several of them send at the same moment goes out in one write.
+// Peer is a connection with many calls in flight, to a plugin that may send notifications and
+// requests of its own. One goroutine reads; callers write themselves, and what several of them send
+// at the same moment goes out in one write.
 type Peer struct {
 	opts     PeerOptions
 	r, w     *os.File
@@ -55,7 +57,8 @@ type Peer struct {
 	err     error            // why the connection ended
 }
 
-// slot is where a call waits. It belongs to the call; whoever takes it out of pending must fill it, once.
+// slot is where a call waits. It belongs to the call; whoever takes it out of pending must fill it,
+// once.
 type slot struct {
 	filled chan bool // true: the reply is there; before that perhaps false: it is taking long. There is room for both
 	result json.RawMessage
@@ -72,7 +75,8 @@ func (s *slot) fill(result json.RawMessage, err error) {
 	s.filled <- true
 }
 
-// NewPeer makes a connection of the two ends of a plugin's pipes, and starts to read r. [Peer.Close] ends it.
+// NewPeer makes a connection of the two ends of a plugin's pipes, and starts to read r.
+// [Peer.Close] ends it.
 func NewPeer(r, w *os.File, o PeerOptions) *Peer {
 	p := &Peer{opts: o, r: r, w: w, requests: make(chan struct{}, maxRequests), pending: map[uint64]*slot{}}
 	p.in = NewReader(r, o.maxReceive())
@@ -89,13 +93,16 @@ func NewPeer(r, w *os.File, o PeerOptions) *Peer {
 	return p
 }
 
-// Call sends a request and waits for its reply. params is a compact JSON object, nil is {}. The result is compact, valid
-// UTF-8 and the caller's own. The errors are those of [Serial.Call], and [ErrBacklog].
+// Call sends a request and waits for its reply. params is a compact JSON object, nil is {}. The
+// result is compact, valid UTF-8 and the caller's own. The errors are those of [Serial.Call], and
+// [ErrBacklog].
 //
-// A reply over the cap fails its call at once, where its id is within the first 512 bytes or the last field of the line.
-// Where it is not, nobody can know whose reply it was: it is a noise, and the call ends with its context.
+// A reply over the cap fails its call at once, where its id is within the first 512 bytes or the
+// last field of the line. Where it is not, nobody can know whose reply it was: it is a noise, and
+// the call ends with its context.
 //
-// A call whose context has a deadline may notice 10 ms late that it was cancelled; see look. Its deadline it meets.
+// A call whose context has a deadline may notice 10 ms late that it was cancelled; see look. Its
+// deadline it meets.
 func (p *Peer) Call(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("calling %q: %w", method, err)
@@ -121,8 +128,9 @@ func (p *Peer) Notify(ctx context.Context, method string, params []byte) error {
 	return p.out.notification(method, params)
 }
 
-// Settle waits until the notifications that came before the last reply have been handed to OnNotify, or ctx ends. A caller for whom
-// the order of both matters calls it when [Peer.Call] has returned. OnNotify itself must not.
+// Settle waits until the notifications that came before the last reply have been handed to
+// OnNotify, or ctx ends. A caller for whom the order of both matters calls it when [Peer.Call] has
+// returned. OnNotify itself must not.
 func (p *Peer) Settle(ctx context.Context) {
 	if p.notes != nil {
 		p.notes.settle(ctx)
@@ -165,9 +173,10 @@ func (p *Peer) tick() {
 	p.clock.Reset(firstWait)
 }
 
-// look tells patient calls that have waited for firstWait, and twice that at most, that it is taking long. Until then they do not wait for their context: one with
-// a deadline may have to set a timer for that, and to allocate a few times. One clock for all of them costs less than one for each, most of which are
-// answered at once.
+// look tells patient calls that have waited for firstWait, and twice that at most, that it is
+// taking long. Until then they do not wait for their context: one with a deadline may have to set a
+// timer for that, and to allocate a few times. One clock for all of them costs less than one for
+// each, most of which are answered at once.
 func (p *Peer) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,7 +197,8 @@ func (p *Peer) look() {
 	}
 }
 
-// await waits for the reply: a patient call first for that alone, and then, like any other, for its context as well.
+// await waits for the reply: a patient call first for that alone, and then, like any other, for its
+// context as well.
 func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (json.RawMessage, error) {
 	for filled := s.patient && <-s.filled; !filled; {
 		select {
@@ -260,8 +270,8 @@ func (p *Peer) Err() error {
 	return p.err
 }
 
-// Close ends the connection, closes both pipe ends and waits until all its goroutines have ended. Calls under way return
-// [ErrClosed].
+// Close ends the connection, closes both pipe ends and waits until all its goroutines have ended.
+// Calls under way return [ErrClosed].
 func (p *Peer) Close() error {
 	p.fail(fmt.Errorf("%w by the host", ErrClosed))
 	if p.notes != nil {

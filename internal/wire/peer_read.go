@@ -72,7 +72,8 @@ func (p *Peer) message(m *message) {
 	}
 }
 
-// reply gives a reply to its call. With many calls in flight a reply that fits none cannot be attributed.
+// reply gives a reply to its call. With many calls in flight a reply that fits none cannot be
+// attributed.
 func (p *Peer) reply(m *message) {
 	id, ok := m.callID()
 	if ok {
@@ -101,8 +102,8 @@ func (p *Peer) odd(id uint64, ok bool) NoiseKind {
 	return NoiseWrongID
 }
 
-// tooLarge is for a line over the cap. Whose reply it was may be known from its beginning, or else from its end, once that
-// has been seen.
+// tooLarge is for a line over the cap. Whose reply it was may be known from its beginning, or else
+// from its end, once that has been seen.
 func (p *Peer) tooLarge() {
 	head := peek(p.in.head)
 	id, ok := head.callID()

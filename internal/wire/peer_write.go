@@ -13,9 +13,9 @@ const (
 	maxRounds = 8       // how often a caller writes what others have added, before a goroutine takes over
 )
 
-// outbox combines what callers send at the same moment into one write. Whoever finds nobody writing writes, without
-// waiting, and also what others add meanwhile. Only where the pipe is full does a goroutine take over, so that no caller
-// waits for a plugin that does not read.
+// outbox combines what callers send at the same moment into one write. Whoever finds nobody writing
+// writes, without waiting, and also what others add meanwhile. Only where the pipe is full does a
+// goroutine take over, so that no caller waits for a plugin that does not read.
 //
 //	request, notification, answer ─ commit ─ write ─ (pipe full) drain
 type outbox struct {
@@ -51,7 +51,8 @@ func (o *outbox) notification(method string, params []byte) error {
 	return o.commit(start, false)
 }
 
-// answer sends a result, or an error where there is one. A result that is too large becomes an error: the plugin waits.
+// answer sends a result, or an error where there is one. A result that is too large becomes an
+// error: the plugin waits.
 func (o *outbox) answer(id, result []byte, rpc *RPCError) error {
 	o.mu.Lock()
 	start := len(o.buf)
@@ -66,8 +67,8 @@ func (o *outbox) answer(id, result []byte, rpc *RPCError) error {
 	return o.commit(start, false)
 }
 
-// commit decides whether the message that was added at buf[start] may stay, and sees to it that somebody writes it. It is
-// called with mu held, and releases it.
+// commit decides whether the message that was added at buf[start] may stay, and sees to it that
+// somebody writes it. It is called with mu held, and releases it.
 func (o *outbox) commit(start int, crowd bool) error {
 	err := o.refuse(start)
 	if err != nil {
@@ -101,8 +102,8 @@ func (o *outbox) refuse(start int) error {
 	return nil
 }
 
-// write writes buf until there is nothing left to write, or the pipe is full. It is called with mu held, by whoever has set
-// writing, and releases mu.
+// write writes buf until there is nothing left to write, or the pipe is full. It is called with mu
+// held, by whoever has set writing, and releases mu.
 func (o *outbox) write() {
 	for round := 0; len(o.buf) > 0 && o.err == nil; round++ {
 		batch := o.swap()
@@ -126,7 +127,8 @@ func (o *outbox) write() {
 	o.mu.Unlock()
 }
 
-// handOver leaves the rest of the batch, and what is added from now on, to a goroutine that may wait.
+// handOver leaves the rest of the batch, and what is added from now on, to a goroutine that may
+// wait.
 func (o *outbox) handOver(batch []byte, n int) {
 	o.held = len(batch) - n
 	if o.err == nil { // otherwise the connection has ended, and Close may be waiting for its goroutines already

@@ -10,8 +10,9 @@ const (
 	pipeSize    = 1 << 20 // /proc/sys/fs/pipe-max-size by default: all that a process without privileges gets
 )
 
-// growPipe lets the pipe take a large message at once, where 64 KiB would cost a wake-up for every 64 KiB. It is a wish: a
-// user with very many pipes is refused, and everything works as well, only slower.
+// growPipe lets the pipe take a large message at once, where 64 KiB would cost a wake-up for every
+// 64 KiB. It is a wish: a user with very many pipes is refused, and everything works as well, only
+// slower.
 func growPipe(f *os.File) {
 	conn, err := f.SyscallConn()
 	if err != nil {

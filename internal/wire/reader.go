@@ -15,8 +15,9 @@ const (
 	emptyReads  = 100       // how often a source may return neither data nor an error
 )
 
-// Reader frames lines with a cap. Over the cap it returns [ErrTooLarge] once, discards up to the next newline without
-// buffering, and goes on. It never holds more than the cap and one read. Not for concurrent use.
+// Reader frames lines with a cap. Over the cap it returns [ErrTooLarge] once, discards up to the
+// next newline without buffering, and goes on. It never holds more than the cap and one read. Not
+// for concurrent use.
 type Reader struct {
 	src  io.Reader
 	max  int    // bytes a line, without its line end
@@ -35,10 +36,11 @@ func NewReader(r io.Reader, max int) *Reader {
 	return &Reader{src: r, max: max}
 }
 
-// ReadLine returns the next line without its newline (or CR LF), as a fresh slice that the caller owns. The last line,
-// where it has no newline, comes together with io.EOF.
+// ReadLine returns the next line without its newline (or CR LF), as a fresh slice that the caller
+// owns. The last line, where it has no newline, comes together with io.EOF.
 //
-// A time-out of the source (os.ErrDeadlineExceeded) loses nothing: the next ReadLine goes on where this one stopped.
+// A time-out of the source (os.ErrDeadlineExceeded) loses nothing: the next ReadLine goes on where
+// this one stopped.
 func (r *Reader) ReadLine() ([]byte, error) {
 	for {
 		line, ok, err := r.line()
@@ -60,8 +62,8 @@ func (r *Reader) ReadLine() ([]byte, error) {
 	}
 }
 
-// line takes the next whole line out of the buffer. It is borrowed: the next fill overwrites it, unless it is kept. A nil
-// line is where one over the cap has ended.
+// line takes the next whole line out of the buffer. It is borrowed: the next fill overwrites it,
+// unless it is kept. A nil line is where one over the cap has ended.
 func (r *Reader) line() (line []byte, ok bool, err error) {
 	i := bytes.IndexByte(r.buf[r.seen:], '\n')
 	if r.over {
@@ -86,7 +88,8 @@ func (r *Reader) line() (line []byte, ok bool, err error) {
 
 var cr = []byte{'\r'}
 
-// tooLong reports whether a line, or what there is of it, is over the cap. A CR at its end does not count.
+// tooLong reports whether a line, or what there is of it, is over the cap. A CR at its end does not
+// count.
 func (r *Reader) tooLong(line []byte) bool {
 	return len(line) > r.max && len(bytes.TrimSuffix(line, cr)) > r.max
 }
@@ -114,8 +117,8 @@ func (r *Reader) remember(part []byte) {
 	r.tail = append(r.tail[:0], part[len(part)-tailSize:]...)
 }
 
-// discard drops more of a line over the cap, whose newline is at buf[seen+i], or not there yet. It reports whether that was
-// the end of it.
+// discard drops more of a line over the cap, whose newline is at buf[seen+i], or not there yet. It
+// reports whether that was the end of it.
 func (r *Reader) discard(i int) bool {
 	if r.over = i < 0; r.over {
 		i = len(r.buf) - r.seen
@@ -146,8 +149,9 @@ func (r *Reader) fill(src io.Reader) error {
 	return io.ErrNoProgress
 }
 
-// makeRoom makes the buffer ready for a read: it moves what is left to the front, and grows. A buffer too large to be kept goes to the
-// pool once its line is done: no line of it is borrowed any more, and one that was kept has taken its buffer along.
+// makeRoom makes the buffer ready for a read: it moves what is left to the front, and grows. A
+// buffer too large to be kept goes to the pool once its line is done: no line of it is borrowed any
+// more, and one that was kept has taken its buffer along.
 func (r *Reader) makeRoom() {
 	left := len(r.buf) - r.next
 	if left == 0 && cap(r.buf) > keepBuffer {
@@ -167,8 +171,9 @@ func (r *Reader) makeRoom() {
 	r.next = 0
 }
 
-// larger is an empty buffer with more room than buf: one of the pool's, or else twice as large, up to the cap and one first buffer. To
-// double from the first one on for each large line would allocate four times its size and copy it once more.
+// larger is an empty buffer with more room than buf: one of the pool's, or else twice as large, up
+// to the cap and one first buffer. To double from the first one on for each large line would
+// allocate four times its size and copy it once more.
 func (r *Reader) larger(left int) []byte {
 	size, most := max(firstBuffer, min(2*cap(r.buf), r.max+firstBuffer), left+firstBuffer/4), r.max+firstBuffer
 	if cap(r.buf) == 0 {
@@ -184,8 +189,8 @@ func (r *Reader) larger(left int) []byte {
 	return b
 }
 
-// keep makes a part of the line just taken safe to hold on to. Small parts are copied; for a large one the reader gives
-// its buffer away and starts another, so that it is never there twice.
+// keep makes a part of the line just taken safe to hold on to. Small parts are copied; for a large
+// one the reader gives its buffer away and starts another, so that it is never there twice.
 func (r *Reader) keep(part []byte) []byte {
 	if len(part) < keepBuffer {
 		own := make([]byte, len(part))

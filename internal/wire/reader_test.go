@@ -229,7 +229,8 @@ func split(data []byte, limit int) []string {
 	return append(all, "EOF")
 }
 
-// A reader that lends its lines out, as a plugin that decodes them at once does, has no garbage from large ones.
+// A reader that lends its lines out, as a plugin that decodes them at once does, has no garbage
+// from large ones.
 func TestReaderTakesLargeLinesWithoutGarbage(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector makes the pool forget")

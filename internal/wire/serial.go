@@ -13,12 +13,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// drainMax bounds what is thrown away before a request is sent: as much as a pipe can hold. What comes after that was
-// written since.
+// drainMax bounds what is thrown away before a request is sent: as much as a pipe can hold. What
+// comes after that was written since.
 const drainMax = 1 << 20
 
-// Serial is a connection with one call in flight. The goroutine that calls writes the request and reads the reply
-// itself: a hand-off to a reader would cost a wake-up, and wake-ups are most of what a small call costs.
+// Serial is a connection with one call in flight. The goroutine that calls writes the request and
+// reads the reply itself: a hand-off to a reader would cost a wake-up, and wake-ups are most of
+// what a small call costs.
 type Serial struct {
 	opts    Options
 	r, w    *os.File
@@ -64,11 +65,11 @@ func NewSerial(r, w *os.File, o Options) *Serial {
 	return s
 }
 
-// Call sends a request and waits for its reply. params is a compact JSON object, nil is {}. The result is compact, valid
-// UTF-8 and the caller's own.
+// Call sends a request and waits for its reply. params is a compact JSON object, nil is {}. The
+// result is compact, valid UTF-8 and the caller's own.
 //
-// The error is an [*RPCError] where the plugin answered with one; a [*MalformedError]; [ErrTooLarge] where the request or
-// the reply was; [ErrClosed]; or the context's.
+// The error is an [*RPCError] where the plugin answered with one; a [*MalformedError];
+// [ErrTooLarge] where the request or the reply was; [ErrClosed]; or the context's.
 func (s *Serial) Call(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, fmt.Errorf("waiting to call %q: %w", method, err)
@@ -108,10 +109,11 @@ func (s *Serial) lock(ctx context.Context) error {
 
 func (s *Serial) unlock() { <-s.turn }
 
-// exchange reads until the reply is there. The request is sent on the way, as soon as there is nothing left to read:
-// whatever came before that nobody asked for, and a plugin that once replied twice must not be one reply behind for ever.
-// Half a line is not thrown away: its rest may come with the call. A plugin that gives replies the id of their call is not
-// looked at before, which is one system call of four: its old replies are known by their ids.
+// exchange reads until the reply is there. The request is sent on the way, as soon as there is
+// nothing left to read: whatever came before that nobody asked for, and a plugin that once replied
+// twice must not be one reply behind for ever. Half a line is not thrown away: its rest may come
+// with the call. A plugin that gives replies the id of their call is not looked at before, which is
+// one system call of four: its old replies are known by their ids.
 func (s *Serial) exchange(ctx context.Context) (message, error) {
 	drained := 0
 	for s.err == nil {
@@ -153,8 +155,8 @@ func (s *Serial) wanted() uint64 {
 	return s.id
 }
 
-// oversized reports whether a line over the cap was the outstanding call's reply. Unless its beginning says otherwise, it
-// was.
+// oversized reports whether a line over the cap was the outstanding call's reply. Unless its
+// beginning says otherwise, it was.
 func (s *Serial) oversized() bool {
 	head := peek(s.in.head)
 	id, ok := head.callID()

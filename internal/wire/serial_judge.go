@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// judge looks at every message on a line, and returns the one that is the reply to the call with the id want (0: none).
-// Two messages on one line happen where a plugin's threads share its output.
+// judge looks at every message on a line, and returns the one that is the reply to the call with
+// the id want (0: none). Two messages on one line happen where a plugin's threads share its output.
 func (s *Serial) judge(line []byte, want uint64) (reply message, found bool) {
 	for i := rawjson.Space(line, 0); i < len(line); i = rawjson.Space(line, i) {
 		m, err := scanMessage(line, i)
@@ -25,7 +25,8 @@ func (s *Serial) judge(line []byte, want uint64) (reply message, found bool) {
 	return reply, found
 }
 
-// accept reports whether the message is the reply to the call with the id want, and makes a noise where something is odd.
+// accept reports whether the message is the reply to the call with the id want, and makes a noise
+// where something is odd.
 func (s *Serial) accept(m *message, want uint64) bool {
 	id, ok := m.callID()
 	ours := ok && want != 0 && id == want
@@ -51,10 +52,10 @@ var errNothing = errors.New("has neither method, result nor error")
 
 // acceptOdd decides on a reply with another id, or none.
 //
-// The rule for plugins of this kind: a reply to a call that already timed out is discarded; a reply whose id was never
-// issued, or was already answered, is taken for the one outstanding call, with a warning. Plugins with hard-coded ids
-// exist. From one that has always had them right it may be an old reply that comes once more, so it is taken only when
-// no better one comes.
+// The rule for plugins of this kind: a reply to a call that already timed out is discarded; a reply
+// whose id was never issued, or was already answered, is taken for the one outstanding call, with a
+// warning. Plugins with hard-coded ids exist. From one that has always had them right it may be an
+// old reply that comes once more, so it is taken only when no better one comes.
 func (s *Serial) acceptOdd(m *message, want uint64) bool {
 	id, ok := m.callID()
 	switch {
@@ -72,10 +73,12 @@ func (s *Serial) acceptOdd(m *message, want uint64) bool {
 	return false
 }
 
-// echoesAfter is how many right ids in a row show that a plugin does not make them up: the first may be right by chance.
+// echoesAfter is how many right ids in a row show that a plugin does not make them up: the first
+// may be right by chance.
 const echoesAfter = 3
 
-// echoes reports whether the plugin's ids are to be relied on. Where a wait cannot be bounded (no tryR), nothing can be held.
+// echoes reports whether the plugin's ids are to be relied on. Where a wait cannot be bounded (no
+// tryR), nothing can be held.
 func (s *Serial) echoes() bool { return s.right >= echoesAfter && s.tryR != nil }
 
 // held is a reply that may be the one or an old one.
@@ -84,8 +87,8 @@ type held struct {
 	until time.Time // when it is taken for the one
 }
 
-// holdMost is how long a better reply is waited for, where there is time. It is needed once: after that the plugin is none
-// that echoes.
+// holdMost is how long a better reply is waited for, where there is time. It is needed once: after
+// that the plugin is none that echoes.
 const holdMost = time.Second
 
 // errHeld ends the wait for a better reply.

@@ -8,7 +8,8 @@ import (
 // maxAnswers bounds the answers that wait: a plugin that asks and does not read gets no more.
 const maxAnswers = 4 << 10
 
-// compose puts the request into out, behind what earlier calls have left there: the rest of a half-sent line, and answers.
+// compose puts the request into out, behind what earlier calls have left there: the rest of a
+// half-sent line, and answers.
 func (s *Serial) compose(method string, params []byte) error {
 	s.out = append(s.out, s.answers...)
 	s.answers = s.answers[:0]
@@ -23,8 +24,8 @@ func (s *Serial) compose(method string, params []byte) error {
 	return nil
 }
 
-// nothingToRead is called by the source when the pipe is empty: now is the time to send. It reports whether that was done, and
-// whether to wait for something to come.
+// nothingToRead is called by the source when the pipe is empty: now is the time to send. It reports
+// whether that was done, and whether to wait for something to come.
 func (s *Serial) nothingToRead() (sent, wait bool) {
 	if sent = s.unsent; sent {
 		s.transmit()
@@ -32,9 +33,9 @@ func (s *Serial) nothingToRead() (sent, wait bool) {
 	return sent, s.err == nil
 }
 
-// transmit puts the request on its way: with one write where the pipe takes it, as it nearly always does. Where it does
-// not, a goroutine (the pump) writes the rest while we read: a plugin that writes before it has read everything would
-// otherwise wait for us as we for it.
+// transmit puts the request on its way: with one write where the pipe takes it, as it nearly always
+// does. Where it does not, a goroutine (the pump) writes the rest while we read: a plugin that
+// writes before it has read everything would otherwise wait for us as we for it.
 func (s *Serial) transmit() {
 	s.unsent = false
 	n, err := s.write(s.out)
@@ -61,9 +62,10 @@ func (s *Serial) write(p []byte) (int, error) {
 	return n, err
 }
 
-// sent takes the n bytes that were written off out. Of a line that was sent in part the rest must follow, or the next
-// message would end in the middle of it: it stays, and is sent first next time. A request of which nothing was sent is
-// dropped. So no more than one line ever waits, however often a plugin that does not read is called.
+// sent takes the n bytes that were written off out. Of a line that was sent in part the rest must
+// follow, or the next message would end in the middle of it: it stays, and is sent first next time.
+// A request of which nothing was sent is dropped. So no more than one line ever waits, however
+// often a plugin that does not read is called.
 func (s *Serial) sent(n int) {
 	switch {
 	case n <= s.old:
@@ -79,7 +81,8 @@ func (s *Serial) sent(n int) {
 	}
 }
 
-// refuse answers a request of the plugin, which has nobody to ask here, so that it does not wait for ever.
+// refuse answers a request of the plugin, which has nobody to ask here, so that it does not wait
+// for ever.
 func (s *Serial) refuse(m *message) {
 	if len(s.answers) > maxAnswers {
 		s.opts.noise(NoiseUnsent, m.text(), m.raw(m.id))
@@ -91,7 +94,8 @@ func (s *Serial) refuse(m *message) {
 	}
 }
 
-// sendAnswers sends the answers that wait, as far as the pipe takes them: first the rest of one that is half-sent.
+// sendAnswers sends the answers that wait, as far as the pipe takes them: first the rest of one
+// that is half-sent.
 func (s *Serial) sendAnswers() {
 	for len(s.out)+len(s.answers) > 0 {
 		if len(s.out) == 0 {

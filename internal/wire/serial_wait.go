@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// firstWait is how long a call waits before it asks the context to interrupt it. Asking (context.AfterFunc) allocates
-// and costs as much as the scan of a message; most replies are there before that. So a cancelled call may notice as much
-// as this later, and as much again where it lingered. A deadline is met exactly in any case.
+// firstWait is how long a call waits before it asks the context to interrupt it. Asking
+// (context.AfterFunc) allocates and costs as much as the scan of a message; most replies are there
+// before that. So a cancelled call may notice as much as this later, and as much again where it
+// lingered. A deadline is met exactly in any case.
 const firstWait = 5 * time.Millisecond
 
-// arm sees to it that a read wakes up within firstWait, or at the deadline if that is sooner. Calls that follow each other
-// find the timer of the one before still set and leave it: setting one costs more than a wake-up for nothing now and
-// then.
+// arm sees to it that a read wakes up within firstWait, or at the deadline if that is sooner. Calls
+// that follow each other find the timer of the one before still set and leave it: setting one costs
+// more than a wake-up for nothing now and then.
 func (s *Serial) arm(ctx context.Context) {
 	deadline, ok := ctx.Deadline()
 	if s.tryR != nil {
@@ -50,7 +51,8 @@ func (s *Serial) read(ctx context.Context) error {
 	}
 }
 
-// holdOn bounds the wait for a better reply than the one that is held, where one is: by half of the time that is left.
+// holdOn bounds the wait for a better reply than the one that is held, where one is: by half of the
+// time that is left.
 func (s *Serial) holdOn(ctx context.Context) error {
 	if s.held.line == nil || !s.held.until.IsZero() {
 		return nil
@@ -65,8 +67,8 @@ func (s *Serial) holdOn(ctx context.Context) error {
 
 // woken finds out why a read was interrupted, and makes ready to wait on.
 //
-// The new deadline is set before the context is looked at: an interrupt that came in between was overwritten by it, but
-// then the context is done.
+// The new deadline is set before the context is looked at: an interrupt that came in between was
+// overwritten by it, but then the context is done.
 func (s *Serial) woken(ctx context.Context) error {
 	s.armed = false
 	deadline, ok := ctx.Deadline()
@@ -95,6 +97,6 @@ func (s *Serial) woken(ctx context.Context) error {
 	return s.pumpFailed()
 }
 
-// interrupt wakes the reading goroutine. It may come late, when the next call is already waiting: that one finds its own
-// context in order and waits on.
+// interrupt wakes the reading goroutine. It may come late, when the next call is already waiting:
+// that one finds its own context in order and waits on.
 func (s *Serial) interrupt() { _ = s.r.SetReadDeadline(longAgo) }

@@ -18,17 +18,18 @@ const (
 	quickAnswer = 50 * time.Microsecond // what an answer may take for the replies before it to have waited: a few writes
 )
 
-// Serve is the plugin's side: one request at a time, replies in order, until r ends. An [*RPCError] from answer goes out as
-// such, any other error as -32603; the answer to a notification is not sent. Garbage is answered with -32700.
+// Serve is the plugin's side: one request at a time, replies in order, until r ends. An [*RPCError]
+// from answer goes out as such, any other error as -32603; the answer to a notification is not
+// sent. Garbage is answered with -32700.
 //
 // answer owns params. Serve returns nil when r ends, and otherwise why it could not go on.
 func Serve(r io.Reader, w io.Writer, answer Answer) error {
 	return serve(&server{in: NewReader(r, serveMax), w: w, answer: answer})
 }
 
-// ServeLent is [Serve] without the copy that makes params answer's own: they are valid until answer returns, and its
-// result may be a part of them. For a plugin that decodes params at once, that is a large message's copy and its garbage
-// saved.
+// ServeLent is [Serve] without the copy that makes params answer's own: they are valid until answer
+// returns, and its result may be a part of them. For a plugin that decodes params at once, that is
+// a large message's copy and its garbage saved.
 func ServeLent(r io.Reader, w io.Writer, answer Answer) error {
 	return serve(&server{in: NewReader(r, serveMax), w: w, answer: answer, lend: true})
 }
@@ -45,8 +46,8 @@ type server struct {
 	lend   bool   // params are not copied
 }
 
-// serve answers whatever has come, and then sends all the replies with one write: a host with many calls in flight is
-// woken once for all of them, one with a single call at once.
+// serve answers whatever has come, and then sends all the replies with one write: a host with many
+// calls in flight is woken once for all of them, one with a single call at once.
 func serve(s *server) error {
 	for {
 		line, ok, err := s.in.line()
@@ -75,8 +76,8 @@ func (s *server) refill() error {
 	return s.in.fill(s.in.src)
 }
 
-// mostNested is how deep a host's message may be: as deep as encoding/json reads. A host may put what other plugins sent
-// into its own.
+// mostNested is how deep a host's message may be: as deep as encoding/json reads. A host may put
+// what other plugins sent into its own.
 const mostNested = 10_000
 
 // lineOf answers every message on a line.
@@ -108,8 +109,8 @@ func (s *server) message(m *message) error {
 	return nil
 }
 
-// method is the message's method. A host calls the same one again and again, so the last is kept: a string each time
-// would be garbage.
+// method is the message's method. A host calls the same one again and again, so the last is kept: a
+// string each time would be garbage.
 func (s *server) method(m *message) (string, bool) {
 	raw := m.raw(m.method)
 	if n := len(s.last); n > 0 && len(raw) == n+2 && raw[0] == '"' && string(raw[1:n+1]) == s.last {
@@ -123,8 +124,8 @@ func (s *server) method(m *message) (string, bool) {
 	return method, ok
 }
 
-// oneOfMany answers a request where others have come with it. Replies wait for each other only while answers are quick
-// and few.
+// oneOfMany answers a request where others have come with it. Replies wait for each other only
+// while answers are quick and few.
 func (s *server) oneOfMany(method string, m *message) error {
 	began := time.Now()
 	s.reply(method, m)

@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// try reads and writes a pipe without waiting: one system call, and errWouldBlock where it would have waited. Reads and
-// writes are each for one goroutine at a time.
+// try reads and writes a pipe without waiting: one system call, and errWouldBlock where it would
+// have waited. Reads and writes are each for one goroutine at a time.
 //
-// With empty set, a read that finds nothing asks it whether to wait, and whether something was sent that may have been
-// answered by now. That is cheaper than to wait with another read: the one that found nothing need not be made again. How it
-// waits: linger.go.
+// With empty set, a read that finds nothing asks it whether to wait, and whether something was sent
+// that may have been answered by now. That is cheaper than to wait with another read: the one that
+// found nothing need not be made again. How it waits: linger.go.
 type try struct {
 	linger
 	conn    syscall.RawConn
@@ -42,8 +42,9 @@ func newTry(f *os.File) (*try, bool) {
 	return t, true
 }
 
-// read reports false where it wants to be called again when there is something to read. What comes between its system
-// call and the wait is not missed: the poller was told to take notice before the call.
+// read reports false where it wants to be called again when there is something to read. What comes
+// between its system call and the wait is not missed: the poller was told to take notice before the
+// call.
 func (t *try) read(fd uintptr) bool {
 	t.n, t.err = again(syscall.Read, fd, t.p)
 	if !wouldBlock(t.err) || t.empty == nil {

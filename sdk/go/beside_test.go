@@ -11,7 +11,8 @@ import (
 	plugin "github.com/patchbay-dev/patchbay/sdk/go"
 )
 
-// meeting has a tool that waits until another call has come, and one that waits for the end of its context.
+// meeting has a tool that waits until another call has come, and one that waits for the end of its
+// context.
 func meeting() *plugin.Plugin {
 	p := plugin.New("meet", "1.0.0", "Waits for another call.")
 	came := make(chan struct{})

@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// rules hold a value to the part of JSON Schema that this package writes itself: type, required, properties,
-// additionalProperties, items, enum, minimum, maximum, minLength, maxLength. Hosts check the whole.
+// rules hold a value to the part of JSON Schema that this package writes itself: type, required,
+// properties, additionalProperties, items, enum, minimum, maximum, minLength, maxLength. Hosts
+// check the whole.
 type rules struct {
 	schema   object
 	required [][]byte // at the top
@@ -55,7 +56,8 @@ func demanding(schema object) bool {
 	return false
 }
 
-// check says what is wrong with arguments. Fields that are not known are let pass: hosts add their own.
+// check says what is wrong with arguments. Fields that are not known are let pass: hosts add their
+// own.
 func (r *rules) check(data []byte) error {
 	if r.deep {
 		return checkJSON(r.schema, data, false)

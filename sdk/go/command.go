@@ -21,8 +21,8 @@ type CommandCall struct {
 	Stderr io.Writer
 }
 
-// Command adds a command that people run by hand: `patchbay PLUGIN NAME ARG…` (mine). What it prints is shown as it is; an
-// error is shown, and ends it with exit code 1.
+// Command adds a command that people run by hand: `patchbay PLUGIN NAME ARG…` (mine). What it
+// prints is shown as it is; an error is shown, and ends it with exit code 1.
 func (p *Plugin) Command(name, description string, run func(ctx context.Context, c *CommandCall) error, with ...Option) {
 	o := p.gather(name, with, options{argsHelp: "…", userStdin: true})
 	c := &command{name: name, description: description, run: run, args: o.argsHelp, userStdin: o.userStdin}

@@ -27,8 +27,9 @@ type settingField struct {
 	env  string // a variable of the environment that has the value
 }
 
-// Config declares the plugin's config: a struct whose fields are its keys, with their defaults. It returns where the values
-// are when handlers run; before Main there are only the defaults. A type with a method Validate() error has it called.
+// Config declares the plugin's config: a struct whose fields are its keys, with their defaults. It
+// returns where the values are when handlers run; before Main there are only the defaults. A type
+// with a method Validate() error has it called.
 //
 // Config comes from the host where the dialect has it (kaged, dotagent). Elsewhere it is read from
 // $XDG_CONFIG_HOME/NAME/config.json, or ~/.config/NAME/config.json, where there is such a file.
@@ -42,9 +43,9 @@ func Config[T any](p *Plugin, defaults T) *T {
 	return values
 }
 
-// Secrets declares what must not stand in a config: tokens, passwords. It works as Config does, and the values come from
-// kaged's system_config, or else from the variables that the fields' env tags name. All fields are optional for the host;
-// look at them before you use them.
+// Secrets declares what must not stand in a config: tokens, passwords. It works as Config does, and
+// the values come from kaged's system_config, or else from the variables that the fields' env tags
+// name. All fields are optional for the host; look at them before you use them.
 func Secrets[T any](p *Plugin, defaults T) *T {
 	values := new(T)
 	*values = defaults
@@ -105,7 +106,8 @@ func settingFields(t reflect.Type) []settingField {
 	return out
 }
 
-// configure fills the config from what the host has sent; nil: it has no config to send, and a file may.
+// configure fills the config from what the host has sent; nil: it has no config to send, and a file
+// may.
 func (s *session) configure(data []byte) error {
 	if s.plugin.config == nil {
 		return nil
@@ -134,7 +136,8 @@ func named(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// configFile is where a person writes the config in dialects that have no place for it; "" where there is no home.
+// configFile is where a person writes the config in dialects that have no place for it; "" where
+// there is no home.
 func (s *session) configFile() string {
 	return s.inHome("XDG_CONFIG_HOME", ".config", s.plugin.name, "config.json")
 }

@@ -19,9 +19,9 @@ type speaker interface {
 	alone() bool
 }
 
-// A conversation is JSON-RPC with a host. One goroutine at a time reads, and answers what it has read itself: to wake
-// another one for it would take longer than most handlers do. Where a handler takes long, or waits for the host, another
-// goroutine reads in its stead.
+// A conversation is JSON-RPC with a host. One goroutine at a time reads, and answers what it has
+// read itself: to wake another one for it would take longer than most handlers do. Where a handler
+// takes long, or waits for the host, another goroutine reads in its stead.
 type conversation struct {
 	session  *session
 	in       *lines
@@ -89,7 +89,8 @@ func (c *conversation) rest() {
 // errRelieved says that another goroutine reads.
 var errRelieved = errors.New("another goroutine reads")
 
-// read handles a message and those that follow it, until the conversation ends or another goroutine reads.
+// read handles a message and those that follow it, until the conversation ends or another goroutine
+// reads.
 func (c *conversation) read(ctx context.Context, m message) {
 	for {
 		done, err := c.take(ctx, m)
@@ -156,9 +157,9 @@ func (c *conversation) take(ctx context.Context, m message) (done bool, err erro
 	})
 }
 
-// relievable answers a request on the goroutine that has read it. errRelieved: another one reads by now, because the answer
-// took longer than after, or waits for the host. With 0 only the latter counts: requests that follow the handshake must not
-// be read before it is answered.
+// relievable answers a request on the goroutine that has read it. errRelieved: another one reads by
+// now, because the answer took longer than after, or waits for the host. With 0 only the latter
+// counts: requests that follow the handshake must not be read before it is answered.
 func (c *conversation) relievable(after time.Duration, answer func() error) error {
 	t := &turn{}
 	c.turn.Store(t)
@@ -194,7 +195,8 @@ func (c *conversation) relieve(t *turn) {
 	}()
 }
 
-// register makes a request of an MCP client known, before anything that follows it is read: clients cancel requests.
+// register makes a request of an MCP client known, before anything that follows it is read: clients
+// cancel requests.
 func (c *conversation) register(ctx context.Context, id []byte) (context.Context, func()) {
 	if c.session.dialect != MCP {
 		return ctx, func() {}
@@ -225,7 +227,8 @@ func begin(out, id []byte) []byte {
 	return append(append(append(out, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...)
 }
 
-// cancelled ends the context of a request that an MCP client has given up. Other notifications mean nothing here.
+// cancelled ends the context of a request that an MCP client has given up. Other notifications mean
+// nothing here.
 func (c *conversation) cancelled(m message) {
 	if string(m.method) != "notifications/cancelled" {
 		return

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A SessionEvent says that a session begins. To put a text at the beginning of the conversation, set Inject and return
-// Modify.
+// A SessionEvent says that a session begins. To put a text at the beginning of the conversation,
+// set Inject and return Modify.
 type SessionEvent struct {
 	SessionID   string `json:"session_id"`
 	WorkingDir  string `json:"working_dir"`
@@ -20,7 +20,8 @@ type InputEvent struct {
 	Message string `json:"message"`
 }
 
-// A ContextEvent asks for context that belongs into the prompt. DynamicContext can be changed; append to it.
+// A ContextEvent asks for context that belongs into the prompt. DynamicContext can be changed;
+// append to it.
 type ContextEvent struct {
 	UserMessage    string `json:"user_message"`
 	DynamicContext string `json:"dynamic_context"`
@@ -57,7 +58,8 @@ type FinalEvent struct {
 	Text string `json:"text"`
 }
 
-// A ToolEvent is a tool that is about to run, or has run. Before, Arguments can be changed; after, Result can be.
+// A ToolEvent is a tool that is about to run, or has run. Before, Arguments can be changed; after,
+// Result can be.
 type ToolEvent struct {
 	Tool      string          `json:"tool"`
 	CallID    string          `json:"call_id,omitempty"` // empty where the dialect does not tell it
@@ -67,7 +69,8 @@ type ToolEvent struct {
 	Success bool   `json:"success"`
 }
 
-// Argument is one argument as a text: a string as it is, anything else as JSON; "" where it is missing.
+// Argument is one argument as a text: a string as it is, anything else as JSON; "" where it is
+// missing.
 func (e *ToolEvent) Argument(name string) string {
 	var text string
 	_ = members(e.Arguments, func(key, value []byte) { // arguments that are no object have no members
@@ -132,8 +135,8 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// A CompactEvent says that a transcript is to be made shorter. The plugin that does it (see [Plugin.Compactor]) sets
-// Summary or Messages and returns Modify; all others are only told.
+// A CompactEvent says that a transcript is to be made shorter. The plugin that does it (see
+// [Plugin.Compactor]) sets Summary or Messages and returns Modify; all others are only told.
 type CompactEvent struct {
 	SessionID string    `json:"session_id"`
 	Messages  []Message `json:"messages"`
@@ -143,8 +146,8 @@ type CompactEvent struct {
 	Summary string `json:"summary,omitempty"`
 }
 
-// A CompactedEvent says that a transcript was made shorter. To bring messages back, set Retain; to add a text, set
-// Inject; then return Modify.
+// A CompactedEvent says that a transcript was made shorter. To bring messages back, set Retain; to
+// add a text, set Inject; then return Modify.
 type CompactedEvent struct {
 	SessionID string    `json:"session_id"`
 	Compacted []Message `json:"messages_being_compacted"`

@@ -37,7 +37,8 @@ func ExampleTool() {
 	// {"jsonrpc":"2.0","id":3,"result":{"success":false,"result":"text: is required"}}
 }
 
-// A handler looks at an event, changes it, or refuses it: here a command that somebody has typed (mine).
+// A handler looks at an event, changes it, or refuses it: here a command that somebody has typed
+// (mine).
 func ExampleOn() {
 	p := plugin.New("lease", "1.0.0", "Makes forced pushes careful.")
 	plugin.On(p, plugin.CommandBefore, func(ctx context.Context, e *plugin.CommandEvent) plugin.Verdict {

@@ -25,9 +25,10 @@ func (s *session) manifest(args []string) int {
 	return exitOK
 }
 
-// Manifest is the file that a dialect wants beside the plugin: manifest.yaml for kaged and mine-plugin.toml for mine. The
-// others want none: dotagent and scaffold ask the plugin itself, and Manifest returns what it answers; for MCP it returns
-// the entry for Patchbay's config.toml. program is the path of the plugin's program.
+// Manifest is the file that a dialect wants beside the plugin: manifest.yaml for kaged and
+// mine-plugin.toml for mine. The others want none: dotagent and scaffold ask the plugin itself, and
+// Manifest returns what it answers; for MCP it returns the entry for Patchbay's config.toml.
+// program is the path of the plugin's program.
 func (p *Plugin) Manifest(d Dialect, program string) ([]byte, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -186,8 +187,9 @@ func (p *Plugin) mineManifest(program string) ([]byte, error) {
 	return append(out, p.minePermissions()...), nil
 }
 
-// appendMineHook writes one entry for a stage, however many handlers it has: the host does not say by which entry it asks,
-// so two entries would have every handler asked twice. The handlers' own patterns are looked at when they are asked.
+// appendMineHook writes one entry for a stage, however many handlers it has: the host does not say
+// by which entry it asks, so two entries would have every handler asked twice. The handlers' own
+// patterns are looked at when they are asked.
 func appendMineHook(out []byte, n native, handlers []handler) []byte {
 	pattern, mode := handlers[0].match, "transform"
 	var slowest time.Duration
@@ -210,8 +212,8 @@ func appendMineHook(out []byte, n native, handlers []handler) []byte {
 	return out
 }
 
-// minePermissions puts capabilities into mine's words, which are wider: the network is all or nothing, and a directory is
-// for reading and writing.
+// minePermissions puts capabilities into mine's words, which are wider: the network is all or
+// nothing, and a directory is for reading and writing.
 func (p *Plugin) minePermissions() []byte {
 	var out []byte
 	var directories []string

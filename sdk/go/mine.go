@@ -114,7 +114,8 @@ func (s *session) mineVerdict(v Verdict, in invocation, e *CommandEvent, timesta
 		{"result", e.Result}, {"timestamp", timestamp}}}}, exitOK)
 }
 
-// fail writes mine's error object to stderr, alone: a host takes it for one only then. What was logged goes along.
+// fail writes mine's error object to stderr, alone: a host takes it for one only then. What was
+// logged goes along.
 func (s *session) fail(err error) int {
 	out := object{{"status", "error"}, {"error", err.Error()}}
 	if code := codeOf(err); code != "" {

@@ -27,23 +27,23 @@ type options struct {
 	userStdin bool
 }
 
-// Only has a handler asked only for tools or commands that match a pattern: * stands for any text, as in "git*" or
-// "todo.*".
+// Only has a handler asked only for tools or commands that match a pattern: * stands for any text,
+// as in "git*" or "todo.*".
 func Only(pattern string) Option { return func(o *options) { o.only = pattern } }
 
-// Within is how long a handler, a tool or a method may take: its context ends then. Manifests tell hosts how long handlers
-// may take, where there is a place for it.
+// Within is how long a handler, a tool or a method may take: its context ends then. Manifests tell
+// hosts how long handlers may take, where there is a place for it.
 func Within(d time.Duration) Option { return func(o *options) { o.within = d } }
 
-// Schema gives the JSON Schema of the arguments of a tool or a method by hand, where the one made of their type will not
-// do.
+// Schema gives the JSON Schema of the arguments of a tool or a method by hand, where the one made
+// of their type will not do.
 func Schema(schema string) Option { return func(o *options) { o.schema = schema } }
 
 // ArgsHelp is the line of help about a command's arguments, such as "[--json] WORD…".
 func ArgsHelp(text string) Option { return func(o *options) { o.argsHelp = text } }
 
-// UserStdin gives a command the user's stdin: the terminal, or what was piped into it. Otherwise it is empty. Hosts that
-// do not know this still run the command, with an empty stdin.
+// UserStdin gives a command the user's stdin: the terminal, or what was piped into it. Otherwise it
+// is empty. Hosts that do not know this still run the command, with an empty stdin.
 func UserStdin() Option { return func(o *options) { o.userStdin = true } }
 
 // gather applies options, and refuses those that mean nothing: allowed are the ones that do.
@@ -62,8 +62,9 @@ func (p *Plugin) gather(what string, given []Option, allowed options) options {
 	return o
 }
 
-// On has a function asked at a point. Several at one point are asked in the order of their definition, each with the
-// event as the one before has left it; a verdict that ends the event ends it for the others too.
+// On has a function asked at a point. Several at one point are asked in the order of their
+// definition, each with the event as the one before has left it; a verdict that ends the event ends
+// it for the others too.
 func On[E any](p *Plugin, point Point[E], handle func(ctx context.Context, event *E) Verdict, with ...Option) {
 	allowed := options{within: 1}
 	if strings.HasPrefix(point.name, "tool.") || strings.HasPrefix(point.name, "command.") {
@@ -87,8 +88,8 @@ func matches(pattern, subject string) bool {
 	return ok && err == nil
 }
 
-// ask asks the handlers of a point about an event, whose subject is a tool's or a command's name. The verdict is the
-// first that ends the event; else Modify where one handler has changed it.
+// ask asks the handlers of a point about an event, whose subject is a tool's or a command's name.
+// The verdict is the first that ends the event; else Modify where one handler has changed it.
 func (p *Plugin) ask(ctx context.Context, point string, event any, subject string) Verdict {
 	n := nativeOf(point)
 	verdict := NoOpinion()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A Plugin is made of functions: handlers of points, tools, methods and commands. Make one with New, define it, and end
-// main with Main.
+// A Plugin is made of functions: handlers of points, tools, methods and commands. Make one with
+// New, define it, and end main with Main.
 type Plugin struct {
 	name, version, description string
 
@@ -20,13 +20,16 @@ type Plugin struct {
 	Author string
 	// License is an SPDX identifier, Homepage an address. Both are shown.
 	License, Homepage string
-	// Priority says when the plugin is asked among others, where the dialect has it (scaffold): lower ones first. 0 is 500.
+	// Priority says when the plugin is asked among others, where the dialect has it (scaffold):
+	// lower ones first. 0 is 500.
 	Priority int
 	// Platforms are the systems that the plugin works on, as Go names them. Empty: all.
 	Platforms []string
-	// Compactor says that the plugin's handler of CompactBefore does the compacting, and is not only told (kaged).
+	// Compactor says that the plugin's handler of CompactBefore does the compacting, and is not
+	// only told (kaged).
 	Compactor bool
-	// Program is how hosts start the plugin, for manifests. Empty: the file it is, in the manifest's own folder.
+	// Program is how hosts start the plugin, for manifests. Empty: the file it is, in the
+	// manifest's own folder.
 	Program []string
 
 	handlers      map[string][]handler // by point
@@ -47,8 +50,8 @@ type Plugin struct {
 	log     *slog.Logger
 }
 
-// New begins a plugin. The name has lower-case letters and digits, with single hyphens between; the version is a semantic
-// one; the description is a sentence for people.
+// New begins a plugin. The name has lower-case letters and digits, with single hyphens between; the
+// version is a semantic one; the description is a sentence for people.
 func New(name, version, description string) *Plugin {
 	p := &Plugin{name: name, version: version, description: description, handlers: make(map[string][]handler)}
 	p.log = slog.New(slog.NewTextHandler(logWriter{p}, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: untimed}))
@@ -82,8 +85,9 @@ func (p *Plugin) Version() string { return p.version }
 // Description is the plugin's description.
 func (p *Plugin) Description() string { return p.description }
 
-// Needs declares what the plugin may do beside computing, in kaged's words: read:fs:/path, write:fs:/path,
-// exec:NAME:/path, net:HOST:PORT, net:*. For mine it becomes permissions. Storage need not be declared: see [Plugin.State].
+// Needs declares what the plugin may do beside computing, in kaged's words: read:fs:/path,
+// write:fs:/path, exec:NAME:/path, net:HOST:PORT, net:*. For mine it becomes permissions. Storage
+// need not be declared: see [Plugin.State].
 func (p *Plugin) Needs(capabilities ...string) {
 	p.capabilities = append(p.capabilities, capabilities...)
 }
@@ -91,14 +95,16 @@ func (p *Plugin) Needs(capabilities ...string) {
 // Env declares variables of the environment that the plugin reads. mine passes on no others.
 func (p *Plugin) Env(names ...string) { p.variables = append(p.variables, names...) }
 
-// Start runs once in each process, before its first handler, when the config is known. An error makes the plugin fail
-// there. In dialects with a process for each call that is every call.
+// Start runs once in each process, before its first handler, when the config is known. An error
+// makes the plugin fail there. In dialects with a process for each call that is every call.
 func (p *Plugin) Start(run func(ctx context.Context) error) { p.start = append(p.start, run) }
 
-// Stop runs once when a process ends in order: after shutdown or the end of stdin, and after the one call of a process.
+// Stop runs once when a process ends in order: after shutdown or the end of stdin, and after the
+// one call of a process.
 func (p *Plugin) Stop(run func(ctx context.Context) error) { p.stop = append(p.stop, run) }
 
-// Health says how the plugin is when the host asks. Without it the plugin is well as long as it answers.
+// Health says how the plugin is when the host asks. Without it the plugin is well as long as it
+// answers.
 func (p *Plugin) Health(check func(ctx context.Context) error) { p.health = check }
 
 // Log writes to stderr, which hosts keep as the plugin's log.

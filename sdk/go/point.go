@@ -1,14 +1,15 @@
 package plugin
 
-// A Point is a moment at which a host asks plugins. E is the event that handlers of the point are given, so that the
-// compiler refuses a handler for the wrong kind of event. The names are Patchbay's own; each dialect has other words for
-// the points that it knows.
+// A Point is a moment at which a host asks plugins. E is the event that handlers of the point are
+// given, so that the compiler refuses a handler for the wrong kind of event. The names are
+// Patchbay's own; each dialect has other words for the points that it knows.
 type Point[E any] struct{ name string }
 
 // String is the point's name in Patchbay's vocabulary, such as "tool.before".
 func (p Point[E]) String() string { return p.name }
 
-// The points that the dialects of this package know, in the order in which a session, a command and a job meet them.
+// The points that the dialects of this package know, in the order in which a session, a command and
+// a job meet them.
 var (
 	SessionStart    = Point[SessionEvent]{"session.start"}    // kaged: on_session_start
 	TurnInput       = Point[InputEvent]{"turn.input"}         // scaffold: post_user_input
@@ -54,7 +55,8 @@ type native struct {
 	allows  []kind // verdicts that mean something there, beside NoOpinion, Continue and Fail
 }
 
-// natives is the one table of which dialect asks at which point, and what it understands as an answer.
+// natives is the one table of which dialect asks at which point, and what it understands as an
+// answer.
 var natives = []native{
 	{"session.start", Kaged, "on_session_start", []kind{kindModify}},
 	{"turn.input", Scaffold, "post_user_input", []kind{kindModify, kindStop, kindSkip, kindDeny}},

@@ -15,7 +15,8 @@ const (
 	codeTooLarge = -32001
 )
 
-// mostLine bounds a message: kaged allows 4 MiB, scaffold 10 MB, and a picture for an MCP client may have more.
+// mostLine bounds a message: kaged allows 4 MiB, scaffold 10 MB, and a picture for an MCP client
+// may have more.
 const mostLine = 16 << 20
 
 type rpcError struct {

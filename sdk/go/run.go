@@ -19,9 +19,10 @@ const (
 	exitUsage  = 2 // the call cannot be understood, or the plugin is wrongly defined
 )
 
-// Main runs the plugin and ends the program. It finds out in which dialect it is asked: by the verb among the arguments
-// (dotagent), by the envelope on stdin (mine), or by the handshake (kaged, scaffold, MCP). What the program prints to
-// os.Stdout goes to stderr meanwhile, except in commands.
+// Main runs the plugin and ends the program. It finds out in which dialect it is asked: by the verb
+// among the arguments (dotagent), by the envelope on stdin (mine), or by the handshake (kaged,
+// scaffold, MCP). What the program prints to os.Stdout goes to stderr meanwhile, except in
+// commands.
 func (p *Plugin) Main() {
 	stdout := os.Stdout
 	if len(os.Args) < 2 && interactive(os.Stdin) {
@@ -63,8 +64,8 @@ func (p *Plugin) obey(signals <-chan os.Signal, cancel context.CancelCauseFunc) 
 	os.Exit(code)
 }
 
-// Run does what Main does, in a process that may be made up, and returns the exit code. One plugin can run once at a
-// time.
+// Run does what Main does, in a process that may be made up, and returns the exit code. One plugin
+// can run once at a time.
 func (p *Plugin) Run(ctx context.Context, process Process) (exit int) {
 	s := newSession(p, process)
 	if err := p.Check(); err != nil {
@@ -143,7 +144,8 @@ func (s *session) program() string {
 	return filepath.Base(s.process.Program)
 }
 
-// places says how hosts of each dialect get a plugin: %[2]s is the program, %[3]s the plugin's name.
+// places says how hosts of each dialect get a plugin: %[2]s is the program, %[3]s the plugin's
+// name.
 var places = map[Dialect]string{
 	Dotagent: "cp %[2]s ~/.config/dotagent/plugins/dotagent-plugin-%[3]s",
 	Mine:     "cp %[2]s ~/.local/share/mine/plugins/%[3]s/, and beside it: %[2]s manifest mine >mine-plugin.toml",

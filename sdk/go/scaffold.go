@@ -31,7 +31,8 @@ func (p *Plugin) scaffoldManifest() object {
 		{"hooks", list(p.hooks(Scaffold))}, {"tools", tools}, {"priority", priority}}
 }
 
-// scaffoldParameters puts a schema into the protocol's list. What it has no place for goes into the description.
+// scaffoldParameters puts a schema into the protocol's list. What it has no place for goes into the
+// description.
 func scaffoldParameters(schema object) []any {
 	out := []any{}
 	properties, _ := schema.get("properties").(object)

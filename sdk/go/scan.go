@@ -7,12 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// Envelopes are scanned by hand: encoding/json takes a dozen times as long to find four fields of a line. Values are only
-// found here; each is decoded before it is used, which checks it.
+// Envelopes are scanned by hand: encoding/json takes a dozen times as long to find four fields of a
+// line. Values are only found here; each is decoded before it is used, which checks it.
 
 var errJSON = errors.New("not a JSON object")
 
-// members calls each for every field of a JSON object. The name is unquoted; the value is as it stands in the text.
+// members calls each for every field of a JSON object. The name is unquoted; the value is as it
+// stands in the text.
 func members(data []byte, each func(name, value []byte)) error {
 	i := space(data, 0)
 	if i >= len(data) || data[i] != '{' {

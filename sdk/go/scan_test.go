@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzMembers: what the scanner takes apart is what encoding/json does, for every object that is valid JSON.
+// FuzzMembers: what the scanner takes apart is what encoding/json does, for every object that is
+// valid JSON.
 func FuzzMembers(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a":1}`, ` { "a" : [1,{"b":"]}"}] , "c\"d":"e\\" } `, `{"a":"\u00e9\\\""}`, `{"a":1}x`, `{"a"}`, `{"a":}`, `[`, `{"a":"`} {
 		f.Add([]byte(seed))

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// An object is a JSON object whose fields keep their order, so that manifests read as the code does.
+// An object is a JSON object whose fields keep their order, so that manifests read as the code
+// does.
 type object []field
 
 type field struct {
@@ -103,11 +104,12 @@ var (
 	bytesType = reflect.TypeFor[[]byte]()
 )
 
-// mostDeep bounds how deep types are nested: a type that contains itself has no schema of this kind.
+// mostDeep bounds how deep types are nested: a type that contains itself has no schema of this
+// kind.
 const mostDeep = 16
 
-// schemaOf is the JSON Schema of a type that encoding/json decodes into. defaults, where it is valid, has values that
-// fields have when they are left out.
+// schemaOf is the JSON Schema of a type that encoding/json decodes into. defaults, where it is
+// valid, has values that fields have when they are left out.
 func schemaOf(t reflect.Type, defaults reflect.Value) (object, error) {
 	return typeSchema(t, defaults, 0)
 }

@@ -11,7 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// A Process is what a plugin runs in: what Main takes from the operating system, and what tests make up.
+// A Process is what a plugin runs in: what Main takes from the operating system, and what tests
+// make up.
 type Process struct {
 	Program string   // the path it was started by
 	Args    []string // without it
@@ -107,8 +108,8 @@ func (w *writer) line(message []byte) error {
 	return err
 }
 
-// held is stderr. mine takes stderr for an error only where it is nothing else, so a mine hook's log is held back until it
-// is known how the hook came out.
+// held is stderr. mine takes stderr for an error only where it is nothing else, so a mine hook's
+// log is held back until it is known how the hook came out.
 type held struct {
 	mu      sync.Mutex // protects what follows, and writes to w
 	w       io.Writer
@@ -195,8 +196,8 @@ func From(ctx context.Context) Call {
 
 func with(ctx context.Context, c Call) context.Context { return context.WithValue(ctx, callKey{}, c) }
 
-// Notification declares something that the plugin says unasked, such as "words.counted". It returns how to say it: kaged
-// hosts get the notification; elsewhere it is a line of the log.
+// Notification declares something that the plugin says unasked, such as "words.counted". It returns
+// how to say it: kaged hosts get the notification; elsewhere it is a line of the log.
 func (p *Plugin) Notification(name string) func(ctx context.Context, params any) error {
 	if name == "" || contains(p.notifications, name) {
 		p.fault("notification %q is empty, or there are two of them", name)

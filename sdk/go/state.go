@@ -14,13 +14,14 @@ import (
 	"strings"
 )
 
-// A State is what a plugin keeps from one process to the next: keys of at most 512 bytes, and any JSON. kaged keeps it
-// in the host's storage, where the host has any. Elsewhere it is in files, in $XDG_DATA_HOME/NAME/state, or in
-// ~/.local/share/NAME/state, where the system lets the plugin write.
+// A State is what a plugin keeps from one process to the next: keys of at most 512 bytes, and any
+// JSON. kaged keeps it in the host's storage, where the host has any. Elsewhere it is in files, in
+// $XDG_DATA_HOME/NAME/state, or in ~/.local/share/NAME/state, where the system lets the plugin
+// write.
 type State struct{ plugin *Plugin }
 
-// State declares that the plugin keeps something; call it before Main. The kaged manifest then has the capabilities for
-// storage, and the mine manifest the permission for the directory.
+// State declares that the plugin keeps something; call it before Main. The kaged manifest then has
+// the capabilities for storage, and the mine manifest the permission for the directory.
 func (p *Plugin) State() *State {
 	p.usesState = true
 	return &State{p}
@@ -97,7 +98,8 @@ func (s *State) List(ctx context.Context, prefix string) ([]string, error) {
 	return keys, err
 }
 
-// files keeps each key in a file of its own, which is replaced whole: calls that run side by side never see half of one.
+// files keeps each key in a file of its own, which is replaced whole: calls that run side by side
+// never see half of one.
 type files struct{ dir string }
 
 type kept struct {

@@ -23,8 +23,9 @@ type operation struct {
 	rules *rules // compiled when the operation is called first
 }
 
-// Tool adds a tool: something that a model can call. In is a struct whose fields are the arguments; package
-// documentation lists the tags that say more about them. A result that is no string reaches the model as JSON.
+// Tool adds a tool: something that a model can call. In is a struct whose fields are the arguments;
+// package documentation lists the tags that say more about them. A result that is no string reaches
+// the model as JSON.
 //
 // The name has lower-case letters, digits, _ and -. Hosts put the plugin's name before it.
 func Tool[In, Out any](p *Plugin, name, description string, run func(ctx context.Context, in In) (Out, error), with ...Option) {
@@ -37,7 +38,8 @@ func Tool[In, Out any](p *Plugin, name, description string, run func(ctx context
 	p.tools = addOperation(p, "tool", p.tools, newOperation(p, name, description, run, with))
 }
 
-// Method adds a method: something that programs can call, by its full name, such as "words.total" (kaged).
+// Method adds a method: something that programs can call, by its full name, such as "words.total"
+// (kaged).
 func Method[In, Out any](p *Plugin, name, description string, run func(ctx context.Context, in In) (Out, error), with ...Option) {
 	if !validMethod.MatchString(name) || strings.HasPrefix(name, "kaged.") || strings.HasPrefix(name, "system.") {
 		p.fault("method %q: the name will not do: 2 to 4 lower-case words with dots between, the first not kaged or system", name)

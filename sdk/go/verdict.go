@@ -19,8 +19,8 @@ const (
 	kindFail     kind = "fail"
 )
 
-// A Verdict is what a handler says about an event. The zero Verdict has no opinion. A verdict that means nothing at a
-// point is answered as an error which says what would.
+// A Verdict is what a handler says about an event. The zero Verdict has no opinion. A verdict that
+// means nothing at a point is answered as an error which says what would.
 type Verdict struct {
 	kind    kind
 	reason  string
@@ -36,26 +36,29 @@ func NoOpinion() Verdict { return Verdict{} }
 // Continue agrees: the event goes on as it is.
 func Continue() Verdict { return Verdict{kind: kindContinue} }
 
-// Modify has the event go on as the handler has changed it. Without it, changes of the event are dropped.
+// Modify has the event go on as the handler has changed it. Without it, changes of the event are
+// dropped.
 func Modify() Verdict { return Verdict{kind: kindModify} }
 
 // Stop has the event go on as the handler has changed it, and no other plugin is asked.
 func Stop() Verdict { return Verdict{kind: kindStop} }
 
-// Answer answers in the place of a tool, which does not run. A result that is no string is given as JSON.
+// Answer answers in the place of a tool, which does not run. A result that is no string is given as
+// JSON.
 func Answer(result any) Verdict { return Verdict{kind: kindAnswer, answer: result} }
 
 // Skip drops a message of the user's.
 func Skip() Verdict { return Verdict{kind: kindSkip} }
 
-// Deny refuses: the tool, the command, the job or the message does not go on. The reason is for people, and for a model.
+// Deny refuses: the tool, the command, the job or the message does not go on. The reason is for
+// people, and for a model.
 func Deny(reason string) Verdict { return Verdict{kind: kindDeny, reason: reason} }
 
 // Denyf is Deny with a format.
 func Denyf(format string, args ...any) Verdict { return Deny(fmt.Sprintf(format, args...)) }
 
-// Fail says that the handler could not do its work. What that does to the event is for the host to say. Fail(nil) is
-// Continue, so that a handler can end with it.
+// Fail says that the handler could not do its work. What that does to the event is for the host to
+// say. Fail(nil) is Continue, so that a handler can end with it.
 func Fail(err error) Verdict {
 	if err == nil {
 		return Continue()

@@ -14,10 +14,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// decode reads a call's arguments. It is as lenient as can be without guessing: numbers and booleans may be
-// written as strings, null is as good as absent, and an argument that the tool does not have is ignored, because
-// plugins add some of their own on the way (a tag, a ticket). It is mentioned where a required one is missing,
-// for then it is likely that one under a wrong name.
+// decode reads a call's arguments. It is as lenient as can be without guessing: numbers and
+// booleans may be written as strings, null is as good as absent, and an argument that the tool does
+// not have is ignored, because plugins add some of their own on the way (a tag, a ticket). It is
+// mentioned where a required one is missing, for then it is likely that one under a wrong name.
 func decode(raw json.RawMessage, parameters string, args any) error {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
@@ -38,8 +38,8 @@ func decode(raw json.RawMessage, parameters string, args any) error {
 	return nil
 }
 
-// twice is the error of arguments of which two have one name, in whatever case: encoding/json would take the last of them, and the
-// person who was asked may have been shown the other.
+// twice is the error of arguments of which two have one name, in whatever case: encoding/json would
+// take the last of them, and the person who was asked may have been shown the other.
 func twice(raw json.RawMessage, given map[string]json.RawMessage) error {
 	if len(given) == 0 {
 		return nil

@@ -70,7 +70,8 @@ func TestTools(t *testing.T) {
 	})
 }
 
-// described are the properties of a tool's schema, each of which must have a type and a description.
+// described are the properties of a tool's schema, each of which must have a type and a
+// description.
 func described(t *testing.T, tool chat.Tool) []string {
 	var schema struct {
 		Type       string

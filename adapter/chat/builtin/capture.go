@@ -8,8 +8,8 @@ import (
 // keepEach is how much of the beginning and of the end of an output is kept.
 const keepEach = (shownMax - noteRoom) / 2
 
-// A capture keeps the beginning and the end of an output, and hands on what comes to somebody who watches. A writer
-// never waits for the one who watches.
+// A capture keeps the beginning and the end of an output, and hands on what comes to somebody who
+// watches. A writer never waits for the one who watches.
 type capture struct {
 	live *live
 

@@ -13,8 +13,9 @@ import (
 // errAddress is the refusal of an address at which machines tell their secrets.
 var errAddress = errors.New("the address is link-local or a cloud's metadata service: fetch does not go there")
 
-// metadata are the addresses at which clouds answer whoever asks with the machine's credentials, where they are not
-// link-local as the well-known 169.254.169.254 is: those of Amazon and Google in IPv6, of Alibaba, and of Oracle.
+// metadata are the addresses at which clouds answer whoever asks with the machine's credentials,
+// where they are not link-local as the well-known 169.254.169.254 is: those of Amazon and Google in
+// IPv6, of Alibaba, and of Oracle.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"),
 	netip.MustParseAddr("fd20:ce::254"),
@@ -22,11 +23,12 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("192.0.0.192"),
 }
 
-// nat64 is the prefix under which an IPv4 address is reached from a network that has none (RFC 6052).
+// nat64 is the prefix under which an IPv4 address is reached from a network that has none (RFC
+// 6052).
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// refused reports whether an address is one that fetch stays away from. Loopback and private ones are not among them:
-// people develop there.
+// refused reports whether an address is one that fetch stays away from. Loopback and private ones
+// are not among them: people develop there.
 func refused(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	if nat64.Contains(addr) {
@@ -41,8 +43,8 @@ func refused(addr netip.Addr) bool {
 	return addr.IsLinkLocalUnicast() || addr.IsMulticast()
 }
 
-// allowed is the error of a URL that is not to be asked for. A host that is written as an address is looked at here as
-// well as when it is dialled, because a proxy would dial it for us.
+// allowed is the error of a URL that is not to be asked for. A host that is written as an address
+// is looked at here as well as when it is dialled, because a proxy would dial it for us.
 func allowed(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -56,7 +58,8 @@ func allowed(u *url.URL) error {
 	return nil
 }
 
-// checkDial is asked with each address after the name was resolved and before anything is sent there.
+// checkDial is asked with each address after the name was resolved and before anything is sent
+// there.
 func checkDial(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -37,8 +37,8 @@ type editArgs struct {
 }
 
 const (
-	// editMax is how large a file may be to be edited, before and after. It is held in memory a few times over; what people
-	// write by hand is a hundredth of it.
+	// editMax is how large a file may be to be edited, before and after. It is held in memory a few
+	// times over; what people write by hand is a hundredth of it.
 	editMax = 16 << 20
 
 	// occurMax is how many places of a file are kept in mind.
@@ -126,8 +126,8 @@ func plan(content string, args editArgs) (*edit, error) {
 	return e, nil
 }
 
-// matchLineEnds gives old and new the line ends of the file. Models write \n, whatever they read. In a file that
-// has both kinds, old is left as it is if it occurs like that.
+// matchLineEnds gives old and new the line ends of the file. Models write \n, whatever they read.
+// In a file that has both kinds, old is left as it is if it occurs like that.
 func (e *edit) matchLineEnds() {
 	crlf := strings.Count(e.content, "\r\n")
 	pure := crlf > 0 && crlf == strings.Count(e.content, "\n")
@@ -140,8 +140,8 @@ func toCRLF(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// occurrences are the offsets at which text occurs, looking on step bytes after each: with 1 those that overlap are found too.
-// It gives up after occurMax and one more.
+// occurrences are the offsets at which text occurs, looking on step bytes after each: with 1 those
+// that overlap are found too. It gives up after occurMax and one more.
 func occurrences(content, text string, step int) []int {
 	var found []int
 	for from := 0; len(found) <= occurMax; {

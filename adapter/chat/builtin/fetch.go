@@ -45,7 +45,8 @@ type fetcher struct {
 	client *http.Client
 }
 
-// newFetcher makes the client that does the getting. It has no cookies, and sends nothing of one page to another.
+// newFetcher makes the client that does the getting. It has no cookies, and sends nothing of one
+// page to another.
 func newFetcher(given *http.Client) *fetcher {
 	if given == nil {
 		given = new(http.Client)
@@ -118,7 +119,8 @@ func (f *fetcher) get(ctx context.Context, u *url.URL) (*http.Response, error) {
 	return f.client.Do(req)
 }
 
-// reason is why a page was not got: the cause where our time was up, and nothing of net/http's own wrapping.
+// reason is why a page was not got: the cause where our time was up, and nothing of net/http's own
+// wrapping.
 func reason(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -139,7 +141,8 @@ type answer struct {
 	cut    bool   // there is more
 }
 
-// readAnswer reads an answer as far as it is looked at. The error is of a body that broke off; what there was is in the answer.
+// readAnswer reads an answer as far as it is looked at. The error is of a body that broke off; what
+// there was is in the answer.
 func readAnswer(resp *http.Response) (*answer, error) {
 	a := &answer{status: resp.Status, good: resp.StatusCode/100 == 2, url: resp.Request.URL}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
@@ -150,7 +153,8 @@ func readAnswer(resp *http.Response) (*answer, error) {
 	return a, err
 }
 
-// show is the answer as the model reads it, status and address first. broken is why it has no end, or nil.
+// show is the answer as the model reads it, status and address first. broken is why it has no end,
+// or nil.
 func (a *answer) show(raw bool, broken error) (string, error) {
 	head := fmt.Sprintf("%s  %s  %s\n\n", excerpt.Head(a.status, quotedMax), a.url.Redacted(), excerpt.Head(a.media.name, quotedMax))
 	var failure error

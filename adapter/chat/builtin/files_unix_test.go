@@ -93,8 +93,8 @@ func TestLinks(t *testing.T) {
 	})
 }
 
-// TestSwapped changes a directory into a link that leads out and back, again and again, while the tools are at work. Every call must
-// have met the one or been refused for the other.
+// TestSwapped changes a directory into a link that leads out and back, again and again, while the
+// tools are at work. Every call must have met the one or been refused for the other.
 func TestSwapped(t *testing.T) {
 	b := newBench(t, Options{})
 	outside := t.TempDir()
@@ -123,8 +123,8 @@ func TestSwapped(t *testing.T) {
 	has(t, filepath.Join(outside, "f"), "outside\n")
 }
 
-// swap makes d a link that leads out, and the directory again, until it is stopped; it says how often. The tools make
-// directories in between, so each step may find its work undone.
+// swap makes d a link that leads out, and the directory again, until it is stopped; it says how
+// often. The tools make directories in between, so each step may find its work undone.
 func swap(dir, outside string, stop <-chan struct{}) (swaps int) {
 	d, kept := filepath.Join(dir, "d"), filepath.Join(dir, "kept")
 	for {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzGlob: a pattern that a model wrote is refused or matches in bounded time; what has no special characters in it
-// matches itself, and ** everything.
+// FuzzGlob: a pattern that a model wrote is refused or matches in bounded time; what has no special
+// characters in it matches itself, and ** everything.
 func FuzzGlob(f *testing.F) {
 	for _, seed := range [][2]string{{"*.go", "a/b.go"}, {"**/x/**", "a/x/b"}, {"**", ""}, {"[", "a"}, {"./a", "a"}, {"a/**/**/b", "a/b"}, {"\\", "\\"}, {"", ""}} {
 		f.Add(seed[0], seed[1])
@@ -31,8 +31,8 @@ func FuzzGlob(f *testing.F) {
 	})
 }
 
-// FuzzEdit: an edit changes the file exactly where old was, old is gone from those places, and the snippet shows it in
-// bounded space.
+// FuzzEdit: an edit changes the file exactly where old was, old is gone from those places, and the
+// snippet shows it in bounded space.
 func FuzzEdit(f *testing.F) {
 	f.Add("a\nb\nc\n", "b", "x\ny", false)
 	f.Add("a\r\nb\r\n", "a\nb", "c\n", false)

@@ -32,8 +32,8 @@ func (g *glob) match(name string) bool {
 	return matchParts(g.parts, strings.Split(name, "/"))
 }
 
-// matchParts goes through pattern and name side by side. Where they part, the last ** takes one part more: an
-// earlier one cannot do better, so nothing is tried twice over.
+// matchParts goes through pattern and name side by side. Where they part, the last ** takes one
+// part more: an earlier one cannot do better, so nothing is tried twice over.
 func matchParts(pattern, name []string) bool {
 	i, j := 0, 0
 	star, taken := -1, 0 // where the last ** is, and up to where it reaches

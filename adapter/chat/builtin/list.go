@@ -71,7 +71,8 @@ func (f *files) list(ctx context.Context, call chat.Call, args listArgs) (string
 	return w.show(name), nil
 }
 
-// A walk goes through directories level by level, so that what is near is there even where all is too much.
+// A walk goes through directories level by level, so that what is near is there even where all is
+// too much.
 type walk struct {
 	p     *place
 	glob  *glob // nil: everything

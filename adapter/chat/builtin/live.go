@@ -10,12 +10,13 @@ const (
 	// livePause is the least time between two pieces: ten a second look smooth, and cost nothing.
 	livePause = 100 * time.Millisecond
 
-	// livePiece is the most of one piece. Of a flood, people see the last of what came meanwhile, as on a terminal.
+	// livePiece is the most of one piece. Of a flood, people see the last of what came meanwhile,
+	// as on a terminal.
 	livePiece = 8 << 10
 )
 
-// live passes an output on to somebody who watches, at his pace: what comes while he is busy waits, and the oldest of it
-// is dropped where it is too much.
+// live passes an output on to somebody who watches, at his pace: what comes while he is busy waits,
+// and the oldest of it is dropped where it is too much.
 type live struct {
 	show func(string)
 	wake chan struct{} // has a place: something is waiting
@@ -72,7 +73,8 @@ func (l *live) run() {
 	}
 }
 
-// pass shows what waits. The beginning of a character stays for the next time, unless this is the last.
+// pass shows what waits. The beginning of a character stays for the next time, unless this is the
+// last.
 func (l *live) pass(last bool) {
 	l.mu.Lock()
 	piece := l.waiting

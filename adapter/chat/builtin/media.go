@@ -54,7 +54,8 @@ func isText(name string) bool {
 	return false
 }
 
-// decode is the body in UTF-8. What is already is not touched, unless the server says that it is something else.
+// decode is the body in UTF-8. What is already is not touched, unless the server says that it is
+// something else.
 func (m media) decode(body []byte) string {
 	if !m.charset && utf8.Valid(whole(body)) {
 		return string(whole(body))

@@ -39,8 +39,8 @@ func workingDir(call chat.Call) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// within turns a path that a model wrote into one relative to the working directory. It is about names only; where
-// links lead is for os.Root to see.
+// within turns a path that a model wrote into one relative to the working directory. It is about
+// names only; where links lead is for os.Root to see.
 func (p *place) within(path string) (string, error) {
 	if strings.ContainsRune(path, 0) {
 		return "", fmt.Errorf("the path %s contains a NUL", quoted(path))
@@ -55,8 +55,8 @@ func (p *place) within(path string) (string, error) {
 	return name, nil
 }
 
-// relative is an absolute path seen from the working directory, which may itself be known by two names: by the one
-// that leads through links, and by the one that the system says it has.
+// relative is an absolute path seen from the working directory, which may itself be known by two
+// names: by the one that leads through links, and by the one that the system says it has.
 func (p *place) relative(name string) string {
 	dirs := []string{p.dir}
 	if real, err := filepath.EvalSymlinks(p.dir); err == nil {
@@ -74,7 +74,8 @@ func (p *place) outside(path string) error {
 	return fmt.Errorf("%s is outside the working directory %s, and the file tools reach nothing else", quoted(path), p.dir)
 }
 
-// escapes is what os.Root says of a path that leads out. It has no name in package os, so it is known by its text.
+// escapes is what os.Root says of a path that leads out. It has no name in package os, so it is
+// known by its text.
 const escapes = "path escapes from parent"
 
 // refusal says what the system's error means for a path.
@@ -94,8 +95,9 @@ func (p *place) refusal(path string, err error) error {
 	return fmt.Errorf("%s: %w", quoted(path), err)
 }
 
-// openFile opens a regular file to read it. Nothing else is ever opened for good: a named pipe would wait for its writer, and
-// opening a device can have effects. The look before is for devices, the look after for what was swapped in.
+// openFile opens a regular file to read it. Nothing else is ever opened for good: a named pipe
+// would wait for its writer, and opening a device can have effects. The look before is for devices,
+// the look after for what was swapped in.
 func (p *place) openFile(path, name string) (*os.File, fs.FileInfo, error) {
 	info, err := p.Stat(name)
 	if err != nil {

@@ -42,8 +42,8 @@ const maxLines = 1 << 40
 type files struct {
 	log *slog.Logger
 
-	// change is held while a file is changed. The agent runs several calls at once, and of two edits of one
-	// file at the same time the later would undo the earlier.
+	// change is held while a file is changed. The agent runs several calls at once, and of two
+	// edits of one file at the same time the later would undo the earlier.
 	change sync.Mutex
 }
 
@@ -169,7 +169,8 @@ func (e *passage) gather() error {
 	return nil
 }
 
-// fit takes lines back until there is room for the note that says so. A line that is too long by itself is torn.
+// fit takes lines back until there is room for the note that says so. A line that is too long by
+// itself is torn.
 func (e *passage) fit() {
 	const room = shownMax - noteRoom
 	if len(e.text) <= room || len(e.text) <= shownMax && !e.more {
@@ -185,7 +186,8 @@ func (e *passage) fit() {
 	e.text = []byte(excerpt.Head(string(e.text), room))
 }
 
-// show is the passage as the model reads it: the text, and a note where it is not all of the file as it is.
+// show is the passage as the model reads it: the text, and a note where it is not all of the file
+// as it is.
 func (e *passage) show(fileSize int64) string {
 	text := string(e.text)
 	last := e.first + e.lines - 1

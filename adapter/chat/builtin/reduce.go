@@ -11,9 +11,10 @@ import (
 // maxLink is how long an address is that is still worth showing.
 const maxLink = 2000
 
-// reduce is the text of an HTML page: headings, list items and table cells marked, the addresses of links in brackets
-// behind them. It goes by the tags as they come, without building a tree, so that its work is in proportion to
-// the page however that is nested. more: it stopped when there was enough.
+// reduce is the text of an HTML page: headings, list items and table cells marked, the addresses of
+// links in brackets behind them. It goes by the tags as they come, without building a tree, so that
+// its work is in proportion to the page however that is nested. more: it stopped when there was
+// enough.
 func reduce(page string, base *url.URL) (text string, more bool) {
 	r := &reducer{tokens: html.NewTokenizer(strings.NewReader(page)), base: base}
 	for r.out.Len() <= shownMax {
@@ -133,8 +134,8 @@ func (r *reducer) block(name string) bool {
 	return n > 0
 }
 
-// mark adds to what precedes the next word: a heading may be the first thing of a list item. It does not
-// grow with elements that are opened and never filled.
+// mark adds to what precedes the next word: a heading may be the first thing of a list item. It
+// does not grow with elements that are opened and never filled.
 func (r *reducer) mark(lead string) {
 	const most = 16
 	if len(r.lead) < most {

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// shownMax is how much one call shows: the agent cuts what is longer, without knowing what it cuts.
+	// shownMax is how much one call shows: the agent cuts what is longer, without knowing what it
+	// cuts.
 	shownMax = 256 << 10
 
 	// noteRoom is what of shownMax is kept free for saying what was cut.
@@ -28,7 +29,8 @@ func (e *hostError) Error() string { return e.err.Error() }
 
 func (e *hostError) Unwrap() error { return e.err }
 
-// result is what a call came to. "A tool that ran and failed is a result; the error is for those that could not run."
+// result is what a call came to. "A tool that ran and failed is a result; the error is for those
+// that could not run."
 func result(output string, err error) (chat.ToolResult, error) {
 	output = clean(output)
 	if host, ok := errors.AsType[*hostError](err); ok {
@@ -40,8 +42,8 @@ func result(output string, err error) (chat.ToolResult, error) {
 	return chat.ToolResult{Output: output, Success: true}, nil
 }
 
-// clean is foreign text as it can be passed on: valid UTF-8, and without NULs, which JSON can carry and several readers of
-// it cannot bear. A run of what is neither becomes one U+FFFD.
+// clean is foreign text as it can be passed on: valid UTF-8, and without NULs, which JSON can carry
+// and several readers of it cannot bear. A run of what is neither becomes one U+FFFD.
 func clean(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\xff"), string(utf8.RuneError))
 }

@@ -39,11 +39,12 @@ const (
 	defaultTimeout = 120 * time.Second
 	maxTimeout     = 600 * time.Second
 
-	// grace is what a command that is ended has from SIGTERM to SIGKILL: enough to remove a lock file, and short enough
-	// for somebody who waits after Ctrl-C.
+	// grace is what a command that is ended has from SIGTERM to SIGKILL: enough to remove a lock
+	// file, and short enough for somebody who waits after Ctrl-C.
 	grace = 2 * time.Second
 
-	// drainDelay bounds the reading of what an ended command has left in the pipe. Somebody who escaped may hold it open.
+	// drainDelay bounds the reading of what an ended command has left in the pipe. Somebody who
+	// escaped may hold it open.
 	drainDelay = 200 * time.Millisecond
 )
 
@@ -120,7 +121,8 @@ type command struct {
 	release func()   // gives back what it needed
 }
 
-// await runs a command to its end, or to the end of ctx, whose cause is then the error. Nothing of it is alive afterwards.
+// await runs a command to its end, or to the end of ctx, whose cause is then the error. Nothing of
+// it is alive afterwards.
 func (s *shell) await(ctx context.Context, c *command, out *capture) (proc.Exit, error) {
 	p, err := s.procs.Start(ctx, c.Spec)
 	for _, f := range c.Files {
@@ -147,9 +149,10 @@ func (s *shell) await(ctx context.Context, c *command, out *capture) (proc.Exit,
 	return p.Exit(), err
 }
 
-// pump reads an output to its end, on a goroutine that alone reads the pipe; the channel is closed when that is over. It ends
-// with the last who holds the pipe, with its deadline, or when it is closed. Where none of that happens (Windows) it
-// outlives the call, and writes to a capture that takes no more.
+// pump reads an output to its end, on a goroutine that alone reads the pipe; the channel is closed
+// when that is over. It ends with the last who holds the pipe, with its deadline, or when it is
+// closed. Where none of that happens (Windows) it outlives the call, and writes to a capture that
+// takes no more.
 func pump(out *capture, src *os.File) <-chan struct{} {
 	read := make(chan struct{})
 	go func() {
@@ -168,7 +171,8 @@ func drain(src *os.File, read <-chan struct{}) {
 	}
 }
 
-// verdict is what the model is told: the output, how the command ended where that is not well, and what became of it.
+// verdict is what the model is told: the output, how the command ended where that is not well, and
+// what became of it.
 func verdict(text string, exit proc.Exit, limit time.Duration, err error) (string, error) {
 	if host, ok := errors.AsType[*hostError](err); ok {
 		return text, host

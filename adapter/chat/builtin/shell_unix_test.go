@@ -125,7 +125,8 @@ func TestShellEnvironment(t *testing.T) {
 	}
 }
 
-// stubborn starts a child and a grandchild that ignore SIGTERM, notes their numbers in files, and waits.
+// stubborn starts a child and a grandchild that ignore SIGTERM, notes their numbers in files, and
+// waits.
 const stubborn = `trap '' TERM
 (sh -c 'echo $$ >grandchild; while :; do sleep 1; done' & echo $! >/dev/null; wait) &
 echo $$ >leader

@@ -13,9 +13,9 @@ const (
 	maxCommand = 1 << 20 // a batch file may be long
 )
 
-// newCommand is how a command is started. It goes into a batch file, because cmd.exe does not understand arguments as other
-// programs do: no quoting carries every command through its command line. The shell joins stderr to stdout and
-// gives it an empty stdin.
+// newCommand is how a command is started. It goes into a batch file, because cmd.exe does not
+// understand arguments as other programs do: no quoting carries every command through its command
+// line. The shell joins stderr to stdout and gives it an empty stdin.
 func newCommand(cmd string, environ []string) (*command, error) {
 	f, err := os.CreateTemp("", "patchbay-*.cmd")
 	if err != nil {

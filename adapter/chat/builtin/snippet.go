@@ -55,8 +55,8 @@ func (e *edit) regions() []region {
 	return all
 }
 
-// lineEnd is the offset after the line end at or after from. A text that ends in a line end has touched that line, and not
-// the next.
+// lineEnd is the offset after the line end at or after from. A text that ends in a line end has
+// touched that line, and not the next.
 func lineEnd(content string, from int) int {
 	if from > 0 && content[from-1] == '\n' {
 		return from

@@ -60,8 +60,9 @@ func firstWords(lines []string) string {
 	return ""
 }
 
-// likest is the index of the line that has most pairs of neighbouring bytes in common with a text: a measure that takes one
-// pass, and in which a changed word costs little. -1: none has more than half of them.
+// likest is the index of the line that has most pairs of neighbouring bytes in common with a text:
+// a measure that takes one pass, and in which a changed word costs little. -1: none has more than
+// half of them.
 func likest(lines []string, text string) int {
 	best, most := -1, 0.5
 	pairs := pairsOf(excerpt.Head(text, quotedMax))

@@ -18,7 +18,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// patience bounds every wait for something that must happen; nothing is asserted about how long things take.
+// patience bounds every wait for something that must happen; nothing is asserted about how long
+// things take.
 const patience = time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

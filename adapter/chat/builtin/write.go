@@ -88,8 +88,8 @@ func (p *place) refused(path string, err error) error {
 	return p.refusal(path, err)
 }
 
-// writable is the error of what is no file to be written. One that nobody may write is left alone, although replacing it
-// needs leave to write its directory only.
+// writable is the error of what is no file to be written. One that nobody may write is left alone,
+// although replacing it needs leave to write its directory only.
 func writable(path string, info fs.FileInfo) error {
 	if err := regular(path, info); err != nil {
 		return err
@@ -101,9 +101,9 @@ func writable(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// create writes a file beside the one that is meant and renames it, so that whoever reads finds the old or
-// the new content whole. All of it takes place in one directory, opened once: it cannot be swapped on the way.
-// old is what the file was until now, nil where there is none.
+// create writes a file beside the one that is meant and renames it, so that whoever reads finds the
+// old or the new content whole. All of it takes place in one directory, opened once: it cannot be
+// swapped on the way. old is what the file was until now, nil where there is none.
 func (p *place) create(name string, content []byte, old fs.FileInfo) error {
 	dir, base := filepath.Split(name)
 	dir = filepath.Clean(dir)

@@ -48,7 +48,8 @@ func TestWrite(t *testing.T) {
 	})
 }
 
-// TestWriteIsWhole has a reader look while a file is replaced: it must see the one content or the other.
+// TestWriteIsWhole has a reader look while a file is replaced: it must see the one content or the
+// other.
 func TestWriteIsWhole(t *testing.T) {
 	b := newBench(t, Options{})
 	contents := []string{strings.Repeat("a", 200_000), strings.Repeat("b", 200_000)}

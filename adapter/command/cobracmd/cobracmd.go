@@ -6,9 +6,9 @@
 //	defer host.Close()
 //	err = cobracmd.Execute(ctx, root, os.Args[1:], host)
 //
-// A command is named by its path without the program, with dots: "todo.add".
-// What it prints with cmd.OutOrStdout, or the value it hands to [SetResult], is
-// its result, which plugins may transform before it is shown.
+// A command is named by its path without the program, with dots: "todo.add". What it prints with
+// cmd.OutOrStdout, or the value it hands to [SetResult], is its result, which plugins may transform
+// before it is shown.
 //
 //	Execute
 //	  command.validate   the arguments as typed, before Cobra parses them, and the flags among them
@@ -35,10 +35,9 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/command"
 )
 
-// Execute runs a Cobra program's command line through the plugins of host. A
-// command whose plugin refuses it, or cannot be asked, is an error, told in
-// Cobra's way. What plugins did wrong that ends nothing is told to the host's
-// logger alone: give it one.
+// Execute runs a Cobra program's command line through the plugins of host. A command whose plugin
+// refuses it, or cannot be asked, is an error, told in Cobra's way. What plugins did wrong that
+// ends nothing is told to the host's logger alone: give it one.
 func Execute(ctx context.Context, root *cobra.Command, args []string, host command.Host) error {
 	target, rest, err := root.Find(args)
 	if err != nil || !target.Runnable() || passedOver(target) {
@@ -78,8 +77,7 @@ type results struct{ value json.RawMessage }
 
 type resultsKey struct{}
 
-// SetResult hands a command's own value to the plugins after it, in the place
-// of what it prints.
+// SetResult hands a command's own value to the plugins after it, in the place of what it prints.
 func SetResult(cmd *cobra.Command, value any) error {
 	r, ok := cmd.Context().Value(resultsKey{}).(*results)
 	if !ok {
@@ -103,8 +101,8 @@ type run struct {
 	parsed  bool // Cobra was asked, and tells errors itself
 }
 
-// Parse lets Cobra parse the arguments as plugins left them, and calls then in
-// the place of the command's own function.
+// Parse lets Cobra parse the arguments as plugins left them, and calls then in the place of the
+// command's own function.
 func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
 	r.parsed = true
 	own := r.target.RunE

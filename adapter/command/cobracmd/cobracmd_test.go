@@ -181,7 +181,8 @@ func TestCobrasOwnErrorsAndHelpAreCobras(t *testing.T) {
 	}
 }
 
-// TestAFailureBeforeCobraIsAskedIsTold: the program exits with an error, and somebody must have said why.
+// TestAFailureBeforeCobraIsAskedIsTold: the program exits with an error, and somebody must have
+// said why.
 func TestAFailureBeforeCobraIsAskedIsTold(t *testing.T) {
 	for _, point := range []hook.Point{hook.CommandValidate, hook.CommandBefore} {
 		h := new(host)

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// typedFlags are the flags on a command line that is not parsed yet, as text. What
-// cannot be read is left for Cobra to complain about.
+// typedFlags are the flags on a command line that is not parsed yet, as text. What cannot be read
+// is left for Cobra to complain about.
 func typedFlags(target *cobra.Command, words []string) map[string]string {
 	flags := make(map[string]string)
 	if target.DisableFlagParsing {
@@ -63,8 +63,8 @@ func (v *flagText) String() string {
 	return text
 }
 
-// newFlags are the flags that plugins have added or changed, sorted into those
-// that the command has, and those that only plugins understand.
+// newFlags are the flags that plugins have added or changed, sorted into those that the command
+// has, and those that only plugins understand.
 func newFlags(target *cobra.Command, was, now map[string]string) (known, others map[string]string) {
 	known, others = make(map[string]string), make(map[string]string)
 	for name, value := range now {
@@ -111,8 +111,8 @@ func setFlags(cmd *cobra.Command, flags map[string]string) error {
 	return nil
 }
 
-// setFlag gives a flag one value. A flag that is a list is replaced: Set would add
-// to what was typed.
+// setFlag gives a flag one value. A flag that is a list is replaced: Set would add to what was
+// typed.
 func setFlag(flags *pflag.FlagSet, f *pflag.Flag, value string) error {
 	list, ok := f.Value.(pflag.SliceValue)
 	if !ok {

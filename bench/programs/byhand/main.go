@@ -1,4 +1,5 @@
-// Command byhand is the same plugin as somebody would write it on encoding/json, for scaffold and for kaged.
+// Command byhand is the same plugin as somebody would write it on encoding/json, for scaffold and
+// for kaged.
 package main
 
 import (

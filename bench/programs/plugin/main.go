@@ -1,4 +1,5 @@
-// Command plugin is a small plugin of the scaffold dialect, as somebody would write it in Go with the standard library.
+// Command plugin is a small plugin of the scaffold dialect, as somebody would write it in Go with
+// the standard library.
 package main
 
 import (

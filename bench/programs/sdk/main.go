@@ -1,4 +1,5 @@
-// Command sdk is a small plugin that is written with the SDK: a hook that changes a text, and a tool.
+// Command sdk is a small plugin that is written with the SDK: a hook that changes a text, and a
+// tool.
 package main
 
 import (

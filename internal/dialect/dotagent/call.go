@@ -19,9 +19,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// run starts the plugin with one verb and waits for its end. How it ended is in
-// the result; the error is for calls that got no answer. Its texts are the
-// rulings'.
+// run starts the plugin with one verb and waits for its end. How it ended is in the result; the
+// error is for calls that got no answer. Its texts are the rulings'.
 func (p *plugin) run(ctx context.Context, verb string, stdin []byte) (*proc.Result, error) {
 	allowed := timeLeft(ctx)
 	result, err := p.start(ctx, verb, proc.Call{Stdin: stdin, MaxStdout: p.rt.Most(mostStdout), Grace: p.dialect.grace})
@@ -49,9 +48,9 @@ func (p *plugin) spec(verb string) proc.Spec {
 		Log: func(line string) { p.rt.Log.Info("stderr", "line", line) }}, p.path)
 }
 
-// timeLeft is a context's time in the words of the rulings: "exceeded Ns". What
-// the way here took of it is rounded off, always up: to a whole second, a tenth,
-// or a twentieth, the longer the coarser.
+// timeLeft is a context's time in the words of the rulings: "exceeded Ns". What the way here took
+// of it is rounded off, always up: to a whole second, a tenth, or a twentieth, the longer the
+// coarser.
 func timeLeft(ctx context.Context) string {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -99,10 +98,9 @@ type answer struct {
 	extra   hook.Object
 }
 
-// answer reads what a call came to. The rulings: "ok is required. Exit code
-// other than 0 is failure; its text is stdout's error where stdout is a valid
-// reply, else stderr." A plugin that says no and exits with 1 has said no: its
-// suggestion is not lost.
+// answer reads what a call came to. The rulings: "ok is required. Exit code other than 0 is
+// failure; its text is stdout's error where stdout is a valid reply, else stderr." A plugin that
+// says no and exits with 1 has said no: its suggestion is not lost.
 func (p *plugin) answer(verb string, r *proc.Result) (answer, error) {
 	a, err := parseAnswer(r.Stdout)
 	switch {
@@ -186,8 +184,8 @@ func received(stdout []byte) json.RawMessage {
 	return rawjson.String(string(stdout[:min(len(stdout), most)]))
 }
 
-// lastWords is stderr, short enough for an error: its beginning and its end. Python
-// says last what went wrong, and Rust first, before a backtrace.
+// lastWords is stderr, short enough for an error: its beginning and its end. Python says last what
+// went wrong, and Rust first, before a backtrace.
 func lastWords(stderr string) string {
 	const first, last = 300, 700
 	s := strings.TrimSpace(stderr)

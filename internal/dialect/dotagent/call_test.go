@@ -32,7 +32,8 @@ func TestPreflightRefuses(t *testing.T) {
 	}
 }
 
-// TestFailures holds what a call came to against the rulings' texts, for a plugin that is to do something.
+// TestFailures holds what a call came to against the rulings' texts, for a plugin that is to do
+// something.
 func TestFailures(t *testing.T) {
 	for _, c := range []struct {
 		behaviour string
@@ -78,7 +79,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestAGateNeverOpensByAccident: a preflight that does not work refuses, at a gate and wherever else it is wired.
+// TestAGateNeverOpensByAccident: a preflight that does not work refuses, at a gate and wherever
+// else it is wired.
 func TestAGateNeverOpensByAccident(t *testing.T) {
 	for _, behaviour := range []string{"crash", "garbage", "empty", "no-ok", "hang"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -187,7 +189,8 @@ func TestStandby(t *testing.T) {
 	}
 }
 
-// TestLastWords: an error that is told before a long backtrace is not lost, nor one that is told after it.
+// TestLastWords: an error that is told before a long backtrace is not lost, nor one that is told
+// after it.
 func TestLastWords(t *testing.T) {
 	trace := strings.Repeat("at main.rs:1\n", 200)
 	if got := lastWords("Error: no such file\n" + trace); !strings.HasPrefix(got, "Error: no such file\n") || len(got) > 1100 {

@@ -8,10 +8,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// elsewhere are the points beyond a job's at which a kind has a meaning: a
-// preflight wherever something is about to happen, a sink wherever there is a
-// text to keep, a notifier wherever something is over. The agent is then the host
-// itself, and the schedule the point.
+// elsewhere are the points beyond a job's at which a kind has a meaning: a preflight wherever
+// something is about to happen, a sink wherever there is a text to keep, a notifier wherever
+// something is over. The agent is then the host itself, and the schedule the point.
 var elsewhere = []translation{
 	{kindPreflight, hook.TurnBegin, aboutToHappen},
 	{kindPreflight, hook.ToolBefore, aboutToHappen},
@@ -59,8 +58,8 @@ func toolResult(p hook.Object) occasion {
 	return occasion{event: outcome(toolFailed(p)), message: dialect.AsText(p.Get("result"))}
 }
 
-// commandOutput is a program's stdout, as a sink's message natively is the
-// agent's; any other result is serialised.
+// commandOutput is a program's stdout, as a sink's message natively is the agent's; any other
+// result is serialised.
 func commandOutput(p hook.Object) occasion {
 	o := occasion{event: outcome(exitCode(p) != ""), message: dialect.AsText(p.Get("result"))}
 	if result, err := rawjson.Parse(p.Get("result")); err == nil && result.Get("stdout") != nil {

@@ -18,8 +18,8 @@ import (
 // Name is the dialect's name.
 const Name = "dotagent"
 
-// A Dialect is the dotagent protocol. Its fields have the protocol's values;
-// tests of plugins that never answer have no time for those.
+// A Dialect is the dotagent protocol. Its fields have the protocol's values; tests of plugins that
+// never answer have no time for those.
 type Dialect struct {
 	info, validate, grace time.Duration
 	system                string // the third place
@@ -33,8 +33,8 @@ func New() *Dialect {
 // Name is "dotagent".
 func (*Dialect) Name() string { return Name }
 
-// Places are the folders people put plugins into. $PATH is searched as well, and
-// is no place to put one.
+// Places are the folders people put plugins into. $PATH is searched as well, and is no place to put
+// one.
 func (d *Dialect) Places(env dialect.Env) []dialect.Place {
 	var places []dialect.Place
 	for _, dir := range d.ownFolders(env) {
@@ -48,9 +48,9 @@ func (*Dialect) Points() []hook.Point {
 	return dialect.Points(native, (*translation).spot)
 }
 
-// Find lists the plugins by name. Seed 000: "dotagent searches for the binary in
-// this order, returning the first match": a name counts where it is met first,
-// also when that file cannot be executed.
+// Find lists the plugins by name. Seed 000: "dotagent searches for the binary in this order,
+// returning the first match": a name counts where it is met first, also when that file cannot be
+// executed.
 func (d *Dialect) Find(env dialect.Env) []dialect.Found {
 	var found []dialect.Found
 	for _, s := range d.sightings(env) {
@@ -71,8 +71,8 @@ func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	return look(name, path, env), true
 }
 
-// Open asks a plugin what it is and checks its configuration. No process is left
-// running, unless some are to be kept ready.
+// Open asks a plugin what it is and checks its configuration. No process is left running, unless
+// some are to be kept ready.
 func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
 	if f.State != "" {
 		return nil, fmt.Errorf("it is %s: %w", f.State, f.Err)
@@ -137,8 +137,8 @@ func (d *Dialect) ownFolders(env dialect.Env) []string {
 	return unique(resolve(append(all, env.InHome(".config", "dotagent", "plugins"), d.system), env))
 }
 
-// resolve makes folders absolute. What is empty in a list is nowhere, not the
-// working directory: a plugin is not to be picked up by walking into its folder.
+// resolve makes folders absolute. What is empty in a list is nowhere, not the working directory: a
+// plugin is not to be picked up by walking into its folder.
 func resolve(dirs []string, env dialect.Env) []string {
 	var folders []string
 	for _, dir := range dirs {
@@ -152,8 +152,8 @@ func resolve(dirs []string, env dialect.Env) []string {
 	return folders
 }
 
-// apart leaves out folders that do not exist, and other names of the same folder: on most systems /bin is /usr/bin, whose
-// thousands of names take a millisecond to read.
+// apart leaves out folders that do not exist, and other names of the same folder: on most systems
+// /bin is /usr/bin, whose thousands of names take a millisecond to read.
 func apart(folders []string) []string {
 	var out []string
 	var met []os.FileInfo
@@ -178,8 +178,8 @@ func unique(folders []string) []string {
 	return out
 }
 
-// filesIn lists the files of a folder that have a plugin's name. A folder that
-// does not exist has none. The names alone are read: $PATH has thousands.
+// filesIn lists the files of a folder that have a plugin's name. A folder that does not exist has
+// none. The names alone are read: $PATH has thousands.
 func filesIn(dir string) []string {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -204,8 +204,8 @@ func pluginName(file string) (string, bool) {
 	return name, ok && name != ""
 }
 
-// look is the plugin at a path. The rulings: "A file that is found but not
-// executable is reported as such, with the chmod that mends it."
+// look is the plugin at a path. The rulings: "A file that is found but not executable is reported
+// as such, with the chmod that mends it."
 func look(name, path string, env dialect.Env) dialect.Found {
 	f := dialect.Found{Dialect: Name, Name: name, Place: name, Path: path}
 	if !dialect.Executable(path) {
@@ -216,8 +216,8 @@ func look(name, path string, env dialect.Env) dialect.Found {
 	return f
 }
 
-// unstartable is the error of a file that cannot be started. It says what mends
-// it, for those who see only the error.
+// unstartable is the error of a file that cannot be started. It says what mends it, for those who
+// see only the error.
 type unstartable struct{ start *program.StartError }
 
 func (e *unstartable) Error() string { return "it " + e.start.Why + "; " + e.start.Fix }

@@ -8,13 +8,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// narrowed is what a plugin still gets where the configuration lists its
-// environment: it finds programs and its own files.
+// narrowed is what a plugin still gets where the configuration lists its environment: it finds
+// programs and its own files.
 var narrowed = []string{"PATH", "HOME"}
 
-// environment is what a plugin sees: the host's environment, "as theirs always
-// did, less Patchbay's own secrets and model keys". passed is the configuration's
-// list: nil is none.
+// environment is what a plugin sees: the host's environment, "as theirs always did, less Patchbay's
+// own secrets and model keys". passed is the configuration's list: nil is none.
 func environment(env dialect.Env, passed []string) []string {
 	if passed != nil {
 		return env.Pick(append(slices.Clone(narrowed), passed...))

@@ -102,7 +102,8 @@ func TestAFolderWithTwoNamesIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestNotExecutable: "A file that is found but not executable is reported as such, with the chmod that mends it."
+// TestNotExecutable: "A file that is found but not executable is reported as such, with the chmod
+// that mends it."
 func TestNotExecutable(t *testing.T) {
 	d, env, places := searched(t)
 	path := write(t, filepath.Join(places[2], "dotagent-plugin-roam"), 0o644)

@@ -12,8 +12,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestTheWholeGroupDiesOnTheDeadline: "on the deadline the group gets SIGTERM, 5 s later SIGKILL (a sink's grandchild
-// must die with it)". The grandchild holds a pipe open, and its end is the end of the pipe.
+// TestTheWholeGroupDiesOnTheDeadline: "on the deadline the group gets SIGTERM, 5 s later SIGKILL (a
+// sink's grandchild must die with it)". The grandchild holds a pipe open, and its end is the end of
+// the pipe.
 func TestTheWholeGroupDiesOnTheDeadline(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	for _, c := range []struct {

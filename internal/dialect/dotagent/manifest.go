@@ -25,9 +25,9 @@ type manifest struct {
 	lost      []string // what it declares and cannot be used
 }
 
-// parseInfo reads the answer to info. The rulings: "only name is required;
-// version, kinds, platforms, schema may be missing. An unknown kind makes the
-// plugin broken." file is the name that the plugin's file has.
+// parseInfo reads the answer to info. The rulings: "only name is required; version, kinds,
+// platforms, schema may be missing. An unknown kind makes the plugin broken." file is the name that
+// the plugin's file has.
 func parseInfo(stdout []byte, file string) (*manifest, error) {
 	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
 	if err != nil {
@@ -48,8 +48,8 @@ func parseInfo(stdout []byte, file string) (*manifest, error) {
 	return m, nil
 }
 
-// readName: jobs name a plugin by its file, "dotagent searches for the binary",
-// so that name stays its name whatever it calls itself.
+// readName: jobs name a plugin by its file, "dotagent searches for the binary", so that name stays
+// its name whatever it calls itself.
 func (m *manifest) readName(raw json.RawMessage) error {
 	name, ok := rawjson.Unquote(raw)
 	switch {
@@ -88,8 +88,8 @@ func (m *manifest) readKinds(raw json.RawMessage) error {
 	return nil
 }
 
-// readSchema: a schema that cannot be used is the plugin's fault and not worth
-// its loss: validate, which knows more, is asked all the same.
+// readSchema: a schema that cannot be used is the plugin's fault and not worth its loss: validate,
+// which knows more, is asked all the same.
 func (m *manifest) readSchema(raw json.RawMessage) {
 	if dialect.Missing(raw) {
 		return
@@ -122,8 +122,8 @@ func (m *manifest) warn(format string, args ...any) {
 	m.warnings = append(m.warnings, fmt.Sprintf(format, args...))
 }
 
-// supported: seed 000, "platforms … empty means cross-platform". The rulings:
-// "platforms that exclude this OS: plugin unsupported".
+// supported: seed 000, "platforms … empty means cross-platform". The rulings: "platforms that
+// exclude this OS: plugin unsupported".
 func (m *manifest) supported(system string) error {
 	names := []string{system}
 	if system == "darwin" {

@@ -101,8 +101,8 @@ func TestSchema(t *testing.T) {
 	})
 }
 
-// FuzzParseInfo: what a plugin says of itself has the file's name and kinds there are, holding a config against its schema comes
-// to an end, and what is repeated of it is short.
+// FuzzParseInfo: what a plugin says of itself has the file's name and kinds there are, holding a
+// config against its schema comes to an end, and what is repeated of it is short.
 func FuzzParseInfo(f *testing.F) {
 	f.Add([]byte(`{"name":"n","kinds":["sink"],"platforms":["linux"],"schema":{"type":"object"}}`))
 	f.Add([]byte(`{"name":"n","schema":{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#"}]}}}}`))

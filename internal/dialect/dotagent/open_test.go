@@ -61,8 +61,8 @@ func TestOpenFailures(t *testing.T) {
 	}
 }
 
-// TestConfig: "When info carries a schema, config is checked against it before validate is run", and "validate runs
-// when a manifest is loaded, so that doctor shows the error".
+// TestConfig: "When info carries a schema, config is checked against it before validate is run",
+// and "validate runs when a manifest is loaded, so that doctor shows the error".
 func TestConfig(t *testing.T) {
 	for _, c := range []struct{ rule, behaviour, config, want, calls string }{
 		{"it fits the schema", "needy", `{"page":"today"}`, "", "info validate"},
@@ -94,8 +94,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestNoConfig: a plugin whose config comes with each job's call is ready without one of its own. Its health says so, and
-// nothing is wrong with it.
+// TestNoConfig: a plugin whose config comes with each job's call is ready without one of its own.
+// Its health says so, and nothing is wrong with it.
 func TestNoConfig(t *testing.T) {
 	for behaviour, why := range map[string]string{"needy": "config.page: is required", "picky": "no such page"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -186,8 +186,8 @@ func TestOpenHonoursItsContext(t *testing.T) {
 	}
 }
 
-// TestEnvironment: "dotagent plugins inherit the host's environment … less Patchbay's own secrets and model keys,
-// unless env … narrows it".
+// TestEnvironment: "dotagent plugins inherit the host's environment … less Patchbay's own secrets
+// and model keys, unless env … narrows it".
 func TestEnvironment(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	for _, c := range []struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A plugin is a dotagent plugin that said what it is. It has no process but the
-// calls under way and those kept ready.
+// A plugin is a dotagent plugin that said what it is. It has no process but the calls under way and
+// those kept ready.
 type plugin struct {
 	dialect  *Dialect
 	name     string
@@ -84,9 +84,9 @@ func (p *plugin) learn(ctx context.Context) error {
 	return p.manifest.supported(runtime.GOOS)
 }
 
-// configure checks what the configuration gives the plugin. A plugin that is
-// given nothing, and cannot do with nothing, is not broken for it: jobs bring
-// their own config with each call. Its status says so.
+// configure checks what the configuration gives the plugin. A plugin that is given nothing, and
+// cannot do with nothing, is not broken for it: jobs bring their own config with each call. Its
+// status says so.
 func (p *plugin) configure(ctx context.Context) error {
 	err := p.CheckConfig(ctx, dialect.Or(p.config, emptyConfig))
 	if err == nil || ctx.Err() != nil {
@@ -103,9 +103,9 @@ func (p *plugin) configure(ctx context.Context) error {
 	return nil
 }
 
-// CheckConfig tells what is wrong with a config: the schema of info, then the
-// plugin's own validate. Seed 000: "dotagent calls this when loading manifests so
-// misconfigurations surface in dotagent doctor rather than at firing time".
+// CheckConfig tells what is wrong with a config: the schema of info, then the plugin's own
+// validate. Seed 000: "dotagent calls this when loading manifests so misconfigurations surface in
+// dotagent doctor rather than at firing time".
 func (p *plugin) CheckConfig(ctx context.Context, config json.RawMessage) error {
 	config = rawjson.Clean(config) // "JSON sent to a plugin is compact"
 	if _, err := rawjson.Parse(config); err != nil {
@@ -133,9 +133,8 @@ func (p *plugin) CheckConfig(ctx context.Context, config json.RawMessage) error 
 // Info is what the plugin said of itself.
 func (p *plugin) Info() dialect.Info { return p.manifest.Info }
 
-// Hooks are the plugin's kinds at the points of a job. A plugin that names no
-// kind gets it from the manifest list that names the plugin. It is not asked
-// otherwise.
+// Hooks are the plugin's kinds at the points of a job. A plugin that names no kind gets it from the
+// manifest list that names the plugin. It is not asked otherwise.
 func (p *plugin) Hooks() []hook.Hook {
 	var hooks []hook.Hook
 	for i := range native {
@@ -164,9 +163,8 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	return p.wire(t), nil
 }
 
-// wire makes a hook. A preflight that fails refuses, wherever it is wired: "A
-// gate never opens by accident", and at a point that is no gate the failure
-// table cannot know that it is one.
+// wire makes a hook. A preflight that fails refuses, wherever it is wired: "A gate never opens by
+// accident", and at a point that is no gate the failure table cannot know that it is one.
 func (p *plugin) wire(t *translation) hook.Hook {
 	h := hook.Hook{Name: t.kind, Point: t.point, Timeout: timeouts[t.kind], Observer: t.kind != kindPreflight,
 		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.invoke(ctx, t, ev) }}
@@ -176,7 +174,8 @@ func (p *plugin) wire(t *translation) hook.Hook {
 	return h
 }
 
-// mostExtra is how much of a reply's other fields is logged, in bytes: a line of a log. The trace has all of them.
+// mostExtra is how much of a reply's other fields is logged, in bytes: a line of a log. The trace
+// has all of them.
 const mostExtra = 1000
 
 // invoke asks the plugin about one event.
@@ -223,6 +222,6 @@ func (p *plugin) Close(context.Context) error {
 	return p.standby.Close()
 }
 
-// line ends a payload with a newline, as `echo` in seed 000 does: a shell's read
-// fails on a line without.
+// line ends a payload with a newline, as `echo` in seed 000 does: a shell's read fails on a line
+// without.
 func line(payload []byte) []byte { return append(slices.Clip(payload), '\n') }

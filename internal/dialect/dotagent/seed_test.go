@@ -13,7 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// sinkRoam is a plugin as the document describes one, in Python: it wants a page, and keeps what it is sent.
+// sinkRoam is a plugin as the document describes one, in Python: it wants a page, and keeps what it
+// is sent.
 const sinkRoam = `#!/usr/bin/env python3
 import json, os, sys
 
@@ -30,8 +31,9 @@ print("page is", config["page"], file=sys.stderr)
 print(json.dumps({"ok": True, "page": config["page"]}))
 `
 
-// TestSeedByHand runs the three commands under "Testing a plugin", as they are printed, and Patchbay after them: the
-// plugin is sent the same, byte for byte. "If your plugin passes the three commands above, it integrates with dotagent."
+// TestSeedByHand runs the three commands under "Testing a plugin", as they are printed, and
+// Patchbay after them: the plugin is sent the same, byte for byte. "If your plugin passes the three
+// commands above, it integrates with dotagent."
 func TestSeedByHand(t *testing.T) {
 	for _, tool := range []string{"bash", "python3", "jq"} {
 		plugtest.NeedTool(t, tool)
@@ -159,7 +161,8 @@ func TestSeedReplies(t *testing.T) {
 	}
 }
 
-// TestShellPlugins: "JSON sent to a plugin is compact: shell plugins match it with sed/grep", and read takes a line.
+// TestShellPlugins: "JSON sent to a plugin is compact: shell plugins match it with sed/grep", and
+// read takes a line.
 func TestShellPlugins(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	r := newRig(t)

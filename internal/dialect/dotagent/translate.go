@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A translation is one kind of plugin at one point: what the event there is in
-// the protocol's words.
+// A translation is one kind of plugin at one point: what the event there is in the protocol's
+// words.
 type translation struct {
 	kind  string
 	point hook.Point
@@ -35,8 +35,8 @@ var native = []translation{
 	{kindNotify, hook.JobNotify, ofJob},
 }
 
-// ofJob takes what the event says. A sink's event is success unless it says
-// otherwise: "Sinks run after a successful run".
+// ofJob takes what the event says. A sink's event is success unless it says otherwise: "Sinks run
+// after a successful run".
 func ofJob(p hook.Object) occasion {
 	o := occasion{agent: dialect.AsText(p.Get("agent")), schedule: dialect.AsText(p.Get("schedule")),
 		event: eventSuccess, message: dialect.AsText(p.Get("message")), config: p.Get("config")}
@@ -53,8 +53,8 @@ func ofPreflight(p hook.Object) occasion {
 	return o
 }
 
-// invocation is the payload of an event. The rulings: "Payload key order: kind,
-// agent, schedule, event, message, config". own is the plugin's config.
+// invocation is the payload of an event. The rulings: "Payload key order: kind, agent, schedule,
+// event, message, config". own is the plugin's config.
 func (t *translation) invocation(p hook.Object, own json.RawMessage) (json.RawMessage, error) {
 	o := t.of(p)
 	config := dialect.Or(o.config, own, emptyConfig)
@@ -71,9 +71,9 @@ func (t *translation) invocation(p hook.Object, own json.RawMessage) (json.RawMe
 	}.JSON(), nil
 }
 
-// refused is what ok:false comes to. A preflight's is an answer: "ok=false to
-// abort the run", with suggest "so the user knows what to fix". A sink's or a
-// notifier's is a failure: it was to do something, and did not.
+// refused is what ok:false comes to. A preflight's is an answer: "ok=false to abort the run", with
+// suggest "so the user knows what to fix". A sink's or a notifier's is a failure: it was to do
+// something, and did not.
 func (t *translation) refused(reply hook.Reply, a answer) (hook.Reply, error) {
 	if t.kind != kindPreflight {
 		return reply, hook.Failure(hook.Refused, errors.New(a.reason))

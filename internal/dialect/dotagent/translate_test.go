@@ -63,7 +63,8 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// TestConnections: each kind at every point where it has a meaning; the agent is the host, the schedule the point.
+// TestConnections: each kind at every point where it has a meaning; the agent is the host, the
+// schedule the point.
 func TestConnections(t *testing.T) {
 	for _, c := range []struct {
 		kind                    string

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// The protocol's figures, all from the rulings: "Deadlines: info 10 s, validate
-// 30 s, preflight 30 s, sink 300 s, notify 15 s" and "on the deadline the group
-// gets SIGTERM, 5 s later SIGKILL".
+// The protocol's figures, all from the rulings: "Deadlines: info 10 s, validate 30 s, preflight 30
+// s, sink 300 s, notify 15 s" and "on the deadline the group gets SIGTERM, 5 s later SIGKILL".
 const (
 	infoTimeout      = 10 * time.Second
 	validateTimeout  = 30 * time.Second
@@ -17,8 +16,8 @@ const (
 	killGrace        = 5 * time.Second
 )
 
-// mostStdout bounds a reply. The protocol names no limit; a reply is a few
-// words, and a schema, the longest thing a plugin prints, has kilobytes.
+// mostStdout bounds a reply. The protocol names no limit; a reply is a few words, and a schema, the
+// longest thing a plugin prints, has kilobytes.
 const mostStdout = 4 << 20
 
 // filePrefix: seed 000, "any binary named dotagent-plugin-<name>".
@@ -58,12 +57,12 @@ const (
 	eventFailed    = "attempt_failed"
 )
 
-// emptyConfig: the rulings, "config left out of the manifest is sent as {}
-// (typed plugins cannot parse null)".
+// emptyConfig: the rulings, "config left out of the manifest is sent as {} (typed plugins cannot
+// parse null)".
 var emptyConfig = json.RawMessage("{}")
 
-// Reply fields with a meaning. Seed 000 of all others: "Extra fields are
-// forwarded into dotagent's logs and --verbose output".
+// Reply fields with a meaning. Seed 000 of all others: "Extra fields are forwarded into dotagent's
+// logs and --verbose output".
 const (
 	fieldOK      = "ok"
 	fieldError   = "error"

@@ -19,13 +19,13 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// agentPath is the one agent there is, by the name plugins know it: the seed
-// knows agents below it, this host does not.
+// agentPath is the one agent there is, by the name plugins know it: the seed knows agents below it,
+// this host does not.
 const agentPath = "primary"
 
-// CallTool runs one of the plugin's tools. Arguments that do not fit its
-// parameters_schema, and an error the plugin answers with, are results; the
-// model that made the call can read them and do better.
+// CallTool runs one of the plugin's tools. Arguments that do not fit its parameters_schema, and an
+// error the plugin answers with, are results; the model that made the call can read them and do
+// better.
 func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMessage) (dialect.ToolResult, error) {
 	tool, err := p.tool(name)
 	if err != nil {
@@ -59,8 +59,8 @@ func (p *plugin) tool(name string) (*Tool, error) {
 	return nil, fmt.Errorf("plugin %s has no tool %q, only %s", p.manifest.Name, name, orNone(names))
 }
 
-// toolParams checks the arguments and puts `_context` beside them. Whatever the
-// model calls `_context` itself gives way to the host's.
+// toolParams checks the arguments and puts `_context` beside them. Whatever the model calls
+// `_context` itself gives way to the host's.
 func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, about callContext) (params json.RawMessage, fault string) {
 	o, err := object(arguments)
 	if err != nil {
@@ -72,8 +72,9 @@ func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, about callContex
 	return about.beside(o), ""
 }
 
-// about says for whom and where a call is made. A call that is made by hand has no session; it has an id that is the same
-// for every such call in a project, so that a plugin that keeps something by session finds it again.
+// about says for whom and where a call is made. A call that is made by hand has no session; it has
+// an id that is the same for every such call in a project, so that a plugin that keeps something by
+// session finds it again.
 func (p *plugin) about(ctx context.Context) callContext {
 	c := p.callContext(hook.Session(ctx), "")
 	if c.sessionID == "" {

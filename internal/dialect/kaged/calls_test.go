@@ -15,7 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// someTools: a tool's method is its full name, here fake.echo and the like, since the plugin is called fake.
+// someTools: a tool's method is its full name, here fake.echo and the like, since the plugin is
+// called fake.
 const someTools = `
 tools:
   - {name: add, description: adds, parameters_schema: {type: object, required: [text], properties: {text: {type: string}, n: {type: integer}}}}
@@ -30,8 +31,8 @@ func toolRig(t *testing.T, more string) *rig {
 	return newRig(t, "fake", more)
 }
 
-// TestToolParams: "Tools are called as <plugin>.<tool>, arguments flat in params
-// beside _context {operator_id, project_id, agent_path, session_id, request_id, project_root}".
+// TestToolParams: "Tools are called as <plugin>.<tool>, arguments flat in params beside _context
+// {operator_id, project_id, agent_path, session_id, request_id, project_root}".
 func TestToolParams(t *testing.T) {
 	r := toolRig(t, someTools)
 	r.runtime.Env.Vars = append(r.runtime.Env.Vars, "USER=ada")
@@ -146,7 +147,8 @@ func TestCallsMayBeUnderWayAtOnce(t *testing.T) {
 	calls.Wait()
 }
 
-// TestTooLarge: "Over 4 MB in either direction: that message fails with a clear error and the plugin lives on".
+// TestTooLarge: "Over 4 MB in either direction: that message fails with a clear error and the
+// plugin lives on".
 func TestTooLarge(t *testing.T) {
 	p := newRig(t, "echo", "").open()
 	big := json.RawMessage(`{"text":"` + strings.Repeat("x", maxMessage) + `"}`)

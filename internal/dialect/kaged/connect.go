@@ -9,10 +9,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// elsewhere lists where the protocol's hooks have a meaning beyond their own
-// points. What on_session_start injects is context, so it fits where context is
-// gathered; what on_session_idle is given is a text to keep, so it fits where
-// one is finished. The compaction hooks mean nothing without a compaction.
+// elsewhere lists where the protocol's hooks have a meaning beyond their own points. What
+// on_session_start injects is context, so it fits where context is gathered; what on_session_idle
+// is given is a text to keep, so it fits where one is finished. The compaction hooks mean nothing
+// without a compaction.
 var elsewhere = []wiring{
 	{hook: "on_session_start", point: hook.PromptContext, ask: without("dynamic_context"), answer: injectedInto("dynamic_context")},
 	{hook: "on_session_idle", point: hook.TurnFinal, ask: transcriptOf("text"), answer: nothing},

@@ -1,15 +1,12 @@
-// Package kaged speaks the kaged plugin protocol: plugins that live as long as
-// the host, described by a manifest.yaml, in JSON-RPC 2.0 over stdin and stdout.
-// Several calls may be under way at once, and a plugin may speak unasked: it
-// sends notifications, and asks the host for its storage.
+// Package kaged speaks the kaged plugin protocol: plugins that live as long as the host, described
+// by a manifest.yaml, in JSON-RPC 2.0 over stdin and stdout. Several calls may be under way at
+// once, and a plugin may speak unasked: it sends notifications, and asks the host for its storage.
 //
-// It has two halves. The manifest half (manifest*.go, knob*.go)
-// reads and checks what a plugin declares; it starts nothing. The other
-// half, below, finds plugins, runs them and translates.
+// It has two halves. The manifest half (manifest*.go, knob*.go) reads and checks what a plugin
+// declares; it starts nothing. The other half, below, finds plugins, runs them and translates.
 //
-// What it is not: it does not enforce capabilities other than those on storage
-// (the sandbox does), and does not decide what a plugin's failure does to an
-// event (the hub's table does).
+// What it is not: it does not enforce capabilities other than those on storage (the sandbox does),
+// and does not decide what a plugin's failure does to an event (the hub's table does).
 //
 //	Dialect.Find                  directories and manifests              find.go
 //	Dialect.Open                  checks the configuration               kaged.go

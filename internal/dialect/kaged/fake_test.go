@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	plugtest.Main(m, plugtest.Fake{Answer: wellBehaved, Target: hookPrefix + "on_session_start", Huge: maxMessage + 1})
 }
 
-// A fake is a kaged plugin played by the test binary. It answers what it is
-// asked, but for what its behaviour says.
+// A fake is a kaged plugin played by the test binary. It answers what it is asked, but for what its
+// behaviour says.
 type fake struct {
 	behaviour string
 	mu        sync.Mutex // protects out and asked
@@ -240,8 +240,7 @@ func must[T any](v T, err error) T {
 // fakeMethods are the methods every fake declares and has.
 var fakeMethods = []string{"fake.echo", "fake.environment", "fake.hang", "fake.crash", "fake.refuse", "fake.notify", "fake.ask"}
 
-// testingEnv is what a test binary needs in its manifest's env to be a plugin
-// like any other.
+// testingEnv is what a test binary needs in its manifest's env to be a plugin like any other.
 func testingEnv() string {
 	env := "GORACE: atexit_sleep_ms=0" // else a race detector takes a second to exit
 	if testing.CoverMode() != "" {

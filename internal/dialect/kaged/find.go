@@ -18,8 +18,8 @@ import (
 // manifestNames are the names a manifest may have, the preferred one first.
 var manifestNames = []string{"manifest.yaml", "kaged-plugin.yaml"}
 
-// maxManifest bounds the manifest file. The seed names no limit; schemas make
-// the longest manifests, and they have kilobytes.
+// maxManifest bounds the manifest file. The seed names no limit; schemas make the longest
+// manifests, and they have kilobytes.
 const maxManifest = document.MaxSize
 
 // pluginsDir is where kaged's plugins live; "" where there is no home.
@@ -37,8 +37,8 @@ func (d *Dialect) Points() []hook.Point {
 	return dialect.Points(natively, (*wiring).spot)
 }
 
-// Find lists the plugins in $XDG_DATA_HOME/kaged/plugins, one directory each,
-// in the order of their names.
+// Find lists the plugins in $XDG_DATA_HOME/kaged/plugins, one directory each, in the order of their
+// names.
 func (d *Dialect) Find(env dialect.Env) []dialect.Found {
 	var all []dialect.Found
 	for _, dir := range dialect.FoldersIn(pluginsDir(env)) {

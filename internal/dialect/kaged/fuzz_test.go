@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// FuzzStorage serves a plugin's requests: each is answered with JSON or with an error for the plugin's eyes, what was put is
-// got again, and a plugin that may only read changes nothing.
+// FuzzStorage serves a plugin's requests: each is answered with JSON or with an error for the
+// plugin's eyes, what was put is got again, and a plugin that may only read changes nothing.
 func FuzzStorage(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"kaged.storage.get", `{"key":"a"}`}, {"kaged.storage.put", `{"key":"a/b","value":{"x":[1, 2]}}`}, {"kaged.storage.put", `{"key":"n","value":null}`},
@@ -59,7 +59,8 @@ func checkServed(t *testing.T, s *storage, method string, params json.RawMessage
 	}
 }
 
-// FuzzNotification: what is kept and logged of a notification is bounded and can be printed, however often it comes.
+// FuzzNotification: what is kept and logged of a notification is bounded and can be printed,
+// however often it comes.
 func FuzzNotification(f *testing.F) {
 	f.Add("clock.tick", []byte(`{"n":1}`), 3)
 	f.Add(strings.Repeat("日", 300), []byte(`"`+strings.Repeat("é", 3000)+`"`), 150)
@@ -85,7 +86,8 @@ func FuzzNotification(f *testing.F) {
 	})
 }
 
-// FuzzArguments: whatever a model calls a tool with, the plugin gets one object, with the host's `_context` and not the model's.
+// FuzzArguments: whatever a model calls a tool with, the plugin gets one object, with the host's
+// `_context` and not the model's.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{``, `null`, `{}`, `{"a":1,"_context":{"operator_id":"root"}}`, `[1]`, `{"_context":1,"_context":2}`, `{"a":`, `"{}"`} {
 		f.Add([]byte(seed))

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A gate lets calls through to a process, and keeps them waiting while the process is exchanged for another. It is
-// exchanged between two calls: none is under way then.
+// A gate lets calls through to a process, and keeps them waiting while the process is exchanged for
+// another. It is exchanged between two calls: none is under way then.
 type gate struct {
 	mu    sync.Mutex    // protects the fields below
 	calls int           // under way
@@ -44,12 +44,12 @@ func (g *gate) leave() {
 	}
 }
 
-// patience is how long a gate waits for a moment without calls before it keeps new ones waiting: a hook behind a slow tool
-// would run out of time.
+// patience is how long a gate waits for a moment without calls before it keeps new ones waiting: a
+// hook behind a slow tool would run out of time.
 const patience = time.Minute
 
-// close waits until no call is under way, and lets no other begin. One at a time may close a gate. Where ctx ends first,
-// the gate stays open.
+// close waits until no call is under way, and lets no other begin. One at a time may close a gate.
+// Where ctx ends first, the gate stays open.
 func (g *gate) close(ctx context.Context) error {
 	force := time.After(patience)
 	for {
@@ -81,8 +81,8 @@ func (g *gate) settle(ctx context.Context, quiet chan struct{}) error {
 	}
 }
 
-// tryClose shuts the gate where no call is under way, or in any case. Where some are, it returns what tells that they have
-// ended.
+// tryClose shuts the gate where no call is under way, or in any case. Where some are, it returns
+// what tells that they have ended.
 func (g *gate) tryClose(anyway bool) (quiet chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// A heart pings a plugin at intervals (seed 002: "Daemon pings plugin at
-// health_interval_sec intervals. Plugin must respond within 5 seconds"). It
-// knows neither processes nor the wire, only when to ask and how long to wait.
+// A heart pings a plugin at intervals (seed 002: "Daemon pings plugin at health_interval_sec
+// intervals. Plugin must respond within 5 seconds"). It knows neither processes nor the wire, only
+// when to ask and how long to wait.
 type heart struct {
 	every  time.Duration                   // between pings
 	within time.Duration                   // for the answer
@@ -37,9 +37,9 @@ func (h *heart) beat(ctx context.Context) {
 	}
 }
 
-// alive: "any reply to health.check, an error included, is a sign of life; no
-// reply within 5 s is not". A plugin that was not there to be asked is not lost
-// either: its keeper is about to start it again.
+// alive: "any reply to health.check, an error included, is a sign of life; no reply within 5 s is
+// not". A plugin that was not there to be asked is not lost either: its keeper is about to start it
+// again.
 func alive(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, hook.Refused), errors.Is(err, hook.Garbled), errors.Is(err, hook.TooLarge):

@@ -17,8 +17,8 @@ const Name = "kaged"
 
 // A Dialect is the kaged protocol.
 type Dialect struct {
-	// How long a plugin may take to answer initialize and health.check. Tests of
-	// plugins that never answer have no time for the real values.
+	// How long a plugin may take to answer initialize and health.check. Tests of plugins that never
+	// answer have no time for the real values.
 	handshake, health time.Duration
 }
 
@@ -28,8 +28,8 @@ func New() *Dialect { return &Dialect{handshake: handshakeTimeout, health: healt
 // Name is "kaged".
 func (d *Dialect) Name() string { return Name }
 
-// Open checks the plugin's configuration, starts it and shakes hands with it.
-// From then on it is pinged, and started again whenever it dies.
+// Open checks the plugin's configuration, starts it and shakes hands with it. From then on it is
+// pinged, and started again whenever it dies.
 func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
 	m, ok := f.Manifest.(*Manifest)
 	if !ok || f.State != "" {
@@ -61,8 +61,8 @@ func (d *Dialect) CheckSettings(f dialect.Found, s dialect.Settings) error {
 	return err
 }
 
-// complete adds the defaults of the knobs, and holds the whole against the schemas and the knobs. Everything that does not
-// fit is reported at once.
+// complete adds the defaults of the knobs, and holds the whole against the schemas and the knobs.
+// Everything that does not fit is reported at once.
 func complete(m *Manifest, s dialect.Settings) (dialect.Settings, error) {
 	config, err := withDefaults(m.Knobs, orEmpty(s.Config))
 	if err != nil {
@@ -77,7 +77,8 @@ func complete(m *Manifest, s dialect.Settings) (dialect.Settings, error) {
 	return s, nil
 }
 
-// outsideKnobs lists the values that their knobs cannot have, but for those that are known to be faulty already.
+// outsideKnobs lists the values that their knobs cannot have, but for those that are known to be
+// faulty already.
 func outsideKnobs(knobs []dialect.Knob, config json.RawMessage, known []dialect.ConfigFault) []dialect.ConfigFault {
 	var out []dialect.ConfigFault
 	for i := range knobs {
@@ -98,8 +99,8 @@ func outsideKnobs(knobs []dialect.Knob, config json.RawMessage, known []dialect.
 	return out
 }
 
-// configFaults are what does not fit a schema. A schema.Error names the field and the rule, never the value, which in
-// system_config is a secret.
+// configFaults are what does not fit a schema. A schema.Error names the field and the rule, never
+// the value, which in system_config is a secret.
 func configFaults(errs []schema.Error) []dialect.ConfigFault {
 	var out []dialect.ConfigFault
 	for _, e := range errs {

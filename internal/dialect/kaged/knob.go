@@ -23,8 +23,8 @@ const (
 	knobPath       = "path"        // a file or directory
 )
 
-// knobTypes lists the types, and with each the keys that mean something to it
-// beside those every knob has.
+// knobTypes lists the types, and with each the keys that mean something to it beside those every
+// knob has.
 var knobTypes = []struct {
 	name string
 	keys []string
@@ -55,8 +55,8 @@ func (c *checker) knobs(e, config document.Value) {
 	}
 }
 
-// knob reads one knob. The document demands type, label and binds_to. A knob without limits of its own has those of the
-// schema field that it is bound to, or none.
+// knob reads one knob. The document demands type, label and binds_to. A knob without limits of its
+// own has those of the schema field that it is bound to, or none.
 func (c *checker) knob(e *document.Table, config document.Value) dialect.Knob {
 	label := e.Value("label")
 	label.Required()
@@ -100,8 +100,8 @@ func (c *checker) knobType(e *document.Table) string {
 	return name
 }
 
-// binding reads `binds_to` ("must reference a field in config_schema; binding to system_config is forbidden") and returns
-// the schema of the field it names.
+// binding reads `binds_to` ("must reference a field in config_schema; binding to system_config is
+// forbidden") and returns the schema of the field it names.
 func (c *checker) binding(e, config document.Value, k *dialect.Knob) (field document.Value) {
 	e.Required()
 	s, ok := e.Text()
@@ -128,7 +128,8 @@ func (c *checker) binding(e, config document.Value, k *dialect.Knob) (field docu
 	return document.Value{}
 }
 
-// fieldAt finds the schema of a field by its name, which may have dots in it, or by a path of names.
+// fieldAt finds the schema of a field by its name, which may have dots in it, or by a path of
+// names.
 func fieldAt(config document.Value, name string) (path []string, field document.Value) {
 	if slices.Contains(propertyNames(config), name) {
 		return []string{name}, config.Get("properties").Get(name)
@@ -214,8 +215,8 @@ func (c *checker) knobValues(values document.Value, k *dialect.Knob) {
 	}
 }
 
-// knobLabels reads the labels: a list with one for each value, or a mapping from values to labels, in which a value without
-// a label is shown as itself.
+// knobLabels reads the labels: a list with one for each value, or a mapping from values to labels,
+// in which a value without a label is shown as itself.
 func (c *checker) knobLabels(e document.Value, k *dialect.Knob) {
 	if !e.Present() {
 		return

@@ -146,7 +146,8 @@ func TestKnobsKeepTheirOrderAndValues(t *testing.T) {
 	}
 }
 
-// TestAKnobTakesItsLimitsFromTheField: a knob without min, max, values or max_length has those of the schema field it is bound to.
+// TestAKnobTakesItsLimitsFromTheField: a knob without min, max, values or max_length has those of
+// the schema field it is bound to.
 func TestAKnobTakesItsLimitsFromTheField(t *testing.T) {
 	m, problems := kaged.ParseManifest("", []byte(edited(0, `config_schema:
   properties:

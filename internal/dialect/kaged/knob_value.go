@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// outside tells why a knob cannot have a value; "" where it can. Step is how far a control moves at once: a value between
-// two steps is not outside.
+// outside tells why a knob cannot have a value; "" where it can. Step is how far a control moves at
+// once: a value between two steps is not outside.
 func outside(k *dialect.Knob, value json.RawMessage) string {
 	switch k.Type {
 	case knobRange, knobIntRange:
@@ -109,8 +109,8 @@ func kindOf(value json.RawMessage) string {
 	return "a number"
 }
 
-// withDefaults adds the defaults of knobs where config has no value. A value that stands where a field of objects would be
-// is left alone: the check of the schema tells of it.
+// withDefaults adds the defaults of knobs where config has no value. A value that stands where a
+// field of objects would be is left alone: the check of the schema tells of it.
 func withDefaults(knobs []dialect.Knob, config json.RawMessage) (json.RawMessage, error) {
 	top, err := object(config)
 	if err != nil {

@@ -43,7 +43,8 @@ func TestACrashDuringACall(t *testing.T) {
 	}
 }
 
-// TestAPluginThatIsDownIsUnavailable: between a crash and the restart calls say so, and the status why.
+// TestAPluginThatIsDownIsUnavailable: between a crash and the restart calls say so, and the status
+// why.
 func TestAPluginThatIsDownIsUnavailable(t *testing.T) {
 	r := newRig(t, "echo", "")
 	p := r.open()
@@ -90,8 +91,8 @@ func TestAnErrorIsASignOfLife(t *testing.T) {
 	}
 }
 
-// TestNotificationFlood: "Over 100 notifications a second: the surplus is dropped, counted and reported, and the host
-// stays responsive".
+// TestNotificationFlood: "Over 100 notifications a second: the surplus is dropped, counted and
+// reported, and the host stays responsive".
 func TestNotificationFlood(t *testing.T) {
 	r := newRig(t, "notify-flood", "")
 	p := r.open()
@@ -151,7 +152,8 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestARefusalOfShutdownIsAnAnswer: the end of stdin follows at once, and with it the end of the plugin.
+// TestARefusalOfShutdownIsAnAnswer: the end of stdin follows at once, and with it the end of the
+// plugin.
 func TestARefusalOfShutdownIsAnAnswer(t *testing.T) {
 	r := newRig(t, "refuses-shutdown", "")
 	r.manifest().ShutdownTimeout = time.Hour
@@ -165,7 +167,8 @@ func TestARefusalOfShutdownIsAnAnswer(t *testing.T) {
 	}
 }
 
-// TestAPluginThatWillNotGo: after shutdown_timeout_sec comes the stop ladder, whether it answered or not.
+// TestAPluginThatWillNotGo: after shutdown_timeout_sec comes the stop ladder, whether it answered
+// or not.
 func TestAPluginThatWillNotGo(t *testing.T) {
 	for _, behaviour := range []string{"ignores-shutdown", "answers-shutdown-and-stays"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -208,7 +211,8 @@ func TestCloseEndsCallsUnderWay(t *testing.T) {
 	}
 }
 
-// TestAnImpatientCloseIsQuick: an ended context skips the waits, and the process is gone all the same.
+// TestAnImpatientCloseIsQuick: an ended context skips the waits, and the process is gone all the
+// same.
 func TestAnImpatientCloseIsQuick(t *testing.T) {
 	r := newRig(t, "ignores-shutdown", "")
 	r.manifest().ShutdownTimeout = time.Hour
@@ -255,7 +259,8 @@ func TestTimeoutLeavesThePluginAlive(t *testing.T) {
 	}
 }
 
-// TestStderrIsLogged under its plugin, and a flood of it costs nothing (see also the suite's stderr-flood).
+// TestStderrIsLogged under its plugin, and a flood of it costs nothing (see also the suite's
+// stderr-flood).
 func TestStderrIsLogged(t *testing.T) {
 	r := newRig(t, "crash-at-initialize", "")
 	_ = r.refused()

@@ -18,8 +18,8 @@ type link struct {
 	peer    *wire.Peer
 }
 
-// connect starts a process and shakes hands with it. It is called for the first
-// start and for every restart.
+// connect starts a process and shakes hands with it. It is called for the first start and for every
+// restart.
 func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 	process, err := p.rt.Procs.Start(ctx, p.rt.Confined(proc.Spec{
 		Path: p.manifest.Command[0],
@@ -41,9 +41,9 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 	return l, process, nil
 }
 
-// environment: "the manifest's `env` over PATH, HOME, LANG, TMPDIR, and
-// KAGED_CONFIG_ROOT, KAGED_PROJECT_ROOT, KAGED_PROJECT_ID". A root the host does
-// not have is left out, so that a plugin's own default applies.
+// environment: "the manifest's `env` over PATH, HOME, LANG, TMPDIR, and KAGED_CONFIG_ROOT,
+// KAGED_PROJECT_ROOT, KAGED_PROJECT_ID". A root the host does not have is left out, so that a
+// plugin's own default applies.
 func (p *plugin) environment() []string {
 	names := append([]string{}, dialect.BaseNames...)
 	names = append(names, p.settings.Env...)
@@ -73,8 +73,7 @@ func (p *plugin) peerOptions() wire.PeerOptions {
 	}
 }
 
-// handshake: seed 002, "performs a handshake (initialize → initialized), then
-// routes method calls".
+// handshake: seed 002, "performs a handshake (initialize → initialized), then routes method calls".
 func (p *plugin) handshake(ctx context.Context, l *link) error {
 	_, err := hook.Do(ctx, p.named(methodInitialize, p.dialect.handshake), func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, p.greet(ctx, l)
@@ -117,10 +116,9 @@ func (p *plugin) hello() *hello {
 	return h
 }
 
-// farewell: seed 002, "the daemon sends a shutdown request and waits up to
-// shutdown_timeout_sec", and the rulings: "After shutdown is answered the host
-// closes stdin, then waits out shutdown_timeout_sec, then the stop ladder". The
-// answer and the exit share one allowance.
+// farewell: seed 002, "the daemon sends a shutdown request and waits up to shutdown_timeout_sec",
+// and the rulings: "After shutdown is answered the host closes stdin, then waits out
+// shutdown_timeout_sec, then the stop ladder". The answer and the exit share one allowance.
 func (l *link) farewell(ctx context.Context, allowance time.Duration) (exit proc.Exit, answer error) {
 	deadline := time.Now().Add(allowance)
 	callCtx, cancel := context.WithDeadline(ctx, deadline)
@@ -147,8 +145,8 @@ func (l *link) ended() bool {
 	}
 }
 
-// withStderr adds a plugin's last words to an error that has none: why it did
-// not answer in time is often written there.
+// withStderr adds a plugin's last words to an error that has none: why it did not answer in time is
+// often written there.
 func withStderr(err error, process *proc.Process) error {
 	e, ok := errors.AsType[*hook.Error](err)
 	if !ok || e.Stderr != "" {
@@ -159,8 +157,8 @@ func withStderr(err error, process *proc.Process) error {
 	return &with
 }
 
-// call makes one request of the process there is now. It is the one place that
-// does, but for the handshake, the ping and the farewell.
+// call makes one request of the process there is now. It is the one place that does, but for the
+// handshake, the ping and the farewell.
 func (p *plugin) call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if err := p.gate.enter(ctx); err != nil {
 		return nil, err

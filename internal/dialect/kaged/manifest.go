@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// A Manifest is what a plugin's manifest.yaml declares, with the defaults of
-// the seed's table filled in.
+// A Manifest is what a plugin's manifest.yaml declares, with the defaults of the seed's table
+// filled in.
 type Manifest struct {
 	Name        string
 	Version     string
@@ -41,9 +41,9 @@ type Manifest struct {
 	HealthInterval  time.Duration
 	HookTimeout     time.Duration
 
-	// Warnings are what is odd but not wrong, such as a key this host does not
-	// know: manifests in the world carry keys of their tools and of versions to
-	// come, and a plugin is not to be refused for them.
+	// Warnings are what is odd but not wrong, such as a key this host does not know: manifests in
+	// the world carry keys of their tools and of versions to come, and a plugin is not to be
+	// refused for them.
 	Warnings []document.Problem
 }
 
@@ -55,14 +55,12 @@ type Tool struct {
 	JSON        json.RawMessage // the same as written
 }
 
-// Compactor reports whether the plugin asks to do the compacting, rather than
-// to be told of it.
+// Compactor reports whether the plugin asks to do the compacting, rather than to be told of it.
 func (m *Manifest) Compactor() bool { return slices.Contains(m.Roles, roleCompactor) }
 
-// ParseManifest reads a manifest and reports every violated field at once, in
-// the order of the file. The manifest is never nil, but usable only where there
-// are no problems; until then it holds what could be read, so that a report can
-// name the plugin.
+// ParseManifest reads a manifest and reports every violated field at once, in the order of the
+// file. The manifest is never nil, but usable only where there are no problems; until then it holds
+// what could be read, so that a report can name the plugin.
 //
 //	ParseManifest
 //	  document.YAML     bytes to values; bounded, without aliases

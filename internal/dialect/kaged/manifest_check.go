@@ -9,8 +9,7 @@ import (
 // A checker fills in one manifest. What is wrong with it is noted where it is read.
 type checker struct{ m *Manifest }
 
-// argument reads a string that goes to the operating system, which ends strings
-// at a NUL.
+// argument reads a string that goes to the operating system, which ends strings at a NUL.
 func argument(e document.Value) (string, bool) {
 	s, ok := e.Text()
 	if ok && strings.ContainsRune(s, 0) {

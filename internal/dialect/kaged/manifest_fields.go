@@ -56,7 +56,8 @@ var pluginName = pattern.New(`^[a-z][a-z0-9-]*$`)
 
 const maxName = 64
 
-// reservedNames: a plugin's methods and tools begin with its name, and "must not start with kaged.* or system.*".
+// reservedNames: a plugin's methods and tools begin with its name, and "must not start with kaged.*
+// or system.*".
 var reservedNames = []string{"kaged", "system"}
 
 func (c *checker) name(e document.Value) string {
@@ -77,8 +78,8 @@ func (c *checker) name(e document.Value) string {
 	return ""
 }
 
-// "Semver version string." No part of it is optional in semver 2.0.0, nor is a
-// "v" in front a part of it.
+// "Semver version string." No part of it is optional in semver 2.0.0, nor is a "v" in front a part
+// of it.
 var semver = pattern.New(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
 	`(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?` +
 	`(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
@@ -99,8 +100,8 @@ func (c *checker) version(e document.Value) string {
 	return ""
 }
 
-// api checks kaged_api. Another version than the host's is known to be useless
-// here and now, so it need not wait for the handshake to be refused.
+// api checks kaged_api. Another version than the host's is known to be useless here and now, so it
+// need not wait for the handshake to be refused.
 func (c *checker) api(e document.Value) int {
 	e.Required()
 	n, ok := e.Whole()
@@ -220,9 +221,8 @@ func hollow(e document.Value) bool {
 	return !e.Present() || e.Kind() == document.List && e.Len() == 0
 }
 
-// "Must be dot-delimited, 2-4 segments, lowercase." What a segment may hold is
-// not said; letters, digits, _ and - after a letter are what names elsewhere in
-// the seed hold.
+// "Must be dot-delimited, 2-4 segments, lowercase." What a segment may hold is not said; letters,
+// digits, _ and - after a letter are what names elsewhere in the seed hold.
 var methodName = pattern.New(`^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*){1,3}$`)
 
 func (c *checker) method(e document.Value) (string, bool) {
@@ -269,9 +269,8 @@ func (c *checker) words(e document.Value, known []string) []string {
 	})
 }
 
-// roles: "Default: [observer] when `hooks` is non-empty, else []. `compactor`
-// requires `pre_compact` in hooks." That there is one compactor at most is for
-// those who see all plugins.
+// roles: "Default: [observer] when `hooks` is non-empty, else []. `compactor` requires
+// `pre_compact` in hooks." That there is one compactor at most is for those who see all plugins.
 func (c *checker) roles(e document.Value) {
 	c.m.Roles = c.words(e, roleNames)
 	if !e.Present() && len(c.m.Hooks) > 0 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// One subtest a rule of the seed's table, in the order of the table. The rules
-// of knobs are in knob_test.go, those of YAML in manifest_yaml_test.go.
+// One subtest a rule of the seed's table, in the order of the table. The rules of knobs are in
+// knob_test.go, those of YAML in manifest_yaml_test.go.
 
 func TestIdentity(t *testing.T) {
 	runManifestCases(t, []manifestCase{

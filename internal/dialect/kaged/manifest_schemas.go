@@ -8,9 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// "Each entry declares `name` (single-segment, lowercase; auto-prefixed with
-// plugin name at registration), `description`, and `parameters_schema` (JSON
-// Schema)."
+// "Each entry declares `name` (single-segment, lowercase; auto-prefixed with plugin name at
+// registration), `description`, and `parameters_schema` (JSON Schema)."
 var toolBaseName = pattern.New(`^[a-z][a-z0-9_-]*$`)
 
 func (c *checker) tools(e document.Value) {

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// minimal is the shortest manifest there is; the cases below change one line of
-// it (from 1) or add to its end.
+// minimal is the shortest manifest there is; the cases below change one line of it (from 1) or add
+// to its end.
 const minimal = `name: tiny
 version: 0.1.0
 kaged_api: 1

@@ -125,8 +125,8 @@ func TestYAMLToJSON(t *testing.T) {
 	}
 }
 
-// Each of these keeps the YAML library busy for seconds to hours, or fills the
-// memory, where it gets them. The test's own time limit is what they would break.
+// Each of these keeps the YAML library busy for seconds to hours, or fills the memory, where it
+// gets them. The test's own time limit is what they would break.
 func TestHostileManifestsAreRefusedBeforeTheyCost(t *testing.T) {
 	const mib = 1 << 20
 	repeat := func(s string) string { return strings.Repeat(s, mib/len(s)) }

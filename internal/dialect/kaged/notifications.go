@@ -21,8 +21,8 @@ const (
 	warnedNames       = 100  // undeclared names that are warned of; beyond them a plugin is only noisy
 )
 
-// notifications keeps the last ones of a plugin, logs them, and passes on those that the manifest declares. The wire has
-// already dropped what exceeds the rate.
+// notifications keeps the last ones of a plugin, logs them, and passes on those that the manifest
+// declares. The wire has already dropped what exceeds the rate.
 type notifications struct {
 	log      *slog.Logger
 	declared []string

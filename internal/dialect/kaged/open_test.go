@@ -156,8 +156,8 @@ system_config_schema: {type: object, properties: {token: {type: string, minLengt
 	})
 }
 
-// TestEnvironment: "Working directory is the plugin's own. Environment: the
-// manifest's env over PATH, HOME, LANG, TMPDIR, and KAGED_CONFIG_ROOT, …".
+// TestEnvironment: "Working directory is the plugin's own. Environment: the manifest's env over
+// PATH, HOME, LANG, TMPDIR, and KAGED_CONFIG_ROOT, …".
 func TestEnvironment(t *testing.T) {
 	r := newRig(t, "echo", "")
 	m := r.manifest()

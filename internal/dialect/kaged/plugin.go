@@ -202,8 +202,8 @@ func (p *plugin) Status() dialect.Status {
 // Notifications are the last ones the plugin sent, oldest first.
 func (p *plugin) Notifications() []dialect.Notification { return p.notifications.all() }
 
-// Close says farewell and ends the process. It takes shutdown_timeout_sec and a
-// little at most. Calls under way end with an error.
+// Close says farewell and ends the process. It takes shutdown_timeout_sec and a little at most.
+// Calls under way end with an error.
 func (p *plugin) Close(ctx context.Context) error {
 	p.closing.Store(true)
 	p.closed.Do(func() { close(p.ended) })

@@ -19,7 +19,8 @@ func (r *rig) contextOf() map[string]string {
 	return params.Context
 }
 
-// TestCallsByHandHaveOneSession: calls without a session have the same id every time, one for each project.
+// TestCallsByHandHaveOneSession: calls without a session have the same id every time, one for each
+// project.
 func TestCallsByHandHaveOneSession(t *testing.T) {
 	ids := make(map[string]string)
 	for _, root := range []string{"/srv/garden", "/srv/garden", "/srv/kitchen"} {
@@ -39,7 +40,8 @@ func TestCallsByHandHaveOneSession(t *testing.T) {
 	}
 }
 
-// TestAMessageIsRetainedOnce: what a plugin before has retained is not retained again, however it is spelled.
+// TestAMessageIsRetainedOnce: what a plugin before has retained is not retained again, however it
+// is spelled.
 func TestAMessageIsRetainedOnce(t *testing.T) {
 	payload, err := object(json.RawMessage(`{"retain":[{"role":"user","content":"né"}]}`))
 	if err != nil {

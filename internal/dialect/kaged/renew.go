@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// renewTime bounds the start of a process with another configuration, beside the handshake and the shutdown of the old one:
-// the wait before a restart may have grown, if the plugin has died before.
+// renewTime bounds the start of a process with another configuration, beside the handshake and the
+// shutdown of the old one: the wait before a restart may have grown, if the plugin has died before.
 const renewTime = 40 * time.Second
 
 // A renewal is one restart of the process. Its waiters learn whether it worked, or why not.
@@ -44,8 +44,8 @@ func (r *renewal) waiting() bool {
 	return r.waiter != nil
 }
 
-// Reconfigure gives the plugin another configuration. The protocol has no message for that: the process is asked to shut
-// down between two calls, and another is started. Calls wait meanwhile.
+// Reconfigure gives the plugin another configuration. The protocol has no message for that: the
+// process is asked to shut down between two calls, and another is started. Calls wait meanwhile.
 func (p *plugin) Reconfigure(ctx context.Context, s dialect.Settings) error {
 	p.renewing.Lock()
 	defer p.renewing.Unlock()

@@ -16,7 +16,8 @@ config_schema: {type: object, properties: {level: {type: integer}}}
 knobs: {level: {type: int_range, label: Level, min: 0, max: 9, default: 1, binds_to: config.level}}
 `
 
-// TestReconfigure: the process is exchanged for one with the new configuration, after a farewell; no call is lost.
+// TestReconfigure: the process is exchanged for one with the new configuration, after a farewell;
+// no call is lost.
 func TestReconfigure(t *testing.T) {
 	r := newRig(t, "echo", levelled)
 	p := r.open()

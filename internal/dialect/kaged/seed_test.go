@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestSeedMessages: every message in the seed's table is really sent, and
-// initialize has the params, and reads the answer, that the row names.
+// TestSeedMessages: every message in the seed's table is really sent, and initialize has the
+// params, and reads the answer, that the row names.
 func TestSeedMessages(t *testing.T) {
 	rows := plugtest.Seed(t, "002").Rows("JSON-RPC Protocol")
 	r := newRig(t, "echo", "")

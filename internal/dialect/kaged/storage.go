@@ -15,8 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// The capabilities that open a plugin's storage (seed 002: "Read access to
-// kaged's plugin storage", "Write access …").
+// The capabilities that open a plugin's storage (seed 002: "Read access to kaged's plugin storage",
+// "Write access …").
 const (
 	storageRead  = string(capability.StorageRead)
 	storageWrite = string(capability.StorageWrite)
@@ -25,8 +25,8 @@ const (
 // maxKey bounds a storage key in bytes. The document names no limit; a key is an address, not data.
 const maxKey = 512
 
-// A storage answers a plugin's kaged.storage.* requests, in a namespace of the
-// plugin's own, as far as its capabilities go.
+// A storage answers a plugin's kaged.storage.* requests, in a namespace of the plugin's own, as far
+// as its capabilities go.
 type storage struct {
 	log   *slog.Logger
 	store dialect.Storage // nil: the host keeps none
@@ -162,8 +162,8 @@ func keyOf(params rawjson.Object) (string, error) {
 	return key, nil
 }
 
-// failed is for what the plugin may do and the host did not: both are told. A plugin may try again and again: the log gets
-// the first failure, the second, the fourth, the eighth …
+// failed is for what the plugin may do and the host did not: both are told. A plugin may try again
+// and again: the log gets the first failure, the second, the fourth, the eighth …
 func (s *storage) failed(what string, err error) error {
 	if n := s.failures.Add(1); n&(n-1) == 0 {
 		s.log.Warn("plugin storage refused or does not work", "op", what, "err", err, "total", n)

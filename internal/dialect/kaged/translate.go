@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A wiring is one kaged hook at one point of the hub: how the event becomes
-// params, and how the result becomes a reply.
+// A wiring is one kaged hook at one point of the hub: how the event becomes params, and how the
+// result becomes a reply.
 type wiring struct {
 	hook  string // the protocol's name
 	point hook.Point
@@ -23,9 +23,8 @@ type wiring struct {
 
 func (w *wiring) spot() dialect.Spot { return dialect.Spot{Hook: w.hook, Point: w.point} }
 
-// natively lists the four hooks of the protocol at their own points (seed 002:
-// "Allowed: on_session_start, on_session_idle (primary-only), pre_compact,
-// post_compact (per-agent)").
+// natively lists the four hooks of the protocol at their own points (seed 002: "Allowed:
+// on_session_start, on_session_idle (primary-only), pre_compact, post_compact (per-agent)").
 var natively = []wiring{
 	{hook: "on_session_start", point: hook.SessionStart, ask: without("inject"), answer: injected},
 	{hook: "on_session_idle", point: hook.SessionIdle, ask: without(), answer: nothing},
@@ -33,8 +32,8 @@ var natively = []wiring{
 	{hook: "post_compact", point: hook.CompactAfter, ask: without("retain", "inject"), answer: retained},
 }
 
-// without passes the event's fields on as they are, flat, less those in which
-// plugins answer: the protocol's params do not have them.
+// without passes the event's fields on as they are, flat, less those in which plugins answer: the
+// protocol's params do not have them.
 func without(answers ...string) func(hook.Object) hook.Object {
 	return func(payload hook.Object) hook.Object {
 		isAnswer := func(f hook.Field) bool { return slices.Contains(answers, f.Name) }
@@ -121,7 +120,8 @@ func retained(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
 	return hook.Reply{Set: present(field("retain", retain), field("inject", inject))}, nil
 }
 
-// lessRetained leaves out of a plugin's list the messages that plugins before it have retained: each is kept once.
+// lessRetained leaves out of a plugin's list the messages that plugins before it have retained:
+// each is kept once.
 func lessRetained(list, before json.RawMessage) (json.RawMessage, error) {
 	if isNull(list) || isNull(before) {
 		return list, nil

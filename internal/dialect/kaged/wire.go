@@ -13,9 +13,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// The protocol's own method names (seed 002, "JSON-RPC Protocol"), and the
-// prefixes under which host and plugin call each other. "Method names must not
-// start with kaged.* or system.*" binds what a plugin declares, not these.
+// The protocol's own method names (seed 002, "JSON-RPC Protocol"), and the prefixes under which
+// host and plugin call each other. "Method names must not start with kaged.* or system.*" binds
+// what a plugin declares, not these.
 const (
 	methodInitialize  = "initialize"
 	methodInitialized = "initialized"
@@ -29,8 +29,8 @@ const (
 // apiVersion is the version of the plugin API this host speaks.
 const apiVersion = 1
 
-// maxMessage: seed 002, "Max message size: 4 MB". Read as 4 MiB, so that a
-// plugin that counts in either way is within it.
+// maxMessage: seed 002, "Max message size: 4 MB". Read as 4 MiB, so that a plugin that counts in
+// either way is within it.
 const maxMessage = 4 << 20
 
 // notifyRate: seed 002, "Notification rate limit: 100/sec".
@@ -41,13 +41,13 @@ const (
 	healthTimeout    = 5 * time.Second  // seed 002: "Plugin must respond within 5 seconds"
 	callTimeout      = 60 * time.Second // tools and methods; the seed names none
 	termGrace        = 2 * time.Second  // from SIGTERM to SIGKILL
-	// stdinGrace is the least a plugin is given between the end of its stdin and
-	// SIGTERM: one that never answered shutdown may still go by that.
+	// stdinGrace is the least a plugin is given between the end of its stdin and SIGTERM: one that
+	// never answered shutdown may still go by that.
 	stdinGrace = 500 * time.Millisecond
 )
 
-// Error codes of what the host answers to a plugin's requests: the first two
-// are JSON-RPC's, the others from the range it leaves to servers.
+// Error codes of what the host answers to a plugin's requests: the first two are JSON-RPC's, the
+// others from the range it leaves to servers.
 const (
 	codeNoMethod  = -32601
 	codeBadParams = -32602
@@ -67,9 +67,9 @@ type hello struct {
 	systemConfig     json.RawMessage // the same; has secrets in it, never to be logged
 }
 
-// params is initialize's params: seed 002, "initialize request with
-// daemon_version, api_version, plugin_name, storage_available, projects", and
-// then the two configurations, whose delivery it leaves open.
+// params is initialize's params: seed 002, "initialize request with daemon_version, api_version,
+// plugin_name, storage_available, projects", and then the two configurations, whose delivery it
+// leaves open.
 func (h *hello) params() json.RawMessage {
 	return rawjson.Object{
 		field("daemon_version", rawjson.String(h.daemonVersion)),
@@ -93,8 +93,8 @@ func stringList(texts []string) json.RawMessage {
 	return append(list, ']')
 }
 
-// callContext is the `_context` beside a tool's arguments and a hook's params:
-// for whom and where the call is made.
+// callContext is the `_context` beside a tool's arguments and a hook's params: for whom and where
+// the call is made.
 type callContext struct {
 	operatorID, projectID, sessionID, projectRoot string
 	requestID                                     [16]byte // in hexadecimal digits, for the plugin
@@ -102,8 +102,8 @@ type callContext struct {
 
 const contextField = "_context"
 
-// beside is an object as JSON, with the context as its last field, or in place of the object's own. Every hook and tool
-// call passes here, so it is put together in one piece of memory.
+// beside is an object as JSON, with the context as its last field, or in place of the object's own.
+// Every hook and tool call passes here, so it is put together in one piece of memory.
 func (c *callContext) beside(o rawjson.Object) json.RawMessage {
 	if o.Get(contextField) != nil {
 		return o.With(field(contextField, c.append(nil))).JSON()
@@ -137,8 +137,8 @@ func (c *callContext) append(out []byte) []byte {
 	return append(out, '}')
 }
 
-// A welcome is a plugin's answer to initialize: seed 002, "Plugin responds with
-// name, version, api_version, methods, notifications, capabilities_used".
+// A welcome is a plugin's answer to initialize: seed 002, "Plugin responds with name, version,
+// api_version, methods, notifications, capabilities_used".
 type welcome struct {
 	name, version    string
 	apiVersion       json.RawMessage // nil where the plugin left it out
@@ -163,8 +163,8 @@ func readWelcome(result json.RawMessage) (*welcome, error) {
 	return w, nil
 }
 
-// read takes one field where it has the right type. Only api_version decides
-// anything, so a field of another type is no reason to refuse the plugin.
+// read takes one field where it has the right type. Only api_version decides anything, so a field
+// of another type is no reason to refuse the plugin.
 func (w *welcome) read(o rawjson.Object, name string, into any) {
 	value := o.Get(name)
 	if value == nil || string(value) == "null" {
@@ -188,8 +188,7 @@ func (w *welcome) refusal() error {
 		fmt.Errorf("the plugin speaks api_version %s, this host %d", cut(w.apiVersion), apiVersion))
 }
 
-// differences lists where the answer and the manifest disagree: worth a
-// warning, never a refusal.
+// differences lists where the answer and the manifest disagree: worth a warning, never a refusal.
 func (w *welcome) differences(m *Manifest) []string {
 	out := slices.Clone(w.odd)
 	if w.apiVersion == nil {
@@ -208,8 +207,8 @@ func (w *welcome) differences(m *Manifest) []string {
 	return out
 }
 
-// callable is every name under which the plugin may be called: a plugin may
-// list its tools among its methods.
+// callable is every name under which the plugin may be called: a plugin may list its tools among
+// its methods.
 func callable(m *Manifest) []string {
 	names := slices.Clone(m.Methods)
 	for _, t := range m.Tools {
@@ -225,7 +224,8 @@ func missing(want, have []string) []string {
 	return slices.DeleteFunc(slices.Clone(want), func(s string) bool { return slices.Contains(have, s) })
 }
 
-// appendNames adds one line about some names; they are foreign, so few are shown and each is quoted.
+// appendNames adds one line about some names; they are foreign, so few are shown and each is
+// quoted.
 func appendNames(out []string, what string, names []string) []string {
 	if len(names) == 0 {
 		return out

@@ -77,7 +77,8 @@ func TestForeignNamesInWarningsAreCut(t *testing.T) {
 	}
 }
 
-// FuzzWelcome: no answer to initialize makes the host panic or say much, and only one with our api_version, or none, passes.
+// FuzzWelcome: no answer to initialize makes the host panic or say much, and only one with our
+// api_version, or none, passes.
 func FuzzWelcome(f *testing.F) {
 	long := strings.Repeat("x", 5000)
 	for _, seed := range []string{

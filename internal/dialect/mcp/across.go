@@ -15,8 +15,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A server of the kind with a handshake puts its questions in the middle of a call. A client of the modern kind is not asked: it gets an
-// answer that says what is needed, and makes its request again with that. Between the two the call waits here.
+// A server of the kind with a handshake puts its questions in the middle of a call. A client of the
+// modern kind is not asked: it gets an answer that says what is needed, and makes its request again
+// with that. Between the two the call waits here.
 
 const (
 	suspendTime   = 10 * time.Minute // for a client to come back
@@ -50,7 +51,8 @@ type outcome struct {
 	err    error
 }
 
-// suspensions are the calls of a plugin that wait for a client, by what the client has to say to go on.
+// suspensions are the calls of a plugin that wait for a client, by what the client has to say to go
+// on.
 type suspensions struct {
 	mu  sync.Mutex // protects the field below
 	all map[string]*suspended

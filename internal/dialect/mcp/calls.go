@@ -15,7 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// CallTool runs one of the server's tools. The result is a text for whoever reads texts, and beside it what the server said.
+// CallTool runs one of the server's tools. The result is a text for whoever reads texts, and beside
+// it what the server said.
 func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMessage) (dialect.ToolResult, error) {
 	own, ok := p.lists.Load().own[ownTool+name]
 	if !ok {

@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// FuzzEvents: a stream of events gives the same events however it is cut into lines' ends, and none over the cap.
+// FuzzEvents: a stream of events gives the same events however it is cut into lines' ends, and none
+// over the cap.
 func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{"data: {}\n\n", "id: 1\nretry: 10\ndata: a\ndata: b\r\n\r\n", ":\n\ndata\n\n", "data:x\r\rdata: y\n\n", "event: message\ndata: {\"id\":1}\n\nrest"} {
 		f.Add([]byte(seed))

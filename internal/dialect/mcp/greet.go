@@ -35,8 +35,8 @@ func (w *welcome) can(name string) bool {
 	return len(v) > 0 && string(v) != "null"
 }
 
-// greet finds out how a server wants to be spoken to, and opens the conversation so. Where it speaks both kinds, the modern
-// one is taken, unless only the other will do.
+// greet finds out how a server wants to be spoken to, and opens the conversation so. Where it
+// speaks both kinds, the modern one is taken, unless only the other will do.
 func (l *link) greet(ctx context.Context, only *era) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, greetTimeout, fmt.Errorf("no answer to the handshake within %s", greetTimeout))
 	defer cancel()

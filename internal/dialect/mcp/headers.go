@@ -9,7 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A paramHeader is an argument of a tool that the server wants to see in the header too, for those on the way who route by it.
+// A paramHeader is an argument of a tool that the server wants to see in the header too, for those
+// on the way who route by it.
 type paramHeader struct {
 	path []string // of the argument
 	name string   // behind Mcp-Param-

@@ -21,7 +21,8 @@ const (
 	codeInternal  = -32603
 )
 
-// heard takes what a server says unasked. c is the call it belongs to, where the carrier knows that.
+// heard takes what a server says unasked. c is the call it belongs to, where the carrier knows
+// that.
 func (p *plugin) heard(l *link, method string, params json.RawMessage, c *pending) {
 	p.notified.Add(1)
 	switch method {
@@ -59,8 +60,8 @@ func (l *link) progress(params json.RawMessage) {
 	}
 }
 
-// logged passes on a line of the server's log to those who wait for an answer of its. Over pipes it cannot be told to whom of
-// them it belongs.
+// logged passes on a line of the server's log to those who wait for an answer of its. Over pipes it
+// cannot be told to whom of them it belongs.
 func (p *plugin) logged(l *link, params json.RawMessage, own *pending) {
 	p.log.Debug("the server logs", "params", excerpt.Of(string(params), shown))
 	calls := []*pending{own}
@@ -74,7 +75,8 @@ func (p *plugin) logged(l *link, params json.RawMessage, own *pending) {
 	}
 }
 
-// changed reads the lists again, away from the goroutine that reads from the server, and tells the host.
+// changed reads the lists again, away from the goroutine that reads from the server, and tells the
+// host.
 func (p *plugin) changed(kind dialect.ChangeKind) {
 	p.spawn(func() { p.relistFor(kind) })
 }
@@ -101,8 +103,8 @@ func (p *plugin) asked(ctx context.Context, l *link, method string, params json.
 	return nil, err
 }
 
-// whom is who may be asked: the client whose call is under way. Over pipes a question does not say to which call it belongs,
-// and the answer of one client must not go to the call of another.
+// whom is who may be asked: the client whose call is under way. Over pipes a question does not say
+// to which call it belongs, and the answer of one client must not go to the call of another.
 func (l *link) whom(own *pending) (*mcpcall.Caller, error) {
 	if own != nil {
 		return own.caller, nil

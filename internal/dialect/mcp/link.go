@@ -20,7 +20,8 @@ const (
 
 // A carrier takes messages to a server and back, over pipes or over HTTP.
 type carrier interface {
-	// send makes a request and waits for its result. What the server says on the way goes to the link's owner.
+	// send makes a request and waits for its result. What the server says on the way goes to the
+	// link's owner.
 	send(ctx context.Context, method string, params json.RawMessage, c *pending) (json.RawMessage, error)
 	notify(ctx context.Context, method string, params json.RawMessage) error
 }
@@ -94,7 +95,8 @@ func (l *link) under(token string) []*pending {
 	return all
 }
 
-// dressed adds to params what the protocol wants beside them: what the client said of itself, and our own token for progress.
+// dressed adds to params what the protocol wants beside them: what the client said of itself, and
+// our own token for progress.
 func (l *link) dressed(params rawjson.Object, c *pending) rawjson.Object {
 	var meta rawjson.Object
 	if c.caller != nil {
@@ -119,7 +121,8 @@ func (l *link) dressed(params rawjson.Object, c *pending) rawjson.Object {
 	return params.With(field("_meta", meta.JSON()))
 }
 
-// self is what a request of the modern kind says of its client in _meta; one of the other kind says nothing.
+// self is what a request of the modern kind says of its client in _meta; one of the other kind says
+// nothing.
 func (l *link) self(meta rawjson.Object, caller *mcpcall.Caller) rawjson.Object {
 	own := []string{mcpcall.MetaVersion, mcpcall.MetaClient, mcpcall.MetaCapabilities, mcpcall.MetaLogLevel}
 	if l.era == handshake {

@@ -196,7 +196,8 @@ func (p *plugin) relistFor(kind dialect.ChangeKind) {
 	}
 }
 
-// follow has the server of the modern kind tell of changes: it does so only in answer to a request that stays open.
+// follow has the server of the modern kind tell of changes: it does so only in answer to a request
+// that stays open.
 func (p *plugin) follow() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

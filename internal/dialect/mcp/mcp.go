@@ -25,8 +25,8 @@ type Server struct {
 	Err error // why it cannot be used, e.g. a secret that is not there
 }
 
-// Hidden is a value that may be a secret: whoever needs it calls it. Two of them are never equal, so its text stands beside
-// it where changes have to be seen: see [Server.Same].
+// Hidden is a value that may be a secret: whoever needs it calls it. Two of them are never equal,
+// so its text stands beside it where changes have to be seen: see [Server.Same].
 type Hidden func() string
 
 // Same tells whether two tables say the same.

@@ -193,7 +193,8 @@ func TestListsChange(t *testing.T) {
 	}
 }
 
-// TestProgressAndCancellation: what a client wants to know reaches it under its own name, and what it gives up is given up.
+// TestProgressAndCancellation: what a client wants to know reaches it under its own name, and what
+// it gives up is given up.
 func TestProgressAndCancellation(t *testing.T) {
 	b := one(t, plugtest.MCPHandshake)
 	var mu sync.Mutex
@@ -307,7 +308,8 @@ func TestQuestions(t *testing.T) {
 	})
 }
 
-// TestLog: a line of the server's log reaches the client whose call is under way, before the answer.
+// TestLog: a line of the server's log reaches the client whose call is under way, before the
+// answer.
 func TestLog(t *testing.T) {
 	b := one(t, plugtest.MCPHandshake)
 	var heard []string
@@ -333,7 +335,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestMisbehaviour plays every misbehaviour of the common fakes during a call, and then sees the server work again.
+// TestMisbehaviour plays every misbehaviour of the common fakes during a call, and then sees the
+// server work again.
 func TestMisbehaviour(t *testing.T) {
 	for behaviour, want := range map[string]hook.Kind{
 		"ok": "", "interleaved": "", "notify": "", "request": "", "slow-line": "", "reply-twice": "", "stderr-flood": "", "banner": "", "ignore-sigterm": "",
@@ -372,7 +375,8 @@ func TestMisbehaviour(t *testing.T) {
 	}
 }
 
-// TestEnvironment: a server has what its table sets, secrets filled in, and nothing else of the host's.
+// TestEnvironment: a server has what its table sets, secrets filled in, and nothing else of the
+// host's.
 func TestEnvironment(t *testing.T) {
 	home := t.TempDir()
 	path := plugtest.InstallMCP(t, home, plugtest.MCPBoth)
@@ -401,7 +405,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestReload: a server whose table has changed is another, one whose table is gone is gone, the others go on.
+// TestReload: a server whose table has changed is another, one whose table is gone is gone, the
+// others go on.
 func TestReload(t *testing.T) {
 	home := t.TempDir()
 	path := plugtest.InstallMCP(t, home, plugtest.MCPBoth)

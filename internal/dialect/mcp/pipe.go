@@ -48,8 +48,8 @@ func (p *plugin) openPipes(ctx context.Context, only *era) (connection, error) {
 	return &pipes{kept}, nil
 }
 
-// start starts a process and shakes hands with it. One that ends over a question it does not know is started again and not
-// asked that.
+// start starts a process and shakes hands with it. One that ends over a question it does not know
+// is started again and not asked that.
 func (p *plugin) start(ctx context.Context, only *era) (*link, *proc.Process, error) {
 	l, process, err := p.startOnce(ctx, only)
 	if err != nil && only == nil && errors.Is(err, hook.Crash) && ctx.Err() == nil {
@@ -92,7 +92,8 @@ func (p *plugin) startOnce(ctx context.Context, only *era) (*link, *proc.Process
 	return l, process, nil
 }
 
-// environment: what every plugin gets, what the configuration passes on, and what the server's own table sets.
+// environment: what every plugin gets, what the configuration passes on, and what the server's own
+// table sets.
 func (p *plugin) environment() []string {
 	var own []string
 	for name, value := range p.server.Env {
@@ -101,7 +102,8 @@ func (p *plugin) environment() []string {
 	return p.rt.Env.Pick(slices.Concat(dialect.BaseNames, []string{"SHELL"}, p.settings.Env), own...)
 }
 
-// files are those among the words of the command that name a file: the program, and a script it is given.
+// files are those among the words of the command that name a file: the program, and a script it is
+// given.
 func (p *plugin) files() []string {
 	var own []string
 	for _, word := range p.server.Command {

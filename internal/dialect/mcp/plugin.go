@@ -103,8 +103,9 @@ func (p *plugin) connect(ctx context.Context, only *era) (connection, error) {
 // secondWait is how long a server that could not be reached in a second way is spared another try.
 const secondWait = time.Minute
 
-// linkFor is the connection for a call. A client that can be asked questions and speaks the kind with a handshake gets one of
-// that kind, where the server has it: a server of the modern kind cannot put questions to it in the middle of a call.
+// linkFor is the connection for a call. A client that can be asked questions and speaks the kind
+// with a handshake gets one of that kind, where the server has it: a server of the modern kind
+// cannot put questions to it in the middle of a call.
 func (p *plugin) linkFor(ctx context.Context) (*link, error) {
 	l, err := p.main.get(ctx)
 	caller := mcpcall.From(ctx)

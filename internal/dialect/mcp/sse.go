@@ -28,7 +28,8 @@ func newEvents(r io.Reader, most int) *events {
 	return &events{in: bufio.NewReaderSize(r, 32<<10), most: most}
 }
 
-// next is the next event with data. The error is io.EOF at the end of the stream; what is left of an event then is dropped.
+// next is the next event with data. The error is io.EOF at the end of the stream; what is left of
+// an event then is dropped.
 func (e *events) next() (event, error) {
 	var data []byte
 	some, size := false, 0

@@ -39,7 +39,8 @@ const (
 // errLost says that a server has forgotten a session.
 var errLost = errors.New("the server has forgotten the session")
 
-// An address is a server that is called over HTTP. It is connected to again where it was lost, with pauses that grow.
+// An address is a server that is called over HTTP. It is connected to again where it was lost, with
+// pauses that grow.
 type address struct {
 	plugin *plugin
 	only   *era
@@ -139,7 +140,8 @@ func (a *address) close(ctx context.Context) {
 	a.client.Close()
 }
 
-// A web carries messages over HTTP: each request is one POST, whose answer is a message or a stream of them.
+// A web carries messages over HTTP: each request is one POST, whose answer is a message or a stream
+// of them.
 type web struct {
 	address *address
 	link    *link
@@ -209,7 +211,8 @@ func failure(err error) error {
 	return hook.Failure(hook.Unavailable, err)
 }
 
-// cancelled tells the server that nobody waits for an answer any more. To one of the modern kind the end of the stream says so.
+// cancelled tells the server that nobody waits for an answer any more. To one of the modern kind
+// the end of the stream says so.
 func (w *web) cancelled(id, method string) {
 	if w.link.era == modern || method == "initialize" {
 		return
@@ -283,8 +286,8 @@ func (w *web) refusal(resp *mcpcall.Response) error {
 	return err
 }
 
-// answer reads the answer to a request: a message, or a stream with that message in it. A stream that ends before is taken
-// up again where the server can.
+// answer reads the answer to a request: a message, or a stream with that message in it. A stream
+// that ends before is taken up again where the server can.
 func (w *web) answer(ctx context.Context, resp *mcpcall.Response, id string, c *pending) (message, error) {
 	kind, _, _ := mime.ParseMediaType(resp.Header("Content-Type"))
 	if kind != "text/event-stream" {
@@ -348,7 +351,8 @@ func (w *web) stream(ctx context.Context, after string) (*mcpcall.Response, erro
 	return resp, nil
 }
 
-// follow reads a stream until the answer to a request, or its end. With an id of "" there is no answer to wait for.
+// follow reads a stream until the answer to a request, or its end. With an id of "" there is no
+// answer to wait for.
 func (w *web) follow(stream *events, id string, c *pending) (answer message, found bool, err error) {
 	for {
 		e, err := stream.next()

@@ -161,7 +161,8 @@ func TestWebForgets(t *testing.T) {
 	}
 }
 
-// TestWebRefused: what keeps a server from being used is said, with what mends it and without the secret.
+// TestWebRefused: what keeps a server from being used is said, with what mends it and without the
+// secret.
 func TestWebRefused(t *testing.T) {
 	s := newSite(t, false, false)
 	b := openSite(t, s.URL, "wr0ng")

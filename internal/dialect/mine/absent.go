@@ -10,17 +10,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// An absent plugin is one whose manifest can be read and that cannot be opened:
-// its program is missing, or not executable, or the manifest is at fault. It was
-// installed to be asked, so its hooks are where they would be, and every one of
-// them fails: docs/when-a-plugin-cannot-be-asked.md.
+// An absent plugin is one whose manifest can be read and that cannot be opened: its program is
+// missing, or not executable, or the manifest is at fault. It was installed to be asked, so its
+// hooks are where they would be, and every one of them fails:
+// docs/when-a-plugin-cannot-be-asked.md.
 type absent struct {
 	manifest *manifest
 	why      error
 }
 
-// Declared are the hooks of a plugin that cannot be opened, which fail with why.
-// A manifest that cannot be read declares none.
+// Declared are the hooks of a plugin that cannot be opened, which fail with why. A manifest that
+// cannot be read declares none.
 func (*Dialect) Declared(f dialect.Found, why error) (dialect.Wiring, bool) {
 	m, ok := f.Manifest.(*manifest)
 	if !ok || len(m.hooks) == 0 {
@@ -48,8 +48,8 @@ type (
 	caller func(*translation) call
 )
 
-// wireAll are the manifest's hooks, each at the point of its stage. They are in
-// the protocol's order, which the hub keeps among hooks of one plugin.
+// wireAll are the manifest's hooks, each at the point of its stage. They are in the protocol's
+// order, which the hub keeps among hooks of one plugin.
 func (m *manifest) wireAll(of caller) []hook.Hook {
 	var hooks []hook.Hook
 	for _, r := range m.hooks {
@@ -58,9 +58,9 @@ func (m *manifest) wireAll(of caller) []hook.Hook {
 	return hooks
 }
 
-// connect is one of the plugin's stages at another point than its own. Where the
-// manifest has several hooks in it, the plugin is asked once, if any of their
-// patterns fits: it could not tell one hook from another.
+// connect is one of the plugin's stages at another point than its own. Where the manifest has
+// several hooks in it, the plugin is asked once, if any of their patterns fits: it could not tell
+// one hook from another.
 func (m *manifest) connect(name string, point hook.Point, of caller) (hook.Hook, error) {
 	have := m.at(name)
 	if len(have) == 0 {
@@ -73,9 +73,9 @@ func (m *manifest) connect(name string, point hook.Point, of caller) (hook.Hook,
 	return wired(t, have, of), nil
 }
 
-// wired is a hook. One that is not for the event's command is not asked. The
-// protocol says of notify hooks that their "failures are logged but do not abort
-// the command", also where the point is a chain.
+// wired is a hook. One that is not for the event's command is not asked. The protocol says of
+// notify hooks that their "failures are logged but do not abort the command", also where the point
+// is a chain.
 func wired(t *translation, of []registration, by caller) hook.Hook {
 	h := hook.Hook{Name: t.stage, Point: t.point, Call: by(t), For: patterns(of), OwnMode: modeOf(t.stage)}
 	if t.command != "" {
@@ -101,8 +101,8 @@ func patterns(of []registration) string {
 	return strings.Join(all, " ")
 }
 
-// outdated is the error of a manifest that asks for another major version of the
-// protocol. Whatever else is wrong with it, that is the reason.
+// outdated is the error of a manifest that asks for another major version of the protocol. Whatever
+// else is wrong with it, that is the reason.
 func outdated(problems []dialect.Problem) error {
 	for _, p := range problems {
 		if strings.HasPrefix(p.Message, unsupportedVersion) {

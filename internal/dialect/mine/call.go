@@ -15,10 +15,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// run starts the plugin, or takes a process that waits already, gives it one
-// invocation and waits for its end. How it ended is in the result; the error is
-// for calls that got no answer. Seed 001: "If a plugin exceeds its timeout, mine
-// kills the process and reports an error": there is no grace.
+// run starts the plugin, or takes a process that waits already, gives it one invocation and waits
+// for its end. How it ended is in the result; the error is for calls that got no answer. Seed 001:
+// "If a plugin exceeds its timeout, mine kills the process and reports an error": there is no
+// grace.
 func (p *plugin) run(ctx context.Context, invocation json.RawMessage, most int) (*proc.Result, error) {
 	c := proc.Call{Stdin: line(invocation), MaxStdout: most}
 	var result *proc.Result
@@ -43,8 +43,8 @@ func (p *plugin) spec() proc.Spec {
 // line ends an invocation with a newline: a shell's read fails on a line without.
 func line(invocation json.RawMessage) []byte { return append(slices.Clip(invocation), '\n') }
 
-// unstarted puts the failure of a start into the hub's words. A context's error
-// passes through: the hub knows whose it was.
+// unstarted puts the failure of a start into the hub's words. A context's error passes through: the
+// hub knows whose it was.
 func unstarted(err error) error {
 	if start, ok := errors.AsType[*program.StartError](err); ok {
 		return hook.Failure(hook.Unavailable, explain(start))
@@ -55,9 +55,9 @@ func unstarted(err error) error {
 	return err
 }
 
-// ended is nil for a plugin that exited with 0. The rulings: "Error text, in
-// order: stderr's JSON error and code; raw stderr; plugin exited unexpectedly."
-// One that says why has refused; one that does not has crashed.
+// ended is nil for a plugin that exited with 0. The rulings: "Error text, in order: stderr's JSON
+// error and code; raw stderr; plugin exited unexpectedly." One that says why has refused; one that
+// does not has crashed.
 func (p *plugin) ended(r *proc.Result) error {
 	if r.Exit.Code == 0 {
 		return nil
@@ -71,11 +71,12 @@ func (p *plugin) ended(r *proc.Result) error {
 	return hook.Failure(hook.Crash, unexpected(r.Exit))
 }
 
-// unexpected: seed 001, "Plugin crash (non-zero exit, no stderr): mine reports “plugin exited unexpectedly”".
+// unexpected: seed 001, "Plugin crash (non-zero exit, no stderr): mine reports “plugin exited
+// unexpectedly”".
 func unexpected(exit proc.Exit) error { return fmt.Errorf("plugin exited unexpectedly (%s)", exit) }
 
-// saidOn is the error object on stderr. Seed 001: "If stderr is not valid JSON,
-// mine displays the raw stderr text": it is the whole of stderr or none.
+// saidOn is the error object on stderr. Seed 001: "If stderr is not valid JSON, mine displays the
+// raw stderr text": it is the whole of stderr or none.
 func saidOn(stderr string) *errorObject {
 	o, err := rawjson.ParseWithin([]byte(strings.TrimSpace(stderr)), rawjson.MaxForeign)
 	if err != nil {
@@ -84,8 +85,8 @@ func saidOn(stderr string) *errorObject {
 	return parseError(o)
 }
 
-// heed is the failure of a plugin that answers with an error. One that refuses
-// the protocol's version is not asked again.
+// heed is the failure of a plugin that answers with an error. One that refuses the protocol's
+// version is not asked again.
 func (p *plugin) heed(said *errorObject) error {
 	if said.outdated() {
 		p.outdated.Store(said)
@@ -94,9 +95,9 @@ func (p *plugin) heed(said *errorObject) error {
 	return hook.Failure(hook.Refused, said)
 }
 
-// answer reads what a transform came to; nil: it changed nothing. Seed 001:
-// "Malformed JSON response: mine logs the raw output and reports a parse error",
-// the one place where both are asked for.
+// answer reads what a transform came to; nil: it changed nothing. Seed 001: "Malformed JSON
+// response: mine logs the raw output and reports a parse error", the one place where both are asked
+// for.
 func (p *plugin) answer(r *proc.Result) (*changes, error) {
 	if err := p.ended(r); err != nil {
 		return nil, err

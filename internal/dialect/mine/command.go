@@ -20,9 +20,9 @@ import (
 // commandGrace is the time a command has to tidy up when the user interrupts it.
 const commandGrace = 2 * time.Second
 
-// RunCommand runs one of the plugin's own commands. Seed 001: "The plugin writes
-// raw output to stdout (not JSON). This output is displayed directly to the user."
-// It has all the time it wants: "Command: None".
+// RunCommand runs one of the plugin's own commands. Seed 001: "The plugin writes raw output to
+// stdout (not JSON). This output is displayed directly to the user." It has all the time it wants:
+// "Command: None".
 func (p *plugin) RunCommand(ctx context.Context, c dialect.Command) (code int, err error) {
 	if known := p.manifest.commandNames(); !slices.Contains(known, c.Name) {
 		return -1, fmt.Errorf("plugin %s has no command %q; %s", p.manifest.name, c.Name, nearest.Suggest(c.Name, known))
@@ -65,10 +65,10 @@ func (p *plugin) stdin(c dialect.Command, own bool) io.Reader {
 	return c.In
 }
 
-// passOn gives the process its stdin, and its output to whoever wants it. The
-// channel has how the output went once that is done with the process's pipes. A
-// plugin whose output nobody takes any more is stopped. Nobody waits for stdin:
-// the user may have more of it than the plugin wants, or be slow to type it.
+// passOn gives the process its stdin, and its output to whoever wants it. The channel has how the
+// output went once that is done with the process's pipes. A plugin whose output nobody takes any
+// more is stopped. Nobody waits for stdin: the user may have more of it than the plugin wants, or
+// be slow to type it.
 func passOn(process *proc.Process, stdin io.Reader, out io.Writer) <-chan error {
 	copied := make(chan error, 1)
 	go func() {
@@ -85,8 +85,8 @@ func passOn(process *proc.Process, stdin io.Reader, out io.Writer) <-chan error 
 	return copied
 }
 
-// An errorStream passes on what a command writes to stderr, as it comes. What
-// starts like an error object is held back: seed 001 has it shown as its message.
+// An errorStream passes on what a command writes to stderr, as it comes. What starts like an error
+// object is held back: seed 001 has it shown as its message.
 type errorStream struct {
 	mu      sync.Mutex // protects the fields below, and writes to out
 	out     io.Writer
@@ -132,9 +132,9 @@ func (s *errorStream) fail(message string) {
 	s.print(message)
 }
 
-// end says how the command came out. Seed 001: "On error, plugins should exit
-// with a non-zero status code and write a JSON error object to stderr. … If
-// stderr is not valid JSON, mine displays the raw stderr text".
+// end says how the command came out. Seed 001: "On error, plugins should exit with a non-zero
+// status code and write a JSON error object to stderr. … If stderr is not valid JSON, mine displays
+// the raw stderr text".
 func (s *errorStream) end(ctx context.Context, exit proc.Exit) (code int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

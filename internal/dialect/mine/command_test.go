@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// TestCommands: "The plugin writes raw output to stdout (not JSON)", and its exit code is passed on.
+// TestCommands: "The plugin writes raw output to stdout (not JSON)", and its exit code is passed
+// on.
 func TestCommands(t *testing.T) {
 	for _, c := range []struct {
 		rule, behaviour string
@@ -38,8 +39,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestCommandInvocation: "args contains the raw, unparsed command-line arguments exactly as the user typed them", and
-// is absent where there are none.
+// TestCommandInvocation: "args contains the raw, unparsed command-line arguments exactly as the
+// user typed them", and is absent where there are none.
 func TestCommandInvocation(t *testing.T) {
 	for want, args := range map[string][]string{
 		`{"protocol_version":"1.0.0","type":"command","command":"sync"}`:                           nil,

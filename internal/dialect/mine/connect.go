@@ -10,11 +10,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// elsewhere are the points beyond a command's at which a stage has a meaning. A
-// tool is a command whose arguments are flags. Where there are only texts, they
-// are the flags of a command with the point's name before the model, and its
-// result after. A notification can be about anything: what there is to know is
-// its result.
+// elsewhere are the points beyond a command's at which a stage has a meaning. A tool is a command
+// whose arguments are flags. Where there are only texts, they are the flags of a command with the
+// point's name before the model, and its result after. A notification can be about anything: what
+// there is to know is its result.
 var elsewhere = []translation{
 	{stage: stagePrevalidate, point: hook.CommandBefore, command: "command", show: ofCommand, apply: toCommand},
 	{stage: stagePrevalidate, point: hook.ToolBefore, command: "tool", show: ofTool, apply: toTool},

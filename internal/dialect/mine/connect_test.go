@@ -8,7 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// TestConnections: each stage at every point where it has a meaning: what is shown, and what a changed context sets.
+// TestConnections: each stage at every point where it has a meaning: what is shown, and what a
+// changed context sets.
 func TestConnections(t *testing.T) {
 	for _, c := range []struct {
 		stage                            string
@@ -101,7 +102,8 @@ func TestConnectionsThatMeanNothing(t *testing.T) {
 	}
 }
 
-// TestConnectedOnce: with several hooks in a stage the plugin is asked once, where any of their patterns fits.
+// TestConnectedOnce: with several hooks in a stage the plugin is asked once, where any of their
+// patterns fits.
 func TestConnectedOnce(t *testing.T) {
 	r := newRig(t)
 	r.fake("p", "[[hooks]]\ncommand=\"write_*\"\nstage=\"preexec\"\nmode=\"transform\"\n[[hooks]]\ncommand=\"*_file\"\nstage=\"preexec\"\nmode=\"transform\"\n")

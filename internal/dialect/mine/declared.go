@@ -7,7 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// A Declaration is what a manifest says of how a plugin is called, for those who call it without a host.
+// A Declaration is what a manifest says of how a plugin is called, for those who call it without a
+// host.
 type Declaration struct {
 	Program  string // its path
 	Hooks    []Registration
@@ -23,7 +24,8 @@ type Registration struct {
 	Timeout time.Duration
 }
 
-// Declares reads the declaration of a plugin that was found. ok is false where its manifest cannot be read.
+// Declares reads the declaration of a plugin that was found. ok is false where its manifest cannot
+// be read.
 func Declares(f dialect.Found, env dialect.Env) (d Declaration, ok bool) {
 	m, ok := f.Manifest.(*manifest)
 	if !ok {

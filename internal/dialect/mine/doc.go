@@ -1,6 +1,5 @@
-// Package mine speaks the mine protocol (seed 001): a folder with a
-// mine-plugin.toml and a program beside it, which is started once for each call,
-// without arguments, with one JSON object on stdin.
+// Package mine speaks the mine protocol (seed 001): a folder with a mine-plugin.toml and a program
+// beside it, which is started once for each call, without arguments, with one JSON object on stdin.
 //
 //	Find                mine.go        one folder a plugin; its manifest and its program are looked at
 //	  parseManifest     manifest.go    every problem at once, with line and column (toml.go)
@@ -16,7 +15,6 @@
 //	Status              lifecycle.go   the event health, asked once
 //	Close               lifecycle.go   the event shutdown
 //
-// What it is not: it runs no commands of a user's and parses no arguments; the
-// command adapter does, and fires the four points. The protocol's own words stay
-// in wire.go.
+// What it is not: it runs no commands of a user's and parses no arguments; the command adapter
+// does, and fires the four points. The protocol's own words stay in wire.go.
 package mine

@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// TestErrorRules: each rule of seed 001 about errors, at a transform hook. "Any transform error aborts the command and
-// names the hook."
+// TestErrorRules: each rule of seed 001 about errors, at a transform hook. "Any transform error
+// aborts the command and names the hook."
 func TestErrorRules(t *testing.T) {
 	for _, c := range []struct {
 		rule, behaviour string
@@ -109,7 +109,8 @@ func TestProgramLostLater(t *testing.T) {
 	}
 }
 
-// TestNotifyFailures: "failures are logged but do not abort the command", at its own point and at a chain.
+// TestNotifyFailures: "failures are logged but do not abort the command", at its own point and at a
+// chain.
 func TestNotifyFailures(t *testing.T) {
 	for _, behaviour := range []string{"crash", "refuse", "words"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -129,7 +130,8 @@ func TestNotifyFailures(t *testing.T) {
 	}
 }
 
-// TestOutdated: "A plugin that answers an unsupported major protocol version with an error is broken, not fatal."
+// TestOutdated: "A plugin that answers an unsupported major protocol version with an error is
+// broken, not fatal."
 func TestOutdated(t *testing.T) {
 	t.Run("said to a hook", func(t *testing.T) {
 		r, p := openFake(t, "outdated")

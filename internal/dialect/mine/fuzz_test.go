@@ -11,11 +11,12 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// longestError bounds what an error or a note repeats of a plugin's words: a cut or two, with room for our own.
+// longestError bounds what an error or a note repeats of a plugin's words: a cut or two, with room
+// for our own.
 const longestError = 4 << 10
 
-// FuzzReply takes a transform's stdout to every point where it has a meaning: what is set is JSON, in a field that the point
-// has, and a reply that repeats what it was shown sets nothing.
+// FuzzReply takes a transform's stdout to every point where it has a meaning: what is set is JSON,
+// in a field that the point has, and a reply that repeats what it was shown sets nothing.
 func FuzzReply(f *testing.F) {
 	const payload = `{"command":"todo.add","args":["a",1],"flags":{"n":5,"b":true,"o":{"x": 1}},"result":null,"tool":"t","arguments":{"k":[]},"message":"m","text":"t"}`
 	for _, stdout := range []string{
@@ -76,7 +77,8 @@ func checkReply(t *testing.T, tr *translation, p hook.Object, stdout []byte) {
 	}
 }
 
-// FuzzStderr: what a plugin that failed wrote is its error object or its last words, short and printable either way.
+// FuzzStderr: what a plugin that failed wrote is its error object or its last words, short and
+// printable either way.
 func FuzzStderr(f *testing.F) {
 	for _, seed := range []string{
 		``, `{"status":"error","error":"no tags","code":"TAGS"}`, `{"error":"unsupported protocol version"}`, `{"status":"ok"}`, "Traceback:\n KeyError\n",

@@ -139,7 +139,8 @@ func TestGarbledReplies(t *testing.T) {
 	}
 }
 
-// TestPatternsDecideWhoIsAsked: a hook that is not for the command is not asked, and starts no process.
+// TestPatternsDecideWhoIsAsked: a hook that is not for the command is not asked, and starts no
+// process.
 func TestPatternsDecideWhoIsAsked(t *testing.T) {
 	r := newRig(t)
 	r.fake("p", "[[hooks]]\ncommand=\"todo.*\"\nstage=\"preexec\"\nmode=\"transform\"\n")
@@ -206,7 +207,8 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// TestNotifyDoesNotReadStdout: "For notify mode hooks, mine does not read stdout", whatever is there and however long.
+// TestNotifyDoesNotReadStdout: "For notify mode hooks, mine does not read stdout", whatever is
+// there and however long.
 func TestNotifyDoesNotReadStdout(t *testing.T) {
 	for _, behaviour := range []string{"garbage", "refuse-stdout", "chatty"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -220,8 +222,8 @@ func TestNotifyDoesNotReadStdout(t *testing.T) {
 	}
 }
 
-// TestEnvironment: "PATH, HOME, the declared env_vars that are set, and MINE_CONFIG_DIR/MINE_DATA_DIR when config_read.
-// Nothing else of the host's."
+// TestEnvironment: "PATH, HOME, the declared env_vars that are set, and
+// MINE_CONFIG_DIR/MINE_DATA_DIR when config_read. Nothing else of the host's."
 func TestEnvironment(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	for _, c := range []struct {

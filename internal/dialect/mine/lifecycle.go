@@ -11,19 +11,18 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// Seed 001: "Plugins may optionally handle lifecycle events". Many do not, and
-// crash on an invocation without a context; that says nothing about their hooks,
-// so it is logged for those who look closely and otherwise passed over.
+// Seed 001: "Plugins may optionally handle lifecycle events". Many do not, and crash on an
+// invocation without a context; that says nothing about their hooks, so it is logged for those who
+// look closely and otherwise passed over.
 
-// greet tells the plugin that the host has started. Nobody waits: "None
-// (fire-and-forget)". Close sees to it that it is over.
+// greet tells the plugin that the host has started. Nobody waits: "None (fire-and-forget)". Close
+// sees to it that it is over.
 func (p *plugin) greet() {
 	p.greeting.Go(func() { p.tell(context.Background(), eventInit) })
 }
 
-// Close tells the plugin that the host exits, and waits until it knows, lest the
-// process be killed with the host before it has done what it wants to do. Then the
-// processes kept ready are ended.
+// Close tells the plugin that the host exits, and waits until it knows, lest the process be killed
+// with the host before it has done what it wants to do. Then the processes kept ready are ended.
 func (p *plugin) Close(ctx context.Context) error {
 	var err error
 	p.farewell.Do(func() {
@@ -67,8 +66,8 @@ func (p *plugin) Status() dialect.Status {
 	return dialect.Status{Health: healthUnknown}
 }
 
-// CheckHealth asks for the health: docs/protocols/mine.md, the event health for
-// `plugin info`. What a caller who gives up leaves unanswered is not remembered.
+// CheckHealth asks for the health: docs/protocols/mine.md, the event health for `plugin info`. What
+// a caller who gives up leaves unanswered is not remembered.
 func (p *plugin) CheckHealth(ctx context.Context) {
 	known := p.checkHealth(ctx)
 	if errors.Is(ctx.Err(), context.Canceled) {
@@ -77,8 +76,8 @@ func (p *plugin) CheckHealth(ctx context.Context) {
 	p.health.Store(&known)
 }
 
-// checkHealth asks for the health. A plugin that says it is unwell, or that cannot
-// even be started, has an error; one that does not know the event has none.
+// checkHealth asks for the health. A plugin that says it is unwell, or that cannot even be started,
+// has an error; one that does not know the event has none.
 func (p *plugin) checkHealth(ctx context.Context) dialect.Status {
 	result, err := p.lifecycle(ctx, eventHealth)
 	if err == nil {

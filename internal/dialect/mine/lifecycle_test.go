@@ -25,7 +25,8 @@ func TestLifecycle(t *testing.T) {
 	}
 }
 
-// TestLifecycleIsBounded: nobody waits for init; what hangs is ended, and costs neither readiness nor the exit.
+// TestLifecycleIsBounded: nobody waits for init; what hangs is ended, and costs neither readiness
+// nor the exit.
 func TestLifecycleIsBounded(t *testing.T) {
 	for _, behaviour := range []string{"slow-init", "slow-exit"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -48,7 +49,8 @@ func TestLifecycleIsBounded(t *testing.T) {
 	}
 }
 
-// TestHealth: the expected response is {"status": "ok"}; a plugin that does not know the event is no worse for it.
+// TestHealth: the expected response is {"status": "ok"}; a plugin that does not know the event is
+// no worse for it.
 func TestHealth(t *testing.T) {
 	for _, c := range []struct {
 		behaviour, health string

@@ -18,8 +18,8 @@ import (
 // mostManifest bounds the file: manifests are written by hand, and have kilobytes.
 const mostManifest = 256 << 10
 
-// namePattern and envPattern: the first is the rulings'; the second keeps a
-// manifest from asking for more than it names, such as "*".
+// namePattern and envPattern: the first is the rulings'; the second keeps a manifest from asking
+// for more than it names, such as "*".
 var (
 	namePattern = pattern.New(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 	envPattern  = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -47,8 +47,8 @@ type registration struct {
 	tells   bool // its mode is notify: it is no guard, whatever its stage
 }
 
-// permissions are what the plugin asks for. Only the environment is held to
-// them here; the rest is reported, and enforced where the host has a sandbox.
+// permissions are what the plugin asks for. Only the environment is held to them here; the rest is
+// reported, and enforced where the host has a sandbox.
 type permissions struct {
 	network     bool
 	filesystem  []string
@@ -58,10 +58,9 @@ type permissions struct {
 	envVars     []string
 }
 
-// parseManifest reads a manifest and reports every problem at once, in the order
-// of the file. The manifest is usable only where there are none; until then it
-// holds what could be read, so that a report can name the plugin and its hooks
-// are known. It is nil where the file is not TOML.
+// parseManifest reads a manifest and reports every problem at once, in the order of the file. The
+// manifest is usable only where there are none; until then it holds what could be read, so that a
+// report can name the plugin and its hooks are known. It is nil where the file is not TOML.
 func parseManifest(file string, data []byte) (m *manifest, problems, warnings []dialect.Problem) {
 	top, err := document.TOML(file, data)
 	if err != nil {
@@ -76,8 +75,8 @@ func parseManifest(file string, data []byte) (m *manifest, problems, warnings []
 	return m, dialect.Problems(top.Problems()), dialect.Problems(top.Warnings())
 }
 
-// readPlugin: the rulings, "[plugin] name, version, description, author,
-// protocol_version (all required), license, min_mine_version, entrypoint".
+// readPlugin: the rulings, "[plugin] name, version, description, author, protocol_version (all
+// required), license, min_mine_version, entrypoint".
 func (m *manifest) readPlugin(t *document.Table) {
 	m.name = t.Required("name")
 	if m.name != "" && !namePattern.MatchString(m.name) {
@@ -97,8 +96,8 @@ func (m *manifest) readPlugin(t *document.Table) {
 	t.EndWarning()
 }
 
-// checkVersion: seed 001, "Plugins should check this field and fail gracefully
-// if the major version is unsupported". So does the host.
+// checkVersion: seed 001, "Plugins should check this field and fail gracefully if the major version
+// is unsupported". So does the host.
 func (m *manifest) checkVersion(t *document.Table) {
 	if m.protocolVersion == "" {
 		return
@@ -154,7 +153,8 @@ func word(t *document.Table, name string, allowed ...string) string {
 	return document.OneOf(t, name, "", allowed...)
 }
 
-// readTimeout reads a Go duration. One that does not parse is an error of the manifest: docs/protocols/mine.md.
+// readTimeout reads a Go duration. One that does not parse is an error of the manifest:
+// docs/protocols/mine.md.
 func readTimeout(t *document.Table, stage string) time.Duration {
 	otherwise := transformTimeout
 	if modeOf(stage) == modeNotify {
@@ -182,7 +182,8 @@ func (m *manifest) readCommands(tables []*document.Table) {
 	}
 }
 
-// stdinUser is the stdin of a command that is given the user's in place of its invocation: docs/decisions/0019-stdin-of-commands.md.
+// stdinUser is the stdin of a command that is given the user's in place of its invocation:
+// docs/decisions/0019-stdin-of-commands.md.
 const stdinUser = "user"
 
 // readsUser tells whether a command has the user's stdin.
@@ -265,8 +266,8 @@ func (p *permissions) names() []string {
 	return names
 }
 
-// matches tells whether a hook is for a command. The rulings: "a glob, * also
-// crosses dots"; it crosses slashes too, which are as good as dots in a name.
+// matches tells whether a hook is for a command. The rulings: "a glob, * also crosses dots"; it
+// crosses slashes too, which are as good as dots in a name.
 func matches(pattern, command string) bool {
 	flat := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 	ok, err := path.Match(flat(pattern), flat(command))

@@ -21,8 +21,8 @@ const Name = "mine"
 
 // A Dialect is the mine protocol.
 type Dialect struct {
-	// How long a plugin may take over a lifecycle event. Tests of plugins that
-	// never answer have no time for the real value.
+	// How long a plugin may take over a lifecycle event. Tests of plugins that never answer have no
+	// time for the real value.
 	lifecycle time.Duration
 }
 
@@ -42,9 +42,9 @@ func (*Dialect) Points() []hook.Point {
 	return dialect.Points(native, (*translation).spot)
 }
 
-// Find lists the plugins in $XDG_DATA_HOME/mine/plugins, one folder each. They
-// are in the order in which their hooks run: "in the order of <plugin>:<command
-// pattern>:<stage>", where a colon sorts after digits and hyphens.
+// Find lists the plugins in $XDG_DATA_HOME/mine/plugins, one folder each. They are in the order in
+// which their hooks run: "in the order of <plugin>:<command pattern>:<stage>", where a colon sorts
+// after digits and hyphens.
 func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	var all []dialect.Found
 	for _, dir := range dialect.FoldersIn(pluginsDir(env)) {
@@ -66,8 +66,8 @@ func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	return look(path, env), true
 }
 
-// Open makes a plugin ready for calls. No process is left running, unless some
-// are to be kept ready.
+// Open makes a plugin ready for calls. No process is left running, unless some are to be kept
+// ready.
 func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
 	m, ok := f.Manifest.(*manifest)
 	if !ok || f.State != "" {
@@ -140,9 +140,9 @@ func startable(path string, env dialect.Env) error {
 	return nil
 }
 
-// explain puts a program that does not start into seed 001's words: "Plugin not
-// executable: mine reports a permission error with fix instructions", "Plugin
-// binary missing: mine reports the plugin as broken, suggests reinstall".
+// explain puts a program that does not start into seed 001's words: "Plugin not executable: mine
+// reports a permission error with fix instructions", "Plugin binary missing: mine reports the
+// plugin as broken, suggests reinstall".
 func explain(start *program.StartError) error {
 	switch info, err := os.Stat(start.Path); {
 	case errors.Is(err, fs.ErrNotExist):

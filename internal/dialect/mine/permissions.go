@@ -16,10 +16,11 @@ func (p *permissions) without(withheld []string) *permissions {
 	return &rest
 }
 
-// needs are the permissions in the words of the sandbox. The network is all or nothing here; a directory of filesystem is
-// one to work in, to be read and changed; store is the folder of that name among mine's data, not the plugins beside it; config_read and
-// config_write are mine's own configuration. What programs a plugin starts it has no way to declare, so any may be. A path
-// that is not absolute, or below ~, means nothing that could be granted.
+// needs are the permissions in the words of the sandbox. The network is all or nothing here; a
+// directory of filesystem is one to work in, to be read and changed; store is the folder of that
+// name among mine's data, not the plugins beside it; config_read and config_write are mine's own
+// configuration. What programs a plugin starts it has no way to declare, so any may be. A path that
+// is not absolute, or below ~, means nothing that could be granted.
 func (p *permissions) needs(env dialect.Env) []capability.Capability {
 	needs := []capability.Capability{{Kind: capability.NetNone}}
 	if p.network {

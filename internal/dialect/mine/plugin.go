@@ -15,8 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// A plugin is a mine plugin ready for calls. It has no process but the calls
-// under way and those kept ready.
+// A plugin is a mine plugin ready for calls. It has no process but the calls under way and those
+// kept ready.
 type plugin struct {
 	dialect  *Dialect
 	manifest *manifest
@@ -30,9 +30,8 @@ type plugin struct {
 	farewell sync.Once                      // Close
 	health   atomic.Pointer[dialect.Status] // what it last said of its health; nil: it was not asked
 
-	// outdated is set once the plugin has refused the protocol's version. "A plugin
-	// that answers an unsupported major protocol version with an error is broken":
-	// it is not asked again.
+	// outdated is set once the plugin has refused the protocol's version. "A plugin that answers an
+	// unsupported major protocol version with an error is broken": it is not asked again.
 	outdated atomic.Pointer[errorObject]
 }
 
@@ -47,8 +46,8 @@ func newPlugin(d *Dialect, dir string, m *manifest, s dialect.Settings, rt *dial
 }
 
 // environment: the rulings, "PATH, HOME, the declared env_vars that are set, and
-// MINE_CONFIG_DIR/MINE_DATA_DIR when config_read. Nothing else of the host's",
-// and what the configuration passes on.
+// MINE_CONFIG_DIR/MINE_DATA_DIR when config_read. Nothing else of the host's", and what the
+// configuration passes on.
 func environment(env dialect.Env, p *permissions, passed []string) []string {
 	names := slices.Concat([]string{"PATH", "HOME"}, p.envVars, passed)
 	if !p.configRead {
@@ -114,8 +113,8 @@ func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook
 	return reply, nil
 }
 
-// notify: seed 001, "mine does not read stdout". It is emptied all the same, lest
-// the plugin block on it; one byte is the least that can be kept.
+// notify: seed 001, "mine does not read stdout". It is emptied all the same, lest the plugin block
+// on it; one byte is the least that can be kept.
 func (p *plugin) notify(ctx context.Context, invocation json.RawMessage) error {
 	result, err := p.run(ctx, invocation, 1)
 	if err != nil {

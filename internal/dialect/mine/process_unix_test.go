@@ -26,14 +26,16 @@ func (r *rig) pipe(name string) string {
 	return path
 }
 
-// forks is a plugin whose grandchild ignores SIGTERM and holds the pipe "alive" open while it lives.
+// forks is a plugin whose grandchild ignores SIGTERM and holds the pipe "alive" open while it
+// lives.
 const forks = `#!/bin/sh
 read -r line
 case $line in *'"type":"lifecycle"'*) exit ;; esac
 (exec 3>"$HOME/alive"; trap '' TERM; echo up >&3; while :; do sleep 0.05; done) & wait
 `
 
-// TestTheWholeGroupDiesOnTheDeadline: "If a plugin exceeds its timeout, mine kills the process", and what it started.
+// TestTheWholeGroupDiesOnTheDeadline: "If a plugin exceeds its timeout, mine kills the process",
+// and what it started.
 func TestTheWholeGroupDiesOnTheDeadline(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	r := newRig(t)
@@ -79,7 +81,8 @@ func TestAnInterruptedCommandIsKilled(t *testing.T) {
 	}
 }
 
-// TestOutputIsPassedOnAsItComes: each line of stdout and stderr is there while the command still waits for the next.
+// TestOutputIsPassedOnAsItComes: each line of stdout and stderr is there while the command still
+// waits for the next.
 func TestOutputIsPassedOnAsItComes(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	r := newRig(t)

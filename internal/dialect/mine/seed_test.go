@@ -24,7 +24,8 @@ func compact(t *testing.T, b plugtest.Block) string {
 	return out.String()
 }
 
-// TestSeedObjects replays every JSON object of the document: what the host sends, byte for byte, and what it is answered.
+// TestSeedObjects replays every JSON object of the document: what the host sends, byte for byte,
+// and what it is answered.
 func TestSeedObjects(t *testing.T) {
 	objects := plugtest.Seed(t, "001").Objects()
 	if len(objects) != 5 {
@@ -96,8 +97,8 @@ func pythonExample(t *testing.T) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// TestSeedPythonExample runs the document's transform plugin. It knows no lifecycle events and crashes on them, and is
-// ready all the same.
+// TestSeedPythonExample runs the document's transform plugin. It knows no lifecycle events and
+// crashes on them, and is ready all the same.
 func TestSeedPythonExample(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	r := newRig(t)
@@ -171,7 +172,8 @@ func TestSeedGoExample(t *testing.T) {
 	}
 }
 
-// TestShellPlugins: "JSON sent to a plugin is compact: shell plugins match it with sed/grep", and read takes a line.
+// TestShellPlugins: "JSON sent to a plugin is compact: shell plugins match it with sed/grep", and
+// read takes a line.
 func TestShellPlugins(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	plugtest.NeedTool(t, "jq")

@@ -9,11 +9,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// atTerminal runs a command for a user who sits at a terminal. Stdout and stderr
-// are the user's own, and the program is in the foreground process group, so that
-// it may draw, ask on /dev/tty, and be stopped and interrupted from the keyboard.
-// Stdin has the invocation and ends: that is where the protocol has it, and
-// plugins read it to its end. It is the terminal for a command of its own mind.
+// atTerminal runs a command for a user who sits at a terminal. Stdout and stderr are the user's
+// own, and the program is in the foreground process group, so that it may draw, ask on /dev/tty,
+// and be stopped and interrupted from the keyboard. Stdin has the invocation and ends: that is
+// where the protocol has it, and plugins read it to its end. It is the terminal for a command of
+// its own mind.
 func (p *plugin) atTerminal(ctx context.Context, c dialect.Command, spec proc.Spec, own bool) (code int, err error) {
 	if own {
 		return p.inForeground(ctx, c.Terminal, spec, c.Terminal.In)
@@ -43,6 +43,6 @@ func (p *plugin) inForeground(ctx context.Context, t *dialect.Terminal, spec pro
 	return exit.ShellCode(), nil
 }
 
-// confined tells whether a program is started in a sandbox or under limits, which
-// hold for processes of their own group alone.
+// confined tells whether a program is started in a sandbox or under limits, which hold for
+// processes of their own group alone.
 func confined(spec proc.Spec) bool { return spec.Box != nil || spec.Limits != limits.Limits{} }

@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A translation is one stage at one point: the event as the protocol's context,
-// and what a changed context sets in the payload.
+// A translation is one stage at one point: the event as the protocol's context, and what a changed
+// context sets in the payload.
 type translation struct {
 	stage   string
 	point   hook.Point
@@ -43,8 +43,7 @@ func ofCommand(p hook.Object) hookContext {
 		flags: flatten(object(p.Get("flags"))), result: p.Get("result"), timestamp: utc(p.Get("timestamp"))}
 }
 
-// toCommand sets what the plugin changed, and nothing else; the timestamp is not
-// its to change.
+// toCommand sets what the plugin changed, and nothing else; the timestamp is not its to change.
 func toCommand(p hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string) {
 	if c.command != nil && *c.command != shown.command {
 		set = append(set, hook.Field{Name: "command", Value: rawjson.String(*c.command)})
@@ -66,9 +65,9 @@ func (c *changes) changesResult(shown *hookContext) bool {
 	return c.result != nil && !bytes.Equal(c.result, dialect.OrNull(shown.result))
 }
 
-// restored puts flags back into the object they were made from. A value that the
-// plugin did not touch keeps its JSON type; one that it changed takes it where it
-// can. changed is false where nothing is.
+// restored puts flags back into the object they were made from. A value that the plugin did not
+// touch keeps its JSON type; one that it changed takes it where it can. changed is false where
+// nothing is.
 func restored(was, flags hook.Object) (now json.RawMessage, changed bool) {
 	if flags == nil {
 		return nil, false
@@ -89,8 +88,8 @@ func restored(was, flags hook.Object) (now json.RawMessage, changed bool) {
 	return out.JSON(), changed
 }
 
-// retyped gives a changed flag the type of the value it was made from: 5 that
-// became "7" is 7, and 5 that became "many" is a string.
+// retyped gives a changed flag the type of the value it was made from: 5 that became "7" is 7, and
+// 5 that became "many" is a string.
 func retyped(old, flag json.RawMessage) json.RawMessage {
 	if dialect.Missing(old) || old[0] == '"' {
 		return flag

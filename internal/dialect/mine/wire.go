@@ -21,16 +21,16 @@ const (
 	// transformTimeout and notifyTimeout: seed 001, the table of timeouts.
 	transformTimeout = 5 * time.Second
 	notifyTimeout    = 30 * time.Second
-	// lifecycleTimeout bounds what nobody waits for. The seed names no figure; it
-	// is the shorter of its others.
+	// lifecycleTimeout bounds what nobody waits for. The seed names no figure; it is the shorter of
+	// its others.
 	lifecycleTimeout = 5 * time.Second
-	// mostStdout bounds a reply. The seed names no limit; a context is as long as
-	// the result in it, and a terminal shows no more than this.
+	// mostStdout bounds a reply. The seed names no limit; a context is as long as the result in it,
+	// and a terminal shows no more than this.
 	mostStdout = 4 << 20
 )
 
-// manifestFile and programPrefix: the rulings, "mine-plugin.toml beside the
-// entrypoint", "entrypoint (default mine-plugin-<name>)".
+// manifestFile and programPrefix: the rulings, "mine-plugin.toml beside the entrypoint",
+// "entrypoint (default mine-plugin-<name>)".
 const (
 	manifestFile  = "mine-plugin.toml"
 	programPrefix = "mine-plugin-"
@@ -99,8 +99,8 @@ func (c *hookContext) object() hook.Object {
 	}
 }
 
-// The rulings: "Key order: protocol_version, type, stage, mode, event, command,
-// context, args, flags; args and flags absent where empty".
+// The rulings: "Key order: protocol_version, type, stage, mode, event, command, context, args,
+// flags; args and flags absent where empty".
 
 func hookCall(stage string, c *hookContext) json.RawMessage {
 	return invocation(typeHook,
@@ -154,8 +154,8 @@ func (e *errorObject) Error() string {
 	return e.message + " (" + e.code + ")"
 }
 
-// outdated reports whether the plugin refuses this version of the protocol, as
-// seed 001's own example does with "unsupported protocol version".
+// outdated reports whether the plugin refuses this version of the protocol, as seed 001's own
+// example does with "unsupported protocol version".
 func (e *errorObject) outdated() bool {
 	text := strings.ReplaceAll(strings.ToLower(e.message+" "+e.code), "_", " ")
 	return strings.Contains(text, "protocol") && strings.Contains(text, "version") &&
@@ -172,8 +172,8 @@ func parseError(o hook.Object) *errorObject {
 	return &errorObject{message: cut(message), code: cut(code)}
 }
 
-// changes are the fields of the context that a plugin answered with; what is nil
-// it did not mention.
+// changes are the fields of the context that a plugin answered with; what is nil it did not
+// mention.
 type changes struct {
 	command *string
 	args    []string
@@ -181,9 +181,8 @@ type changes struct {
 	result  json.RawMessage
 }
 
-// parseReply reads a transform's stdout. The rulings: "status:"error" with exit 0
-// is an error too. A reply without context leaves it unchanged, as does empty
-// stdout." Nil: unchanged.
+// parseReply reads a transform's stdout. The rulings: "status:"error" with exit 0 is an error too.
+// A reply without context leaves it unchanged, as does empty stdout." Nil: unchanged.
 func parseReply(stdout []byte) (*changes, error) {
 	stdout = bytes.TrimSpace(stdout)
 	if len(stdout) == 0 {

@@ -33,9 +33,9 @@ var (
 // loopFile is the runner's own file, which only the stack of its event loop has in it.
 const loopFile = "plugins/runner.py"
 
-// blockedAt is where an interpreter was blocked: the innermost frame of a plugin's
-// in the stack of the event loop. A loop that is in none waits for a thread that
-// does not let go of the interpreter: then it is the innermost frame of a thread.
+// blockedAt is where an interpreter was blocked: the innermost frame of a plugin's in the stack of
+// the event loop. A loop that is in none waits for a thread that does not let go of the
+// interpreter: then it is the innermost frame of a thread.
 func blockedAt(stderr string, isPlugin func(path string) bool) place {
 	var loop, threads place
 	for _, stack := range stackHead.Regexp().Split(stderr, -1) {
@@ -63,8 +63,8 @@ func innermost(stack string, isPlugin func(path string) bool) place {
 	return place{}
 }
 
-// culprit is where in which plugin an interpreter that was ended had been blocked. loading is the file that was being
-// loaded, and is no plugin yet; "": none.
+// culprit is where in which plugin an interpreter that was ended had been blocked. loading is the
+// file that was being loaded, and is no plugin yet; "": none.
 func (r *runner) culprit(stderr, loading string) place {
 	paths := map[string]bool{loading: loading != ""}
 	for _, p := range r.opened() {

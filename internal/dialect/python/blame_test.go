@@ -21,7 +21,8 @@ func (s *stage) waitFor(path string) {
 	s.eventually(path, func() bool { _, err := os.Stat(path); return err == nil })
 }
 
-// TestTheBlameForABlockedInterpreter goes to the file whose code holds the event loop, whoever else is at work.
+// TestTheBlameForABlockedInterpreter goes to the file whose code holds the event loop, whoever else
+// is at work.
 func TestTheBlameForABlockedInterpreter(t *testing.T) {
 	t.Run("not to one that waits in a thread", func(t *testing.T) {
 		t.Parallel()

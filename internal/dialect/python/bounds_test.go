@@ -22,7 +22,8 @@ async def deeper(ctx, call):
 async def final(ctx, text): return text + "!"
 `
 
-// An answer may have 1,000 levels. A deeper one is garbled, whether Python can encode it or not, and costs nothing else.
+// An answer may have 1,000 levels. A deeper one is garbled, whether Python can encode it or not,
+// and costs nothing else.
 func TestAnAnswerThatIsTooDeepIsGarbled(t *testing.T) {
 	s := only(t, nesting)
 	call := func(levels int) *hook.Outcome {

@@ -9,10 +9,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// elsewhere are the points beyond their own at which hooks have a meaning: a
-// command is a tool whose input is args and flags, a session and a command
-// begin and end as a request does, and a text is a text. No hook has one at
-// job.preflight: a Python handler cannot refuse.
+// elsewhere are the points beyond their own at which hooks have a meaning: a command is a tool
+// whose input is args and flags, a session and a command begin and end as a request does, and a
+// text is a text. No hook has one at job.preflight: a Python handler cannot refuse.
 var elsewhere = []translation{
 	{hook: onBegin, point: hook.SessionStart},
 	{hook: onBegin, point: hook.CommandValidate, about: aboutCommand},
@@ -101,9 +100,8 @@ func resolveCommand(_, _, answer hook.Object) hook.Reply {
 	return hook.Reply{Verdict: hook.Stop, Set: hook.Object{{Name: "result", Value: part(answer, "result").Get("output")}}}
 }
 
-// giveOutput shows what a command came to as a tool's result. A program's is
-// {stdout, stderr, exit_code}: stdout is the output, and stderr the error where
-// it failed.
+// giveOutput shows what a command came to as a tool's result. A program's is {stdout, stderr,
+// exit_code}: stdout is the output, and stderr the error where it failed.
 func giveOutput(payload hook.Object) hook.Object {
 	output, ok, problem := payload.Get("result"), "true", json.RawMessage("null")
 	if program := programResult(output); program != nil {

@@ -1,7 +1,7 @@
-// Package python runs plugins that are Python files with decorated functions
-// (seed 004). All plugins of a host share one interpreter, so that they share
-// the state of a request; the interpreter runs the package in runner/, which is
-// part of the binary and is handed over on stdin, never written to disk.
+// Package python runs plugins that are Python files with decorated functions (seed 004). All
+// plugins of a host share one interpreter, so that they share the state of a request; the
+// interpreter runs the package in runner/, which is part of the binary and is handed over on stdin,
+// never written to disk.
 //
 //	Find, At             python.go       the files in ~/.agent/plugins
 //	Open                 python.go
@@ -18,6 +18,6 @@
 //
 // The words of the wire are in wire.go. They are our own: both ends are here.
 //
-// What it is not: a sandbox. Plugins of one interpreter can reach each other,
-// and what one does to the process it does to all.
+// What it is not: a sandbox. Plugins of one interpreter can reach each other, and what one does to
+// the process it does to all.
 package python

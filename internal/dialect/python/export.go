@@ -14,10 +14,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// Export puts the package `plugins`, the same code that the interpreter of a host
-// runs, where programs can import it, and returns the directory for PYTHONPATH:
-// one below parent that is named after the version and its content. It is written
-// beside its place and moved there whole; one that is there and whole stays.
+// Export puts the package `plugins`, the same code that the interpreter of a host runs, where
+// programs can import it, and returns the directory for PYTHONPATH: one below parent that is named
+// after the version and its content. It is written beside its place and moved there whole; one that
+// is there and whole stays.
 func Export(parent, version string) (string, error) {
 	modules, err := readModules()
 	if err != nil {
@@ -85,8 +85,8 @@ func isWhole(dir string, modules map[string]string) bool {
 	return true
 }
 
-// putInPlace moves a draft to dir. Where another process was quicker, its work
-// stays; what is there and is not whole goes.
+// putInPlace moves a draft to dir. Where another process was quicker, its work stays; what is there
+// and is not whole goes.
 func putInPlace(draft, dir string, modules map[string]string) error {
 	err := os.Rename(draft, dir)
 	if err == nil || isWhole(dir, modules) {

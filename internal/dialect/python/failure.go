@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// A LoadError is a file that is no plugin: it is no valid Python, it failed
-// while it ran, or it asks for another API.
+// A LoadError is a file that is no plugin: it is no valid Python, it failed while it ran, or it
+// asks for another API.
 type LoadError struct {
 	Problem dialect.Problem
 
@@ -24,10 +24,12 @@ type LoadError struct {
 	kind    hook.Kind // how it took the interpreter with it; "": it did not
 }
 
-// Tried reports whether the code may have failed only because it was tried out where it has nothing.
+// Tried reports whether the code may have failed only because it was tried out where it has
+// nothing.
 func (e *LoadError) Tried() bool { return e.tried }
 
-// Unwrap lets errors.Is tell code that hangs ([hook.Timeout]) and code that ends the interpreter ([hook.Crash]).
+// Unwrap lets errors.Is tell code that hangs ([hook.Timeout]) and code that ends the interpreter
+// ([hook.Crash]).
 func (e *LoadError) Unwrap() error {
 	if e.kind == "" {
 		return nil
@@ -106,8 +108,8 @@ func callFailure(err error, process *proc.Process) error {
 	return hook.Failure(hook.Refused, rpc)
 }
 
-// withoutName cuts the start of the line that the runner has logged, "Plugin N
-// HOOK", which the hub says in its own way.
+// withoutName cuts the start of the line that the runner has logged, "Plugin N HOOK", which the hub
+// says in its own way.
 func withoutName(line string) string {
 	for _, verb := range []string{"failed: ", "timed out after "} {
 		if at := strings.Index(line, " "+verb); at >= 0 {

@@ -114,7 +114,8 @@ func fakePython(t *testing.T, home, script string) dialect.Env {
 	return dialect.Env{Vars: []string{"HOME=" + home, "PATH=" + filepath.Join(home, "bin")}}
 }
 
-// TestWithoutPython: the rulings, "none found: the dialect reports itself unavailable, the rest works".
+// TestWithoutPython: the rulings, "none found: the dialect reports itself unavailable, the rest
+// works".
 func TestWithoutPython(t *testing.T) {
 	for _, c := range []struct {
 		name, script string // "": no python3 at all

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// FuzzDescription: what the runner tells of a plugin, in the name of code that runs in it, is a name and hooks or an error,
-// and its metadata is JSON or nothing.
+// FuzzDescription: what the runner tells of a plugin, in the name of code that runs in it, is a
+// name and hooks or an error, and its metadata is JSON or nothing.
 func FuzzDescription(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"p","hooks":["on_begin","on_done"],"metadata":{"api":"1.0","name":"p","version":"2"},"description":"d","warnings":["w"]}`,
@@ -38,7 +38,8 @@ func FuzzDescription(f *testing.F) {
 	})
 }
 
-// FuzzFailure: the runner's errors, whose text and data a plugin chooses, are failures of a known kind.
+// FuzzFailure: the runner's errors, whose text and data a plugin chooses, are failures of a known
+// kind.
 func FuzzFailure(f *testing.F) {
 	for _, data := range []string{``, `{"line":3,"column":1,"fix":"f"}`, `{"type":"KeyError","line":7}`, `{"line":"x"}`, `[]`, `{"line":1e99}`, `{"line":-1}`} {
 		f.Add(codeFailed, "Plugin p on_begin failed: 'k'", []byte(data))
@@ -63,7 +64,8 @@ func FuzzFailure(f *testing.F) {
 	})
 }
 
-// FuzzLogLine: a line of the runner's stderr, which any plugin can write to, is one line in one plugin's log.
+// FuzzLogLine: a line of the runner's stderr, which any plugin can write to, is one line in one
+// plugin's log.
 func FuzzLogLine(f *testing.F) {
 	for _, line := range []string{"plain", "\x1ep\x1eW\x1etext", "\x1ep", "\x1e\x1e\x1e\x1e", "\x1eother\x1eE\x1ex\x1ey", "\x1ep\x1e?\x1e\x1b[2J", "\xff"} {
 		f.Add(line)

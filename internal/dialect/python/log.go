@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A voice is a name under which a plugin's output comes: its file's while it is
-// loaded, its own afterwards.
+// A voice is a name under which a plugin's output comes: its file's while it is loaded, its own
+// afterwards.
 type voice struct {
 	name   string
 	plugin *plugin
@@ -20,9 +20,8 @@ func (r *runner) listen(name string, p *plugin) {
 	r.voices = append(r.voices, voice{name, p})
 }
 
-// logLine files a line of the runner's stderr under its plugin. What has no
-// mark was written past Python, by a subprocess or with os.write, most likely
-// for the plugin that was called last.
+// logLine files a line of the runner's stderr under its plugin. What has no mark was written past
+// Python, by a subprocess or with os.write, most likely for the plugin that was called last.
 func (r *runner) logLine(line string) {
 	marked, ok := strings.CutPrefix(line, logMark)
 	if !ok {

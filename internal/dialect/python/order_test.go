@@ -7,7 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// TestOnDoneRunsInOrder: docs/protocols/python.md, plugins are asked one after another at all six hooks.
+// TestOnDoneRunsInOrder: docs/protocols/python.md, plugins are asked one after another at all six
+// hooks.
 func TestOnDoneRunsInOrder(t *testing.T) {
 	s := newStage(t)
 	s.write("a", `

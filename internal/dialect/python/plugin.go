@@ -23,8 +23,8 @@ import (
 // A Plugin is what an opened plugin of this dialect is beside a [dialect.Plugin].
 type Plugin interface {
 	dialect.Plugin
-	// Reload loads the file again. Where that fails, the old code stays; a file
-	// at fault is a [*LoadError].
+	// Reload loads the file again. Where that fails, the old code stays; a file at fault is a
+	// [*LoadError].
 	dialect.Reloader
 	// Metadata is __plugin__ with its defaults, a JSON object.
 	Metadata() json.RawMessage
@@ -141,7 +141,8 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 	return p.adopt(file, result)
 }
 
-// vet asks whether the file may be run as it is now. One that may not is looked at again at the next turn: somebody may have trusted it.
+// vet asks whether the file may be run as it is now. One that may not is looked at again at the
+// next turn: somebody may have trusted it.
 func (p *plugin) vet() error {
 	if p.rt == nil || p.rt.Vet == nil {
 		return nil
@@ -171,15 +172,15 @@ func (p *plugin) note(warnings []string) {
 	}
 }
 
-// lend passes on the variables that the configuration names for this plugin.
-// The interpreter has one environment, so the others see them too.
+// lend passes on the variables that the configuration names for this plugin. The interpreter has
+// one environment, so the others see them too.
 func (p *plugin) lend(ctx context.Context, i *interpreter) error {
 	return i.lend(ctx, p.runner.loadTimeout, p.rt.Env.Pick(p.pass))
 }
 
-// hung ends an interpreter that is blocked as a file is loaded. The file that has
-// blocked it is not loaded again until it is changed. Where that was a handler of
-// another plugin, this one has lost its interpreter, and is to blame for nothing.
+// hung ends an interpreter that is blocked as a file is loaded. The file that has blocked it is not
+// loaded again until it is changed. Where that was a handler of another plugin, this one has lost
+// its interpreter, and is to blame for nothing.
 func (p *plugin) hung(i *interpreter, file os.FileInfo) error {
 	i.kill()
 	at := p.runner.culprit(i.process.Stderr(), p.path)
@@ -223,8 +224,8 @@ func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
 	return p.rename()
 }
 
-// taken tells whether a name is that of another plugin's file beside path: a
-// file's name is its own, and whoever else calls itself so is called as its file is.
+// taken tells whether a name is that of another plugin's file beside path: a file's name is its
+// own, and whoever else calls itself so is called as its file is.
 func taken(name, path string) bool {
 	other := filepath.Join(filepath.Dir(path), name+".py")
 	if name == stem(path) || filepath.Dir(other) != filepath.Dir(path) || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
@@ -243,8 +244,8 @@ func (p *plugin) take(file os.FileInfo, about description) (first bool) {
 	return first
 }
 
-// rename applies the time limit that the configuration has under the name a
-// plugin calls itself. Variables are given by the file's name alone.
+// rename applies the time limit that the configuration has under the name a plugin calls itself.
+// Variables are given by the file's name alone.
 func (p *plugin) rename() error {
 	if p.rt.Settings == nil {
 		return nil
@@ -257,8 +258,8 @@ func (p *plugin) rename() error {
 	return nil
 }
 
-// loadAgain loads the file into a new interpreter. The error is for an
-// interpreter that is of no use; a plugin at fault only says so.
+// loadAgain loads the file into a new interpreter. The error is for an interpreter that is of no
+// use; a plugin at fault only says so.
 func (p *plugin) loadAgain(ctx context.Context, i *interpreter) error {
 	p.mu.Lock()
 	hangs := p.hangs
@@ -334,8 +335,8 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	return p.wire(t), nil
 }
 
-// wire is a hook. Its handler's limit is the runner's to watch, which has a
-// little longer to say that it was overrun.
+// wire is a hook. Its handler's limit is the runner's to watch, which has a little longer to say
+// that it was overrun.
 func (p *plugin) wire(t *translation) hook.Hook {
 	h := hook.Hook{Name: t.hook, Point: t.point, Timeout: p.limit + grace, Queue: Name, // docs/protocols/python.md: plugins run in order
 		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.ask(ctx, t, ev) }}

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// brief is a handler's limit for tests of handlers that overrun it. It has to be
-// long enough for those that do not, also where they wait for an interpreter.
+// brief is a handler's limit for tests of handlers that overrun it. It has to be long enough for
+// those that do not, also where they wait for an interpreter.
 var brief = dialect.Settings{Timeout: 2 * time.Second}
 
 const appends = "@on_final\nasync def f(ctx, text): return text + ' %s'\n"
@@ -66,8 +66,8 @@ func TestTheUsualLimitIsFiveSeconds(t *testing.T) {
 	}
 }
 
-// TestABlockedInterpreter: the rulings, "A handler that blocks the interpreter past its time costs that process a
-// restart, not the request." The plugin after it in the same chain takes part.
+// TestABlockedInterpreter: the rulings, "A handler that blocks the interpreter past its time costs
+// that process a restart, not the request." The plugin after it in the same chain takes part.
 func TestABlockedInterpreter(t *testing.T) {
 	for name, block := range map[string]string{"asleep": "time.sleep(600)", "busy": "while True: pass"} {
 		t.Run(name, func(t *testing.T) {
@@ -235,7 +235,8 @@ async def f(ctx, text):
 	}
 }
 
-// TestStateIsSharedByThePluginsOfARequest: the rulings, "ctx.state is the same live object for all of them".
+// TestStateIsSharedByThePluginsOfARequest: the rulings, "ctx.state is the same live object for all
+// of them".
 func TestStateIsSharedByThePluginsOfARequest(t *testing.T) {
 	s := newStage(t)
 	s.write("a", `
@@ -275,8 +276,8 @@ async def done(ctx): print("done " + ",".join(ctx.state["words"]))
 	}
 }
 
-// TestARequestBeginsBeforeAnythingElse: seed 004, "Called at the start of each request". A host may not tell of it, and
-// after a restart it has not begun for the new interpreter.
+// TestARequestBeginsBeforeAnythingElse: seed 004, "Called at the start of each request". A host may
+// not tell of it, and after a restart it has not begun for the new interpreter.
 func TestARequestBeginsBeforeAnythingElse(t *testing.T) {
 	s := only(t, `
 @on_begin

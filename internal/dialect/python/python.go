@@ -17,9 +17,9 @@ import (
 // Name is the dialect's name.
 const Name = "python"
 
-// A Dialect is the python protocol. Plugins that are opened through one value
-// and one process group share an interpreter, but for those that have a sandbox
-// or limits: each of these has an interpreter to itself.
+// A Dialect is the python protocol. Plugins that are opened through one value and one process group
+// share an interpreter, but for those that have a sandbox or limits: each of these has an
+// interpreter to itself.
 type Dialect struct {
 	// Tests of plugins that never end have no time for the real value.
 	loadTimeout time.Duration
@@ -50,8 +50,8 @@ func (*Dialect) Points() []hook.Point {
 	return points
 }
 
-// Find lists the files in ~/.agent/plugins by name. Which hooks a plugin has is
-// not known until it runs.
+// Find lists the files in ~/.agent/plugins by name. Which hooks a plugin has is not known until it
+// runs.
 func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	var found []dialect.Found
 	for _, path := range list(env) {
@@ -60,8 +60,8 @@ func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	return found
 }
 
-// At takes any Python file for a plugin, unless it is a program of its own: one
-// with a #! line and the right to be executed speaks another dialect.
+// At takes any Python file for a plugin, unless it is a program of its own: one with a #! line and
+// the right to be executed speaks another dialect.
 func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || filepath.Ext(path) != ".py" {
@@ -73,8 +73,8 @@ func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	return at(path), true
 }
 
-// Open loads a plugin into the interpreter of this host, which it starts where
-// there is none. A file that is no plugin is a [*LoadError].
+// Open loads a plugin into the interpreter of this host, which it starts where there is none. A
+// file that is no plugin is a [*LoadError].
 func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
 	r, err := d.acquire(ctx, f, rt)
 	if err != nil {
@@ -105,8 +105,8 @@ func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
 // folder is where plugins live. Seed 004: "Ensure file is in ~/.agent/plugins/".
 func folder(env dialect.Env) string { return env.InHome(".agent", "plugins") }
 
-// list is every plugin file by name. Hidden files, and those that begin with _,
-// are none: by Python's custom they are for other modules.
+// list is every plugin file by name. Hidden files, and those that begin with _, are none: by
+// Python's custom they are for other modules.
 func list(env dialect.Env) []string {
 	return slices.DeleteFunc(dialect.FilesIn(folder(env)), func(path string) bool {
 		return filepath.Ext(path) != ".py" || strings.HasPrefix(filepath.Base(path), "_")

@@ -14,10 +14,10 @@ import (
 // Refresh loads the file again where it has changed: a turn begins.
 func (p *plugin) Refresh(ctx context.Context) { p.refresh(ctx, true) }
 
-// refresh loads the file again where it has changed: at the beginning of every
-// turn (begins), at the first event of every other request, and otherwise when
-// it was not looked at for a while. A call that comes as another one looks goes
-// on with the old code, unless it is the first of its request.
+// refresh loads the file again where it has changed: at the beginning of every turn (begins), at
+// the first event of every other request, and otherwise when it was not looked at for a while. A
+// call that comes as another one looks goes on with the old code, unless it is the first of its
+// request.
 func (p *plugin) refresh(ctx context.Context, begins bool) {
 	now := p.enters(hook.Request(ctx)) || begins
 	if now {
@@ -63,8 +63,8 @@ func (p *plugin) changed() bool {
 	return !os.SameFile(was, file) || !was.ModTime().Equal(file.ModTime()) || was.Size() != file.Size()
 }
 
-// look is the file's state. An editor may take the old file away before it puts
-// the new one in its place: a file is removed where it does not come back.
+// look is the file's state. An editor may take the old file away before it puts the new one in its
+// place: a file is removed where it does not come back.
 func (p *plugin) look() (os.FileInfo, error) {
 	file, err := os.Stat(p.path)
 	for waited := time.Duration(0); errors.Is(err, fs.ErrNotExist) && !p.missing && waited < replaceWait; waited += replaceWait / 10 {

@@ -124,8 +124,8 @@ func TestAFileThatIsRemovedDoesNotAct(t *testing.T) {
 	}
 }
 
-// TestAFileThatIsBeingReplaced: editors take the old file away first. On a busy machine the moment between the two may be too long:
-// the file is replaced again then, until it was quick enough.
+// TestAFileThatIsBeingReplaced: editors take the old file away first. On a busy machine the moment
+// between the two may be too long: the file is replaced again then, until it was quick enough.
 func TestAFileThatIsBeingReplaced(t *testing.T) {
 	s := only(t, begins+fmt.Sprintf(appends, "old"))
 	for try, began := 1, time.Now(); time.Since(began) < time.Minute; try++ {
@@ -143,8 +143,8 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 	t.Fatal("for a minute this machine was too busy to replace a file at once")
 }
 
-// replace has a turn begin while the file is being replaced. It says whether the file was away for less than the time that an
-// editor has.
+// replace has a turn begin while the file is being replaced. It says whether the file was away for
+// less than the time that an editor has.
 func (s *stage) replace(word string) bool {
 	s.t.Helper()
 	path := filepath.Join(s.home, ".agent", "plugins", "only.py")

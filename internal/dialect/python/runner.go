@@ -77,8 +77,8 @@ func (r *runner) stop(ctx context.Context) {
 	}
 }
 
-// connect starts a process and, after a crash, loads every plugin again. One
-// that cannot be loaded any more is out of order, and the others work.
+// connect starts a process and, after a crash, loads every plugin again. One that cannot be loaded
+// any more is out of order, and the others work.
 func (r *runner) connect(ctx context.Context) (*interpreter, *proc.Process, error) {
 	i, err := r.launch.start(ctx)
 	if err != nil {
@@ -94,8 +94,8 @@ func (r *runner) connect(ctx context.Context) (*interpreter, *proc.Process, erro
 	return i, i.process, nil
 }
 
-// live is the interpreter there is now. While it is being started again, a call
-// waits for it a moment: the plugins beside the one that ended it are to work.
+// live is the interpreter there is now. While it is being started again, a call waits for it a
+// moment: the plugins beside the one that ended it are to work.
 func (r *runner) live(ctx context.Context, wait time.Duration) (*interpreter, error) {
 	i, err := r.kept.Get()
 	if err == nil || r.absent.Load() {
@@ -172,11 +172,9 @@ func (r *runner) call(ctx context.Context, p *plugin, name string, params json.R
 	return nil, callFailure(err, i.process)
 }
 
-// overdue is for a call without an answer. The runner sees to a handler's limit
-// itself, so an interpreter that says nothing, and by now has overrun it, is
-// blocked. The rulings: "A
-// handler that blocks the interpreter past its time costs that process a
-// restart, not the request."
+// overdue is for a call without an answer. The runner sees to a handler's limit itself, so an
+// interpreter that says nothing, and by now has overrun it, is blocked. The rulings: "A handler
+// that blocks the interpreter past its time costs that process a restart, not the request."
 func (r *runner) overdue(ctx context.Context, i *interpreter, p *plugin, name string) error {
 	if i.answers(ctx) {
 		return logged(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
@@ -201,8 +199,8 @@ func (r *runner) logOf(at place, p *plugin) *slog.Logger {
 	return p.log
 }
 
-// notified: threads of handlers that are not async are stuck, and the runner
-// has nothing else to do. They end with its process.
+// notified: threads of handlers that are not async are stuck, and the runner has nothing else to
+// do. They end with its process.
 func (r *runner) notified(method string, params json.RawMessage) {
 	<-r.started
 	if method != notifyStuck || r.under.Load() > 0 {

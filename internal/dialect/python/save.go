@@ -12,8 +12,9 @@ import (
 // newFile is the mode of a plugin's file that only its owner writes.
 const newFile = 0o644
 
-// Save replaces the file of the plugin of that name, at once and as a whole; see [Path]. A link in its place is
-// replaced, never written through. Whether the content is a plugin, its caller knows from [Dialect.Validate].
+// Save replaces the file of the plugin of that name, at once and as a whole; see [Path]. A link in
+// its place is replaced, never written through. Whether the content is a plugin, its caller knows
+// from [Dialect.Validate].
 func Save(env dialect.Env, name, content string) error {
 	path, err := Path(env, name)
 	if err != nil {

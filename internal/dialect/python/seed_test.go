@@ -105,7 +105,8 @@ func TestSeedQuickStart(t *testing.T) {
 	}
 }
 
-// TestSeedHooksReference runs the snippet of each hook; those that measure time bring the import the document leaves out.
+// TestSeedHooksReference runs the snippet of each hook; those that measure time bring the import
+// the document leaves out.
 func TestSeedHooksReference(t *testing.T) {
 	s := newStage(t)
 	s.write("a_begin", "import time\n"+example(t, "on_begin", 0))
@@ -189,7 +190,8 @@ func TestSeedHooks(t *testing.T) {
 	}
 }
 
-// TestSeedAnswers holds what plugins say of themselves against the answers the document prints for its API.
+// TestSeedAnswers holds what plugins say of themselves against the answers the document prints for
+// its API.
 func TestSeedAnswers(t *testing.T) {
 	s := newStage(t)
 	s.write("logger", example(t, "Logger Plugin", 0))

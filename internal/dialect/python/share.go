@@ -22,8 +22,8 @@ func shareOf(f dialect.Found, rt *dialect.Runtime) share {
 	return s
 }
 
-// acquire is the runner that the plugins of one host share, started where there
-// is none. Whoever acquires it must release it.
+// acquire is the runner that the plugins of one host share, started where there is none. Whoever
+// acquires it must release it.
 func (d *Dialect) acquire(ctx context.Context, f dialect.Found, rt *dialect.Runtime) (*runner, error) {
 	key := shareOf(f, rt)
 	d.mu.Lock()

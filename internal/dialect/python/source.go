@@ -18,8 +18,8 @@ var bootstrap string
 //go:embed runner/plugins/*.py
 var sources embed.FS
 
-// parcel is the runner's package as the bootstrap reads it: eight hex digits of
-// length, then an object of module names and sources.
+// parcel is the runner's package as the bootstrap reads it: eight hex digits of length, then an
+// object of module names and sources.
 var parcel = sync.OnceValue(func() []byte {
 	modules, err := readModules()
 	if err != nil {

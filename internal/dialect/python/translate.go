@@ -20,8 +20,8 @@ const (
 	onDone        = "on_done"
 )
 
-// A translation is one of the protocol's hooks at one point: what its handler
-// is given, and what its answer sets in the payload.
+// A translation is one of the protocol's hooks at one point: what its handler is given, and what
+// its answer sets in the payload.
 type translation struct {
 	hook  string
 	point hook.Point
@@ -35,8 +35,8 @@ type translation struct {
 	apply func(payload, given, answer hook.Object) hook.Reply
 }
 
-// native are the six hooks of seed 004 at their own points, in the order of a
-// request, which is the order in which hooks are listed.
+// native are the six hooks of seed 004 at their own points, in the order of a request, which is the
+// order in which hooks are listed.
 var native = []translation{
 	{hook: onBegin, point: hook.TurnBegin},
 	{hook: onToolCall, point: hook.ToolBefore, give: giveCall, apply: changeCall},
@@ -46,8 +46,8 @@ var native = []translation{
 	{hook: onDone, point: hook.TurnDone},
 }
 
-// params are what the runner is sent: whose handler of which hook, for which
-// request, within what time, and what the handler is given.
+// params are what the runner is sent: whose handler of which hook, for which request, within what
+// time, and what the handler is given.
 func (p *plugin) params(ctx context.Context, t *translation, payload, given hook.Object) json.RawMessage {
 	params := make(hook.Object, 0, 5+len(given))
 	params = append(params, text("plugin", p.path), text("hook", t.hook), text("request", hook.Request(ctx)),
@@ -62,8 +62,8 @@ func (p *plugin) params(ctx context.Context, t *translation, payload, given hook
 	return append(params, given...).JSON()
 }
 
-// aboutRequest is what a payload tells of its request, whichever point it is of:
-// turn.begin has all of it, and whoever fires the others may add it.
+// aboutRequest is what a payload tells of its request, whichever point it is of: turn.begin has all
+// of it, and whoever fires the others may add it.
 func aboutRequest(payload hook.Object) hook.Object {
 	var known hook.Object
 	for _, name := range []string{"session_id", "working_dir", "user_text"} {
@@ -81,8 +81,7 @@ func (t *translation) given(payload hook.Object) hook.Object {
 	return t.give(payload)
 }
 
-// reply turns an answer into the hub's words; null is no opinion. The runner may
-// have added a note.
+// reply turns an answer into the hub's words; null is no opinion. The runner may have added a note.
 func (t *translation) reply(payload, given hook.Object, answer json.RawMessage) (hook.Reply, error) {
 	reply := hook.Reply{Verdict: hook.Continue}
 	if string(answer) == "null" {
@@ -183,9 +182,9 @@ func changeText(_, _, answer hook.Object) hook.Reply {
 	return hook.Reply{Verdict: hook.Continue, Set: hook.Object{{Name: "text", Value: answer.Get("text")}}}
 }
 
-// differing are the fields that an answer has otherwise than they were given,
-// under their names in the payload. What was not changed is not set: the
-// payload may have it in another form, or not at all.
+// differing are the fields that an answer has otherwise than they were given, under their names in
+// the payload. What was not changed is not set: the payload may have it in another form, or not at
+// all.
 func differing(was, now hook.Object, names map[string]string) hook.Object {
 	var set hook.Object
 	for _, f := range now {

@@ -15,12 +15,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// namePattern: the rulings, "a name outside ^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$ is
-// 400 (no path escapes the directory)".
+// namePattern: the rulings, "a name outside ^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$ is 400 (no path
+// escapes the directory)".
 var namePattern = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 
-// Path is where the plugin of a name is, or would be saved. The error is for a
-// name that no plugin can be saved under.
+// Path is where the plugin of a name is, or would be saved. The error is for a name that no plugin
+// can be saved under.
 func Path(env dialect.Env, name string) (string, error) {
 	if !namePattern.MatchString(name) {
 		return "", fmt.Errorf("invalid plugin name: %.80q (letters, digits, _ and -, 64 at most)", name)
@@ -48,21 +48,22 @@ type Draft struct {
 	Env     []string // names of variables that the code is given beside the usual ones, as [dialect.Settings] has them
 }
 
-// Validate runs code as a plugin of that name would be, without saving it, and
-// says what it is. Code that is no plugin is a [*LoadError], and so is a name
-// under which no plugin can be saved. It runs in an interpreter of its own, and
-// in the sandbox that the runtime has: code that hangs or crashes must cost the plugins at work nothing.
+// Validate runs code as a plugin of that name would be, without saving it, and says what it is.
+// Code that is no plugin is a [*LoadError], and so is a name under which no plugin can be saved. It
+// runs in an interpreter of its own, and in the sandbox that the runtime has: code that hangs or
+// crashes must cost the plugins at work nothing.
 func (d *Dialect) Validate(ctx context.Context, rt *dialect.Runtime, draft Draft) (*Validated, error) {
 	return d.tryOut(ctx, rt, methodValidate, draft)
 }
 
-// Inspect says what code is without running it: whether it is Python, which functions are decorated, and what it writes out of
-// its metadata.
+// Inspect says what code is without running it: whether it is Python, which functions are
+// decorated, and what it writes out of its metadata.
 func (d *Dialect) Inspect(ctx context.Context, rt *dialect.Runtime, draft Draft) (*Validated, error) {
 	return d.tryOut(ctx, rt, methodInspect, draft)
 }
 
-// Trial is what an error says of code that was tried out where it has nothing, and so may have failed for that reason alone.
+// Trial is what an error says of code that was tried out where it has nothing, and so may have
+// failed for that reason alone.
 const Trial = "it was tried out in a sandbox, without network and without files or programs but the interpreter's, which may be why"
 
 // Tried adds [Trial] to an error of code that failed over something outside of itself.
@@ -126,8 +127,8 @@ func (i *interpreter) dismiss(ctx context.Context, err error) {
 	}
 }
 
-// invalid says why code is no plugin, or why that is not known. Code that hangs or
-// ends the interpreter is none.
+// invalid says why code is no plugin, or why that is not known. Code that hangs or ends the
+// interpreter is none.
 func (i *interpreter) invalid(ctx context.Context, err error, name string, within time.Duration) error {
 	file := name + ".py"
 	switch {

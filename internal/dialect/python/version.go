@@ -15,8 +15,8 @@ import (
 
 const installPython = "install Python " + oldest + " or newer, so that python3 is found first in PATH"
 
-// unavailable puts an interpreter that would not start into words that name the
-// one thing all plugins of this dialect need.
+// unavailable puts an interpreter that would not start into words that name the one thing all
+// plugins of this dialect need.
 func unavailable(err error) error {
 	start, ok := errors.AsType[*program.StartError](err)
 	if !ok {
@@ -35,8 +35,8 @@ func outdated(said string) *program.StartError {
 	return &program.StartError{Path: "python3", Why: "is " + version + ", and Python plugins need " + oldest + " or newer", Fix: installPython}
 }
 
-// checkPython runs the start of the bootstrap, which looks at the version and,
-// with nothing on stdin, no further. It is for the doctor, who has no processes.
+// checkPython runs the start of the bootstrap, which looks at the version and, with nothing on
+// stdin, no further. It is for the doctor, who has no processes.
 func checkPython(env dialect.Env) *program.StartError {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -57,11 +57,10 @@ func checkPython(env dialect.Env) *program.StartError {
 	return nil
 }
 
-// pythonSpec is how the interpreter is started. -I keeps it from the user's
-// PYTHON* variables and from modules in the working directory, -B from writing
-// beside what it imports. Its directory is the user's home, where no project's
-// .python-version can choose an interpreter that will not do; the runner moves
-// to the host's directory afterwards.
+// pythonSpec is how the interpreter is started. -I keeps it from the user's PYTHON* variables and
+// from modules in the working directory, -B from writing beside what it imports. Its directory is
+// the user's home, where no project's .python-version can choose an interpreter that will not do;
+// the runner moves to the host's directory afterwards.
 func pythonSpec(env dialect.Env) proc.Spec {
 	home := env.Home()
 	if info, err := os.Stat(home); err != nil || !info.IsDir() {

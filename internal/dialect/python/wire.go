@@ -10,17 +10,18 @@ import (
 const (
 	// handlerLimit: the rulings, "5 s per handler".
 	handlerLimit = 5 * time.Second
-	// grace is what the interpreter has beyond a handler's limit to say that it
-	// was overrun, and again to answer a ping. One that does neither is blocked.
+	// grace is what the interpreter has beyond a handler's limit to say that it was overrun, and
+	// again to answer a ping. One that does neither is blocked.
 	grace = 500 * time.Millisecond
-	// startTimeout is for an interpreter on a machine with other things to do: the usual is a tenth of a second.
+	// startTimeout is for an interpreter on a machine with other things to do: the usual is a tenth
+	// of a second.
 	startTimeout = 30 * time.Second
 	// loadTimeout is for a plugin that imports half the world.
 	loadTimeout = 20 * time.Second
 	// restartWait is how long a call waits for an interpreter that is being started again.
 	restartWait = 3 * time.Second
-	// restartPause is the longest between two starts of an interpreter that keeps crashing. The plugins beside
-	// the one that makes it crash have nothing else to run in.
+	// restartPause is the longest between two starts of an interpreter that keeps crashing. The
+	// plugins beside the one that makes it crash have nothing else to run in.
 	restartPause = 5 * time.Second
 	// farewell is what handlers and atexit have when the last plugin is closed.
 	farewell = 2 * time.Second
@@ -32,7 +33,8 @@ const (
 	replaceWait = 200 * time.Millisecond
 	// largest is the size of a message either way: a tool's output, with room.
 	largest = 16 << 20
-	// oldest is the first version of Python that will do, as people write it (rulings: "Python 3.10 or newer").
+	// oldest is the first version of Python that will do, as people write it (rulings: "Python 3.10
+	// or newer").
 	oldest = "3.10"
 	// tooOld is the exit code of the bootstrap where the version will not do.
 	tooOld = 78
@@ -61,7 +63,8 @@ const (
 	codeTooDeep    = -32004
 )
 
-// logMark separates plugin, level and text in a line of the runner's log, as in runner/plugins/output.py.
+// logMark separates plugin, level and text in a line of the runner's log, as in
+// runner/plugins/output.py.
 const logMark = "\x1e"
 
 // helloWire is the answer to the handshake.

@@ -8,9 +8,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// elsewhere are the points beyond their own at which hooks have a meaning: a
-// command is a tool whose arguments are args and flags, and a turn's final text
-// is a model's reply without tool calls.
+// elsewhere are the points beyond their own at which hooks have a meaning: a command is a tool
+// whose arguments are args and flags, and a turn's final text is a model's reply without tool
+// calls.
 var elsewhere = []translation{
 	{name: "pre_tool_execute", point: hook.CommandValidate, params: commandParams, apply: answerCommand},
 	{name: "pre_tool_execute", point: hook.CommandBefore, params: commandParams, apply: answerCommand},
@@ -55,8 +55,8 @@ func finishedCommandParams(p hook.Object) json.RawMessage {
 	return append(commandFields(p), text(p, "result"), hook.Field{Name: "success", Value: success}).JSON()
 }
 
-// answerCommand reads a reply to pre_tool_execute before a command: a stop
-// brings a result in the command's place, changed arguments are args and flags.
+// answerCommand reads a reply to pre_tool_execute before a command: a stop brings a result in the
+// command's place, changed arguments are args and flags.
 func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
 	if stop {
 		return blockTool(reply)[:1], "" // the result; a command has no success of its own
@@ -79,9 +79,8 @@ func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
 	return set, ""
 }
 
-// replaceOutput reads a reply to post_tool_execute after a command. A program's
-// result is {stdout, stderr, exit_code}: a reply of that shape replaces it, any
-// other text replaces stdout.
+// replaceOutput reads a reply to post_tool_execute after a command. A program's result is {stdout,
+// stderr, exit_code}: a reply of that shape replaces it, any other text replaces stdout.
 func replaceOutput(p, reply hook.Object, _ bool) (hook.Object, string) {
 	changed, ok := rawjson.Text(reply.Get("result"))
 	if !ok {

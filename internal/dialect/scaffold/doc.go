@@ -1,6 +1,5 @@
-// Package scaffold speaks the scaffold protocol (seed 003): long-lived plugins,
-// newline-delimited JSON-RPC 2.0 on stdin and stdout, one request in flight for
-// each plugin process.
+// Package scaffold speaks the scaffold protocol (seed 003): long-lived plugins, newline-delimited
+// JSON-RPC 2.0 on stdin and stdout, one request in flight for each plugin process.
 //
 //	Find                 scaffold.go   executables in the plugins folder; the host opens 16 at most
 //	Open                 scaffold.go

@@ -14,8 +14,8 @@ import (
 // longestError bounds what an error or a warning repeats of a plugin's words.
 const longestError = 1 << 10
 
-// FuzzReply takes a hook's result to every point where it has a meaning: what is set is JSON, in a field that the point has,
-// and the verdict is one that the point allows.
+// FuzzReply takes a hook's result to every point where it has a meaning: what is set is JSON, in a
+// field that the point has, and the verdict is one that the point allows.
 func FuzzReply(f *testing.F) {
 	const payload = `{"message":"m","tool":"t","arguments":{"a":1},"result":{"stdout":"x","exit_code":1},"tool_calls":[{"name":"n"},7],"args":["a"],"text":"t"}`
 	for _, result := range []string{
@@ -70,7 +70,8 @@ func checkTool(t *testing.T, result json.RawMessage) {
 	}
 }
 
-// FuzzWarnings: a plugin cannot make the host repeat more than a few words of a manifest that it passes over.
+// FuzzWarnings: a plugin cannot make the host repeat more than a few words of a manifest that it
+// passes over.
 func FuzzWarnings(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"p","version":7,"hooks":["no_such",1],"tools":[{"name":1},{"name":"t","parameters":[{}]},{"name":"t"},{"name":"t"}]}`,

@@ -24,9 +24,9 @@ type manifest struct {
 	lost      []string // what it declares and cannot be used
 }
 
-// parseManifest reads the handshake's answer. Only the name is required; an
-// optional field that is wrong is passed over with a warning, since a plugin
-// that works is worth more than one that is tidy.
+// parseManifest reads the handshake's answer. Only the name is required; an optional field that is
+// wrong is passed over with a warning, since a plugin that works is worth more than one that is
+// tidy.
 func parseManifest(result json.RawMessage) (*manifest, error) {
 	var w manifestWire
 	if err := json.Unmarshal(result, &w); err != nil {
@@ -72,8 +72,8 @@ func (m *manifest) optional(field string, raw json.RawMessage, into any) {
 	}
 }
 
-// The bounds of what is said about one manifest, which is as long as the plugin likes. Each warning is a line of
-// the log, and nobody reads a fiftieth.
+// The bounds of what is said about one manifest, which is as long as the plugin likes. Each warning
+// is a line of the log, and nobody reads a fiftieth.
 const (
 	maxWarnings = 50
 	maxWarning  = 500 // bytes
@@ -132,8 +132,8 @@ func (m *manifest) readTools(raw json.RawMessage) {
 	}
 }
 
-// addTool lists a tool under its full name: seed 003, "Plugin tools are
-// registered as plugin_<pluginname>_<toolname>".
+// addTool lists a tool under its full name: seed 003, "Plugin tools are registered as
+// plugin_<pluginname>_<toolname>".
 func (m *manifest) addTool(i int, t toolWire) {
 	full := "plugin_" + m.Name + "_" + t.Name
 	if t.Name == "" {

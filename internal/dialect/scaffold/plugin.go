@@ -62,8 +62,8 @@ func (p *plugin) wire(t *translation) hook.Hook {
 		}}
 }
 
-// CallTool runs one of the plugin's tools. The rulings: "A tool result that is
-// not a string is serialised; an RPC error becomes the message, success false."
+// CallTool runs one of the plugin's tools. The rulings: "A tool result that is not a string is
+// serialised; an RPC error becomes the message, success false."
 func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMessage) (dialect.ToolResult, error) {
 	params := hook.Object{
 		{Name: "name", Value: rawjson.String(p.manifest.toolNames[name])},

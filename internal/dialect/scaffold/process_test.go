@@ -14,7 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// shell installs a plugin written in sh. body sees the request in $line and its id in $id, and answers.
+// shell installs a plugin written in sh. body sees the request in $line and its id in $id, and
+// answers.
 func shell(t *testing.T, home, name, manifest, body string) {
 	t.Helper()
 	plugtest.NeedTool(t, "sh")
@@ -33,8 +34,8 @@ done
 	}
 }
 
-// TestShellPluginsMatchWithSed: "JSON sent to a plugin is compact (no space after : or ,): shell plugins match it
-// with sed/grep", and ids are numbers counting from 1.
+// TestShellPluginsMatchWithSed: "JSON sent to a plugin is compact (no space after : or ,): shell
+// plugins match it with sed/grep", and ids are numbers counting from 1.
 func TestShellPluginsMatchWithSed(t *testing.T) {
 	home := t.TempDir()
 	shell(t, home, "sed", `{"name":"sed","hooks":["post_user_input"]}`,

@@ -32,9 +32,8 @@ func (*Dialect) Points() []hook.Point {
 	return dialect.Points(native, (*translation).spot)
 }
 
-// Find lists the executables in the plugins folder by name. Seed 003: "Scaffold
-// scans ~/.local/scaffold/plugins/ for executable files (hidden files are
-// skipped)".
+// Find lists the executables in the plugins folder by name. Seed 003: "Scaffold scans
+// ~/.local/scaffold/plugins/ for executable files (hidden files are skipped)".
 func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	var found []dialect.Found
 	for _, path := range list(env) {
@@ -82,8 +81,8 @@ func folder(env dialect.Env) string {
 	return env.InHome(".local", "scaffold", "plugins")
 }
 
-// list is every file in the folder. Seed 003: "An empty or missing
-// ~/.local/scaffold/plugins/ directory is fine", and "hidden files are skipped".
+// list is every file in the folder. Seed 003: "An empty or missing ~/.local/scaffold/plugins/
+// directory is fine", and "hidden files are skipped".
 func list(env dialect.Env) []string { return dialect.FilesIn(folder(env)) }
 
 // at is a plugin that may be opened. Until it says its name, its file's does.

@@ -112,7 +112,8 @@ func TestSeedSession(t *testing.T) {
 	})
 }
 
-// conversation splits the document's JSON blocks into what the host sends and what the plugin answers.
+// conversation splits the document's JSON blocks into what the host sends and what the plugin
+// answers.
 func conversation(t *testing.T) (requests, replies []string) {
 	for _, b := range plugtest.Seed(t, "003").Blocks("json") {
 		var compact bytes.Buffer
@@ -131,7 +132,8 @@ func conversation(t *testing.T) (requests, replies []string) {
 	return requests, replies
 }
 
-// replay holds one session with a plugin that reads its replies from a file and keeps what it is sent.
+// replay holds one session with a plugin that reads its replies from a file and keeps what it is
+// sent.
 func replay(t *testing.T, requests, replies []string) dialect.ToolResult {
 	home := t.TempDir()
 	script := "#!/bin/sh\nexec 3<" + filepath.Join(home, "replies") + "\n" +

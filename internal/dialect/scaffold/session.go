@@ -47,8 +47,8 @@ func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.
 	return p, nil
 }
 
-// connect starts a process and shakes hands with it. Seed 003: "If a plugin
-// fails the initialization handshake, it is killed and excluded".
+// connect starts a process and shakes hands with it. Seed 003: "If a plugin fails the
+// initialization handshake, it is killed and excluded".
 func (p *plugin) connect(ctx context.Context) (*session, *proc.Process, error) {
 	process, err := p.launch.start(ctx)
 	if err != nil {
@@ -89,8 +89,8 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 	return p.adopt(s, m)
 }
 
-// adopt takes the manifest of the first handshake for good. After a restart the
-// plugin must be who it was; whatever else it says is not wired anew.
+// adopt takes the manifest of the first handshake for good. After a restart the plugin must be who
+// it was; whatever else it says is not wired anew.
 func (p *plugin) adopt(s *session, m *manifest) error {
 	s.manifest = m
 	if p.manifest == nil {
@@ -109,8 +109,8 @@ func (p *plugin) adopt(s *session, m *manifest) error {
 	return nil
 }
 
-// Close says farewell. The rulings: "Shutdown: request (5 s), close stdin,
-// SIGTERM, 1 s, SIGKILL, to the whole process group."
+// Close says farewell. The rulings: "Shutdown: request (5 s), close stdin, SIGTERM, 1 s, SIGKILL,
+// to the whole process group."
 func (p *plugin) Close(ctx context.Context) error {
 	p.kept.Stop(func(s *session, _ *proc.Process) {
 		callCtx, cancel := context.WithTimeout(ctx, replyTimeout)

@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A translation is one of the protocol's hooks at one point: what goes to the
-// plugin, and what its reply sets in the payload.
+// A translation is one of the protocol's hooks at one point: what goes to the plugin, and what its
+// reply sets in the payload.
 type translation struct {
 	name   string
 	point  hook.Point
@@ -85,7 +85,8 @@ func arguments(p hook.Object) hook.Field {
 	return hook.Field{Name: "arguments", Value: dialect.AsText(v)}
 }
 
-// toolParams are a tool's name and its arguments. What is long is written where it is to be, not into a string before.
+// toolParams are a tool's name and its arguments. What is long is written where it is to be, not
+// into a string before.
 func toolParams(p hook.Object) json.RawMessage {
 	v := p.Get("arguments")
 	if dialect.Missing(v) || isString(v) {
@@ -124,10 +125,9 @@ func toolCalls(p hook.Object) hook.Field {
 	return hook.Field{Name: "tool_calls", Value: list}
 }
 
-// reply turns a hook's result into the hub's words. The rulings: "Only string
-// fields are applied. Unknown or missing action is continue. Data is applied on
-// stop, not on skip; skip counts only for post_user_input; stop and skip are
-// ignored for context_enhance."
+// reply turns a hook's result into the hub's words. The rulings: "Only string fields are applied.
+// Unknown or missing action is continue. Data is applied on stop, not on skip; skip counts only for
+// post_user_input; stop and skip are ignored for context_enhance."
 func (t *translation) reply(ev *hook.Event, result json.RawMessage) (hook.Reply, error) {
 	r := hook.Reply{Verdict: hook.Continue, Received: result}
 	if string(result) == "null" {
@@ -176,8 +176,8 @@ func stringFields(o hook.Object, names []string) hook.Object {
 
 func isString(v json.RawMessage) bool { return len(v) > 0 && v[0] == '"' }
 
-// answerTool reads a reply to pre_tool_execute. The rulings: "arguments in a
-// continue reply replaces the arguments".
+// answerTool reads a reply to pre_tool_execute. The rulings: "arguments in a continue reply
+// replaces the arguments".
 func answerTool(p, reply hook.Object, stop bool) (hook.Object, string) {
 	if stop {
 		return blockTool(reply), ""
@@ -211,9 +211,8 @@ func inString(text []byte) (hook.Object, error) {
 	return object, nil
 }
 
-// blockTool is the answer in a tool's place. The rulings: "stop without a string
-// result gives {"blocked":"Plugin blocked execution"}; success is false unless
-// the reply says otherwise".
+// blockTool is the answer in a tool's place. The rulings: "stop without a string result gives
+// {"blocked":"Plugin blocked execution"}; success is false unless the reply says otherwise".
 func blockTool(reply hook.Object) hook.Object {
 	result := reply.Get("result")
 	if !isString(result) {

@@ -9,8 +9,8 @@ import (
 const (
 	// mostPlugins: seed 003, "Maximum 16 plugins".
 	mostPlugins = 16
-	// replyTimeout: seed 003, "5-second timeout per hook response"; the rulings
-	// give initialize and shutdown the same.
+	// replyTimeout: seed 003, "5-second timeout per hook response"; the rulings give initialize and
+	// shutdown the same.
 	replyTimeout = 5 * time.Second
 	// killGrace: the rulings, "SIGTERM, 1 s, SIGKILL".
 	killGrace = time.Second
@@ -40,8 +40,8 @@ const blocked = `{"blocked":"Plugin blocked execution"}`
 // initializeParams go with the handshake: seed 003, "params":{"protocol_version":1}.
 var initializeParams = json.RawMessage(`{"protocol_version":1}`)
 
-// manifestWire is the handshake's answer. What is not required is raw, because
-// a plugin that errs in an optional field is told so and otherwise works.
+// manifestWire is the handshake's answer. What is not required is raw, because a plugin that errs
+// in an optional field is told so and otherwise works.
 type manifestWire struct {
 	Name        json.RawMessage `json:"name"`
 	Version     json.RawMessage `json:"version"`

@@ -31,8 +31,8 @@ const (
 	version = 1
 )
 
-// layout matches the names of the entries that an archive may have. To compile it takes half a millisecond, which
-// commands that read no archive need not spend.
+// layout matches the names of the entries that an archive may have. To compile it takes half a
+// millisecond, which commands that read no archive need not spend.
 var layout = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^streams/([A-Za-z0-9_-]{1,128})/(meta\.inf|meta\.sum|msgs/([1-9][0-9]{0,9})\.blk|obs/[A-Za-z0-9_-]{1,128}/(meta\.inf|meta\.sum|o\.dat))$`)
 })
@@ -102,8 +102,8 @@ func (w *Writer) Close() error {
 	return errors.Join(w.put(manifestName, text), w.tar.Close(), w.zip.Close())
 }
 
-// Read reads an archive to its end and checks all of it. It calls each with every file, before the manifest has confirmed
-// them: what each made of them counts only if Read returns no error.
+// Read reads an archive to its end and checks all of it. It calls each with every file, before the
+// manifest has confirmed them: what each made of them counts only if Read returns no error.
 func Read(r io.Reader, each func(stream, name string, data []byte) error) (*Summary, error) {
 	zip, err := gzip.NewReader(bufio.NewReaderSize(r, 1<<20))
 	if err != nil {

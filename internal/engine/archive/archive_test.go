@@ -40,7 +40,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestDamagedArchive changes and removes bytes: no archive that differs from what was written is taken.
+// TestDamagedArchive changes and removes bytes: no archive that differs from what was written is
+// taken.
 func TestDamagedArchive(t *testing.T) {
 	whole := made(t)
 	for i := range whole {

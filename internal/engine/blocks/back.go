@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Keep copies a block aside that the server is about to rebuild, and thereby to cut. It returns nil where every record of
-// the block is whole, or where this very damage is known.
+// Keep copies a block aside that the server is about to rebuild, and thereby to cut. It returns nil
+// where every record of the block is whole, or where this very damage is known.
 //
 // The server waits meanwhile, with the block locked. So the file does not change while it is read.
 func Keep(dir, path string, now time.Time) (*Report, error) { return keep(dir, path, now, nil) }
@@ -56,7 +56,8 @@ func keep(dir, path string, now time.Time, x *index) (*Report, error) {
 	return r, nil
 }
 
-// pending tells whether a block was copied aside while the server ran, and waits to be mended by the next start.
+// pending tells whether a block was copied aside while the server ran, and waits to be mended by
+// the next start.
 func pending(dir, stream string, number uint32) (bool, error) {
 	open, err := Unsettled(dir)
 	return slices.ContainsFunc(open, func(r Report) bool {
@@ -64,7 +65,8 @@ func pending(dir, stream string, number uint32) (bool, error) {
 	}), err
 }
 
-// Note reports that a running server found a block of a stream missing. There is nothing to be kept.
+// Note reports that a running server found a block of a stream missing. There is nothing to be
+// kept.
 func Note(dir, stream string, now time.Time) (*Report, error) {
 	r, err := newReport(dir, now)
 	if err != nil {
@@ -86,8 +88,8 @@ func blockAt(dir, path string) (place, uint32, error) {
 	return place{filepath.Base(p), p}, uint32(n), nil
 }
 
-// putBack returns messages to their blocks that a running server cut off after Keep had copied them, and names the streams
-// that have changed.
+// putBack returns messages to their blocks that a running server cut off after Keep had copied
+// them, and names the streams that have changed.
 func (m *mender) putBack() ([]string, error) {
 	open, err := Unsettled(m.dir)
 	if err != nil {
@@ -122,8 +124,8 @@ func (m *mender) putBack() ([]string, error) {
 	return changed, nil
 }
 
-// putBackTo returns what one block has lost since it was copied. If the server has not cut it, it is mended as every
-// other block is, and needs no second copy.
+// putBackTo returns what one block has lost since it was copied. If the server has not cut it, it
+// is mended as every other block is, and needs no second copy.
 func (m *mender) putBackTo(p place, r *Report, f *Finding) error {
 	kept := filepath.Join(r.Dir, f.Stream, filepath.Base(f.Kept))
 	same, err := begins(p.block(f.Block), kept)
@@ -141,7 +143,8 @@ func (m *mender) putBackTo(p place, r *Report, f *Finding) error {
 	return nil
 }
 
-// begins tells whether a block begins with all the bytes of its copy: more may have been appended since.
+// begins tells whether a block begins with all the bytes of its copy: more may have been appended
+// since.
 func begins(path, kept string) (bool, error) {
 	old, err := readBlock(kept)
 	if err != nil {
@@ -200,8 +203,8 @@ func (p place) part(path string, number uint32) (*part, error) {
 	return out, nil
 }
 
-// take adds the records of another part that are not there. It counts the messages it took, and those it could not
-// take because another message has their number.
+// take adds the records of another part that are not there. It counts the messages it took, and
+// those it could not take because another message has their number.
 func (t *part) take(other *part, taken map[uint64]bool) (took, inUse int) {
 	same := make(map[string]bool)
 	for _, raw := range t.raw {
@@ -224,7 +227,8 @@ func (t *part) take(other *part, taken map[uint64]bool) (took, inUse int) {
 	return took, inUse
 }
 
-// bytes is the part as a block: by sequence number, and the marks, whose place does not matter, at the end.
+// bytes is the part as a block: by sequence number, and the marks, whose place does not matter, at
+// the end.
 func (t *part) bytes() []byte {
 	order := make([]int, len(t.records))
 	for i := range order {
@@ -254,8 +258,8 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// KeepAll is Keep for every block of a stream, where the server does not say which one it is about to rebuild. A write
-// may be under way at the end of the last block.
+// KeepAll is Keep for every block of a stream, where the server does not say which one it is about
+// to rebuild. A write may be under way at the end of the last block.
 func KeepAll(dir, name string, now time.Time) ([]*Report, error) {
 	all, err := places(dir)
 	if err != nil {

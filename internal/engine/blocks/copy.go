@@ -15,15 +15,18 @@ import (
 	"time"
 )
 
-// copyTries is how often a stream is read anew because the server replaced files of it meanwhile, or is about to make it: its files come one after the
-// other, each synced. The pauses between the tries double, from a millisecond to a second.
+// copyTries is how often a stream is read anew because the server replaced files of it meanwhile,
+// or is about to make it: its files come one after the other, each synced. The pauses between the
+// tries double, from a millisecond to a second.
 const copyTries = 12
 
-// Copy reads the files of all streams, also while a server is at work on them, and calls each with those that a store needs.
+// Copy reads the files of all streams, also while a server is at work on them, and calls each with
+// those that a store needs.
 //
-// Blocks are read in the order of their numbers. The server only ever appends to a block or replaces it as a whole, and a deletion is
-// a record in a later block. So what was read is the stream as it was at one moment. A record at the end of the last block
-// that is still being written is left out. index.db is left out too: the server makes it from the blocks.
+// Blocks are read in the order of their numbers. The server only ever appends to a block or
+// replaces it as a whole, and a deletion is a record in a later block. So what was read is the
+// stream as it was at one moment. A record at the end of the last block that is still being written
+// is left out. index.db is left out too: the server makes it from the blocks.
 func Copy(dir string, each func(stream, file string, data []byte) error) error {
 	if err := interrupted(dir); err != nil {
 		return err
@@ -68,8 +71,8 @@ func closeAll(files []copied) {
 	}
 }
 
-// A copied is one file of a stream. Blocks are held open, and read when it is their turn: a file that is replaced or
-// removed meanwhile can still be read through its handle.
+// A copied is one file of a stream. Blocks are held open, and read when it is their turn: a file
+// that is replaced or removed meanwhile can still be read through its handle.
 type copied struct {
 	name string
 	text []byte   // nil: it is in file

@@ -66,7 +66,8 @@ func (s *stream) findings() []Finding {
 		}
 	}
 	if len(out) == 0 && s.index != nil && s.index.last > s.top() {
-		// The server never forgets the last sequence number: a mark has it when the message is gone.
+		// The server never forgets the last sequence number: a mark has it when the message is
+		// gone.
 		out = append(out, Finding{Stream: s.name, Block: s.lastNumber(), Kind: Truncated, Lost: 0})
 	}
 	return out
@@ -98,7 +99,8 @@ func (s *stream) finding(n uint32, c *count) (Finding, bool) {
 	if len(b.damage) == 0 {
 		return f, f.Lost > 0
 	}
-	// A write that was cut short at the end of the last block was never acknowledged, unless the index knows of it.
+	// A write that was cut short at the end of the last block was never acknowledged, unless the
+	// index knows of it.
 	unacknowledged := b.torn && len(b.damage) == 1 && n == s.lastNumber() && f.Lost == 0
 	return f, !unacknowledged
 }
@@ -118,7 +120,8 @@ type count struct {
 
 func newCount(s *stream) *count { return &count{stream: s} }
 
-// there tells whether any whole record speaks of a sequence number: as a message, a deleted one, or a mark.
+// there tells whether any whole record speaks of a sequence number: as a message, a deleted one, or
+// a mark.
 func (c *count) there(sequence uint64) bool {
 	if c.seen == nil {
 		c.seen = make(map[uint64]bool)
@@ -171,8 +174,8 @@ func (c *count) behind(b *block) int {
 	return n
 }
 
-// lost counts the messages of a block that are nowhere any more: those that the index has, and where it does not help, those
-// whose numbers are missing around the damage.
+// lost counts the messages of a block that are nowhere any more: those that the index has, and
+// where it does not help, those whose numbers are missing around the damage.
 func (c *count) lost(n uint32) int {
 	lost := make(map[uint64]bool)
 	s := c.stream
@@ -202,8 +205,9 @@ func (c *count) lost(n uint32) int {
 	return len(lost)
 }
 
-// gap notes which messages are missing around a place. Where no number stands before or behind it, how many there were is not
-// known, and at least one is noted, unless the index has every message or the place is the end of a write that was cut short.
+// gap notes which messages are missing around a place. Where no number stands before or behind it,
+// how many there were is not known, and at least one is noted, unless the index has every message
+// or the place is the end of a write that was cut short.
 func (c *count) gap(lost map[uint64]bool, n uint32, offset int64) {
 	s := c.stream
 	before, after := s.around(n, offset)
@@ -222,7 +226,8 @@ func (c *count) gap(lost map[uint64]bool, n uint32, offset int64) {
 	}
 }
 
-// add notes which messages from one sequence number to another are not there, without those known to be deleted.
+// add notes which messages from one sequence number to another are not there, without those known
+// to be deleted.
 func (c *count) add(lost map[uint64]bool, n uint32, from, to uint64) {
 	x, known := indexed{}, false
 	if c.stream.index != nil {
@@ -236,8 +241,9 @@ func (c *count) add(lost map[uint64]bool, n uint32, from, to uint64) {
 	}
 }
 
-// expected is what the index says about a block, where that can be trusted: in a stream with limits, the server may have
-// removed messages since it wrote the index, but it never leaves a block with no bytes.
+// expected is what the index says about a block, where that can be trusted: in a stream with
+// limits, the server may have removed messages since it wrote the index, but it never leaves a
+// block with no bytes.
 func (s *stream) expected(n uint32) (indexed, bool) {
 	if s.index == nil {
 		return indexed{}, false
@@ -247,7 +253,8 @@ func (s *stream) expected(n uint32) (indexed, bool) {
 	return x, ok && (s.exact || b != nil && b.size == 0)
 }
 
-// around returns the sequence numbers of the last message before a place and of the first behind it; 0: there is none.
+// around returns the sequence numbers of the last message before a place and of the first behind
+// it; 0: there is none.
 func (s *stream) around(n uint32, offset int64) (before, after uint64) {
 	for _, b := range s.blocks {
 		for _, r := range b.records {

@@ -12,7 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// TestFormatIsOfThisServer fails when another version of nats-server is linked than this package was written for.
+// TestFormatIsOfThisServer fails when another version of nats-server is linked than this package
+// was written for.
 func TestFormatIsOfThisServer(t *testing.T) {
 	if server.VERSION == ServerVersion {
 		return

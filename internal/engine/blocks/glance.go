@@ -9,13 +9,15 @@ import (
 	"time"
 )
 
-// glanceTime bounds what a start spends on blocks that are as they were at the last clean stop. It is enough for some hundred
-// megabytes that are in the system's memory.
+// glanceTime bounds what a start spends on blocks that are as they were at the last clean stop. It
+// is enough for some hundred megabytes that are in the system's memory.
 const glanceTime = 120 * time.Millisecond
 
-// glance looks at the lengths and the sequence numbers of blocks, and hashes nothing. A wrong number is the one damage that must
-// be found before the server meets it: the server says nothing, cuts the block or takes its messages for deleted, and one that is
-// far too high keeps it busy until the memory is used up. It returns the streams with such damage, which are not unread any more.
+// glance looks at the lengths and the sequence numbers of blocks, and hashes nothing. A wrong
+// number is the one damage that must be found before the server meets it: the server says nothing,
+// cuts the block or takes its messages for deleted, and one that is far too high keeps it busy
+// until the memory is used up. It returns the streams with such damage, which are not unread any
+// more.
 func (u *Unread) glance() []*unreadStream {
 	u.order()
 	var found []*unreadStream
@@ -50,8 +52,9 @@ func (b *unread) readInto(buffer []byte) ([]byte, error) {
 	return buffer, errors.Join(err, f.Close())
 }
 
-// strange tells whether the lengths of a block do not follow each other to its end, or its numbers do not grow, or they are not
-// those that the index has. Of the last record it hashes all: by its hash the server decides whether it reads every block.
+// strange tells whether the lengths of a block do not follow each other to its end, or its numbers
+// do not grow, or they are not those that the index has. Of the last record it hashes all: by its
+// hash the server decides whether it reads every block.
 func (b *unread) strange(data []byte) bool {
 	var first, last uint64
 	x, known := b.expected()

@@ -43,11 +43,13 @@ var errIndex = errors.New("index.db is not whole")
 
 const (
 	indexMagic = 11
-	// The fields grew: 2 brought the count of times to live, 3 that of schedules, 4 the last block of every subject.
+	// The fields grew: 2 brought the count of times to live, 3 that of schedules, 4 the last block
+	// of every subject.
 	indexOldest, indexNewest = 1, 4
 )
 
-// parseIndex reads an index.db. One that is not whole is an error, and no loss: the server makes it from the blocks.
+// parseIndex reads an index.db. One that is not whole is an error, and no loss: the server makes it
+// from the blocks.
 func parseIndex(data []byte, stream string) (*index, error) {
 	if len(data) < 2+hashSize {
 		return nil, errIndex

@@ -2,10 +2,12 @@ package blocks
 
 import "math"
 
-// A misnumbered is a message whose bytes are not whole, and whose sequence number is not the one that its place asks for.
+// A misnumbered is a message whose bytes are not whole, and whose sequence number is not the one
+// that its place asks for.
 //
-// A server that reads such a block takes the number for right. If it is too high, the server takes every message behind it up to that
-// number for deleted, and if it is anything else, the message itself. It says nothing, and its index says the same from then on.
+// A server that reads such a block takes the number for right. If it is too high, the server takes
+// every message behind it up to that number for deleted, and if it is anything else, the message
+// itself. It says nothing, and its index says the same from then on.
 type misnumbered struct {
 	offset int64
 	until  uint64 // messages behind it up to this number count as deleted for the server; 0: none do
@@ -33,7 +35,8 @@ func (s *scanned) misnumbers(data []byte) {
 	}
 }
 
-// neighbours are the numbers of the records before and behind a place of a block; 0 and the highest: there is none.
+// neighbours are the numbers of the records before and behind a place of a block; 0 and the
+// highest: there is none.
 func (s *scanned) neighbours(offset int64) (before, after uint64) {
 	after = math.MaxUint64
 	for _, r := range s.records {
@@ -48,7 +51,8 @@ func (s *scanned) neighbours(offset int64) (before, after uint64) {
 	return before, after
 }
 
-// doubted tells whether a server may have taken a message for deleted because of a number that is too high.
+// doubted tells whether a server may have taken a message for deleted because of a number that is
+// too high.
 func (s *scanned) doubted(r record) bool {
 	for _, m := range s.strange {
 		if int64(r.offset) > m.offset && r.sequence <= m.until {
@@ -58,8 +62,8 @@ func (s *scanned) doubted(r record) bool {
 	return false
 }
 
-// count adds the message to those that are lost, unless the index has named it. An index of a server that has read the block
-// says that the message was deleted.
+// count adds the message to those that are lost, unless the index has named it. An index of a
+// server that has read the block says that the message was deleted.
 func (m misnumbered) count(lost map[uint64]bool) {
 	for n := range lost {
 		if n > m.before && n < m.after {

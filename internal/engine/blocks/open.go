@@ -17,12 +17,12 @@ type Options struct {
 	All    bool // read every block, whatever its size and time
 }
 
-// Open makes a data directory ready for the server: what the server would cut off is copied aside, and blocks that are
-// not whole are replaced by blocks with all of their whole records. It returns what it found, or nil, and what it has not read,
-// and removes the seal.
+// Open makes a data directory ready for the server: what the server would cut off is copied aside,
+// and blocks that are not whole are replaced by blocks with all of their whole records. It returns
+// what it found, or nil, and what it has not read, and removes the seal.
 //
-// It must have the lock of the directory. An error means that something could not be kept aside, or not be read: the server
-// must not start.
+// It must have the lock of the directory. An error means that something could not be kept aside, or
+// not be read: the server must not start.
 func Open(dir string, o Options) (*Report, *Unread, error) {
 	if err := interrupted(dir); err != nil {
 		return nil, nil, err
@@ -38,7 +38,8 @@ func Open(dir string, o Options) (*Report, *Unread, error) {
 	return m.report, m.unread, Unseal(dir)
 }
 
-// giveUp removes the copies of a report after which nothing was changed: the next start makes them again.
+// giveUp removes the copies of a report after which nothing was changed: the next start makes them
+// again.
 func (m *mender) giveUp() error {
 	if m.report == nil || m.changed {
 		return nil
@@ -46,8 +47,8 @@ func (m *mender) giveUp() error {
 	return os.RemoveAll(m.report.Dir)
 }
 
-// Check reads every block of a data directory and changes nothing. With changed it leaves out the streams that are as they
-// were at the last clean stop.
+// Check reads every block of a data directory and changes nothing. With changed it leaves out the
+// streams that are as they were at the last clean stop.
 func Check(dir string, changed bool, log *slog.Logger) (Checked, error) {
 	if err := interrupted(dir); err != nil {
 		return Checked{}, err
@@ -127,7 +128,8 @@ type blockID struct {
 	number uint32
 }
 
-// mendAll looks at the streams whose files are not as they were at the last clean stop, and at those that were just written.
+// mendAll looks at the streams whose files are not as they were at the last clean stop, and at
+// those that were just written.
 func (m *mender) mendAll(kept *seal, written []string) error {
 	all, err := places(m.dir)
 	if err != nil {
@@ -220,8 +222,8 @@ func (m *mender) mend(s *stream) error {
 	return s.holdLast()
 }
 
-// note keeps a block and the index aside, and reports them. A block that was copied while the server ran has a report, which
-// gets the counts of now.
+// note keeps a block and the index aside, and reports them. A block that was copied while the
+// server ran has a report, which gets the counts of now.
 func (m *mender) note(s *stream, f *Finding) error {
 	if r := m.kept[blockID{s.name, f.Block}]; r != nil {
 		return r.complete(f)
@@ -246,7 +248,8 @@ func (m *mender) keep(s *stream, f *Finding) (err error) {
 	return err
 }
 
-// interrupted refuses a directory in which a restore stopped half-way: a server would begin with an empty store.
+// interrupted refuses a directory in which a restore stopped half-way: a server would begin with an
+// empty store.
 func interrupted(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, storeDir)); err == nil {
 		return nil

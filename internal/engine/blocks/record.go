@@ -10,7 +10,8 @@ import (
 	"github.com/minio/highwayhash"
 )
 
-// ServerVersion is the version of nats-server whose files this package was written for and tested with.
+// ServerVersion is the version of nats-server whose files this package was written for and tested
+// with.
 const ServerVersion = "2.15.2"
 
 const (
@@ -108,7 +109,8 @@ func sequenceOf(raw uint64) (uint64, kind) {
 	return raw, message
 }
 
-// holds compares the hash, and the one length that would mangle a message without changing the hash.
+// holds compares the hash, and the one length that would mangle a message without changing the
+// hash.
 func (p body) holds(raw []byte, h hash.Hash64) bool {
 	end := len(raw) - hashSize
 	if p.headers && !wholeHeader(raw[p.rest:end], binary.LittleEndian.Uint32(raw[p.subject:])) {
@@ -129,8 +131,8 @@ func wholeHeader(rest []byte, length uint32) bool {
 	return bytes.HasPrefix(rest, []byte("NATS/1.0")) && bytes.HasSuffix(rest[:length], []byte("\r\n\r\n"))
 }
 
-// appendMark adds a record that says that the message of a sequence number is deleted. In a block of its own it keeps the
-// server from using that number, and those before it, again.
+// appendMark adds a record that says that the message of a sequence number is deleted. In a block
+// of its own it keeps the server from using that number, and those before it, again.
 func appendMark(b []byte, sequence uint64, at int64, h hash.Hash64) []byte {
 	begin := len(b)
 	b = binary.LittleEndian.AppendUint32(b, headSize+hashSize)
@@ -142,8 +144,8 @@ func appendMark(b []byte, sequence uint64, at int64, h hash.Hash64) []byte {
 	return h.Sum(b)
 }
 
-// Messages counts the messages of a block, and what the marks in it say is deleted is not left out. damage are the bytes
-// that are no record.
+// Messages counts the messages of a block, and what the marks in it say is deleted is not left out.
+// damage are the bytes that are no record.
 func Messages(stream string, number uint32, data []byte) (n int, damage []Span) {
 	s := scan(data, newHash(stream, number))
 	for _, r := range s.records {

@@ -27,11 +27,13 @@ type Report struct {
 	Time     time.Time `json:"time"`
 	Findings []Finding `json:"findings"`
 
-	// Running is set where the server was at work, and has cut the blocks since. Pending is set until what it cut off was put back.
+	// Running is set where the server was at work, and has cut the blocks since. Pending is set
+	// until what it cut off was put back.
 	Running bool `json:"running,omitempty"`
 	Pending bool `json:"pending,omitempty"`
 
-	// Settled is when a person acknowledged the report with `patchbay engine repair`; zero: nobody did.
+	// Settled is when a person acknowledged the report with `patchbay engine repair`; zero: nobody
+	// did.
 	Settled time.Time `json:"settled,omitzero"`
 }
 
@@ -43,8 +45,8 @@ func (r Report) Totals() (whole, lost, back int) {
 	return whole, lost, back
 }
 
-// complete gives the report of a block that was copied while the server ran the counts of the next start, which are those of the
-// whole stream.
+// complete gives the report of a block that was copied while the server ran the counts of the next
+// start, which are those of the whole stream.
 func (r *Report) complete(f *Finding) error {
 	for i := range r.Findings {
 		if old := &r.Findings[i]; old.Stream == f.Stream && old.Block == f.Block {
@@ -84,7 +86,8 @@ func (r *Report) write() error {
 	return atomicfile.Write(filepath.Join(r.Dir, reportFile), append(text, '\n'), atomicfile.Options{})
 }
 
-// keep copies a file into the directory of the report, through to the disk, and returns where it is.
+// keep copies a file into the directory of the report, through to the disk, and returns where it
+// is.
 func (r *Report) keep(stream, path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -100,8 +103,8 @@ func (r *Report) keep(stream, path string) (string, error) {
 	return to, atomicfile.SyncDir(r.Dir)
 }
 
-// Reports lists the reports of a data directory, oldest first. A directory without a report that can be read is one too, so
-// that nothing kept aside is forgotten.
+// Reports lists the reports of a data directory, oldest first. A directory without a report that
+// can be read is one too, so that nothing kept aside is forgotten.
 func Reports(dir string) ([]Report, error) {
 	entries, err := entriesOf(filepath.Join(dir, asideDir))
 	if err != nil {

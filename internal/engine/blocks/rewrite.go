@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
-// rewrite replaces a block by one that has its whole records and nothing else. Messages that are known to be deleted are left
-// out: the record that said so may be among those that are lost.
+// rewrite replaces a block by one that has its whole records and nothing else. Messages that are
+// known to be deleted are left out: the record that said so may be among those that are lost.
 func (s *stream) rewrite(number uint32) error {
 	b := s.find(number)
 	if b == nil {
@@ -28,7 +28,8 @@ func (s *stream) rewrite(number uint32) error {
 	return s.replace(number, out)
 }
 
-// replace writes a block. The index goes first: it speaks of the block as it was, and without it the server reads the blocks.
+// replace writes a block. The index goes first: it speaks of the block as it was, and without it
+// the server reads the blocks.
 func (s *stream) replace(number uint32, data []byte) error {
 	if err := s.dropIndex(); err != nil {
 		return err
@@ -50,8 +51,9 @@ func (s *stream) dropIndex() error {
 	return atomicfile.SyncDir(s.messages())
 }
 
-// holdLast keeps the server from giving out sequence numbers a second time that lost messages had: it writes a mark with the
-// last one into a block of its own, as the server does when it finds that its last messages are gone.
+// holdLast keeps the server from giving out sequence numbers a second time that lost messages had:
+// it writes a mark with the last one into a block of its own, as the server does when it finds that
+// its last messages are gone.
 func (s *stream) holdLast() error {
 	if s.index == nil || s.index.last <= s.top() {
 		return nil

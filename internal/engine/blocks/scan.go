@@ -5,11 +5,13 @@ import (
 	"hash"
 )
 
-// searchBudget bounds the bytes that are hashed in the search for the next whole record of a block. Damage needs a few records'
-// worth. Only a message that was made to look like many records could need more; what is behind it then counts as damaged.
+// searchBudget bounds the bytes that are hashed in the search for the next whole record of a block.
+// Damage needs a few records' worth. Only a message that was made to look like many records could
+// need more; what is behind it then counts as damaged.
 const searchBudget = 1 << 30
 
-// Times of records are between these, in nanoseconds since 1970: 2001 and 2223. It only matters where a record is searched for.
+// Times of records are between these, in nanoseconds since 1970: 2001 and 2223. It only matters
+// where a record is searched for.
 const (
 	firstTime = 1e18
 	lastTime  = 8e18
@@ -27,8 +29,9 @@ type scanned struct {
 	records []record
 	damage  []Span
 	strange []misnumbered // some of the damage
-	// torn is set where the last span begins as a record and the file ends before that record does: the end of a
-	// write that was cut short. Where nothing says otherwise, it was never acknowledged.
+	// torn is set where the last span begins as a record and the file ends before that record does:
+	// the end of a write that was cut short. Where nothing says otherwise, it was never
+	// acknowledged.
 	torn bool
 }
 
@@ -77,8 +80,8 @@ func (s *search) saw(r record) {
 
 // after returns where the next whole record stands, or the end of the block.
 //
-// If the length of the damaged record is still right, the next one follows it. That is looked at first: so what a message
-// contains is never taken for a record when only the message was damaged.
+// If the length of the damaged record is still right, the next one follows it. That is looked at
+// first: so what a message contains is never taken for a record when only the message was damaged.
 func (s *search) after(at int) int {
 	if r, _, ok := head(s.data, at); ok {
 		if next := r.end(); next == len(s.data) || s.stands(next) {
@@ -103,7 +106,8 @@ func (s *search) stands(at int) bool {
 	return parts.holds(s.data[at:r.end()], s.hash)
 }
 
-// plausible refuses most of what is no record without hashing it. Sequence numbers of a block only grow.
+// plausible refuses most of what is no record without hashing it. Sequence numbers of a block only
+// grow.
 func (s *search) plausible(r record, subject []byte) bool {
 	inTime := r.time > firstTime && r.time < lastTime
 	switch r.kind {

@@ -48,7 +48,8 @@ func sequences(s scanned) (out []uint64) {
 	return out
 }
 
-// TestScanFindsEveryWholeRecord changes each byte of a block, one at a time: exactly the record it belongs to is lost.
+// TestScanFindsEveryWholeRecord changes each byte of a block, one at a time: exactly the record it
+// belongs to is lost.
 func TestScanFindsEveryWholeRecord(t *testing.T) {
 	block, at := tenRecords()
 	for i := range block {
@@ -104,8 +105,8 @@ func otherBlock() []byte {
 	return b
 }
 
-// TestScanTakesNoMessageForARecord: a message that contains a record, with a hash that is right, is not taken apart when the
-// message itself is damaged.
+// TestScanTakesNoMessageForARecord: a message that contains a record, with a hash that is right, is
+// not taken apart when the message itself is damaged.
 func TestScanTakesNoMessageForARecord(t *testing.T) {
 	forged := string(write(nil, 2, "a.b", header, "forged"))
 	block := write(nil, 1, "a.b", header, "first")
@@ -118,8 +119,8 @@ func TestScanTakesNoMessageForARecord(t *testing.T) {
 	}
 }
 
-// FuzzScan: whatever a block has, its records and damage cover it from the first byte to the last, in order and without
-// overlap, and the records make a block without damage.
+// FuzzScan: whatever a block has, its records and damage cover it from the first byte to the last,
+// in order and without overlap, and the records make a block without damage.
 func FuzzScan(f *testing.F) {
 	block, at := tenRecords()
 	f.Add(block)

@@ -15,7 +15,8 @@ import (
 // sealFile says how the files were at the last clean stop. It is there only while no server runs.
 const sealFile = "clean.json"
 
-// sealVersion changes with what a seal holds. A store whose seal is of another version is read once.
+// sealVersion changes with what a seal holds. A store whose seal is of another version is read
+// once.
 const sealVersion = 2
 
 // A seal is the sizes and times of all files that hold messages.
@@ -29,7 +30,8 @@ type sealedStream struct {
 	Files map[string]sealedFile `json:"files"`
 }
 
-// A sealedFile is how one file was. Programs can set its time back, but not the time of its change, which the system keeps.
+// A sealedFile is how one file was. Programs can set its time back, but not the time of its change,
+// which the system keeps.
 type sealedFile struct {
 	Size    int64 `json:"size"`
 	Time    int64 `json:"mtime"` // in nanoseconds since 1970
@@ -94,7 +96,8 @@ func (p place) look() (*sealedStream, error) {
 	return s, nil
 }
 
-// Seal notes sizes and times after the server has stopped. Where they are the same at the next start, nothing is read.
+// Seal notes sizes and times after the server has stopped. Where they are the same at the next
+// start, nothing is read.
 func Seal(dir string) error {
 	all, err := places(dir)
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
-// settingsFiles say how a stream is kept. The server does not open a stream where they do not fit together; the engine makes
-// the stream again when it is next used, and finds all of its messages.
+// settingsFiles say how a stream is kept. The server does not open a stream where they do not fit
+// together; the engine makes the stream again when it is next used, and finds all of its messages.
 func settingsFiles() []string { return []string{"meta.inf", "meta.sum"} }
 
-// badSettings tells whether a stream has settings that are not whole. One that has none is being made.
+// badSettings tells whether a stream has settings that are not whole. One that has none is being
+// made.
 func (p place) badSettings() bool {
 	_, err := readMeta(p.dir, "", p.name)
 	return err != nil && !errors.Is(err, fs.ErrNotExist) || p.halfSettings()

@@ -18,7 +18,8 @@ const (
 	messages  = "msgs"      // below a stream's directory
 	indexFile = "index.db"
 	blockExt  = ".blk"
-	// maxBlock bounds the size of a block that is read. The server begins a new one at 8 MB, and a message has up to 8 MiB.
+	// maxBlock bounds the size of a block that is read. The server begins a new one at 8 MB, and a
+	// message has up to 8 MiB.
 	maxBlock = 64 << 20
 )
 
@@ -138,7 +139,8 @@ func marks(blocks []block) map[uint64]bool {
 	return out
 }
 
-// readable refuses what this package does not understand. The engine's own settings lead to none of it.
+// readable refuses what this package does not understand. The engine's own settings lead to none of
+// it.
 func (p place) readable() error {
 	if _, err := os.Stat(filepath.Join(p.dir, "meta.key")); err == nil {
 		return fmt.Errorf("stream %s is encrypted: %w", p.name, errForeign)
@@ -170,8 +172,9 @@ func (p place) meta() meta {
 	return m
 }
 
-// unlimited tells whether messages of a stream only go when somebody deletes them. In other streams the server removes
-// messages without leaving a mark, and after a crash the index does not know of it.
+// unlimited tells whether messages of a stream only go when somebody deletes them. In other streams
+// the server removes messages without leaving a mark, and after a crash the index does not know of
+// it.
 func (p place) unlimited() bool {
 	m := p.meta()
 	return m.Retention == "limits" && m.MaxAge <= 0 && m.MaxBytes <= 0 && m.MaxMsgs <= 0 && m.PerSubject <= 0

@@ -10,8 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
-// Swap puts the store of another data directory in the place of the one that dir has, and returns under which name that one
-// is kept; "": there was none. If it stops between its two steps, [Open] refuses the directory and says so.
+// Swap puts the store of another data directory in the place of the one that dir has, and returns
+// under which name that one is kept; "": there was none. If it stops between its two steps, [Open]
+// refuses the directory and says so.
 func Swap(dir, other string, now time.Time) (string, error) {
 	store := filepath.Join(dir, storeDir)
 	before := store + beforeRestore + now.UTC().Format(stampLayout)

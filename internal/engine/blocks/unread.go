@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Unread are the blocks whose records [Open] has not checked, because their streams are as they were at the last clean stop. They
-// can be checked while the server runs. Those that it will need first come first.
+// Unread are the blocks whose records [Open] has not checked, because their streams are as they
+// were at the last clean stop. They can be checked while the server runs. Those that it will need
+// first come first.
 type Unread struct {
 	dir    string
 	blocks []unread
@@ -34,7 +35,8 @@ type unreadStream struct {
 	indexed bool   // it was looked for
 }
 
-// readIndex reads what the server knew at the last clean stop. It is to be called before the server has run for long.
+// readIndex reads what the server knew at the last clean stop. It is to be called before the server
+// has run for long.
 func (s *unreadStream) readIndex() {
 	if s.indexed {
 		return
@@ -69,7 +71,8 @@ func (u *Unread) add(p place, seal *sealedStream) error {
 	return nil
 }
 
-// order puts the blocks into the order in which they are checked: behind the first and the last ones of all streams, the newest.
+// order puts the blocks into the order in which they are checked: behind the first and the last
+// ones of all streams, the newest.
 func (u *Unread) order() {
 	slices.SortStableFunc(u.blocks, func(a, b unread) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), b.info.ModTime().Compare(a.info.ModTime()))
@@ -79,7 +82,8 @@ func (u *Unread) order() {
 // Len is how many blocks there are.
 func (u *Unread) Len() int { return len(u.blocks) }
 
-// Glance tells whether the numbers of a block were looked at at the start, or are in order now. Where they are not, Check says what is wrong.
+// Glance tells whether the numbers of a block were looked at at the start, or are in order now.
+// Where they are not, Check says what is wrong.
 func (u *Unread) Glance(i int) bool {
 	b := &u.blocks[i]
 	if b.seen {
@@ -100,8 +104,8 @@ func (u *Unread) ReadIndexes() {
 	}
 }
 
-// Check reads a block while a server may be at work on it. A block that is not whole is copied aside, as with [Keep]. nil:
-// nothing is wrong with it, or it is known.
+// Check reads a block while a server may be at work on it. A block that is not whole is copied
+// aside, as with [Keep]. nil: nothing is wrong with it, or it is known.
 func (u *Unread) Check(i int, now time.Time) (*Report, error) {
 	r, err := u.blocks[i].check(u.dir, now)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,8 +133,8 @@ func (b *unread) check(dir string, now time.Time) (*Report, error) {
 	return keep(dir, b.block(b.number), now, b.index)
 }
 
-// cut reports a block that the server has cut off in place, without a word and before it could be copied. When a server
-// makes a block smaller for a good reason, it writes another file.
+// cut reports a block that the server has cut off in place, without a word and before it could be
+// copied. When a server makes a block smaller for a good reason, it writes another file.
 func (b *unread) cut(dir string, now time.Time) (*Report, error) {
 	if known, err := pending(dir, b.name, b.number); known || err != nil {
 		return nil, err

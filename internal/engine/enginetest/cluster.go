@@ -90,8 +90,8 @@ func (n *Nodes) boot(i int) {
 	}
 }
 
-// Restart starts a killed server again, and waits until it has the streams it had. (A server that is ended while it
-// opens them leaves some of them open.)
+// Restart starts a killed server again, and waits until it has the streams it had. (A server that
+// is ended while it opens them leaves some of them open.)
 func (n *Nodes) Restart(i int) {
 	n.t.Helper()
 	n.boot(i)
@@ -121,7 +121,8 @@ func (n *Nodes) countStreams(i int) int {
 	return info.Streams
 }
 
-// Leader is the server that leads a stream, by the name that the server knows it under. While one is elected, it waits.
+// Leader is the server that leads a stream, by the name that the server knows it under. While one
+// is elected, it waits.
 func (n *Nodes) Leader(stream string) (leader int) {
 	n.t.Helper()
 	n.await("the stream has a leader", func() bool {
@@ -162,8 +163,8 @@ func (n *Nodes) complete() bool {
 	return false
 }
 
-// freePorts finds ports that nobody listens on. They are below those that systems give away by themselves, so that nobody else
-// gets one before a server listens there, or while it is down.
+// freePorts finds ports that nobody listens on. They are below those that systems give away by
+// themselves, so that nobody else gets one before a server listens there, or while it is down.
 func freePorts(t testing.TB, n int) []int {
 	t.Helper()
 	var ports []int

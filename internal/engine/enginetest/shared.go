@@ -10,15 +10,15 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Shared is a cluster of three for all tests of a package, one after another: to start one takes longer than most tests do. Run is
-// TestMain's.
+// A Shared is a cluster of three for all tests of a package, one after another: to start one takes
+// longer than most tests do. Run is TestMain's.
 type Shared struct {
 	nodes *Nodes // nil: no test has asked for it
 	dir   string
 }
 
-// URL starts the cluster, the first time. What the test makes there is removed at its end. Register it before what uses it, which is
-// closed first then.
+// URL starts the cluster, the first time. What the test makes there is removed at its end. Register
+// it before what uses it, which is closed first then.
 func (s *Shared) URL(t testing.TB) string {
 	t.Helper()
 	if s.nodes == nil {

@@ -16,7 +16,8 @@ const (
 	GenerateContent Format = "generate content" // Google's
 )
 
-// formats lists each format with its address and its voice. Google's address ends in the model and the verb.
+// formats lists each format with its address and its voice. Google's address ends in the model and
+// the verb.
 var formats = []struct {
 	format  Format
 	address string // a pattern of package path
@@ -48,9 +49,9 @@ func only(format Format) func(string) (Format, voice) {
 	}
 }
 
-// Scripted starts a server that speaks every format, each at its own address below /v1 or /v1beta. next decides on each reply by
-// what was asked; it is called by one request at a time. It may be asked at addresses where nothing is served: the answer there is 404
-// whatever it says.
+// Scripted starts a server that speaks every format, each at its own address below /v1 or /v1beta.
+// next decides on each reply by what was asked; it is called by one request at a time. It may be
+// asked at addresses where nothing is served: the answer there is 404 whatever it says.
 func Scripted(t testing.TB, next func(Request) Reply) *Server {
 	t.Helper()
 	s := &Server{t: t, voice: heard, next: next}

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// A Reply is what the server does with one request. Its zero value says nothing
-// and ends well.
+// A Reply is what the server does with one request. Its zero value says nothing and ends well.
 type Reply struct {
 	Text  string // streamed word by word
 	Tools []Tool // called after the text
@@ -66,8 +65,8 @@ type Server struct {
 	requests []Request
 }
 
-// Anthropic starts a server that speaks Anthropic's Messages. Each request takes
-// the next reply; one too many fails the test.
+// Anthropic starts a server that speaks Anthropic's Messages. Each request takes the next reply;
+// one too many fails the test.
 func Anthropic(t testing.TB, replies ...Reply) *Server {
 	t.Helper()
 	s := &Server{t: t, voice: only(Messages), replies: replies}
@@ -75,8 +74,8 @@ func Anthropic(t testing.TB, replies ...Reply) *Server {
 	return s
 }
 
-// OpenAI starts a server that speaks OpenAI's Chat Completions. Each request takes
-// the next reply; one too many fails the test.
+// OpenAI starts a server that speaks OpenAI's Chat Completions. Each request takes the next reply;
+// one too many fails the test.
 func OpenAI(t testing.TB, replies ...Reply) *Server {
 	t.Helper()
 	s := &Server{t: t, voice: only(ChatCompletions), replies: replies}

@@ -13,7 +13,8 @@ type Result struct {
 	Text string // everything that is said of it, one line a text
 }
 
-// places says where a format keeps the results of tool calls: the object that is one has these fields.
+// places says where a format keeps the results of tool calls: the object that is one has these
+// fields.
 var places = map[Format]struct {
 	kind, is string // the field that tells a result from other objects, and its value; is "": the field's value is the result
 	id       string
@@ -44,7 +45,8 @@ func (r Request) Results() []Result {
 	return results
 }
 
-// OffersTools reports whether the model may call tools. Agents ask for titles and summaries beside the conversation, without any.
+// OffersTools reports whether the model may call tools. Agents ask for titles and summaries beside
+// the conversation, without any.
 func (r Request) OffersTools() bool {
 	var body struct {
 		Tools []json.RawMessage `json:"tools"`

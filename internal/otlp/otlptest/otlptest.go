@@ -1,5 +1,5 @@
-// Package otlptest is a collector for tests: it takes OTLP over HTTP in JSON, and refuses what breaks the rules of
-// that format. The product does not import it.
+// Package otlptest is a collector for tests: it takes OTLP over HTTP in JSON, and refuses what
+// breaks the rules of that format. The product does not import it.
 //
 //	New      a server on loopback
 //	Parse    one request, checked: ids in hexadecimal, 64-bit numbers as strings, enums as numbers, no unknown field

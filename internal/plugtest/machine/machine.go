@@ -1,8 +1,10 @@
-// Package machine says what the machine has on which tests run: programs and the kernel's features. A test that lacks something is skipped, with the
-// reason. Where CI is true it fails, lest a whole part go untested in silence; but not for a feature of the kernel that the
-// machine really has not, which is found out without our own code.
+// Package machine says what the machine has on which tests run: programs and the kernel's features.
+// A test that lacks something is skipped, with the reason. Where CI is true it fails, lest a whole
+// part go untested in silence; but not for a feature of the kernel that the machine really has not,
+// which is found out without our own code.
 //
-// It is for tests alone, and imports nothing of ours, so that the tests of every package can use it.
+// It is for tests alone, and imports nothing of ours, so that the tests of every package can use
+// it.
 package machine
 
 import (
@@ -12,13 +14,15 @@ import (
 	"testing"
 )
 
-// CI tells whether a test must not be skipped for what could be had. What is not a truth value is not true.
+// CI tells whether a test must not be skipped for what could be had. What is not a truth value is
+// not true.
 func CI() bool {
 	ci, _ := strconv.ParseBool(os.Getenv("CI"))
 	return ci
 }
 
-// Tool skips a test on a machine without a program it needs, and says so; where CI is true that is a failure.
+// Tool skips a test on a machine without a program it needs, and says so; where CI is true that is
+// a failure.
 func Tool(t testing.TB, name string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err == nil {

@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// Nobody is an ordinary user: no file of a test is his, and he has no rights over namespaces but his own.
+// Nobody is an ordinary user: no file of a test is his, and he has no rights over namespaces but
+// his own.
 const Nobody = 65534
 
 // Elsewhere is a directory outside of /tmp and of every home in which root can make homes.
@@ -24,9 +25,10 @@ const Elsewhere = "/var/lib"
 // All is the variable with which [Tests] makes every visit. `make soak` sets it.
 const All = "PATCHBAY_RERUN_ALL"
 
-// Tests runs the named tests of this binary again: as nobody, below a home elsewhere. The run that go test makes itself is root's below /tmp, so that each
-// user and each place is met once. With [All] in the environment the other two pairs come too: nobody below /tmp, and root elsewhere. A name may have subtests,
-// as in -test.run. Where a test is skipped, the run is, and says so.
+// Tests runs the named tests of this binary again: as nobody, below a home elsewhere. The run that
+// go test makes itself is root's below /tmp, so that each user and each place is met once. With
+// [All] in the environment the other two pairs come too: nobody below /tmp, and root elsewhere. A
+// name may have subtests, as in -test.run. Where a test is skipped, the run is, and says so.
 func Tests(t *testing.T, names ...string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -85,7 +87,8 @@ func (v Visit) place() string {
 	return v.Place
 }
 
-// Run makes the visit, and fails the test where one of its tests fails. It returns what was printed.
+// Run makes the visit, and fails the test where one of its tests fails. It returns what was
+// printed.
 func (v Visit) Run(t *testing.T) string {
 	t.Helper()
 	dir := v.home(t)
@@ -126,7 +129,8 @@ func (v Visit) home(t *testing.T) string {
 	return dir
 }
 
-// copySelf puts the test binary where every user may start it: go test builds it in a directory of its own user.
+// copySelf puts the test binary where every user may start it: go test builds it in a directory of
+// its own user.
 func copySelf(to string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package detached starts the two processes that are not a host's children. A daemon outlives the program that starts it, so it has a
-// session of its own, and no guardian. And a program may stand in for the one that was asked: it is given the same
-// input, and what it says is passed on.
+// Package detached starts the two processes that are not a host's children. A daemon outlives the
+// program that starts it, so it has a session of its own, and no guardian. And a program may stand
+// in for the one that was asked: it is given the same input, and what it says is passed on.
 //
 // Everything else is started by package proc.
 package detached
@@ -31,8 +31,8 @@ type Daemon struct {
 // maxReady is how long the line may be by which a daemon says that it is ready.
 const maxReady = 4096
 
-// Start starts a daemon and waits until it is ready, which it tells by a line on its stdout. A daemon that ends before is an
-// error. Where ctx ends first the daemon goes on by itself.
+// Start starts a daemon and waits until it is ready, which it tells by a line on its stdout. A
+// daemon that ends before is an error. Where ctx ends first the daemon goes on by itself.
 func (d Daemon) Start(ctx context.Context) error {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -97,7 +97,8 @@ type StandIn struct {
 // maxComplaint is how much of its stderr is kept.
 const maxComplaint = 1024
 
-// Run runs it to its end, and returns what it wrote. Where ctx ends first it is told to end, and then killed.
+// Run runs it to its end, and returns what it wrote. Where ctx ends first it is told to end, and
+// then killed.
 func (s StandIn) Run(ctx context.Context) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, s.Path, s.Args...)
 	var out, complaint bounded

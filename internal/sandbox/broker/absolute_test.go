@@ -38,8 +38,8 @@ func TestGrantedNamesAreAskedForWithTheirFinalDot(t *testing.T) {
 // searchVariable makes this test binary the child of TestSearchDomainsAreNotTried.
 const searchVariable = "BROKER_TEST_SEARCH"
 
-// With the system's own resolver and a resolv.conf that has search domains, none of them is tried. The resolv.conf is one
-// of a mount namespace of our own.
+// With the system's own resolver and a resolv.conf that has search domains, none of them is tried.
+// The resolv.conf is one of a mount namespace of our own.
 func TestSearchDomainsAreNotTried(t *testing.T) {
 	if os.Getenv(searchVariable) != "" {
 		lookUpForSearch(t)
@@ -97,7 +97,8 @@ func lookUpForSearch(t *testing.T) {
 	}
 }
 
-// nameServer says of every name that it does not exist. asked are the names since it was last called.
+// nameServer says of every name that it does not exist. asked are the names since it was last
+// called.
 func nameServer(t *testing.T) (address string, asked func() []string) {
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkConnect is a connection, one byte there and back, and its end: without the broker and through it.
+// BenchmarkConnect is a connection, one byte there and back, and its end: without the broker and
+// through it.
 func BenchmarkConnect(b *testing.B) {
 	server := serve(b, echo)
 	b.Run("direct", func(b *testing.B) { connectAll(b, server) })

@@ -13,10 +13,12 @@ import (
 )
 
 const (
-	// perConn is how many descriptors a connection costs the host: two sockets, and two pipes for splice.
+	// perConn is how many descriptors a connection costs the host: two sockets, and two pipes for
+	// splice.
 	perConn = 6
 
-	// maxConns is the default of Options.MaxConns: far more than a client library's pool keeps open.
+	// maxConns is the default of Options.MaxConns: far more than a client library's pool keeps
+	// open.
 	maxConns = 256
 )
 
@@ -27,7 +29,8 @@ type Grant struct {
 	Port uint16     // 0: all ports
 }
 
-// A Denial is something the plugin tried and was not granted. As an error it is a sentence for the operator.
+// A Denial is something the plugin tried and was not granted. As an error it is a sentence for the
+// operator.
 type Denial struct {
 	What       string // "connection to 192.0.2.7:443", "look-up of evil.example"
 	Capability string // what would have allowed it: "net:192.0.2.7:443", "net:evil.example:<port>"; or empty
@@ -45,27 +48,30 @@ func (d Denial) Error() string {
 type Options struct {
 	Grants []Grant
 
-	// Resolve finds the addresses of a granted name, which it is given with the dot at its end; nil: the system's resolver.
+	// Resolve finds the addresses of a granted name, which it is given with the dot at its end;
+	// nil: the system's resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 
-	// Dial connects to an address that has been checked; nil: a net.Dialer. A connection that can close its
-	// writing half has a CloseWrite method, as *net.TCPConn does.
+	// Dial connects to an address that has been checked; nil: a net.Dialer. A connection that can
+	// close its writing half has a CloseWrite method, as *net.TCPConn does.
 	Dial func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 
-	// Refused says why an address is not to be reached whatever was granted, and "" where it may be. It is asked once a
-	// connection to it was made, before a byte is passed on; nil: every address may be reached.
+	// Refused says why an address is not to be reached whatever was granted, and "" where it may
+	// be. It is asked once a connection to it was made, before a byte is passed on; nil: every
+	// address may be reached.
 	Refused func(addr netip.AddrPort) string
 
-	// Here reports whether an address is one of this machine's own, which no firewall stands before; nil: none is.
+	// Here reports whether an address is one of this machine's own, which no firewall stands
+	// before; nil: none is.
 	Here func(addr netip.Addr) bool
 
-	// OnDenied is told of denials, one after another and at most 20 a second, before the plugin learns of them. It is
-	// called from a goroutine of its own: a connection waits for it no longer than a moment, but Close does. It must not
-	// call Close. May be nil.
+	// OnDenied is told of denials, one after another and at most 20 a second, before the plugin
+	// learns of them. It is called from a goroutine of its own: a connection waits for it no longer
+	// than a moment, but Close does. It must not call Close. May be nil.
 	OnDenied func(Denial)
 
-	// Take is asked for the descriptors of each connection before it is made, and may refuse it; Give is told when they are
-	// free again. Both may be nil.
+	// Take is asked for the descriptors of each connection before it is made, and may refuse it;
+	// Give is told when they are free again. Both may be nil.
 	Take func(n int) error
 	Give func(n int)
 
@@ -73,7 +79,8 @@ type Options struct {
 	Log      *slog.Logger // connections that were allowed and could not be made; nil discards
 }
 
-// A Broker lets what is granted out of one plugin's namespace. It costs no goroutine until it serves.
+// A Broker lets what is granted out of one plugin's namespace. It costs no goroutine until it
+// serves.
 type Broker struct {
 	resolve  func(context.Context, string) ([]netip.Addr, error)
 	dial     func(context.Context, netip.AddrPort) (net.Conn, error)
@@ -130,7 +137,8 @@ func New(o Options) *Broker {
 	return b
 }
 
-// ServeTCP accepts the plugin's connections until Close or until l is closed. It owns l, and closes it in the end.
+// ServeTCP accepts the plugin's connections until Close or until l is closed. It owns l, and closes
+// it in the end.
 func (b *Broker) ServeTCP(l *net.TCPListener) {
 	if !b.enter(l) {
 		return
@@ -193,7 +201,8 @@ func (b *Broker) Close() error {
 	return errors.Join(errs...)
 }
 
-// enter makes c one of the sockets that Close closes and waits for. After Close it closes c and reports false.
+// enter makes c one of the sockets that Close closes and waits for. After Close it closes c and
+// reports false.
 func (b *Broker) enter(c io.Closer) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -223,9 +232,9 @@ const (
 	lastPause  = pause(time.Second)
 )
 
-// survives reports whether a serving loop goes on after err, having waited a little where it does. Only a closed socket
-// ends it: accept(2) has a dozen errors that concern one connection or pass by, such as too many open files, and none
-// after which it never works again.
+// survives reports whether a serving loop goes on after err, having waited a little where it does.
+// Only a closed socket ends it: accept(2) has a dozen errors that concern one connection or pass
+// by, such as too many open files, and none after which it never works again.
 func (b *Broker) survives(err error, p *pause) bool {
 	if errors.Is(err, net.ErrClosed) {
 		return false

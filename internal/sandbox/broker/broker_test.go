@@ -379,7 +379,8 @@ func TestOriginalDestinationWithoutARedirectIsTheLocalAddress(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefusedWhateverIsGranted: an address that the host keeps for itself is not reached, and the others of a name are.
+// TestWhatIsRefusedWhateverIsGranted: an address that the host keeps for itself is not reached, and
+// the others of a name are.
 func TestWhatIsRefusedWhateverIsGranted(t *testing.T) {
 	kept := func(addr string) func(netip.AddrPort) string {
 		return func(a netip.AddrPort) string {

@@ -12,16 +12,19 @@ import (
 )
 
 const (
-	// helloTime is how long a plugin may take over its TLS hello, which a client sends as soon as it is connected.
+	// helloTime is how long a plugin may take over its TLS hello, which a client sends as soon as
+	// it is connected.
 	helloTime = 10 * time.Second
 
-	// connectTime is how long resolving and dialling may take in all. Clients give up after about as long.
+	// connectTime is how long resolving and dialling may take in all. Clients give up after about
+	// as long.
 	connectTime = 30 * time.Second
 
 	httpsPort = 443
 )
 
-// errGone is a plugin that closed its connection before it had said for whom it was: no fault of anyone.
+// errGone is a plugin that closed its connection before it had said for whom it was: no fault of
+// anyone.
 var errGone = errors.New("closed before use")
 
 // serve deals with one connection of the plugin's, from its first byte to its last.
@@ -37,8 +40,8 @@ func (b *Broker) serve(c *net.TCPConn) {
 	}
 }
 
-// open makes the connection that the plugin's connection c is to be joined with. Together with it, it returns the bytes
-// it has already read from c.
+// open makes the connection that the plugin's connection c is to be joined with. Together with it,
+// it returns the bytes it has already read from c.
 func (b *Broker) open(c *net.TCPConn) (up net.Conn, hello []byte, err error) {
 	t, err := b.policy.target(b.original(c))
 	if err != nil {
@@ -72,8 +75,8 @@ func (b *Broker) refuse(c *net.TCPConn, err error) {
 	_ = reset(c) // nothing to be done about one that will not close
 }
 
-// checkHello reads the TLS hello from c and sees to it that it is for the name that was granted: other names may be
-// served from the same address. It returns what it read.
+// checkHello reads the TLS hello from c and sees to it that it is for the name that was granted:
+// other names may be served from the same address. It returns what it read.
 func (b *Broker) checkHello(c *net.TCPConn, t target) ([]byte, error) {
 	if err := c.SetReadDeadline(time.Now().Add(helloTime)); err != nil {
 		return nil, err

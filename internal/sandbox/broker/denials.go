@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// perSecond is how many denials, and how many log lines, one plugin can cause in a second. A person reads fewer, a
-// journal bears more.
+// perSecond is how many denials, and how many log lines, one plugin can cause in a second. A person
+// reads fewer, a journal bears more.
 const perSecond = 20
 
 // A limiter lets perSecond things through each second, and counts the others.
@@ -47,10 +47,12 @@ func (l *limiter) pending() int {
 	return l.dropped
 }
 
-// listenTime is how long a refusal waits for its denial to be told, so that it is known by when the plugin can speak of it.
+// listenTime is how long a refusal waits for its denial to be told, so that it is known by when the
+// plugin can speak of it.
 const listenTime = 50 * time.Millisecond
 
-// denials carries denials from the connections to the one who wants to know, and lets no connection wait for him for long.
+// denials carries denials from the connections to the one who wants to know, and lets no connection
+// wait for him for long.
 type denials struct {
 	report func(Denial) // may be nil
 	limit  limiter
@@ -70,7 +72,8 @@ func newDenials(report func(Denial)) *denials {
 	return &denials{report: report, queue: make(chan telling, perSecond), done: make(chan struct{})}
 }
 
-// add passes d on and waits a moment for that, or counts it where there are too many or the last ones are not yet dealt with.
+// add passes d on and waits a moment for that, or counts it where there are too many or the last
+// ones are not yet dealt with.
 func (n *denials) add(d Denial) {
 	if n.report == nil {
 		return

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Connections count among the descriptors that plugins may cost the host. One for which there are none left is reset, and the
-// log says why.
+// Connections count among the descriptors that plugins may cost the host. One for which there are
+// none left is reset, and the log says why.
 func TestConnectionsTakeDescriptors(t *testing.T) {
 	var log lockedLog
 	var used atomic.Int64

@@ -13,11 +13,12 @@ const (
 	// dialTime is how long one address may take to answer.
 	dialTime = 10 * time.Second
 
-	// headStart is how long an address is tried alone before the next is tried beside it: the "Connection Attempt
-	// Delay" of RFC 8305, whose recommended value this is.
+	// headStart is how long an address is tried alone before the next is tried beside it: the
+	// "Connection Attempt Delay" of RFC 8305, whose recommended value this is.
 	headStart = 250 * time.Millisecond
 
-	// maxAddrs is how many addresses of one name are tried. Who owns the name decides how many there are.
+	// maxAddrs is how many addresses of one name are tried. Who owns the name decides how many
+	// there are.
 	maxAddrs = 8
 )
 
@@ -50,8 +51,8 @@ func (b *Broker) addresses(ctx context.Context, t target) ([]netip.AddrPort, err
 	if t.name == "" {
 		return b.policy.siblings(t), nil
 	}
-	// With the dot at its end it is that name alone: without, the system's resolver also tries the names below the search
-	// domains of resolv.conf, which were not granted.
+	// With the dot at its end it is that name alone: without, the system's resolver also tries the
+	// names below the search domains of resolv.conf, which were not granted.
 	found, err := b.resolve(ctx, t.name+".")
 	if err == nil && len(found) == 0 {
 		err = errNoAddress
@@ -70,9 +71,9 @@ func (b *Broker) addresses(ctx context.Context, t target) ([]netip.AddrPort, err
 	return interleave(usable), nil
 }
 
-// siblings are the addresses to dial for a granted address: itself, and for one of localhost's two the other if that is
-// granted as well. In the plugin's namespace every connection succeeds at first, so that the plugin itself cannot find
-// out on which of them a server listens.
+// siblings are the addresses to dial for a granted address: itself, and for one of localhost's two
+// the other if that is granted as well. In the plugin's namespace every connection succeeds at
+// first, so that the plugin itself cannot find out on which of them a server listens.
 func (p *policy) siblings(t target) []netip.AddrPort {
 	addrs := []netip.AddrPort{netip.AddrPortFrom(t.addr, t.port)}
 	var other netip.Addr
@@ -88,9 +89,9 @@ func (p *policy) siblings(t target) []netip.AddrPort {
 	return addrs
 }
 
-// interleave takes turns between the two families, beginning with that of the first address, and cuts the list to
-// maxAddrs. A family that does not work from here so costs one headStart, not one for each of its addresses (RFC 8305,
-// section 4).
+// interleave takes turns between the two families, beginning with that of the first address, and
+// cuts the list to maxAddrs. A family that does not work from here so costs one headStart, not one
+// for each of its addresses (RFC 8305, section 4).
 func interleave(addrs []netip.AddrPort) []netip.AddrPort {
 	var own, other []netip.AddrPort
 	for _, a := range addrs {
@@ -114,8 +115,8 @@ type dialled struct {
 	err  error
 }
 
-// dialAny connects to the first of several addresses that answers. The next one is tried when the last has failed, or
-// has had its head start.
+// dialAny connects to the first of several addresses that answers. The next one is tried when the
+// last has failed, or has had its head start.
 func (b *Broker) dialAny(ctx context.Context, addrs []netip.AddrPort) (net.Conn, error) {
 	if len(addrs) == 1 {
 		return b.dialOne(ctx, addrs[0])
@@ -156,8 +157,8 @@ func (b *Broker) dialAny(ctx context.Context, addrs []netip.AddrPort) (net.Conn,
 	return nil, errors.Join(errs...)
 }
 
-// dialOne connects to an address, unless it is one that no grant is for. That is asked afterwards: what listened there before the
-// connection was made need not be what took it.
+// dialOne connects to an address, unless it is one that no grant is for. That is asked afterwards:
+// what listened there before the connection was made need not be what took it.
 func (b *Broker) dialOne(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
 	conn, err := b.dial(ctx, addr)
 	if err != nil {

@@ -11,23 +11,24 @@ import (
 )
 
 const (
-	// maxQuery is more than a query with one question and EDNS options takes: RFC 9715 advises 1232 or 1400 for any
-	// message.
+	// maxQuery is more than a query with one question and EDNS options takes: RFC 9715 advises 1232
+	// or 1400 for any message.
 	maxQuery = 4096
 
-	// ednsSize is the size of message we say to take, that of DNS Flag Day 2020. Our own answers stay far below the 512
-	// of plain DNS.
+	// ednsSize is the size of message we say to take, that of DNS Flag Day 2020. Our own answers
+	// stay far below the 512 of plain DNS.
 	ednsSize = 1232
 
-	// ttl is for how many seconds an answer may be kept. A fake address stays the same for the broker's life; this is
-	// for caches that would otherwise outlive a plugin's namespace.
+	// ttl is for how many seconds an answer may be kept. A fake address stays the same for the
+	// broker's life; this is for caches that would otherwise outlive a plugin's namespace.
 	ttl = 60
 )
 
-// ServeDNS answers the plugin's look-ups until Close or until c is closed. It owns c, and closes it in the end.
+// ServeDNS answers the plugin's look-ups until Close or until c is closed. It owns c, and closes it
+// in the end.
 //
-// Queries are answered one after another: an answer takes microseconds and is never forwarded, so that a flood
-// of queries occupies one goroutine and no more.
+// Queries are answered one after another: an answer takes microseconds and is never forwarded, so
+// that a flood of queries occupies one goroutine and no more.
 func (b *Broker) ServeDNS(c net.PacketConn) {
 	if !b.enter(c) {
 		return
@@ -69,8 +70,8 @@ type lookup struct {
 	edns      bool                    // the query had an OPT record, so the answer has
 }
 
-// answer is the reply to a packet, nil to one that is not a query at all, and the denial that it amounts to, if it
-// does.
+// answer is the reply to a packet, nil to one that is not a query at all, and the denial that it
+// amounts to, if it does.
 func (p *policy) answer(query []byte) ([]byte, *Denial) {
 	var parser dnsmessage.Parser
 	h, err := parser.Start(query)
@@ -107,7 +108,8 @@ func (l *lookup) read(parser *dnsmessage.Parser, h dnsmessage.Header) dnsmessage
 	return dnsmessage.RCodeSuccess
 }
 
-// hasEDNS looks for an OPT record after the question. What cannot be read there is as good as absent.
+// hasEDNS looks for an OPT record after the question. What cannot be read there is as good as
+// absent.
 func hasEDNS(parser *dnsmessage.Parser) bool {
 	if parser.SkipAllAnswers() != nil || parser.SkipAllAuthorities() != nil {
 		return false
@@ -126,8 +128,8 @@ func hasEDNS(parser *dnsmessage.Parser) bool {
 	}
 }
 
-// look finds the answer to a question. A name that is known but has no such record gets an answer without any: NXDOMAIN
-// would say of the name itself that it does not exist.
+// look finds the answer to a question. A name that is known but has no such record gets an answer
+// without any: NXDOMAIN would say of the name itself that it does not exist.
 func (p *policy) look(l *lookup) *Denial {
 	q := l.questions[0]
 	name := cleanName(q.Name.String())
@@ -180,7 +182,8 @@ func reversed(name string) netip.Addr {
 	return netip.AddrFrom4(a)
 }
 
-// pack writes the answer; nil where it cannot be written, since no answer is better than a wrong one.
+// pack writes the answer; nil where it cannot be written, since no answer is better than a wrong
+// one.
 func (l *lookup) pack() []byte {
 	m := dnsmessage.Message{Header: l.header, Questions: l.questions}
 	if l.body != nil {

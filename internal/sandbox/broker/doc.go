@@ -1,8 +1,10 @@
-// Package broker is the only way out of a sandboxed plugin's network namespace: the host's end of it.
+// Package broker is the only way out of a sandboxed plugin's network namespace: the host's end of
+// it.
 //
-// In that namespace every address is local, every TCP connection is redirected to one listening socket, and a UDP socket
-// answers on 127.0.0.1:53. Both sockets were made in there and handed to the host, which accepts and answers here. The
-// plugin needs no proxy setting and no co-operation: it looks up a name and connects, as anywhere.
+// In that namespace every address is local, every TCP connection is redirected to one listening
+// socket, and a UDP socket answers on 127.0.0.1:53. Both sockets were made in there and handed to
+// the host, which accepts and answers here. The plugin needs no proxy setting and no co-operation:
+// it looks up a name and connects, as anywhere.
 //
 //	ServeDNS ─► answer              inline, one query at a time; nothing is ever forwarded
 //	              └─► look          a granted name gets an address of its own out of 198.18.0.0/15, any other NXDOMAIN
@@ -14,12 +16,13 @@
 //	               ├─► relay                   bytes both ways until both ends have ended
 //	               └─► refuse                  RST, and a Denial that names the capability which would have allowed it
 //
-// Whatever a plugin makes the broker believe about a connection, what is dialled is an address that a grant allows. A
-// name is resolved by the host when the plugin connects, and the address that was checked is the one that is dialled:
-// there is no second look-up for a rebinding server to answer otherwise.
+// Whatever a plugin makes the broker believe about a connection, what is dialled is an address that
+// a grant allows. A name is resolved by the host when the plugin connects, and the address that was
+// checked is the one that is dialled: there is no second look-up for a rebinding server to answer
+// otherwise.
 //
-// What it is not: it makes no namespace, no route and no socket, knows no plugin, and reads no capability strings; its
-// caller does. It passes TCP alone: no UDP, hence no QUIC, and no ICMP.
+// What it is not: it makes no namespace, no route and no socket, knows no plugin, and reads no
+// capability strings; its caller does. It passes TCP alone: no UDP, hence no QUIC, and no ICMP.
 //
 // # Limits
 //

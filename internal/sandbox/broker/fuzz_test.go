@@ -8,7 +8,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// FuzzClientHello: no bytes crash the parser, it keeps no more than its bound, and it passes on what it read.
+// FuzzClientHello: no bytes crash the parser, it keeps no more than its bound, and it passes on
+// what it read.
 func FuzzClientHello(f *testing.F) {
 	whole := helloOf(f, &tls.Config{ServerName: "api.example"})
 	f.Add(whole)
@@ -38,8 +39,8 @@ func FuzzClientHello(f *testing.F) {
 	})
 }
 
-// FuzzDNS: no bytes crash the resolver, and an answer is one: to the query, small, and of no address but granted ones
-// and localhost's.
+// FuzzDNS: no bytes crash the resolver, and an answer is one: to the query, small, and of no
+// address but granted ones and localhost's.
 func FuzzDNS(f *testing.F) {
 	p := newPolicy(named(443))
 	f.Add(packed(f, question("api.example.", dnsmessage.TypeA)))

@@ -5,14 +5,15 @@ import (
 	"io"
 )
 
-// A TLS connection begins with a ClientHello, in which the client says in clear for which server it is meant (RFC 8446,
-// section 4.1.2; RFC 6066, section 3). Other parsers read the same bytes after us, so whatever two of them could read
-// in two ways is refused rather than understood: a list of several names, an extension given twice, bytes after the
-// end.
+// A TLS connection begins with a ClientHello, in which the client says in clear for which server it
+// is meant (RFC 8446, section 4.1.2; RFC 6066, section 3). Other parsers read the same bytes after
+// us, so whatever two of them could read in two ways is refused rather than understood: a list of
+// several names, an extension given twice, bytes after the end.
 
 const (
-	// maxHello bounds the bytes that are read and kept. A hello is a few hundred bytes, up to 2 KiB with post-quantum
-	// keys and a few more with session tickets; 64 KiB is what TLS libraries accept at most.
+	// maxHello bounds the bytes that are read and kept. A hello is a few hundred bytes, up to 2 KiB
+	// with post-quantum keys and a few more with session tickets; 64 KiB is what TLS libraries
+	// accept at most.
 	maxHello = 64 << 10
 
 	recordHeader     = 5       // type, version, length
@@ -33,8 +34,9 @@ var (
 	errEncrypted = errors.New("TLS with an encrypted server name (ECH)")
 )
 
-// readHello reads a ClientHello, and not a byte beyond the record in which it ends. It returns all bytes read, to be
-// passed on, and the message in them without its header. The message may be spread over several records.
+// readHello reads a ClientHello, and not a byte beyond the record in which it ends. It returns all
+// bytes read, to be passed on, and the message in them without its header. The message may be
+// spread over several records.
 func readHello(r io.Reader) (raw, hello []byte, err error) {
 	want := messageHeader
 	for len(hello) < want {
@@ -108,7 +110,8 @@ func serverName(hello []byte) (string, error) {
 	return name, nil
 }
 
-// A cursor is what is left to read of a message. Its methods report false where there is less than they want.
+// A cursor is what is left to read of a message. Its methods report false where there is less than
+// they want.
 type cursor []byte
 
 func (c *cursor) take(n int) (cursor, bool) {
@@ -155,8 +158,8 @@ func (c *cursor) extensions() (cursor, bool) {
 	return extensions, ok && len(*c) == 0
 }
 
-// hostName reads a server_name extension. RFC 6066: "The ServerNameList MUST NOT contain more than one name of the same
-// name_type", and host_name, 0, is the only type there is.
+// hostName reads a server_name extension. RFC 6066: "The ServerNameList MUST NOT contain more than
+// one name of the same name_type", and host_name, 0, is the only type there is.
 func (c *cursor) hostName() (string, bool) {
 	list, okList := c.vector(2)
 	kind, okKind := list.number(1)

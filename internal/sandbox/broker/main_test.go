@@ -19,7 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // patience is how long a test waits for what must happen before it says that it does not.
 const patience = time.Minute
 
-// A kit is a broker on real sockets, and a plugin's view of it. There is no redirect here: dst stands for it.
+// A kit is a broker on real sockets, and a plugin's view of it. There is no redirect here: dst
+// stands for it.
 type kit struct {
 	t       *testing.T
 	b       *Broker
@@ -30,8 +31,8 @@ type kit struct {
 	dialed []netip.AddrPort
 }
 
-// newKit serves a plugin whose every connection is for dst. Dials go to server whatever their address, unless o has a
-// Dial of its own.
+// newKit serves a plugin whose every connection is for dst. Dials go to server whatever their
+// address, unless o has a Dial of its own.
 func newKit(t *testing.T, o Options, dst, server string) *kit {
 	t.Helper()
 	k := &kit{t: t, denials: make(chan Denial, 100)}
@@ -87,7 +88,8 @@ func (k *kit) connect() *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// wantRefused wants a connection to be reset: at once, which connect(2) itself may see, or when it is read from.
+// wantRefused wants a connection to be reset: at once, which connect(2) itself may see, or when it
+// is read from.
 func (k *kit) wantRefused() {
 	k.t.Helper()
 	c, err := net.Dial("tcp", k.listen.Addr().String())

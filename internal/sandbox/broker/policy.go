@@ -20,7 +20,8 @@ type ports []uint16
 
 func (p ports) has(port uint16) bool { return slices.Contains(p, 0) || slices.Contains(p, port) }
 
-// A policy is the grants of one plugin, and the addresses under which it sees granted names. It never changes.
+// A policy is the grants of one plugin, and the addresses under which it sees granted names. It
+// never changes.
 type policy struct {
 	names map[string]ports      // without localhost
 	addrs map[netip.Addr]ports  // localhost is in here, as both its addresses
@@ -66,9 +67,10 @@ func (p *policy) grantAddr(a netip.Addr, port uint16) {
 	p.addrs[a] = append(p.addrs[a], port)
 }
 
-// assign gives name, if it is a granted one and has none, the first fake address after last that no grant is for. It
-// returns the last address given. In the order of the grants, so that a plugin started again finds the same ones.
-// Beyond the 131,071st name there are none left, and a name without one is not found by the plugin.
+// assign gives name, if it is a granted one and has none, the first fake address after last that no
+// grant is for. It returns the last address given. In the order of the grants, so that a plugin
+// started again finds the same ones. Beyond the 131,071st name there are none left, and a name
+// without one is not found by the plugin.
 func (p *policy) assign(name string, last netip.Addr) netip.Addr {
 	if _, granted := p.names[name]; !granted || p.fakes[name].IsValid() {
 		return last
@@ -89,8 +91,8 @@ func cleanName(name string) string {
 	return lower(strings.TrimSuffix(name, "."))
 }
 
-// lower is strings.ToLower for ASCII alone, as DNS and TLS compare names. The other makes a k of the Kelvin sign, and
-// so would take for a granted name what a server may take for another.
+// lower is strings.ToLower for ASCII alone, as DNS and TLS compare names. The other makes a k of
+// the Kelvin sign, and so would take for a granted name what a server may take for another.
 func lower(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -128,11 +130,12 @@ func (p *policy) target(dst netip.AddrPort) (target, error) {
 	return t, nil
 }
 
-// usable are those of a name's addresses that may be dialled for it: public ones, and ones that a grant of their own
-// allows. The error is a Denial of the first that may not.
+// usable are those of a name's addresses that may be dialled for it: public ones, and ones that a
+// grant of their own allows. The error is a Denial of the first that may not.
 //
-// The other addresses are refused because who owns a public name decides what it resolves to, and could thereby reach
-// any service that trusts the host's own network, or that only a firewall keeps from others.
+// The other addresses are refused because who owns a public name decides what it resolves to, and
+// could thereby reach any service that trusts the host's own network, or that only a firewall keeps
+// from others.
 func (p *policy) usable(t target, addrs []netip.Addr) ([]netip.AddrPort, error) {
 	var usable []netip.AddrPort
 	var denied error
@@ -161,8 +164,8 @@ func (p *policy) kind(a netip.Addr) string {
 	return kind
 }
 
-// printName is a name that a plugin sent, fit for a message, and the capability for it; that is empty where no grant
-// could hold the name.
+// printName is a name that a plugin sent, fit for a message, and the capability for it; that is
+// empty where no grant could hold the name.
 func printName(name, port string) (printed, capability string) {
 	if !isHostName(name) {
 		return strconv.Quote(name[:min(len(name), 64)]), ""
@@ -170,8 +173,8 @@ func printName(name, port string) (printed, capability string) {
 	return name, "net:" + name + ":" + port
 }
 
-// isHostName reports whether name is one that a grant can hold: an address, or a DNS name as package capability takes it,
-// which this package does not know.
+// isHostName reports whether name is one that a grant can hold: an address, or a DNS name as
+// package capability takes it, which this package does not know.
 func isHostName(name string) bool {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return !strings.Contains(name, ":") // a name of a plugin's with colons in it is no IPv6 address in brackets

@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// drainTime is how long a server may go on answering after the plugin could send it no more. A server that has no
-// patience with an upload answers, and resets the connection; its answer must still reach the plugin.
+// drainTime is how long a server may go on answering after the plugin could send it no more. A
+// server that has no patience with an upload answers, and resets the connection; its answer must
+// still reach the plugin.
 const drainTime = time.Second
 
-// relay passes bytes both ways until both directions have ended, each for itself: the end of one is passed on as a
-// half-close. A connection that breaks on one side is reset on the other, so that a reply cut short does not look like
-// a whole one. first has already been read from the plugin.
+// relay passes bytes both ways until both directions have ended, each for itself: the end of one is
+// passed on as a half-close. A connection that breaks on one side is reset on the other, so that a
+// reply cut short does not look like a whole one. first has already been read from the plugin.
 //
 // Between TCP sockets io.Copy is splice(2) on Linux: the bytes never enter this process.
 func relay(plugin *net.TCPConn, up net.Conn, first []byte) {
@@ -43,8 +44,8 @@ type upward struct {
 	err  error         // why, where it broke; set before done is closed
 }
 
-// broken is the error with which the direction has already ended. After it, the end of the other direction is no end
-// but the same break: a socket reports it once, to whoever comes first.
+// broken is the error with which the direction has already ended. After it, the end of the other
+// direction is no end but the same break: a socket reports it once, to whoever comes first.
 func (u *upward) broken() error {
 	select {
 	case <-u.done:
@@ -71,7 +72,8 @@ func passUp(up net.Conn, plugin *net.TCPConn, first []byte) (err error) {
 	return err
 }
 
-// closeWrite tells the other end that nothing more will come. A connection that cannot be closed by halves is closed.
+// closeWrite tells the other end that nothing more will come. A connection that cannot be closed by
+// halves is closed.
 func closeWrite(c net.Conn) error {
 	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -8,8 +8,9 @@ type block struct {
 	kind   string // as in "the … address 10.0.0.7"
 }
 
-// blocks follow the IANA registries of special-purpose addresses (RFC 6890). Left out are the documentation ranges,
-// behind which there is nothing to protect. Before a wider range comes the narrower one whose kind is to be told.
+// blocks follow the IANA registries of special-purpose addresses (RFC 6890). Left out are the
+// documentation ranges, behind which there is nothing to protect. Before a wider range comes the
+// narrower one whose kind is to be told.
 var blocks = []block{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified"}, // RFC 1122: "this network"; Linux takes 0.0.0.0 for itself
 	{netip.MustParsePrefix("10.0.0.0/8"), "private"},
@@ -40,8 +41,9 @@ var (
 	sixToFour     = netip.MustParsePrefix("2002::/16")    // RFC 3056: an IPv4 address in bytes 2 to 5
 )
 
-// special says of what kind an address is that is not one of the public network: "loopback", "private", … and "" for
-// public ones. An IPv4 address inside an IPv6 one is judged for itself, since that is where the packets end.
+// special says of what kind an address is that is not one of the public network: "loopback",
+// "private", … and "" for public ones. An IPv4 address inside an IPv6 one is judged for itself,
+// since that is where the packets end.
 func special(a netip.Addr) string {
 	a = a.Unmap().WithZone("") // Prefix.Contains is false for every address with a zone
 	for _, b := range blocks {

@@ -30,20 +30,22 @@ const (
 	notesDir = homeDir + "/notes" // granted for reading
 )
 
-// Addresses of the cable between arena and neighbour: documentation ranges (RFC 5737, RFC 3849), which the broker takes for public ones.
+// Addresses of the cable between arena and neighbour: documentation ranges (RFC 5737, RFC 3849),
+// which the broker takes for public ones.
 const (
 	arenaAddr, arenaAddr6         = "203.0.113.1", "2001:db8:5::1"
 	neighbourAddr, neighbourAddr6 = "203.0.113.2", "2001:db8:5::2"
 )
 
-// firstPid is where the numbers of the host's processes begin. Those in a sandbox begin at 1, so that the number of a
-// canary is never by chance that of a process in there.
+// firstPid is where the numbers of the host's processes begin. Those in a sandbox begin at 1, so
+// that the number of a canary is never by chance that of a process in there.
 const firstPid = 20000
 
 // namespaces are those of the arena.
 const namespaces = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 
-// arenaAttr is how to start the arena: root needs no user namespace, anybody else is root's likeness in one of his own.
+// arenaAttr is how to start the arena: root needs no user namespace, anybody else is root's
+// likeness in one of his own.
 func arenaAttr() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: namespaces, Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if uid := os.Geteuid(); uid != 0 {
@@ -55,8 +57,8 @@ func arenaAttr() *syscall.SysProcAttr {
 	return attr
 }
 
-// runArena is the first process of the arena. It prepares the ground, starts the host as the user it was told, and ends with
-// it; the kernel then kills whatever is left.
+// runArena is the first process of the arena. It prepares the ground, starts the host as the user
+// it was told, and ends with it; the kernel then kills whatever is left.
 func runArena() error {
 	secret := os.Getenv("CANARY")
 	for _, step := range []func() error{
@@ -125,7 +127,8 @@ func openNetwork() error {
 	return machine.LoopbackUp()
 }
 
-// ip runs the tool that configures networks, which lays the cable. Without the tool there is no neighbour.
+// ip runs the tool that configures networks, which lays the cable. Without the tool there is no
+// neighbour.
 func ip(args string) error {
 	for _, path := range []string{"/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip"} {
 		if _, err := os.Stat(path); err != nil {
@@ -140,7 +143,8 @@ func ip(args string) error {
 	return errors.New("no program named ip")
 }
 
-// startNeighbour starts the other host and lays the cable; the device on our side is named by the secret.
+// startNeighbour starts the other host and lays the cable; the device on our side is named by the
+// secret.
 func startNeighbour(secret string) (*os.Process, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -175,7 +179,8 @@ func startNeighbour(secret string) (*os.Process, error) {
 	return p, nil
 }
 
-// runNeighbour is another host: it waits for the cable, then serves what the plugin was not granted there.
+// runNeighbour is another host: it waits for the cable, then serves what the plugin was not granted
+// there.
 func runNeighbour() error {
 	if err := machine.LoopbackUp(); err != nil {
 		return err
@@ -211,7 +216,8 @@ func startStage(name string, env []string, attr *os.ProcAttr, args ...string) (*
 	return p, nil
 }
 
-// startHost runs the host to its end, as the user whose number is in the environment, on a terminal of its own.
+// startHost runs the host to its end, as the user whose number is in the environment, on a terminal
+// of its own.
 func startHost(secret string) error {
 	uid, err := strconv.Atoi(os.Getenv("HOST_UID"))
 	if err != nil {

@@ -33,14 +33,15 @@ type canaries struct {
 	usr2   int64             // signals the host had got
 }
 
-// watched are the directories that attempts must not change. Scratch is not among them: it is granted.
+// watched are the directories that attempts must not change. Scratch is not among them: it is
+// granted.
 var watched = []string{secretDir, grantDir, ownDir, homeDir, toolDir}
 
 // strayDirs are where attempts leave names of their own.
 var strayDirs = []string{"/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/dev/mqueue", arenaDir}
 
-// reset ends what earlier attempts left running, makes the files anew, clears scratch and makes sure of the canary process. Then it looks at
-// everything.
+// reset ends what earlier attempts left running, makes the files anew, clears scratch and makes
+// sure of the canary process. Then it looks at everything.
 func (c *canaries) reset() error {
 	if err := eventually(c.endLeftovers); err != nil {
 		return err
@@ -198,7 +199,8 @@ func (c *canaries) dead() bool {
 	}
 }
 
-// runCanary waits to be killed. A program that waits for nothing at all is ended by Go's runtime, unless there is C in it.
+// runCanary waits to be killed. A program that waits for nothing at all is ended by Go's runtime,
+// unless there is C in it.
 func runCanary() error {
 	for {
 		time.Sleep(time.Hour)
@@ -234,7 +236,8 @@ func (c *canaries) changes() []string {
 	return append(found, difference(c.before, snapshot())...)
 }
 
-// privileged are devices, and files with rights of their own. Even where a plugin may write, it must leave none: they are the host's user's.
+// privileged are devices, and files with rights of their own. Even where a plugin may write, it
+// must leave none: they are the host's user's.
 func privileged(dir string) []string {
 	entries, _ := os.ReadDir(dir) // it was there at reset
 	var found []string
@@ -289,8 +292,9 @@ func (c *canaries) terminal() string {
 // survivors are processes with the stray name among their arguments.
 func (c *canaries) survivors() []int { return withArgument("\x00" + c.stray + "\x00") }
 
-// endLeftovers kills what earlier attempts left running, and complains until there is nothing: a process may be about to become one of the
-// survivors, and would then be taken for the next attempt's. Every attempt has the stray name in some argument.
+// endLeftovers kills what earlier attempts left running, and complains until there is nothing: a
+// process may be about to become one of the survivors, and would then be taken for the next
+// attempt's. Every attempt has the stray name in some argument.
 func (c *canaries) endLeftovers() error {
 	left := withArgument(c.stray)
 	for _, pid := range left {

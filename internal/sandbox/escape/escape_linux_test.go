@@ -19,8 +19,8 @@ import (
 const (
 	nobody = 65534
 
-	// enough is how many attempts must have been seen to succeed without the sandbox, for the others' failure in it to mean
-	// something.
+	// enough is how many attempts must have been seen to succeed without the sandbox, for the
+	// others' failure in it to mean something.
 	enough = 40
 )
 

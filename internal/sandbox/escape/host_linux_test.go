@@ -37,7 +37,8 @@ var languages = []struct {
 // python is the system's: an interpreter in somebody's home is not for every user.
 const python = "/usr/bin/python3"
 
-// runHost is the host: it makes the canaries and runs every attempt, free and boxed. Each result is a line of JSON.
+// runHost is the host: it makes the canaries and runs every attempt, free and boxed. Each result is
+// a line of JSON.
 func runHost() error {
 	c, err := newCanaries()
 	if err != nil {
@@ -142,13 +143,15 @@ func newCanaries() (*canaries, error) {
 	if err := os.WriteFile(secretDir+"/program", program(c.secret, c.secret), 0o755); err != nil {
 		return nil, err
 	}
-	// The descriptor is not closed on exec: it is what a careless host would let its plugins inherit.
+	// The descriptor is not closed on exec: it is what a careless host would let its plugins
+	// inherit.
 	fd, err := unix.Open(secretDir+"/canary", unix.O_RDONLY, 0)
 	c.held = os.NewFile(uintptr(fd), "canary")
 	return c, err
 }
 
-// targets tell an attempt where the canaries are, as KEY=VALUE. The secret itself is not among them.
+// targets tell an attempt where the canaries are, as KEY=VALUE. The secret itself is not among
+// them.
 func (c *canaries) targets() []string {
 	setuid := ""
 	if info, err := os.Stat(toolDir + "/tool"); err == nil && info.Mode()&os.ModeSetuid != 0 {
@@ -185,7 +188,8 @@ func loader() string {
 	return "/no/loader"
 }
 
-// handle is a file's handle, as "type:bytes". Where a file system has none, an attempt with it fails free as well.
+// handle is a file's handle, as "type:bytes". Where a file system has none, an attempt with it
+// fails free as well.
 func handle(path string) string {
 	h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, path, 0)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// unpromised are the attempts that may succeed where Landlock must do alone, by what docs/security.md says of that level.
+// unpromised are the attempts that may succeed where Landlock must do alone, by what
+// docs/security.md says of that level.
 var unpromised = map[string][]string{
 	"names, sizes and times of other files can be seen, and when they are used": {
 		"bash ask-by-changing-directory", "bash ask-for-age", "bash ask-for-existence", "bash ask-for-rights", "bash ask-for-size",
@@ -86,8 +87,8 @@ func needsLandlock(t *testing.T) {
 	}
 }
 
-// TestEscapesWithLandlockAlone runs every attempt at the level that has no namespaces. What is not promised there is listed, and all
-// else must hold.
+// TestEscapesWithLandlockAlone runs every attempt at the level that has no namespaces. What is not
+// promised there is listed, and all else must hold.
 func TestEscapesWithLandlockAlone(t *testing.T) {
 	needsLandlock(t)
 	why := byName(unpromised)
@@ -112,7 +113,8 @@ func TestEscapesWithLandlockAlone(t *testing.T) {
 	}
 }
 
-// TestNothingToWriteWithLandlockAlone: who may write nothing changes no attributes, by no descriptor either.
+// TestNothingToWriteWithLandlockAlone: who may write nothing changes no attributes, by no
+// descriptor either.
 func TestNothingToWriteWithLandlockAlone(t *testing.T) {
 	needsLandlock(t)
 	for _, uid := range users() {
@@ -141,7 +143,8 @@ func decoded(t *testing.T, line []byte) attempt {
 	return a
 }
 
-// TestLegitimateWithLandlockAlone runs the same work at the level that has no namespaces. What cannot be done there is listed.
+// TestLegitimateWithLandlockAlone runs the same work at the level that has no namespaces. What
+// cannot be done there is listed.
 func TestLegitimateWithLandlockAlone(t *testing.T) {
 	needsLandlock(t)
 	for _, uid := range users() {

@@ -13,7 +13,8 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
-// layOut makes the directories of the arena, for the host's user. What changes from attempt to attempt is made by the host (canaries).
+// layOut makes the directories of the arena, for the host's user. What changes from attempt to
+// attempt is made by the host (canaries).
 func layOut(secret string) error {
 	uid, err := strconv.Atoi(os.Getenv("HOST_UID"))
 	if err != nil {
@@ -74,8 +75,8 @@ func copyFile(from, to string, mode os.FileMode) error {
 	return os.WriteFile(to, data, mode)
 }
 
-// makeTool writes the granted program. It is setuid root where the arena can have that: it prints the secret to root only, and
-// "tool" to everybody else.
+// makeTool writes the granted program. It is setuid root where the arena can have that: it prints
+// the secret to root only, and "tool" to everybody else.
 func makeTool(secret string) error {
 	tool := toolDir + "/tool"
 	if err := os.WriteFile(tool, program(secret+"\n", "tool\n"), 0o755); err != nil {

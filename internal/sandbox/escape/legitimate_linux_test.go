@@ -36,7 +36,8 @@ type work struct {
 	Said     string // "ok", or what went wrong
 }
 
-// TestLegitimate runs what plugins do in the same box in which the escapes are tried, with a few programs more.
+// TestLegitimate runs what plugins do in the same box in which the escapes are tried, with a few
+// programs more.
 func TestLegitimate(t *testing.T) {
 	needs(t)
 	for _, uid := range users() {

@@ -11,10 +11,12 @@ import (
 // pipes are named pipes in what may only be read, by path, with the host at the other end.
 type pipes map[string]int
 
-// pipePlaces are where one is: in grants below /tmp and below home, and among the plugin's own files.
+// pipePlaces are where one is: in grants below /tmp and below home, and among the plugin's own
+// files.
 var pipePlaces = []string{grantDir, notesDir, ownDir}
 
-// restore makes those that are missing, or others than they were, as after a free attempt that took one away.
+// restore makes those that are missing, or others than they were, as after a free attempt that took
+// one away.
 func (p pipes) restore() error {
 	for _, dir := range pipePlaces {
 		path := dir + "/pipe"

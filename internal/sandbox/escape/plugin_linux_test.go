@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// runPlugin is a plugin written in Go: "plugin NAME KEY=VALUE…", or list. It prints "ok" or why not.
+// runPlugin is a plugin written in Go: "plugin NAME KEY=VALUE…", or list. It prints "ok" or why
+// not.
 func runPlugin() error {
 	args := os.Args[3:]
 	if args[0] == "list" {

@@ -37,8 +37,8 @@ type freeSpec struct {
 	extra *os.File // inherited, as descriptor 3; may be nil
 }
 
-// runFree runs a program as any program would be, by fork and exec: it inherits directory and environment. What it prints
-// comes back with its exit code.
+// runFree runs a program as any program would be, by fork and exec: it inherits directory and
+// environment. What it prints comes back with its exit code.
 func runFree(s freeSpec) (string, int, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -124,7 +124,8 @@ func withoutNamespaces(s *sandbox.System) *sandbox.System {
 	return &sandbox.System{Namespaces: errors.New("switched off by the test"), Landlock: s.Landlock, Scoped: s.Scoped, Filter: s.Filter}
 }
 
-// granted are the capabilities of a plugin in the arena. Hosts cannot be granted without namespaces.
+// granted are the capabilities of a plugin in the arena. Hosts cannot be granted without
+// namespaces.
 func granted(level string) []string {
 	all := []string{"read:fs:" + grantDir, "read:fs:" + notesDir, "exec:tool:" + toolDir + "/tool"}
 	if level != reading {
@@ -157,7 +158,8 @@ func parse(texts []string) ([]capability.Capability, error) {
 	return grants, nil
 }
 
-// spec is a plugin as the host starts one: with an environment of a few variables, at its own directory.
+// spec is a plugin as the host starts one: with an environment of a few variables, at its own
+// directory.
 func (b *boxes) spec(argv []string) proc.Spec {
 	return proc.Spec{
 		Path: argv[0], Args: argv[1:], Dir: ownDir, Box: b.box,
@@ -184,7 +186,8 @@ type verdict struct {
 	Why     string // the proof, or what held it
 }
 
-// judge decides by what is to be seen, and by the attempt's own word only where that is all there can be (claim).
+// judge decides by what is to be seen, and by the attempt's own word only where that is all there
+// can be (claim).
 func (c *canaries) judge(said string) verdict {
 	first, _, _ := strings.Cut(said, "\n")
 	word, rest, _ := strings.Cut(strings.TrimSpace(first), " ")

@@ -30,7 +30,8 @@ const (
 	nameRebinding = "rebinding.test" // granted, but it points at the loopback device
 )
 
-// serveTCP answers every connection with one line. It serves until the process ends, as all servers here do.
+// serveTCP answers every connection with one line. It serves until the process ends, as all servers
+// here do.
 func serveTCP(address, answer string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -111,8 +112,8 @@ func (e *ear) has(text string) bool {
 	return strings.Contains(strings.ToLower(e.heard.String()), strings.ToLower(text))
 }
 
-// settle waits until every packet that was sent so far has been heard: one that comes late must not be held against the next run. A
-// server hears packets in their order, so each is sent one more.
+// settle waits until every packet that was sent so far has been heard: one that comes late must not
+// be held against the next run. A server hears packets in their order, so each is sent one more.
 func (e *ear) settle() {
 	mark := fmt.Sprintf("settled%d", e.marks.Add(1))
 	question := append(make([]byte, 12, 64), byte(len(mark)))
@@ -192,8 +193,8 @@ func serveDescriptors(address string) error {
 	return nil
 }
 
-// serveDNS answers on port 53, by UDP and TCP: the names above with their addresses, questions for text with the secret,
-// anything else with NXDOMAIN.
+// serveDNS answers on port 53, by UDP and TCP: the names above with their addresses, questions for
+// text with the secret, anything else with NXDOMAIN.
 func serveDNS(secret string, e *ear) error {
 	l, err := net.Listen("tcp", "127.0.0.1:53")
 	if err != nil {
@@ -219,7 +220,8 @@ func serveDNS(secret string, e *ear) error {
 	return nil
 }
 
-// answerDNS reads the one question of a query, which the attempts and the system's resolver both send.
+// answerDNS reads the one question of a query, which the attempts and the system's resolver both
+// send.
 func answerDNS(query []byte, secret string) (name string, reply []byte) {
 	if len(query) < 17 {
 		return "", nil

@@ -29,7 +29,8 @@ const (
 	victimText = "as it was"
 )
 
-// share makes one object of each kind. They end with the arena, except for the keys, which close removes.
+// share makes one object of each kind. They end with the arena, except for the keys, which close
+// removes.
 func share(secret, stray string) (*shared, error) {
 	s := &shared{name: "shared." + stray, semaphore: 1000 + os.Getpid()%20000}
 	for _, step := range []func(string) error{s.sysvMemory, s.sysvQueue, s.sysvSemaphore, s.posixMemory, s.posixQueue, s.ownMemory, s.keyring} {

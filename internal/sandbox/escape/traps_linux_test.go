@@ -11,8 +11,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// A trap is laid in one run, inside everything that was granted, and springs in the next: what a box is made of is looked up anew
-// at every start, and by then a plugin may have put a link in its place.
+// A trap is laid in one run, inside everything that was granted, and springs in the next: what a
+// box is made of is looked up anew at every start, and by then a plugin may have put a link in its
+// place.
 type trap struct {
 	name   string
 	grants []string // of the run in which it springs
@@ -94,7 +95,8 @@ var traps = []trap{
 	},
 }
 
-// TestTraps lays each trap free, as another program might that may write there, and lets it spring in the box.
+// TestTraps lays each trap free, as another program might that may write there, and lets it spring
+// in the box.
 func TestTraps(t *testing.T) {
 	needs(t)
 	springAll(t, full)

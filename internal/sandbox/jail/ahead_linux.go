@@ -2,8 +2,10 @@ package jail
 
 import "syscall"
 
-// awaitOrder says that all is built, and waits for the plan of the program that is to be started in it. What that plan says of mounts and network is what
-// there is: the host has seen to it, but for what only this process can see. All that is given up before a program starts is given up as the new plan says.
+// awaitOrder says that all is built, and waits for the plan of the program that is to be started in
+// it. What that plan says of mounts and network is what there is: the host has seen to it, but for
+// what only this process can see. All that is given up before a program starts is given up as the
+// new plan says.
 func (s *stage) awaitOrder() (*Plan, error) {
 	if err := s.report(Report{Built: true, Seen: s.seen, Notes: s.notes}, nil); err != nil {
 		syscall.Exit(1) // the host is gone
@@ -17,9 +19,11 @@ func (s *stage) awaitOrder() (*Plan, error) {
 	return s.readPlan()
 }
 
-// inPlace reports whether at each target there is the mount that was put there, by its number. A mount is tied to the directory that it was put on, and not to that one's
-// name. Whoever renames that directory, outside, takes the mount along, and whoever removes it removes the mount as well, which frees the numbers of what it had
-// bound. Then something else is at the target. Nothing is mounted in here after the build, so that a number cannot come to mean another mount.
+// inPlace reports whether at each target there is the mount that was put there, by its number. A
+// mount is tied to the directory that it was put on, and not to that one's name. Whoever renames
+// that directory, outside, takes the mount along, and whoever removes it removes the mount as well,
+// which frees the numbers of what it had bound. Then something else is at the target. Nothing is
+// mounted in here after the build, so that a number cannot come to mean another mount.
 func inPlace(placed map[string]uint64) bool {
 	for target, id := range placed {
 		if now, err := mountAt(target); err != nil || now != id {

@@ -2,16 +2,20 @@ package jail
 
 import "syscall"
 
-// A program that is linked dynamically is started by its loader, so the loader has to be executable. But then it can be started by hand as
-// well, with any program that can be read as its argument, and neither Landlock nor seccomp can tell the one from the other.
-// binfmt_misc can: it is asked what to do with a file that is executed, and never with one that the kernel opens as a loader. Since
-// Linux 6.7 every user namespace can have a list of its own, which then counts for all processes in it and in those below.
+// A program that is linked dynamically is started by its loader, so the loader has to be
+// executable. But then it can be started by hand as well, with any program that can be read as its
+// argument, and neither Landlock nor seccomp can tell the one from the other. binfmt_misc can: it
+// is asked what to do with a file that is executed, and never with one that the kernel opens as a
+// loader. Since Linux 6.7 every user namespace can have a list of its own, which then counts for
+// all processes in it and in those below.
 
-// nothing is what the kernel is told to start in the stead of a loader. It is there always, and never a program.
+// nothing is what the kernel is told to start in the stead of a loader. It is there always, and
+// never a program.
 const nothing = "/"
 
-// bar keeps files that begin with the given bytes from being executed, in this user namespace and in those below. The list is as old as its
-// mount: that is attached nowhere, and stays open as long as this process lives.
+// bar keeps files that begin with the given bytes from being executed, in this user namespace and
+// in those below. The list is as old as its mount: that is attached nowhere, and stays open as long
+// as this process lives.
 func bar(loaders [][]byte) error {
 	if len(loaders) == 0 {
 		return nil
@@ -43,9 +47,10 @@ func barEntry(i int, head []byte) []byte {
 	return append(entry, "::"+nothing+":"...)
 }
 
-// between reports whether the list has to be made by a process between outer and inner: its files belong to uid 0 of the namespace that it
-// is made in, and an ordinary user can have but one user in a namespace. So there are two, one in the other: in the upper one that user is
-// uid 0, in the lower one who he is.
+// between reports whether the list has to be made by a process between outer and inner: its files
+// belong to uid 0 of the namespace that it is made in, and an ordinary user can have but one user
+// in a namespace. So there are two, one in the other: in the upper one that user is uid 0, in the
+// lower one who he is.
 func (p *Plan) between(privileged bool) bool {
 	return len(p.Loaders) > 0 && p.User != 0 && !privileged
 }

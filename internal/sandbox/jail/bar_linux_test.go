@@ -36,7 +36,8 @@ func TestBar(t *testing.T) {
 	if bytes.Equal(barred, other) {
 		t.Skip("these are one program")
 	}
-	// whom inner is alone, and whom middle helps. Root who is to be another is refused: the list is not his.
+	// whom inner is alone, and whom middle helps. Root who is to be another is refused: the list is
+	// not his.
 	users := []int{0, 1234}
 	if os.Geteuid() == 0 {
 		users = users[:1]

@@ -2,8 +2,8 @@ package jail
 
 import "syscall"
 
-// builder puts mounts into the new root. Every step on the way to a target is taken without following links: part of what is
-// mounted already may be the plugin's own.
+// builder puts mounts into the new root. Every step on the way to a target is taken without
+// following links: part of what is mounted already may be the plugin's own.
 type builder struct {
 	place  string // where the new root is mounted for now
 	root   int
@@ -38,7 +38,8 @@ func (b *builder) make(m *Mount, tree int) error {
 	return wrong("unknown kind " + string(m.Kind))
 }
 
-// memory makes an empty directory in memory. A firm one is kept open, to be closed to changes at the end.
+// memory makes an empty directory in memory. A firm one is kept open, to be closed to changes at
+// the end.
 func (b *builder) memory(m *Mount) error {
 	mode := "1777"
 	if m.Kind == Firm {
@@ -82,7 +83,8 @@ func (b *builder) link(m *Mount) error {
 	return err
 }
 
-// content makes a small file. Where something that was granted is in its place, the file is mounted over that.
+// content makes a small file. Where something that was granted is in its place, the file is mounted
+// over that.
 func (b *builder) content(m *Mount) error {
 	dir, name, err := b.parent(m.Target)
 	if err != nil {
@@ -113,7 +115,8 @@ func fileTree(content string) (int, error) {
 	if err := writeFile(scratch, "file", content); err != nil {
 		return -1, err
 	}
-	// A file system that is mounted nowhere cannot be copied in part, so it is mounted for a moment.
+	// A file system that is mounted nowhere cannot be copied in part, so it is mounted for a
+	// moment.
 	if err := moveMount(scratch, atFdcwd, "/proc"); err != nil {
 		return -1, err
 	}

@@ -1,8 +1,9 @@
 package jail
 
-// A codec goes through the fields of a message, in their order, and writes them or reads them: one list of fields serves both
-// ways, so that the two sides cannot differ. Numbers are eight bytes, the low ones first; a text is its length and its bytes; a
-// list is its length and its elements. There is one way to write a message, and only that can be read.
+// A codec goes through the fields of a message, in their order, and writes them or reads them: one
+// list of fields serves both ways, so that the two sides cannot differ. Numbers are eight bytes,
+// the low ones first; a text is its length and its bytes; a list is its length and its elements.
+// There is one way to write a message, and only that can be read.
 type codec struct {
 	reading bool
 	data    []byte // what was written, or what is still to be read
@@ -78,8 +79,8 @@ func (c *codec) flag(b *bool) {
 	}
 }
 
-// length is that of a text or a list, whose elements take so many bytes at the least. What is announced and is not there
-// costs no memory.
+// length is that of a text or a list, whose elements take so many bytes at the least. What is
+// announced and is not there costs no memory.
 func (c *codec) length(n, least int) int {
 	number(c, &n)
 	if c.reading && n > len(c.data)/least {

@@ -81,7 +81,8 @@ func someSet(t *testing.T, list reflect.Value, name string) {
 	}
 }
 
-// TestCodecRefuses: only what was written can be read. What is announced and is not there costs no memory: this machine has not as much.
+// TestCodecRefuses: only what was written can be read. What is announced and is not there costs no
+// memory: this machine has not as much.
 func TestCodecRefuses(t *testing.T) {
 	data := full().Encode()
 	for n := range data {

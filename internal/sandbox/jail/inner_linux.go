@@ -7,8 +7,8 @@ import (
 
 // inner is pid 1 of the jail: it builds it, starts the program, and reaps until that has ended.
 func (s *stage) inner() {
-	// Init functions run on the process's first thread, and on no other. What this is for: new threads are not to come of
-	// this one, whose restrictions they would have.
+	// Init functions run on the process's first thread, and on no other. What this is for: new
+	// threads are not to come of this one, whose restrictions they would have.
 	runtime.LockOSThread()
 	ignoreSignals()
 	plan, err := s.readPlan()
@@ -56,7 +56,8 @@ func (s *stage) finishProbe(plan *Plan) {
 	syscall.Exit(0)
 }
 
-// watchHost ends the jail when the host is gone: it holds the only other end. It takes the plan that comes where one was built ahead.
+// watchHost ends the jail when the host is gone: it holds the only other end. It takes the plan
+// that comes where one was built ahead.
 func (s *stage) watchHost() {
 	var none [1]byte
 	rights := make([]byte, syscall.CmsgSpace(4))
@@ -71,7 +72,8 @@ func (s *stage) watchHost() {
 	}
 }
 
-// receive takes what outer opened: for each mount of the plan a descriptor, or -1; nil: nothing was opened, for lack of rights.
+// receive takes what outer opened: for each mount of the plan a descriptor, or -1; nil: nothing was
+// opened, for lack of rights.
 func (s *stage) receive(mounts int) ([]int, error) {
 	trees := none(mounts)
 	data, rights := make([]byte, 64<<10), make([]byte, syscall.CmsgSpace(4*maxRights))
@@ -124,7 +126,8 @@ func parseRights(oob []byte) ([]int, error) {
 	return syscall.ParseUnixRights(&messages[0])
 }
 
-// barLoaders bars them, unless middle has done so. Who is privileged and not uid 0 is refused: the list is not his.
+// barLoaders bars them, unless middle has done so. Who is privileged and not uid 0 is refused: the
+// list is not his.
 func (s *stage) barLoaders(plan *Plan, privileged bool) error {
 	if plan.between(privileged) {
 		return nil
@@ -155,7 +158,8 @@ func (s *stage) start(plan *Plan) (pid int, err error) {
 	return pid, while(err, StageExec)
 }
 
-// become is start without namespaces: this process turns into the program. It has not touched its signals.
+// become is start without namespaces: this process turns into the program. It has not touched its
+// signals.
 func (s *stage) become(plan *Plan) {
 	if plan.Probe {
 		s.finishProbe(plan)
@@ -166,7 +170,8 @@ func (s *stage) become(plan *Plan) {
 	if err := syscall.Chdir(plan.Dir); err != nil {
 		s.fail(while(err, "enter "+plan.Dir))
 	}
-	// The control socket closes with a successful execution; the word before it says that all else went well.
+	// The control socket closes with a successful execution; the word before it says that all else
+	// went well.
 	if err := s.report(Report{Runs: true, Notes: s.notes}, nil); err != nil {
 		syscall.Exit(1)
 	}

@@ -2,8 +2,9 @@ package jail
 
 import "syscall"
 
-// init turns a process that bears the mark into one of the jail's, before any main can run. See the package comment for why this
-// is an init function, and why it looks for a variable and not at its arguments.
+// init turns a process that bears the mark into one of the jail's, before any main can run. See the
+// package comment for why this is an init function, and why it looks for a variable and not at its
+// arguments.
 func init() {
 	mark, marked := syscall.Getenv(Mark)
 	if !marked {
@@ -25,7 +26,8 @@ func init() {
 	}
 }
 
-// ExitMisused is the exit code of a process with a mark that nobody planned, or one of another [Protocol].
+// ExitMisused is the exit code of a process with a mark that nobody planned, or one of another
+// [Protocol].
 const ExitMisused = 3
 
 // maxFiles bounds the descriptors of a program; the host passes a handful.
@@ -110,7 +112,8 @@ func blame(err error) Report {
 	}
 }
 
-// fail tells the host what went wrong and ends the process. A host that is not there any more need not be told.
+// fail tells the host what went wrong and ends the process. A host that is not there any more need
+// not be told.
 func (s *stage) fail(err error) {
 	_ = s.report(blame(err), nil)
 	syscall.Exit(1)
@@ -163,8 +166,9 @@ func orElse(err error, other syscall.Errno) error {
 	return other
 }
 
-// ignoreSignals leaves those that a host or a terminal sends to the group to the program. What is ignored stays so in what is
-// executed, but Go gives to what it starts the default for every signal that it handles itself, and these are such.
+// ignoreSignals leaves those that a host or a terminal sends to the group to the program. What is
+// ignored stays so in what is executed, but Go gives to what it starts the default for every signal
+// that it handles itself, and these are such.
 func ignoreSignals() {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
 		setSignal(s, sigIgnore)

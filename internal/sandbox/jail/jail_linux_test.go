@@ -29,7 +29,8 @@ func shell(script string, mounts ...Mount) *Plan {
 	return p
 }
 
-// mayExecute is what Landlock is told so that nothing but what lies below some paths can be executed.
+// mayExecute is what Landlock is told so that nothing but what lies below some paths can be
+// executed.
 func mayExecute(paths ...string) Landlock {
 	l := Landlock{Handled: unix.LANDLOCK_ACCESS_FS_EXECUTE}
 	for _, path := range paths {
@@ -182,7 +183,8 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// TestMark: without a mark the process is left untouched, whatever its name; with one that nobody planned it ends.
+// TestMark: without a mark the process is left untouched, whatever its name; with one that nobody
+// planned it ends.
 func TestMark(t *testing.T) {
 	run := func(argv []string, env ...string) int {
 		t.Helper()
@@ -215,7 +217,8 @@ func TestMark(t *testing.T) {
 	})
 }
 
-// untouched in the environment asks this test to end with a code of its own, where it gets that far.
+// untouched in the environment asks this test to end with a code of its own, where it gets that
+// far.
 const (
 	untouched     = "PATCHBAY_TEST_UNTOUCHED"
 	exitUntouched = 99

@@ -2,12 +2,14 @@ package jail
 
 import "syscall"
 
-// Landlock is spoken to directly: the library made for it restricts every thread of the process, and here it must be one.
+// Landlock is spoken to directly: the library made for it restricts every thread of the process,
+// and here it must be one.
 
 // fileRights are those that mean something for a file that is no directory.
 const fileRights = landlockReadFile | landlockWriteFile | landlockExecute | landlockTruncate | landlockIoctlDev
 
-// landlock restricts this thread: what it may do with files; no signals to and no abstract sockets of processes outside.
+// landlock restricts this thread: what it may do with files; no signals to and no abstract sockets
+// of processes outside.
 func landlock(plan *Landlock) error {
 	if plan.Handled|plan.Scoped == 0 {
 		return nil

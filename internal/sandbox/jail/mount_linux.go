@@ -2,7 +2,8 @@ package jail
 
 import "syscall"
 
-// rootSize bounds what the jail's own root directory holds: links, mount points and a few small files.
+// rootSize bounds what the jail's own root directory holds: links, mount points and a few small
+// files.
 const rootSize = "4m"
 
 // mounts builds a root directory out of the plan and makes it the only one.
@@ -60,8 +61,9 @@ func openTrees(plan []Mount) ([]int, error) {
 	return trees, nil
 }
 
-// openTree makes a copy of the mounts at a path, restricted as the plan says. -1: there is nothing to be bound, or it is not there,
-// and need not be. With a user namespace, files are its user's own in the copy where their real owner is the host's user.
+// openTree makes a copy of the mounts at a path, restricted as the plan says. -1: there is nothing
+// to be bound, or it is not there, and need not be. With a user namespace, files are its user's own
+// in the copy where their real owner is the host's user.
 func openTree(m *Mount, users int) (tree int, note string, err error) {
 	if m.Kind != Bind {
 		return -1, "", nil
@@ -78,7 +80,8 @@ func openTree(m *Mount, users int) (tree int, note string, err error) {
 			note = m.Source + ": its file system cannot lend files to another user, so only what everybody may write can be written: " + err.Error()
 		}
 	}
-	// Private, since a copy of a shared mount is shared, too: what is mounted on it in here would be mounted for the host as well.
+	// Private, since a copy of a shared mount is shared, too: what is mounted on it in here would
+	// be mounted for the host as well.
 	if err = setMount(tree, atRecursive, &mountAttr{set: m.attributes(), propagation: syscall.MS_PRIVATE}); err != nil {
 		_ = syscall.Close(tree)
 		return -1, "", while(err, "restrict "+m.Source)
@@ -86,8 +89,8 @@ func openTree(m *Mount, users int) (tree int, note string, err error) {
 	return tree, note, nil
 }
 
-// openSource copies the mounts at a path that has no links in it: the host followed them all. A link that took the place of something since
-// then is not followed, but an error.
+// openSource copies the mounts at a path that has no links in it: the host followed them all. A
+// link that took the place of something since then is not followed, but an error.
 func openSource(path string) (tree int, err error) {
 	at, err := openat2(atFdcwd, path, &openHow{flags: oPath | syscall.O_CLOEXEC, resolve: resolveNoSymlinks})
 	if err != nil {
@@ -98,8 +101,9 @@ func openSource(path string) (tree int, err error) {
 	return openTreeAt(at, "", openTreeClone|openTreeCloexec|atRecursive|atEmptyPath)
 }
 
-// lend makes the files in a tree of mounts those of a namespace's user. Where one of the file systems beneath cannot, as the many
-// that the kernel itself keeps beneath the root cannot, it is done for the uppermost alone.
+// lend makes the files in a tree of mounts those of a namespace's user. Where one of the file
+// systems beneath cannot, as the many that the kernel itself keeps beneath the root cannot, it is
+// done for the uppermost alone.
 func lend(tree, users int) error {
 	attr := mountAttr{set: mountAttrIdmap, userns: uint64(users)}
 	if setMount(tree, atRecursive, &attr) == nil {
@@ -122,8 +126,8 @@ func (m *Mount) attributes() uint64 {
 	return attr
 }
 
-// procfs makes the jail's own /proc, if the plan has one: -1 where the kernel does not allow it, since the host's own is
-// partly hidden (as in some containers).
+// procfs makes the jail's own /proc, if the plan has one: -1 where the kernel does not allow it,
+// since the host's own is partly hidden (as in some containers).
 func (s *stage) procfs(plan []Mount) (int, error) {
 	for i := range plan {
 		if plan[i].Kind != Proc {
@@ -157,7 +161,8 @@ func newMount(kind string, attr uintptr, options ...string) (int, error) {
 	return fsmount(fs, attr|mountAttrNosuid|mountAttrNodev)
 }
 
-// newRoot puts an empty directory in memory over some directory that exists everywhere; what was beneath is open by now.
+// newRoot puts an empty directory in memory over some directory that exists everywhere; what was
+// beneath is open by now.
 func newRoot() (place string, err error) {
 	root, err := newMount("tmpfs", mountAttrNoexec, "size", rootSize, "mode", "0755")
 	if err != nil {
@@ -177,8 +182,8 @@ func openDirectory(path string) (int, error) {
 	return syscall.Open(path, oPath|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 }
 
-// enter makes the directory the root of this and every process in here, and lets go of the old one. One of the jail's own making is
-// finished now, and not to be changed any more.
+// enter makes the directory the root of this and every process in here, and lets go of the old one.
+// One of the jail's own making is finished now, and not to be changed any more.
 func enter(root int, own bool) error {
 	if err := syscall.Fchdir(root); err != nil {
 		return err

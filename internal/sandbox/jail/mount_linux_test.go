@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestNoLinkIsFollowed: the host has followed all links of what is to be mounted. One that is there now took the place of something since then.
+// TestNoLinkIsFollowed: the host has followed all links of what is to be mounted. One that is there
+// now took the place of something since then.
 func TestNoLinkIsFollowed(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "real/file"), 0o755); err != nil {

@@ -76,8 +76,9 @@ func tell(protocol int, messages []byte) error {
 	return acknowledged(fd)
 }
 
-// acknowledged reads the answers, all of which are there when the messages were sent: the kernel works on them within that
-// call. One of them at the least must say that all went well, and none that something did not.
+// acknowledged reads the answers, all of which are there when the messages were sent: the kernel
+// works on them within that call. One of them at the least must say that all went well, and none
+// that something did not.
 func acknowledged(fd int) error {
 	answer := make([]byte, syscall.Getpagesize())
 	heard := error(syscall.ENOMSG)

@@ -2,8 +2,9 @@ package jail
 
 import "syscall"
 
-// nobody is whom the kernel takes a program for whose host is root: no file is his, no limit on processes is waived for
-// him. Inside it still is uid 0, as it would be without a jail, and the files it was granted are its own (idmap).
+// nobody is whom the kernel takes a program for whose host is root: no file is his, no limit on
+// processes is waived for him. Inside it still is uid 0, as it would be without a jail, and the
+// files it was granted are its own (idmap).
 const nobody = 65534
 
 // outer clones inner, hands it what only the host's user can open, and waits.
@@ -47,7 +48,8 @@ func (s *stage) confine(plan *Plan, privileged bool) {
 	syscall.Exit(1)
 }
 
-// clone starts inner in namespaces of its own. The descriptors of the program pass through. link is the socket to it.
+// clone starts inner in namespaces of its own. The descriptors of the program pass through. link is
+// the socket to it.
 func (s *stage) clone(plan *Plan, privileged bool) (link, inner int, err error) {
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -61,8 +63,8 @@ func (s *stage) clone(plan *Plan, privileged bool) (link, inner int, err error) 
 	return pair[0], inner, err
 }
 
-// lendPipes makes the pipes that the program begins with its own, so that it can open them by name: /dev/stdout. A pipe that
-// has a name in a file system stays whose it is.
+// lendPipes makes the pipes that the program begins with its own, so that it can open them by name:
+// /dev/stdout. A pipe that has a name in a file system stays whose it is.
 func (s *stage) lendPipes() {
 	for fd := range 3 + s.files {
 		var stat syscall.Statfs_t
@@ -117,7 +119,8 @@ func capable(capabilities ...int) bool {
 // maxRights is how many descriptors a message may carry (SCM_MAX_FD).
 const maxRights = 253
 
-// supply opens the plan's mounts with the rights of root and hands them to inner; without those, inner opens them itself.
+// supply opens the plan's mounts with the rights of root and hands them to inner; without those,
+// inner opens them itself.
 func (s *stage) supply(plan *Plan, link, inner int, privileged bool) error {
 	if !privileged {
 		return sendSupplied(link, supplied{last: true}, nil)

@@ -7,19 +7,22 @@ const (
 	Inner  = "patchbay-jail-init"
 )
 
-// Mark is the variable by whose value a process knows that it is one of these. It is the host that sets it, for outer, and outer,
-// for the others; what the program has of an environment is in the plan.
+// Mark is the variable by whose value a process knows that it is one of these. It is the host that
+// sets it, for outer, and outer, for the others; what the program has of an environment is in the
+// plan.
 const Mark = "PATCHBAY_JAIL"
 
-// Protocol is what host and jail must agree on, since the jail may be a program of its own ([Helper]): how a plan is written, and what
-// is meant by it. Whoever changes either raises it.
+// Protocol is what host and jail must agree on, since the jail may be a program of its own
+// ([Helper]): how a plan is written, and what is meant by it. Whoever changes either raises it.
 const Protocol = "7"
 
-// Helper is the file name of a small program that is nothing but the jail. Where one lies beside the host's executable, it is
-// started in that one's stead: the larger a Go program, the longer it takes to start.
+// Helper is the file name of a small program that is nothing but the jail. Where one lies beside
+// the host's executable, it is started in that one's stead: the larger a Go program, the longer it
+// takes to start.
 const Helper = "patchbay-jail"
 
-// Environ is the environment of one of the processes, whose program has so many descriptors beyond the standard ones.
+// Environ is the environment of one of the processes, whose program has so many descriptors beyond
+// the standard ones.
 func Environ(name string, files int) []string {
 	// One thread and no collections keep them small and quick to start.
 	return []string{"GOMAXPROCS=1", "GOGC=off", "GOTRACEBACK=none", Mark + "=" + name + ":" + Protocol + ":" + decimal(uint64(files))}
@@ -31,8 +34,8 @@ const StageExec = "execute"
 // StageBar is the stage at which loaders are barred, which not every kernel can.
 const StageBar = "bar the loader"
 
-// Plan is what the jail is to be, worked out by the host to the last detail. It is plain data: what is in it was decided outside,
-// and what the kernel is to be told is in the kernel's own words.
+// Plan is what the jail is to be, worked out by the host to the last detail. It is plain data: what
+// is in it was decided outside, and what the kernel is to be told is in the kernel's own words.
 type Plan struct {
 	Path string   // the program, as seen inside
 	Argv []string // with argv[0]
@@ -86,8 +89,8 @@ const (
 // Net is what there is of a network.
 type Net struct {
 	Shared bool // the host's own
-	// Broker: every address is at hand, and every connection ends at a socket that the host holds. Otherwise there is
-	// a loopback interface and nothing else.
+	// Broker: every address is at hand, and every connection ends at a socket that the host holds.
+	// Otherwise there is a loopback interface and nothing else.
 	Broker   bool
 	Ports    []uint16 // the ports that may be reached, for where there is no redirecting
 	AllPorts bool     // some grant names no port: without redirecting it cannot be kept
@@ -101,14 +104,16 @@ type Net struct {
 // RedirectPort is where every connection ends up. A port that no plugin needs for itself.
 const RedirectPort = 1
 
-// Landlock is what Landlock is told. Where it handles nothing and keeps nothing apart, it is not asked for.
+// Landlock is what Landlock is told. Where it handles nothing and keeps nothing apart, it is not
+// asked for.
 type Landlock struct {
 	Handled uint64 // the rights over files that nobody has without a rule
 	Scoped  uint64 // what is kept apart from the outside
 	Rules   []Rule
 }
 
-// A Rule gives rights over a file, or over a directory with all below. What is not there needs none.
+// A Rule gives rights over a file, or over a directory with all below. What is not there needs
+// none.
 type Rule struct {
 	Path   string // as seen inside, without links in it
 	Rights uint64

@@ -16,7 +16,8 @@ const (
 // lastCapability bounds the search for the last capability the kernel knows (40 in Linux 6.18).
 const lastCapability = 63
 
-// restrict takes from this thread, and from all that it starts, every right that the plan does not give. It cannot be undone.
+// restrict takes from this thread, and from all that it starts, every right that the plan does not
+// give. It cannot be undone.
 func (s *stage) restrict(plan *Plan) error {
 	prepare(plan.Limits)
 	if err := joinKeyring(); err != nil && !is(err, syscall.ENOSYS) { // else the host's keys are at hand
@@ -45,8 +46,9 @@ func (s *stage) restrict(plan *Plan) error {
 	return limit(plan.Limits) // last: from here on this process, too, can have little
 }
 
-// noCore sees to it that no core is ever made of the program. The soft limit alone the program could raise. A limit of 1 is less than any core has,
-// and the only one at which the kernel does not start the machine's own program for cores, where there is one: it does at 0.
+// noCore sees to it that no core is ever made of the program. The soft limit alone the program
+// could raise. A limit of 1 is less than any core has, and the only one at which the kernel does
+// not start the machine's own program for cores, where there is one: it does at 0.
 func noCore() error {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &l); err != nil {
@@ -62,12 +64,13 @@ const (
 	ownMemory  = 4 << 20 // for starting the program
 	ownThreads = 6       // of Go's runtime; those of a program with C in it have stacks of 8 MiB each
 
-	// roomy is a limit on memory of which pid 1 uses but a part: it has 72 MB that count, and 420 MB under the race detector.
+	// roomy is a limit on memory of which pid 1 uses but a part: it has 72 MB that count, and 420
+	// MB under the race detector.
 	roomy = 1 << 30
 )
 
-// prepare has this process take what it will need while there is no limit: Go's own tables are more than many a program may
-// have, and Go ends when it is refused memory or a thread.
+// prepare has this process take what it will need while there is no limit: Go's own tables are more
+// than many a program may have, and Go ends when it is refused memory or a thread.
 func prepare(limits []Limit) {
 	if len(limits) == 0 {
 		return
@@ -99,8 +102,8 @@ func takeThreads() {
 	close(down)
 }
 
-// limit sets the limits of the whole process: the system keeps none for a thread. Go puts its own idea of how many files may be
-// open into each child, unless it saw the limit being set, as here.
+// limit sets the limits of the whole process: the system keeps none for a thread. Go puts its own
+// idea of how many files may be open into each child, unless it saw the limit being set, as here.
 func limit(limits []Limit) error {
 	for _, l := range limits {
 		if err := syscall.Setrlimit(l.Resource, &syscall.Rlimit{Cur: l.Cur, Max: l.Max}); err != nil {
@@ -110,7 +113,8 @@ func limit(limits []Limit) error {
 	return nil
 }
 
-// dropCapabilities gives up all capabilities of this thread, and the ways back to them: uid 0 is no privilege any more.
+// dropCapabilities gives up all capabilities of this thread, and the ways back to them: uid 0 is no
+// privilege any more.
 func dropCapabilities() error {
 	for c := range uintptr(lastCapability + 1) {
 		err := prctl(prCapbsetDrop, c)

@@ -5,11 +5,11 @@ import (
 	"unsafe"
 )
 
-// What package syscall lacks of the kernel's interface. A test compares every number with those of x/sys/unix, which the
-// processes cannot afford.
+// What package syscall lacks of the kernel's interface. A test compares every number with those of
+// x/sys/unix, which the processes cannot afford.
 
-// System calls since 424 have one number on every kind of machine (but MIPS, where these are no calls at all, so that no jail
-// is built).
+// System calls since 424 have one number on every kind of machine (but MIPS, where these are no
+// calls at all, so that no jail is built).
 const (
 	sysOpenTree              = 428
 	sysMoveMount             = 429
@@ -122,7 +122,8 @@ type pathAttr struct {
 	parent int32
 }
 
-// capHeader and capData are struct __user_cap_header_struct and __user_cap_data_struct, of which version 3 has two.
+// capHeader and capData are struct __user_cap_header_struct and __user_cap_data_struct, of which
+// version 3 has two.
 type (
 	capHeader struct {
 		version uint32
@@ -164,7 +165,8 @@ func openTreeAt(dir int, path string, flags uintptr) (int, error) {
 	return value(syscall.Syscall(sysOpenTree, uintptr(dir), uintptr(unsafe.Pointer(p)), flags))
 }
 
-// moveMount attaches a mount: to a path from a directory, or with an empty path to what the descriptor stands for.
+// moveMount attaches a mount: to a path from a directory, or with an empty path to what the
+// descriptor stands for.
 func moveMount(tree, dir int, path string) error {
 	p, err := syscall.BytePtrFromString(path)
 	if err != nil {
@@ -297,8 +299,9 @@ func landlockRestrict(rules int) error {
 	return done(syscall.Syscall(sysLandlockRestrictSelf, uintptr(rules), 0, 0))
 }
 
-// setSignal tells the kernel what to do with a signal: what it does by itself, or nothing. Go's runtime, left to itself,
-// ignores some signals that end other programs, and of others prints its stack and exits with 2.
+// setSignal tells the kernel what to do with a signal: what it does by itself, or nothing. Go's
+// runtime, left to itself, ignores some signals that end other programs, and of others prints its
+// stack and exits with 2.
 func setSignal(s syscall.Signal, action uint64) {
 	act := [4]uint64{action} // struct sigaction of the kernel, whose first member it is; no flags and no mask
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&act)), 0, sizeofSignalSet, 0, 0)

@@ -89,8 +89,9 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestLean: a process that bears the mark must be taken over before the rest of its program is initialised. Go initialises a package once
-// those it imports are, so this one may import package syscall, what that needs, and nothing else.
+// TestLean: a process that bears the mark must be taken over before the rest of its program is
+// initialised. Go initialises a package once those it imports are, so this one may import package
+// syscall, what that needs, and nothing else.
 func TestLean(t *testing.T) {
 	deps := func(pkg string) []string {
 		t.Helper()

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestAllEnds: a schema that refers to itself from many places has values, or none, and not for ever.
+// TestAllEnds: a schema that refers to itself from many places has values, or none, and not for
+// ever.
 func TestAllEnds(t *testing.T) {
 	var properties []string
 	for i := range 40 {

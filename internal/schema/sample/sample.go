@@ -26,12 +26,12 @@ const (
 	Boundary = "boundary" // every field, as large or odd as it may be
 )
 
-// Names give a text for a field by its name: a schema cannot say that a text is a path, but the name of the field may.
-// They are asked for fields that may be any text, and not at the limits.
+// Names give a text for a field by its name: a schema cannot say that a text is a path, but the
+// name of the field may. They are asked for fields that may be any text, and not at the limits.
 type Names func(field string) (text string, ok bool)
 
-// All makes values that fit a schema: a small one, a whole one, and one at its limits. What cannot be made to fit is
-// left out; a schema whose values cannot be found so has none. names may be nil.
+// All makes values that fit a schema: a small one, a whole one, and one at its limits. What cannot
+// be made to fit is left out; a schema whose values cannot be found so has none. names may be nil.
 func All(raw json.RawMessage, names Names) []Value {
 	doc, compiled, ok := read(raw)
 	if !ok {
@@ -51,8 +51,8 @@ func All(raw json.RawMessage, names Names) []Value {
 	return out
 }
 
-// Object makes one object for a person to begin with: a whole one where that fits the schema, or a small one. It fits
-// where it can be made to.
+// Object makes one object for a person to begin with: a whole one where that fits the schema, or a
+// small one. It fits where it can be made to.
 func Object(raw json.RawMessage, names Names) json.RawMessage {
 	last := json.RawMessage(`{}`)
 	doc, compiled, ok := read(raw)
@@ -101,7 +101,8 @@ type generator struct {
 	left  int // how many more values it makes
 }
 
-// mostValues bounds what is made for one schema: one that refers to itself from many places would have no end.
+// mostValues bounds what is made for one schema: one that refers to itself from many places would
+// have no end.
 const mostValues = 5000
 
 // deepest bounds schemas that refer to themselves.
@@ -268,7 +269,8 @@ func (g *generator) object(o object, depth int) any {
 	return out
 }
 
-// named is a value for a field: where it may be any text, and is not to be odd, the one that its name asks for.
+// named is a value for a field: where it may be any text, and is not to be odd, the one that its
+// name asks for.
 func (g *generator) named(name string, s any, depth int) any {
 	v := g.value(s, depth)
 	_, isText := v.(string)

@@ -13,7 +13,8 @@ import (
 // paths give fields that are called file a path.
 func paths(field string) (string, bool) { return "notes/file", strings.Contains(field, "file") }
 
-// TestAll: what is made of a schema fits it, is what it was the last time, and is there in all sizes that differ.
+// TestAll: what is made of a schema fits it, is what it was the last time, and is there in all
+// sizes that differ.
 func TestAll(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema string
@@ -78,8 +79,8 @@ func FuzzAll(f *testing.F) {
 	})
 }
 
-// TestObject: a person is given a whole object; where that does not fit, a small one; and where nothing does, one to
-// mend.
+// TestObject: a person is given a whole object; where that does not fit, a small one; and where
+// nothing does, one to mend.
 func TestObject(t *testing.T) {
 	for _, c := range [][2]string{
 		{``, `{}`},

@@ -91,7 +91,8 @@ var formats = map[string]string{
 	"json-pointer": "/a", "relative-json-pointer": "0", "regex": "^a$",
 }
 
-// Odd is what texts are made of that test how a plugin treats them: quotes, backslashes, line ends, other alphabets.
+// Odd is what texts are made of that test how a plugin treats them: quotes, backslashes, line ends,
+// other alphabets.
 const Odd = "naïve \"quotes\" \\ back\nline\ttab ¡日本語! 😀 $HOME `ls` %s '; --"
 
 // mostText bounds a text at its limit. Larger ones are for the check of huge input.
@@ -148,7 +149,8 @@ func matching(pattern, size string) (string, bool) {
 	return b.String(), err == nil && re.MatchString(b.String())
 }
 
-// spell writes what an expression matches: as little of it as will do, and at the limit a few repetitions.
+// spell writes what an expression matches: as little of it as will do, and at the limit a few
+// repetitions.
 func spell(b *strings.Builder, re *syntax.Regexp, size string) {
 	times := 1
 	if size == Boundary {

@@ -113,7 +113,8 @@ type CommandResult struct {
 	Error          string // what the plugin says went wrong
 }
 
-// Command runs a command of the plugin's own (mine). A command that has the user's stdin is given one of Stdin.
+// Command runs a command of the plugin's own (mine). A command that has the user's stdin is given
+// one of Stdin.
 func (h *Host) Command(name string, args ...string) CommandResult {
 	h.t.Helper()
 	return h.command("", name, args)

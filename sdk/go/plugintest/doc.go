@@ -1,5 +1,5 @@
-// Package plugintest tries a plugin without a host: it plays one, in the words of any dialect, inside the test's own
-// process.
+// Package plugintest tries a plugin without a host: it plays one, in the words of any dialect,
+// inside the test's own process.
 //
 //	func TestGuard(t *testing.T) {
 //		plugintest.Each(t, newPlugin, func(t *testing.T, h *plugintest.Host) {
@@ -7,9 +7,10 @@
 //		})
 //	}
 //
-// A Host is one process of the plugin in one dialect. Fire has an event asked about, and returns the verdict and the
-// event as the plugin left it; Tool, Method and Command call the rest. Sent and Received of an outcome are the very words
-// that passed. State, config files and the home directory are a temporary directory's; kaged's storage is the test's.
+// A Host is one process of the plugin in one dialect. Fire has an event asked about, and returns
+// the verdict and the event as the plugin left it; Tool, Method and Command call the rest. Sent and
+// Received of an outcome are the very words that passed. State, config files and the home directory
+// are a temporary directory's; kaged's storage is the test's.
 //
 //	New
 //	  start            dialects with a conversation: Plugin.Run on pipes
@@ -17,5 +18,6 @@
 //	  ask              a request, or one process, in the dialect's words    words.go
 //	  read             what the answer means                               answers.go
 //
-// Whether a plugin holds to its protocol with everything that can go wrong is for `patchbay plugin test` to say.
+// Whether a plugin holds to its protocol with everything that can go wrong is for `patchbay plugin
+// test` to say.
 package plugintest

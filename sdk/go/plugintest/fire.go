@@ -13,7 +13,8 @@ import (
 
 // An Outcome is what a plugin made of an event.
 type Outcome[E any] struct {
-	// Verdict is continue, modify, stop, answer, skip, deny or fail. No dialect tells NoOpinion from Continue.
+	// Verdict is continue, modify, stop, answer, skip, deny or fail. No dialect tells NoOpinion
+	// from Continue.
 	Verdict string
 	Reason  string // of deny and fail
 	Suggest string // of deny

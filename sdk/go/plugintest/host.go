@@ -62,7 +62,8 @@ type answer struct {
 // patience bounds how long the plugin may take for one answer.
 const patience = 30 * time.Second
 
-// Each runs a test in every dialect that the plugin has something for, each with a plugin of its own.
+// Each runs a test in every dialect that the plugin has something for, each with a plugin of its
+// own.
 func Each(t *testing.T, make func() *plugin.Plugin, test func(t *testing.T, h *Host)) {
 	t.Helper()
 	for _, d := range make().Speaks() {

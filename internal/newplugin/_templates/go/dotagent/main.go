@@ -1,4 +1,5 @@
-// Command my-plugin is a dotagent sink: it appends what an agent has printed to a file, with a heading.
+// Command my-plugin is a dotagent sink: it appends what an agent has printed to a file, with a
+// heading.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Command my-plugin is a kaged plugin: it keeps notes for the agent, and brings them back when a session starts. What it
-// offers is also declared in manifest.yaml: after a change, build it and run `./my-plugin manifest kaged >manifest.yaml`.
+// Command my-plugin is a kaged plugin: it keeps notes for the agent, and brings them back when a
+// session starts. What it offers is also declared in manifest.yaml: after a change, build it and
+// run `./my-plugin manifest kaged >manifest.yaml`.
 package main
 
 import (

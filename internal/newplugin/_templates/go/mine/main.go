@@ -1,6 +1,6 @@
-// Command my-plugin is a mine plugin: it makes `git push --force` a `git push --force-with-lease`, which never overwrites
-// work that was not seen. What it hooks is also declared in mine-plugin.toml: after a change, build it and run
-// `./my-plugin manifest mine >mine-plugin.toml`.
+// Command my-plugin is a mine plugin: it makes `git push --force` a `git push --force-with-lease`,
+// which never overwrites work that was not seen. What it hooks is also declared in
+// mine-plugin.toml: after a change, build it and run `./my-plugin manifest mine >mine-plugin.toml`.
 package main
 
 import (
@@ -19,7 +19,8 @@ func newPlugin() *plugin.Plugin {
 	return p
 }
 
-// lease is asked before git runs, and changes its arguments. plugin.Deny("…") would refuse the command.
+// lease is asked before git runs, and changes its arguments. plugin.Deny("…") would refuse the
+// command.
 func lease(_ context.Context, e *plugin.CommandEvent) plugin.Verdict {
 	if len(e.Args) == 0 || e.Args[0] != "push" {
 		return plugin.NoOpinion()
