@@ -30,11 +30,7 @@ func (flags) Set(context.Context, string, bool) (feature.Feature, error) {
 // A server around the API. Streams and turns end with the context that the server was given, so
 // that Shutdown has nothing to wait for.
 func ExampleNew() {
-	handler, err := httpapi.New(httpapi.Options{Backend: httpapi.Backend{Features: flags{}}, Version: "1.0.0"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	handler := httpapi.New(httpapi.Options{Backend: httpapi.Backend{Features: flags{}}, Version: "1.0.0"})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	server := &http.Server{

@@ -18,7 +18,7 @@ import (
 // A front is what every request passes, whatever its path.
 type front struct {
 	gate   *gate
-	mux    *http.ServeMux
+	mux    func() *http.ServeMux
 	web    http.Handler // nil: none
 	limits Limits
 	logger *slog.Logger
@@ -102,9 +102,10 @@ func (f *front) takeBody(w *response, r *http.Request) (*http.Request, *problem)
 // dispatch finds the route. The mux's own answers where there is none are text, and become
 // problems.
 func (f *front) dispatch(w *response, r *http.Request) {
-	none, pattern := f.mux.Handler(r)
+	mux := f.mux()
+	none, pattern := mux.Handler(r)
 	if pattern != "" {
-		f.mux.ServeHTTP(w, r)
+		mux.ServeHTTP(w, r)
 		return
 	}
 	probe := &probe{header: make(http.Header)}

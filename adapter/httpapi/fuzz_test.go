@@ -43,10 +43,7 @@ func FuzzBody(f *testing.F) {
 	fake := newFake()
 	backend := fake.backend()
 	backend.Turns = echoTurns{fake.turns}
-	h, err := New(Options{Backend: backend})
-	if err != nil {
-		f.Fatal(err)
-	}
+	h := New(Options{Backend: backend})
 	h.(*front).gate.caller = func(_, _ netip.AddrPort) error { return nil } // there is no connection
 	local := context.WithValue(context.Background(), http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8000}))
 	f.Fuzz(func(t *testing.T, path string, body []byte) {

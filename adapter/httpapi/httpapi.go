@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -62,29 +63,51 @@ type api struct {
 
 // New returns the whole API. It starts nothing; see the package's documentation for what the
 // http.Server around it has to do.
-func New(o Options) (http.Handler, error) {
-	a := &api{Backend: o.Backend, limits: o.Limits.withDefaults(), logger: o.Logger, mux: http.NewServeMux()}
-	if a.logger == nil {
-		a.logger = slog.New(slog.DiscardHandler)
+func New(o Options) http.Handler {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a.streams = make(chan struct{}, a.limits.Streams)
-	a.huma = humago.New(a.mux, newConfig(&o))
-	a.addRoutes()
+	o.Limits = o.Limits.withDefaults()
+	mux := sync.OnceValue(func() *http.ServeMux { return newMux(&o) })
+	return &front{gate: newGate(o.Token, o.Hosts, o.Logger), mux: mux, web: o.Web, limits: o.Limits, logger: o.Logger}
+}
+
+// newMux makes every route. The first request calls it: routes take 4 MB, which a daemon that only
+// runs jobs does not need.
+func newMux(o *Options) *http.ServeMux {
+	a := newAPI(o)
 	if o.Metrics != nil {
-		a.addMetrics(o.Metrics)
+		a.mux.Handle("GET "+metricsPath, o.Metrics)
 	}
 	if o.MCP != nil {
 		a.mux.Handle(mcpPath, o.MCP)
 	}
-	if err := a.addPages(o.Web == nil); err != nil {
-		return nil, err
-	}
-	return &front{gate: newGate(o.Token, o.Hosts, a.logger), mux: a.mux, web: o.Web, limits: a.limits, logger: a.logger}, nil
+	a.addPages(o)
+	return a.mux
 }
 
-// mcpPath is where MCP clients are served. The protocol describes itself, so the OpenAPI document
-// does not.
-const mcpPath = "/mcp"
+// newAPI returns the routes of the API, and the two that are not huma's in its description.
+func newAPI(o *Options) *api {
+	a := &api{Backend: o.Backend, limits: o.Limits, logger: o.Logger, mux: http.NewServeMux()}
+	a.streams = make(chan struct{}, a.limits.Streams)
+	a.huma = humago.New(a.mux, newConfig(o))
+	a.addRoutes()
+	if o.Metrics != nil {
+		a.describe(route{method: "GET", path: metricsPath, id: "metrics", tag: "inspect", summary: "Metrics, as Prometheus reads them"},
+			"text/plain")
+	}
+	a.describe(route{method: "GET", path: descriptionPath, id: "openapi", tag: "inspect", summary: "Describe this API"},
+		"application/openapi+json")
+	return a
+}
+
+const (
+	metricsPath     = "/metrics"
+	descriptionPath = "/openapi.json"
+	// mcpPath is where MCP clients are served. The protocol describes itself, so the OpenAPI
+	// document does not.
+	mcpPath = "/mcp"
+)
 
 // addRoutes adds those of the parts that there are.
 func (a *api) addRoutes() {
@@ -132,11 +155,13 @@ func (a *api) addRoutes() {
 	}
 }
 
-// description is the OpenAPI document, encoded once: huma would encode it in the first request,
-// without a lock.
-func (a *api) description() ([]byte, error) {
+// description returns the OpenAPI document. It is made from routes of its own, which are dropped
+// afterwards: the schemas of the routes that serve are read by other requests meanwhile, and a
+// daemon that is never asked for the document saves the memory.
+func description(o *Options) ([]byte, error) {
+	a := newAPI(o)
 	schemas := a.huma.OpenAPI().Components.Schemas.Map()
-	for _, unused := range []string{"ErrorModel", "ErrorDetail"} { // huma's own errors, which nobody gets to see
+	for _, unused := range []string{"ErrorModel", "ErrorDetail"} { // huma's own errors, which no client gets
 		delete(schemas, unused)
 	}
 	describeAll(a.huma.OpenAPI())

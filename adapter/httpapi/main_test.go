@@ -51,10 +51,7 @@ func serveOn(t *testing.T, o Options, listener net.Listener, tweaks ...func(*htt
 		o.Backend = s.backend()
 	}
 	o.Logger = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	h, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := New(o)
 	base, cancel := context.WithCancel(context.Background())
 	srv := &http.Server{Handler: h, BaseContext: func(net.Listener) context.Context { return base }, ReadHeaderTimeout: patience}
 	for _, tweak := range tweaks {

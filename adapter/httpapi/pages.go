@@ -6,6 +6,7 @@ import (
 	"html"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -19,29 +20,23 @@ const (
 	indexPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 
-// addPages adds what is no route of the API's own: its description, for programs and for people.
-// The page loads nothing from anywhere.
-func (a *api) addPages(home bool) error {
-	a.describe(route{method: "GET", path: "/openapi.json", id: "openapi", tag: "inspect", summary: "Describe this API"},
-		"application/openapi+json")
-	text, err := a.description()
-	if err != nil {
-		return err
+// addPages adds the description of the API: the OpenAPI document, and a page for people, which
+// loads nothing. The page is also the home page where there is no web page.
+func (a *api) addPages(o *Options) {
+	document := sync.OnceValues(func() ([]byte, error) { return description(o) })
+	a.mux.HandleFunc("GET "+descriptionPath, func(w http.ResponseWriter, _ *http.Request) {
+		text, err := document()
+		if err != nil {
+			a.problem(err, "openapi").write(w)
+			return
+		}
+		w.Header().Set("Content-Type", "application/openapi+json")
+		_, _ = w.Write(text) // a client that is gone misses nothing
+	})
+	a.mux.HandleFunc("GET /docs", a.index)
+	if o.Web == nil {
+		a.mux.HandleFunc("GET /{$}", a.index)
 	}
-	page := a.index()
-	a.mux.HandleFunc("GET /openapi.json", fixed("application/openapi+json", text))
-	a.mux.HandleFunc("GET /docs", fixed("text/html; charset=utf-8", page))
-	if home {
-		a.mux.HandleFunc("GET /{$}", fixed("text/html; charset=utf-8", page))
-	}
-	return nil
-}
-
-// addMetrics adds a route that is not huma's.
-func (a *api) addMetrics(metrics http.Handler) {
-	a.mux.Handle("GET /metrics", metrics)
-	a.describe(route{method: "GET", path: "/metrics", id: "metrics", tag: "inspect", summary: "Metrics, as Prometheus reads them"},
-		"text/plain")
 }
 
 // describe adds a route to the description alone.
@@ -52,18 +47,10 @@ func (a *api) describe(r route, contentType string) {
 	a.huma.OpenAPI().AddOperation(&op)
 }
 
-func fixed(contentType string, text []byte) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", contentType)
-		if strings.HasPrefix(contentType, "text/html") {
-			w.Header().Set("Content-Security-Policy", indexPolicy)
-		}
-		_, _ = w.Write(text) // a client that is gone misses nothing
-	}
-}
-
-// index is the page of routes.
-func (a *api) index() []byte {
+// index answers with the page of routes.
+func (a *api) index(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", indexPolicy)
 	var page bytes.Buffer
 	page.WriteString(indexHead)
 	for _, r := range a.routes {
@@ -74,7 +61,7 @@ func (a *api) index() []byte {
 		fmt.Fprintf(&page, "<tr><td><code>%s</code><td>%s<td>%s\n", html.EscapeString(r.method), path, html.EscapeString(r.summary))
 	}
 	page.WriteString("</table>\n</html>\n")
-	return page.Bytes()
+	_, _ = w.Write(page.Bytes()) // a client that is gone misses nothing
 }
 
 // isLink is whether a person can follow the route: there is nothing to fill in.

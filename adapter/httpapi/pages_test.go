@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -12,7 +13,9 @@ func TestThePageOfRoutes(t *testing.T) {
 		{method: http.MethodGet, path: "/session/{id}", summary: "One <b>session</b> & more"},
 		{method: http.MethodPost, path: "/v1/reload", summary: `Say "again"`},
 	}}
-	got := string(a.index())
+	w := httptest.NewRecorder()
+	a.index(w, nil)
+	got := w.Body.String()
 	for _, want := range []string{
 		`<tr><td><code>GET</code><td><a href="/v1/health"><code>/v1/health</code></a><td>How is it?` + "\n",
 		`<tr><td><code>GET</code><td><code>/session/{id}</code><td>One &lt;b&gt;session&lt;/b&gt; &amp; more` + "\n",

@@ -55,10 +55,7 @@ func (c *Core) ServeHooks(ctx context.Context, o HookOptions) error {
 	backend := c.backend()
 	backend.Turns, backend.Jobs = nil, nil // nobody has chosen a model, and nobody wants schedules
 	backend.Hooks, backend.Yielder = hooks{c, true}, d
-	routes, err := httpapi.New(httpapi.Options{Backend: backend, Version: c.version, Metrics: &c.count.all, Logger: c.log, Limits: o.Limits.Limits})
-	if err != nil {
-		return errors.Join(err, at.Close())
-	}
+	routes := httpapi.New(httpapi.Options{Backend: backend, Version: c.version, Metrics: &c.count.all, Logger: c.log, Limits: o.Limits.Limits})
 	o.Limits = o.Limits.withDefaults()
 	c.at.Store(&Addresses{Socket: o.Socket})
 	if o.Ready != nil {

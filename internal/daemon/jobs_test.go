@@ -76,10 +76,7 @@ func TestJobsOverARealConnection(t *testing.T) {
 	h := newHouse(t)
 	h.write(".config/patchbay/agents/greeter/agent.toml", greeter)
 	c := h.open("")
-	routes, err := httpapi.New(httpapi.Options{Backend: c.backend()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	routes := httpapi.New(httpapi.Options{Backend: c.backend()})
 	server := httptest.NewServer(routes)
 	defer server.Close()
 	resp, err := server.Client().Post(server.URL+"/v1/jobs/greeter/run", "application/json", strings.NewReader(`{"once":true}`))

@@ -76,10 +76,7 @@ func TestCancelOverHTTP(t *testing.T) {
 	h := newHouse(t)
 	h.write(".config/patchbay/agents/sleeper/agent.toml", sleeper)
 	c := h.open("")
-	routes, err := httpapi.New(httpapi.Options{Backend: c.backend()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	routes := httpapi.New(httpapi.Options{Backend: c.backend()})
 	server := httptest.NewServer(routes)
 	defer server.Close()
 	post := func(path string) int {

@@ -92,12 +92,8 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	}
 	clients := c.MCP(MCPOptions{})
 	defer clients.Close()
-	routes, err := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Hosts: c.Config().Server.Hosts, Version: pluginhost.Version,
+	routes := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Hosts: c.Config().Server.Hosts, Version: pluginhost.Version,
 		Metrics: &c.count.all, MCP: clients.Handler(o.Limits.Body), Web: web.Handler(), Logger: c.log, Limits: o.Limits.Limits})
-	if err != nil {
-		local.leave()
-		return errors.Join(err, tcp.Close(), local.Close())
-	}
 	o.Limits = o.Limits.withDefaults()
 	return c.serve(ctx, routes, o, newBounded(tcp, o.Limits.Connections), local)
 }
