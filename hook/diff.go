@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // A Change is one difference between two payloads.
@@ -47,7 +49,7 @@ func diffObjects(before, after Object) []Change {
 		switch {
 		case old == nil:
 			d.add(pointer("", f.Name), nil, f.Value)
-		case !sameJSON(old, f.Value):
+		case !rawjson.Equal(old, f.Value):
 			from := len(d.changes)
 			if d.values(pointer("", f.Name), decode(old), decode(f.Value)); len(d.changes) == from {
 				d.add(pointer("", f.Name), old, f.Value) // a name is repeated in one of them, which decoding does not show

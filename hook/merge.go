@@ -17,7 +17,7 @@ func (f *firing) merge(reply *Reply, step *Step) {
 		if slices.Contains(f.spec.Joined, field.Name) {
 			field.Value = join(old, field.Value)
 		}
-		if !sameJSON(old, field.Value) {
+		if !rawjson.Equal(old, field.Value) {
 			set = append(set, field)
 		}
 	}
@@ -71,11 +71,6 @@ func joinLists(a, b json.RawMessage) json.RawMessage {
 func isList(v []byte) bool { return len(v) > 0 && v[0] == '[' }
 
 func empty(v []byte) bool { return len(v) == 0 || string(v) == "null" }
-
-// sameJSON reports whether two values mean the same. No value is nothing, which is not null.
-func sameJSON(a, b json.RawMessage) bool {
-	return bytes.Equal(a, b) || len(a) > 0 && len(b) > 0 && rawjson.Equal(a, b)
-}
 
 // decode turns raw JSON into Go values. The bytes were validated where they came in.
 func decode(v json.RawMessage) any {

@@ -4,7 +4,7 @@ import "bytes"
 
 // Equal tells whether two compact JSON values mean the same, without decoding them: strings may be
 // escaped otherwise, and the fields of an object may be there in another order. Numbers are
-// compared as they are written.
+// compared as they are written. No value at all equals nothing but itself, not even null.
 //
 // It says no where it would take too long to say yes: of objects in which a name is repeated, and
 // of those that are in another order at very many levels.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/pluginlog"
@@ -189,7 +190,7 @@ func (p *pluginEvents) states() map[string]pluginState {
 func (p *pluginEvents) compare(last map[string]pluginState) (unsettled bool) {
 	now := p.states()
 	for key, s := range now {
-		unsettled = unsettled || s.health == "restarting"
+		unsettled = unsettled || s.health == dialect.HealthRestarting || s.health == dialect.HealthFailing
 		if last[key] == s {
 			continue
 		}

@@ -307,17 +307,6 @@ type Examiner interface {
 	Examine(env Env) []Problem
 }
 
-// Status is how an opened plugin is doing.
-type Status struct {
-	Pid      int    // 0: no process now
-	Restarts int    // since it was opened
-	Health   string // "ok", "restarting", "failing", "unknown" where nobody has asked, or what the dialect knows
-	Err      error  // why it is not running, or why it last died
-
-	Notifications        int64 // that it sent and the host took
-	NotificationsDropped int64
-}
-
 // A Notification is something a plugin said unasked.
 type Notification struct {
 	Time     time.Time       `json:"time"`

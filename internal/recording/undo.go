@@ -101,19 +101,7 @@ func undoInList(v json.RawMessage, path []string, c *hook.Change) (json.RawMessa
 			return nil, errNoPlace
 		}
 	}
-	return listJSON(list), nil
-}
-
-// listJSON is a list as compact JSON.
-func listJSON(list []json.RawMessage) json.RawMessage {
-	out := []byte{'['}
-	for i, v := range list {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, v...)
-	}
-	return append(out, ']')
+	return rawjson.List(list), nil
 }
 
 // mostNested is how deep a payload of the journal may be: what encoding/json reads.
@@ -122,10 +110,6 @@ const mostNested = 10_000
 // sameChanges tells whether two lists say the same, however it is spelled.
 func sameChanges(a, b []hook.Change) bool {
 	return slices.EqualFunc(a, b, func(a, b hook.Change) bool {
-		return a.Path == b.Path && sameValue(a.Old, b.Old) && sameValue(a.New, b.New)
+		return a.Path == b.Path && rawjson.Equal(a.Old, b.Old) && rawjson.Equal(a.New, b.New)
 	})
-}
-
-func sameValue(a, b json.RawMessage) bool {
-	return bytes.Equal(a, b) || len(a) > 0 && len(b) > 0 && rawjson.Equal(a, b)
 }

@@ -3,7 +3,6 @@ package kaged
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -183,19 +182,8 @@ func (p *plugin) ask(ctx context.Context, w *wiring, ev *hook.Event) (hook.Reply
 
 // Status is how the plugin is doing.
 func (p *plugin) Status() dialect.Status {
-	st := dialect.Status{Pid: p.kept.Pid(), Restarts: p.kept.Restarts(), Health: "ok",
-		Notifications: p.notifications.passed.Load(), NotificationsDropped: p.notifications.dropped.Load()}
-	_, err := p.kept.Get()
-	if err == nil {
-		return st
-	}
-	st.Err, st.Health = err, "restarting"
-	if down, ok := errors.AsType[*proc.DownError](err); ok && down.Err != nil {
-		st.Health = "failing" // it was tried, and it did not come up
-	}
-	if errors.Is(err, proc.ErrStopped) {
-		st.Health = "stopped"
-	}
+	st := dialect.KeptStatus(p.kept)
+	st.Notifications, st.NotificationsDropped = p.notifications.passed.Load(), p.notifications.dropped.Load()
 	return st
 }
 

@@ -139,18 +139,7 @@ func lessRetained(list, before json.RawMessage) (json.RawMessage, error) {
 	if len(kept) == len(mine) {
 		return list, nil
 	}
-	return rawList(kept), nil
-}
-
-func rawList(items []json.RawMessage) json.RawMessage {
-	list := []byte{'['}
-	for i, item := range items {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, item...)
-	}
-	return append(list, ']')
+	return rawjson.List(kept), nil
 }
 
 func resultObject(result json.RawMessage) (rawjson.Object, error) {

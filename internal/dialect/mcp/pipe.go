@@ -122,21 +122,7 @@ func (c *pipes) get(context.Context) (*link, error) {
 	return l, nil
 }
 
-func (c *pipes) status() dialect.Status {
-	st := dialect.Status{Pid: c.kept.Pid(), Restarts: c.kept.Restarts(), Health: "ok"}
-	_, err := c.kept.Get()
-	if err == nil {
-		return st
-	}
-	st.Err, st.Health = err, "restarting"
-	if down, ok := errors.AsType[*proc.DownError](err); ok && down.Err != nil {
-		st.Health = "failing" // it was tried, and it did not come up
-	}
-	if errors.Is(err, proc.ErrStopped) {
-		st.Health = "stopped"
-	}
-	return st
-}
+func (c *pipes) status() dialect.Status { return dialect.KeptStatus(c.kept) }
 
 // close: the protocol's farewell is the end of the server's stdin, then SIGTERM, then SIGKILL.
 func (c *pipes) close(ctx context.Context) {

@@ -113,7 +113,7 @@ func (a *address) status() dialect.Status {
 	defer a.mu.Unlock()
 	st := dialect.Status{Restarts: a.restarts, Health: "ok"}
 	if a.link == nil {
-		st.Health, st.Err = "failing", a.err
+		st.Health, st.Err = dialect.HealthFailing, a.err
 	}
 	return st
 }

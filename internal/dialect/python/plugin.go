@@ -368,13 +368,9 @@ func (p *plugin) ask(ctx context.Context, t *translation, ev *hook.Event) (hook.
 
 // Status is how the interpreter is doing, which is the same for all plugins, and the file.
 func (p *plugin) Status() dialect.Status {
-	kept := p.runner.kept
-	st := dialect.Status{Pid: kept.Pid(), Restarts: kept.Restarts(), Health: "ok"}
-	if err := p.outOfOrder(); err != nil {
-		st.Health, st.Err = "failing", err
-	}
-	if _, err := kept.Get(); err != nil {
-		st.Health, st.Err = "restarting", err
+	st := dialect.KeptStatus(p.runner.kept)
+	if err := p.outOfOrder(); err != nil && st.Err == nil {
+		st.Health, st.Err = dialect.HealthFailing, err
 	}
 	return st
 }

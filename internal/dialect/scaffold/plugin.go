@@ -122,9 +122,5 @@ func (p *plugin) ask(ctx context.Context, method string, params json.RawMessage)
 
 // Status is how the process is doing.
 func (p *plugin) Status() dialect.Status {
-	st := dialect.Status{Pid: p.kept.Pid(), Restarts: p.kept.Restarts(), Health: "ok"}
-	if _, err := p.kept.Get(); err != nil {
-		st.Health, st.Err = "restarting", err
-	}
-	return st
+	return dialect.KeptStatus(p.kept)
 }
