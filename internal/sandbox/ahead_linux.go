@@ -12,28 +12,28 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// A jail can be built before there is a program for it. Most of what a sandbox costs is then paid
+// A jail can be built before there is a program for it. Most of the cost of a sandbox is then paid
 // before the call.
 //
-// When the program comes, its plan is worked out as if there were no such jail. The jail is used
-// only where it is what that plan would build: the same namespaces, mounts and network; every mount
-// of the same file or directory, by its number and not only by its name; nothing mounted or
-// unmounted in the host's sight since then; and, which the jail itself sees to
-// (jail/ahead_linux.go), every mount still at its place. Else it is thrown away. What a thread
-// gives up before it starts the program, and the limits, come from the new plan.
+// When the program comes, its plan is made as if no jail were waiting. The waiting jail is used
+// only if the plan would build the same one: the same namespaces, mounts and network; each mount
+// bound to the same file or directory, by device and inode as well as by name; and nothing mounted
+// or unmounted on the host since then. The jail itself checks that each mount is still in its place
+// (jail/ahead_linux.go). Otherwise the jail is discarded. The restrictions and limits of the
+// program come from the new plan.
 
-// ahead is what a session remembers of a jail that was built ahead.
+// ahead is the state of a session whose jail was built ahead.
 type ahead struct {
-	built  []byte          // the part of its plan that was carried out
-	seen   []jail.Identity // what each of its mounts has bound
-	mounts int             // a descriptor that tells of changes to what is mounted for the host
+	built  []byte          // the part of its plan that was carried out, encoded
+	seen   []jail.Identity // the file that each of its mounts is bound to
+	mounts int             // a descriptor that reports changes to the host's mounts
 }
 
-// Build is Pack for a jail without its program: nil where none is built ahead. A launch like this
-// one is to be expected.
+// Build is Pack for a jail that waits for its program. It returns nil where jails are not built
+// ahead. l is a launch like the one that is expected.
 func (b *Box) Build(l proc.Launch) (*proc.Packed, error) {
 	if b.opts.System.simple() {
-		return nil, nil // there is nothing to be built
+		return nil, nil // without namespaces nothing is built
 	}
 	s := &session{box: b, descriptors: l.Descriptors}
 	packed, err := s.buildAhead(l)
@@ -44,7 +44,7 @@ func (b *Box) Build(l proc.Launch) (*proc.Packed, error) {
 }
 
 func (s *session) buildAhead(l proc.Launch) (*proc.Packed, error) {
-	if err := s.watchMounts(); err != nil { // before anything is looked at
+	if err := s.watchMounts(); err != nil { // before the plan looks at any file
 		return nil, err
 	}
 	plan, err := s.box.plan(l, "")
@@ -52,7 +52,7 @@ func (s *session) buildAhead(l proc.Launch) (*proc.Packed, error) {
 		return nil, err
 	}
 	plan.Ahead = true
-	plan.Path, plan.Argv, plan.Env, plan.Dir = "", nil, nil, "" // those come with the call; what waits is to know of none, its secrets least of all
+	plan.Path, plan.Argv, plan.Env, plan.Dir = "", nil, nil, "" // the call brings these; a waiting jail must not know them, least of all secrets in the environment
 	packed, err := s.pack(plan)
 	if err != nil {
 		return nil, err
@@ -62,8 +62,8 @@ func (s *session) buildAhead(l proc.Launch) (*proc.Packed, error) {
 	return packed, nil
 }
 
-// watchMounts has the kernel tell of mounts. Its file must not be one of os: Go would poll it, and
-// each change is told once.
+// watchMounts opens a descriptor by which the kernel reports changes to the host's mounts. It is
+// not an os.File, because Go would poll it, and the kernel reports each change only once.
 func (s *session) watchMounts() error {
 	if err := s.descriptors.Take(1); err != nil {
 		return err
@@ -77,18 +77,18 @@ func (s *session) watchMounts() error {
 	return nil
 }
 
-// buildOf is what a plan says about everything that is built ahead, as bytes.
+// buildOf encodes the part of a plan that is built ahead.
 func buildOf(p *jail.Plan) []byte {
 	build := jail.Plan{User: p.User, Group: p.Group, Files: p.Files, Simple: p.Simple, Mounts: p.Mounts, Net: p.Net, Loaders: p.Loaders}
 	return build.Encode()
 }
 
-// start has a program run in the jail that was built ahead. [proc.ErrStale]: it is not the one that
-// the program should have, and nothing was started.
+// start runs a program in the jail that was built ahead. It returns [proc.ErrStale], and starts
+// nothing, if the jail is not the one that the program should have.
 func (s *session) start(ctx context.Context, l proc.Launch) error {
 	plan, err := s.box.draft(l, "")
 	if err != nil {
-		return proc.ErrStale // a start without it will say why
+		return proc.ErrStale // a start without this jail reports the error
 	}
 	notes, err := plan.finish()
 	if err != nil || !s.ahead.serves(&plan.Plan) {
@@ -100,17 +100,17 @@ func (s *session) start(ctx context.Context, l proc.Launch) error {
 	}
 	defer file.Close()
 	if _, _, err := s.control.WriteMsgUnix([]byte{0}, unix.UnixRights(int(file.Fd())), nil); err != nil {
-		return proc.ErrStale // it has ended
+		return proc.ErrStale // the jail has ended
 	}
 	s.notes = append(notes, s.notes...)
 	err = s.await(ctx)
 	if errors.Is(err, unix.ECONNRESET) {
-		return proc.ErrStale // it ended before it had read the plan
+		return proc.ErrStale // the jail ended before it had read the plan
 	}
 	return err
 }
 
-// serves reports whether the jail is what a plan would build now.
+// serves reports whether the plan p would build the same jail now.
 func (a *ahead) serves(p *jail.Plan) bool {
 	if !bytes.Equal(buildOf(p), a.built) || len(a.seen) != len(p.Mounts) {
 		return false
@@ -123,7 +123,7 @@ func (a *ahead) serves(p *jail.Plan) bool {
 	return a.undisturbed()
 }
 
-// identify is which file a mount would bind now; zero where it would bind none.
+// identify returns the file that a mount would bind now; zero if it would bind none.
 func identify(m *jail.Mount) (jail.Identity, error) {
 	if m.Kind != jail.Bind {
 		return jail.Identity{}, nil
@@ -143,9 +143,9 @@ func identify(m *jail.Mount) (jail.Identity, error) {
 	return jail.Identity{Device: uint64(stat.Dev), Inode: stat.Ino}, nil //nolint:unconvert // Dev is smaller on some machines
 }
 
-// undisturbed reports whether nothing was mounted, unmounted or remounted for the host since the
-// jail was begun. What lies beneath a directory that is bound was bound with it, and changes to
-// that do not reach the jail.
+// undisturbed reports whether the host's mounts have not changed since the jail was begun. Mounts
+// below a bound directory were copied into the jail with it, and later changes to them do not reach
+// the jail.
 func (a *ahead) undisturbed() bool {
 	poll := []unix.PollFd{{Fd: int32(a.mounts), Events: unix.POLLPRI}}
 	for {

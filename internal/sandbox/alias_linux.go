@@ -8,15 +8,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/capability"
 )
 
-// A mounted is a part of a file system that is to be seen at a path.
+// A mounted is one entry of the mount table.
 type mounted struct {
 	device string // of the file system
-	root   string // the part of it
+	root   string // the path within the file system that is mounted
 	at     string
 }
 
-// readMounts reads what is mounted for this process; nil where that cannot be read, as without
-// /proc.
+// readMounts reads the mount table of this process. It returns nil if it cannot, as without /proc.
 func readMounts() []mounted {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -32,11 +31,11 @@ func readMounts() []mounted {
 	return list
 }
 
-// aliases are the other paths at which a place, or a part of it, is to be seen, since its file
-// system is mounted more than once. The path has no links.
+// aliases returns the other paths at which a place, or a part of it, is visible because its file
+// system is mounted more than once. path must not contain links.
 func aliases(path string, mounts []mounted) []string {
 	var own mounted
-	for _, m := range mounts { // the later one lies on top
+	for _, m := range mounts { // a later mount lies on top
 		if within(path, m.at) && len(m.at) >= len(own.at) {
 			own = m
 		}
@@ -60,18 +59,19 @@ func aliases(path string, mounts []mounted) []string {
 	return others
 }
 
-// differs reports that two paths lead to different files: something else is mounted over one of
-// them. whole: they should be the same.
+// differs reports whether two paths that should lead to the same file do not, because something
+// else is mounted over one of them. If whole is false, the paths need not be the same file, and it
+// reports false.
 func differs(alias, path string, whole bool) bool {
 	one, err := os.Lstat(alias)
 	other, otherErr := os.Lstat(path)
 	return whole && err == nil && otherErr == nil && !os.SameFile(one, other)
 }
 
-// rest is what follows a directory in a path.
+// rest returns the part of a path after a directory.
 func rest(path, dir string) string { return strings.TrimPrefix(strings.TrimPrefix(path, dir), "/") }
 
-// join puts a path below a directory.
+// join appends a path to a directory.
 func join(dir, below string) string {
 	if below == "" {
 		return dir
@@ -79,8 +79,8 @@ func join(dir, below string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + below
 }
 
-// guardAliases refuses a grant that opens one of Patchbay's places under another name, by which it
-// would not be covered.
+// guardAliases refuses a grant that opens one of Patchbay's places under another path, at which the
+// place would not be covered.
 func (p *planner) guardAliases(g capability.Capability, mounts []mounted) error {
 	end := realPath(g.Path)
 	for _, place := range p.opts.Guarded {

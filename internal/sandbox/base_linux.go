@@ -10,33 +10,33 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// libraryDirs are where systems keep libraries: to be read, and to be mapped for execution. No
-// directory of programs is among them: whatever can be read there can be run by way of the loader,
-// where that cannot be barred.
+// libraryDirs are the system's directories of libraries. They may be read and mapped for execution.
+// No directory of programs is among them, because a readable program can be run through the loader
+// where the kernel cannot bar that.
 var libraryDirs = []string{"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32",
 	"/usr/local/lib", "/usr/local/lib64"}
 
-// dataDirs are what libraries read: time zones, certificates, locales.
+// dataDirs are the system's directories of shared data: time zones, certificates, locales.
 var dataDirs = []string{"/usr/share", "/usr/local/share"}
 
-// configFiles are what libraries and interpreters read in /etc. No keys, no accounts, no names of
-// other machines.
+// configFiles are the files in /etc that libraries and interpreters read. They contain no keys, no
+// accounts and no names of other machines.
 var configFiles = []string{"alternatives", "ca-certificates", "ca-certificates.conf", "debian_version", "fonts", "gai.conf", "ld.so.cache",
 	"ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime", "lsb-release", "mime.types", "nodejs", "os-release",
 	"pki/ca-trust", "pki/tls/certs", "pki/tls/openssl.cnf", "protocols", "services", "ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf",
 	"terminfo", "timezone"}
 
-// devices are those without which programs do not run.
+// devices are the devices that programs expect.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// essential are directories that the jail makes itself, beside those of libraries, data and
+// essential are directories that the jail creates itself, beside those of libraries, data and
 // programs.
 var essential = []string{"/dev", "/etc", "/proc"}
 
 // temporary are the directories in memory that every jail has.
 var temporary = []string{"/tmp", "/var/tmp", "/dev/shm"}
 
-// base is what every program has.
+// base mounts the files that every program needs.
 func (p *planner) base() {
 	for _, dir := range libraryDirs {
 		p.system(dir, true)
@@ -73,20 +73,19 @@ func (p *planner) base() {
 	p.hide()
 }
 
-// inMemory is a directory that is the jail's own.
+// inMemory returns the mount of an empty directory in memory.
 func inMemory(dir string) jail.Mount {
 	return jail.Mount{Kind: jail.Temp, Target: dir, Size: tempSize, Files: tempFiles}
 }
 
-// hiddenInProc are files in which the kernel tells everybody of a user's keys, and of how the
-// machine was started: which disks, consoles and addresses it has, and what its first process was
-// told.
+// hiddenInProc are files of /proc that show all users a user's keys, or how the machine was
+// started: its disks, consoles and addresses, and the arguments of its first process.
 var hiddenInProc = []string{"/proc/keys", "/proc/key-users", "/proc/cmdline", "/proc/bootconfig"}
 
-// hidden is what lies over a file that is not to be seen.
+// hidden is mounted over a file that must not be read.
 const hidden = "/dev/null"
 
-// hide makes files of /proc empty.
+// hide covers the files of hiddenInProc, so that they are empty.
 func (p *planner) hide() {
 	for _, path := range hiddenInProc {
 		if _, err := os.Lstat(path); err == nil {
@@ -95,9 +94,9 @@ func (p *planner) hide() {
 	}
 }
 
-// everything is the file system as it is, but not to be changed: the rest of the plan goes on top.
-// Where programs leave their sockets is hidden. One that may change everything sees everything as
-// it is.
+// everything mounts the whole file system read-only; the rest of the plan goes on top of it. The
+// directories in which programs leave their sockets are covered by empty ones, unless the program
+// may change everything.
 func (p *planner) everything() {
 	all := slices.Contains(p.opts.Grants, capability.Capability{Kind: capability.WriteFS, Path: "/"})
 	p.add("it may read everything", jail.Mount{Kind: jail.Bind, Source: "/", Target: "/", Write: all, Exec: true, Lend: true})
@@ -111,17 +110,17 @@ func (p *planner) everything() {
 			p.add(BecauseMemory, inMemory(dir))
 		}
 	}
-	if dir := p.reach(p.launch.Dir); !p.visible(dir) { // it works in a directory that a temporary one would hide
+	if dir := p.reach(p.launch.Dir); !p.visible(dir) { // its working directory would be hidden by one of the temporary directories
 		p.add("where it works", jail.Mount{Kind: jail.Bind, Source: dir, Target: dir, Exec: true, Lend: true, Missing: true})
 	}
 	p.hide()
 }
 
-// programDirs are where systems keep programs.
+// programDirs are the system's directories of programs.
 var programDirs = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/usr/libexec"}
 
-// allPrograms makes the system's programs executable, those among its libraries too; not what lies
-// in a user's home.
+// allPrograms makes the system's programs executable, including those among its libraries. Programs
+// in a user's home are not included.
 func (p *planner) allPrograms() {
 	for _, dir := range programDirs {
 		p.system(dir, true)
@@ -132,7 +131,7 @@ func (p *planner) allPrograms() {
 	}
 }
 
-// system adds a file or directory of the system as it is; a link stays a link.
+// system mounts a file or directory of the system, read-only. A link is recreated as a link.
 func (p *planner) system(path string, exec bool) {
 	info, err := os.Lstat(path)
 	switch {
@@ -147,8 +146,8 @@ func (p *planner) system(path string, exec bool) {
 	}
 }
 
-// names are the files in which programs look people and machines up. Without the host's network
-// they are made up.
+// names provides the files in which programs look up users and hosts. Users and groups are always
+// made up. Hosts are made up too, unless the plugin has the host's network.
 func (p *planner) names() {
 	uid, gid := os.Geteuid(), os.Getegid()
 	home := env(p.plan.Env, "HOME")

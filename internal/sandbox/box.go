@@ -12,81 +12,84 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/broker"
 )
 
-// A Denial is something a plugin tried and may not do, as far as the host hears of it.
+// A Denial is an attempt of a plugin that the host refused. The host sees only refused names and
+// connections; refused files and programs never reach it.
 type Denial = broker.Denial
 
 // Options say what a plugin may do.
 type Options struct {
 	Grants []capability.Capability
-	Own    []string // the plugin's own files and directories: to be read and executed, not to be changed
+	Own    []string // the plugin's own files and directories, which it may read and execute but not change
 
-	// Environ is the operator's own environment: a program that its PATH finds may be mounted.
+	// Environ is the operator's environment. A program found by its PATH may be mounted.
 	Environ []string
 
-	// Guarded are Patchbay's own places, which no grant may open. Lent are those within them that
-	// the host itself gives this program.
+	// Guarded lists Patchbay's own places, which no grant may open. Lent lists the paths within
+	// them that the host itself grants to this program.
 	Guarded []Place
 	Lent    []string
 
-	AnyProgram bool // every program of the system may be started
-	ReadAll    bool // everything the host's user may read may be read and executed; only changes and the network are restricted
+	AnyProgram bool // the plugin may start every program of the system
+	ReadAll    bool // the plugin may read and execute everything that the host's user may; only changes and the network are restricted
 
-	// OnPlan is told, before each start, what the process will see of the file system; may be nil.
+	// OnPlan is called before each start with the trees that the process will see. It may be nil.
 	OnPlan func([]Tree)
-	// OnDenied is told of connections and names that were refused, on a goroutine of its own; may
-	// be nil.
+	// OnDenied is called, on a goroutine of its own, for each name and connection that was refused.
+	// It may be nil.
 	OnDenied func(Denial)
 	Log      *slog.Logger // nil discards
 
-	// System is what can be enforced here; nil: everything, and a start that cannot have it all
-	// fails.
+	// System says what can be enforced here. If it is nil, everything is assumed to be enforceable,
+	// and a start fails where it is not.
 	System *System
 
-	// For those who test: how granted names are resolved and addresses dialled; nil: as usual.
+	// Resolve and Dial are for tests: they replace how granted names are resolved and addresses
+	// dialled. If they are nil, the host's resolver and network are used.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	Dial    func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 }
 
-// A Place is a file or directory that is Patchbay's own.
+// A Place is a file or directory that belongs to Patchbay and that plugins may not change.
 type Place struct {
 	Path   string
-	Make   bool // a directory that is made where it is missing and a plugin could make it
-	Hidden bool // not to be read either
-	Around bool // a file, with which the directory around it is kept from changes
-	Yields bool // it only tells plugins something: with Landlock alone, which cannot cover it, a grant around it is not refused
+	Make   bool // a directory; it is created if it is missing and a plugin could create it
+	Hidden bool // plugins may not read it either
+	Around bool // a file; the directory that contains it may not be changed either
+	Yields bool // it only contains information for plugins; with Landlock alone, which cannot cover it, a grant that contains it is not refused
 }
 
-// A Tree is a file or directory that a process in a box sees, with all below it.
+// A Tree is a file, or a directory with everything below it, that a process in a box sees.
 type Tree struct {
 	Path    string
 	Access  Access
-	Because string // why it is there
+	Because string // why the process sees it
 }
 
-// Access is what may be done to a tree.
+// Access says what a process may do to a tree.
 type Access string
 
-// The kinds of access. Each includes the first.
+// The kinds of access. Execute and Write include Read.
 const (
 	Read    Access = "read"
 	Execute Access = "execute"
 	Write   Access = "write"
 )
 
-// Why a tree is there that every box has.
+// The reasons for the trees that every box has.
 const (
 	BecauseSystem = "part of the system"
 	BecauseMemory = "its own, in memory"
 	BecauseDevice = "a device that every program needs"
 )
 
-// A Box is the sandbox of one plugin. Each process started in it has one of its own, after the same
-// plan.
+// A Box is the sandbox of one plugin. Each process started in it gets its own jail, built by the
+// same rules.
 type Box struct {
 	opts Options
 }
 
-// New makes a box. It starts nothing, and looks at nothing until a process is started.
+// New returns a box with the given options. It reads nothing and starts nothing; that happens when
+// a process is started.
 func New(o Options) *Box {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -96,7 +99,7 @@ func New(o Options) *Box {
 
 var _ proc.Box = (*Box)(nil)
 
-// destinations are the grants as the broker wants them.
+// destinations returns the granted hosts in the broker's form.
 func destinations(grants []capability.Capability) []broker.Grant {
 	var list []broker.Grant
 	for _, g := range grants {
@@ -112,8 +115,9 @@ func destinations(grants []capability.Capability) []broker.Grant {
 	return list
 }
 
-// ownDoor says why no plugin may connect to an address whatever it was granted: a daemon of
-// Patchbay's would let it in, and run its code outside.
+// ownDoor returns why a plugin may not connect to an address, whatever it was granted: a Patchbay
+// daemon that listens there would let the plugin in and run its code outside the sandbox. It
+// returns "" if no daemon listens there.
 func ownDoor(addr netip.AddrPort) string {
 	found, err := doors.At(addr)
 	switch {
@@ -125,7 +129,7 @@ func ownDoor(addr netip.AddrPort) string {
 	return ""
 }
 
-// isLoopback reports whether a granted host is this machine itself.
+// isLoopback reports whether a granted host is the loopback interface of this machine.
 func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.IsLoopback()

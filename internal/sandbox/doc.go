@@ -1,25 +1,27 @@
-// Package sandbox holds a plugin to what it declares, by the kernel's word.
+// Package sandbox confines the processes of a plugin to the capabilities that were granted to it.
+// The kernel enforces the confinement.
 //
-// A [Box] is one plugin's sandbox: it turns the capabilities it was granted into a plan, and every
-// process that is started in it (proc.Spec.Box) is built up by package jail as that plan says. What
-// is not in the plan is not there: the process sees a file system made of what was granted, no
-// process but its own, no network but one that ends at its host ([broker]).
+// A [Box] is the sandbox of one plugin. It turns the granted capabilities into a plan, and package
+// jail builds each process that is started in the box (proc.Spec.Box) according to that plan. The
+// process sees only the files that were granted, only its own processes, and only a network whose
+// connections end at the host ([broker]).
 //
-//	Box.Pack ─► plan        capabilities → mounts, network, what may be executed         plan_linux.go, base_, home_, outside_, loaders_linux.go
-//	         │   └► origins where a program comes from, and so whether it is mounted     origin_linux.go, programs_, walk_linux.go
-//	         ├► finish      the same in the kernel's words: seccomp, Landlock, netlink   draft_linux.go, filter_, landlock_, wire_linux.go
-//	         └► session     the socket to the jail: its sockets, its word that it runs   session_linux.go
-//	              └► broker  the names and connections that were granted                 broker/
+//	Box.Pack ─► plan        capabilities → mounts, network, programs that may be executed   plan_linux.go, base_, home_, outside_, loaders_linux.go
+//	         │   └► origins where a program comes from, which decides whether it is mounted  origin_linux.go, programs_, walk_linux.go
+//	         ├► finish      encodes the plan for seccomp, Landlock and netlink               draft_linux.go, filter_, landlock_, wire_linux.go
+//	         └► session     the control socket: receives the jail's sockets and reports      session_linux.go
+//	              └► broker  answers for the granted names and connections                   broker/
 //
-// What a plugin always has, since no program runs without: the system's libraries and shared data,
-// the interpreter it is written for with its own libraries, its own files (all to be read, none to
-// be changed), /proc with its own processes, a few devices, a /tmp of its own with an empty home in
-// it, in memory, from which nothing can be executed.
+// Every plugin has some things without a grant, because no program runs without them: the system's
+// libraries and shared data, its interpreter with the libraries of that, and its own files, all
+// read-only; /proc with its own processes; a few devices; and a /tmp in memory with an empty home
+// in it, from which nothing can be executed.
 //
-// [System] says what of this can be had on the machine at hand, found out by trying. Nothing is
-// enforced in silence only in part: [System.Judge] has a verdict on each capability, and what
-// cannot be kept is refused by those who ask for it.
+// [System] describes how much of this can be enforced on the machine; [Probe] finds out by trying.
+// [System.Judge] returns a verdict for each capability, so that no capability is enforced only
+// partly without saying so. The callers refuse to start a plugin whose capability cannot be
+// enforced.
 //
-// What it is not: it knows no dialect and reads no configuration. Who is confined, and to what, its
-// callers say.
+// The package knows no dialect and reads no configuration. Its callers decide which plugins are
+// confined, and to which capabilities.
 package sandbox

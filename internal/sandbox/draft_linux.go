@@ -8,40 +8,40 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// A draft is a plan in this package's words: beside what the jail does as it is told, what only the
-// kernel can keep. finish puts that into the kernel's words, so that the jail need not know them:
-// its processes are to start quickly.
+// A draft is a plan before it is encoded for the kernel. In addition to the jail's plan it holds
+// the rules that the kernel enforces. finish encodes them, so that the jail need not contain code
+// for that, and starts quickly.
 type draft struct {
 	jail.Plan
-	Exec       []string   // what may be executed, as seen inside: files, and directories with all below
-	Access     []access   // Simple only: what may be touched
-	Loopback   []uint16   // ports of 127.0.0.1 and ::1 that lead to the host's; 0: all of them
-	NoUnix     bool       // no sockets in the file system may be connected to: none of that kind are made
-	Attributes attributes // Simple only: by what way it may get at attributes of files
-	Sockets    bool       // the network is there to be used (any): forbid only the kinds of socket that nobody needs
+	Exec       []string   // the files that may be executed, and directories with everything below, as seen inside
+	Access     []access   // Simple only: the paths that may be used
+	Loopback   []uint16   // ports of 127.0.0.1 and ::1 that lead to the host's loopback interface; 0: all of them
+	NoUnix     bool       // Unix sockets may not be created, because the plugin sees files of the outside and sockets may be among them
+	Attributes attributes // Simple only: how attributes of files may be accessed
+	Sockets    bool       // the plugin was granted a network, so Internet sockets may be created
 
-	notes   []string          // what is not as the plugin's author may expect
-	trees   []Tree            // what is there, for people
-	because map[string]string // why, by where it comes from
+	notes   []string          // what the plugin's author may not expect
+	trees   []Tree            // what the process sees, for people
+	because map[string]string // why each tree is there, by its path
 }
 
-// access is what a path may be used for where only Landlock can tell.
+// access says what a path may be used for where only Landlock restricts it.
 type access struct {
 	Path  string
 	Write bool
 }
 
-// attributes says by what way a program may get at modes, owners, times and extended attributes of
-// files where only the filter can tell.
+// attributes says how a program may access modes, owners, times and extended attributes of files
+// where only the filter restricts it.
 type attributes struct {
-	Read         bool // everything may be read: extended attributes too, by path
+	Read         bool // everything may be read, extended attributes by path too
 	ByPath       bool // everything may be changed
 	ByDescriptor bool // something may be changed
 }
 
-// attributesOf works out what grants allow. Attributes can be changed by a descriptor that was
-// opened for reading, so a plugin that may write nothing must not change attributes by any
-// descriptor.
+// attributesOf derives the attributes from the grants. Attributes can be changed through a
+// descriptor that was opened for reading. So a plugin that may write nothing must not change
+// attributes through any descriptor.
 func attributesOf(o *Options) attributes {
 	a := attributes{Read: o.ReadAll}
 	for _, g := range o.Grants {
@@ -53,7 +53,7 @@ func attributesOf(o *Options) attributes {
 	return a
 }
 
-// finish works out what the kernel is told. notes are what cannot be had here.
+// finish encodes the rules for the kernel. notes lists what is not available on this machine.
 func (d *draft) finish() (notes []string, err error) {
 	d.User, d.Group = os.Geteuid(), os.Getegid()
 	notes = d.notes

@@ -27,7 +27,7 @@ var timeCalls = append([]uint32{unix.SYS_UTIMENSAT}, timeCallsHere...)
 // attributeDescriptors are the calls that change attributes by a descriptor.
 var attributeDescriptors = []uint32{unix.SYS_FCHMOD, unix.SYS_FCHOWN, unix.SYS_FSETXATTR, unix.SYS_FREMOVEXATTR}
 
-// attributeReads show extended attributes and flags of a file by its path.
+// attributeReads are the calls that read extended attributes and flags of a file by its path.
 var attributeReads = []uint32{unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_GETXATTRAT, unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR,
 	unix.SYS_LISTXATTRAT, unix.SYS_FILE_GETATTR}
 
@@ -38,23 +38,24 @@ const (
 	fsExtents   = 0xc020660b // FS_IOC_FIEMAP
 	blockSize   = 0x2        // FIGETBSZ
 
-	// kindBits of a command say whom it is for: terminals and descriptors of every kind (FIONREAD,
-	// FIONBIO), or sockets.
+	// kindBits of a command say what it applies to: terminals and descriptors of every kind
+	// (FIONREAD, FIONBIO), or sockets.
 	kindBits    = 0xff00
 	kindGeneral = 0x5400
 	kindSockets = 0x8900
 )
 
-// harmlessControls are commands of ioctl for files that change nothing, or ask for a descriptor
-// that was opened for writing.
+// harmlessControls are ioctl commands on files that change nothing, or need a descriptor that was
+// opened for writing.
 var harmlessControls = []uint32{unix.FS_IOC_GETFLAGS, fsGetFlagsX, fsExtents, blockSize, unix.FICLONE, unix.FICLONERANGE}
 
-// alone adds what has to be refused where nothing but Landlock keeps files and processes apart.
+// alone adds the calls that must be refused if only Landlock restricts access to files and other
+// processes.
 func (p block) alone(a *attributes, landlock int) block {
 	p = p.changes(a)
 	if !a.Read {
 		for _, number := range attributeReads {
-			p = append(p, ifEqual(number, refuse(unix.EOPNOTSUPP))) // as if the file system had none: programs that copy them go on
+			p = append(p, ifEqual(number, refuse(unix.EOPNOTSUPP))) // as if the file system had none, so that programs which copy them go on
 		}
 	}
 	p = p.controls(a)
@@ -62,7 +63,7 @@ func (p block) alone(a *attributes, landlock int) block {
 	return p.others()
 }
 
-// changes refuses to change attributes.
+// changes refuses the calls that change attributes, as far as a does not allow them.
 func (p block) changes(a *attributes) block {
 	if a.ByPath {
 		return p

@@ -10,46 +10,48 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where the kernel puts what a filter looks at (struct seccomp_data).
+// The offsets of the fields that a filter reads (struct seccomp_data).
 const (
 	offNumber = 0
 	offArch   = 4
-	offArgs   = 16 // eight bytes each; of these the low half, since both machines below are little-endian
+	offArgs   = 16 // eight bytes each; filters read the low four, which come first because both machines are little-endian
 )
 
-// arg is where the low half of an argument is.
+// arg returns the offset of the low half of an argument.
 func arg(n uint32) uint32 { return offArgs + 8*n }
 
 // unknownCalls is the first number that x/sys has no name for. A newer kernel may have calls beyond
 // it that do what the filter refuses under another name, as open_tree_attr does what mount_setattr
-// did. A library that finds a new call missing falls back on an older one. The numbers are the same
-// on both machines. Those of x32, a second interface on amd64, are larger.
+// did. A library that finds a new call missing falls back to an older one. The numbers are the same
+// on both machines. The numbers of x32, a second interface on amd64, are larger, so they are
+// refused too.
 const unknownCalls = unix.SYS_RSEQ_SLICE_YIELD + 1
 
-// unknownControls is the first command of fcntl that no plugin needs: delegations, which make
-// others wait as leases do, and what newer kernels may have.
+// unknownControls is the first command of fcntl that is refused together with all later ones. The
+// first two read and set delegations, which make other programs wait as leases do. The later ones
+// are unknown.
 const unknownControls = unix.F_GETDELEG
 
-// newNamespaces are the flags by which clone enters a namespace.
+// newNamespaces are the flags by which clone creates a namespace.
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
 const (
-	// setuidBits in a file's mode make it run as its owner or group. Outside, where what a plugin
-	// wrote may be found, that would count.
+	// setuidBits in a file's mode make it run as its owner or group. They would take effect outside
+	// the sandbox, where a file that the plugin wrote may be found.
 	setuidBits = unix.S_ISUID | unix.S_ISGID
 
-	// device is in the mode of both kinds of device, and of no other file that mknod makes. One of
-	// them, the whiteout of overlay file systems (0:0), can be made by everybody, and hides a file
-	// from whoever has it in an upper directory.
+	// device is a bit that the modes of character and block devices have, and those of other files
+	// that mknod creates do not. The whiteout of overlay file systems is a device (0:0) that any
+	// user can create. It hides a file from programs that use its directory as an upper directory.
 	device = unix.S_IFCHR
 
-	// creates are the flags with which open looks at its mode: O_CREAT, and of O_TMPFILE the bit
-	// that is no other flag.
+	// creates are the flags with which open reads its mode: O_CREAT, and the bit of O_TMPFILE that
+	// belongs to no other flag.
 	creates = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 )
 
-// refused are the system calls that no plugin needs and many an escape does.
+// refused are system calls that no plugin needs and many escapes do.
 var refused = append([]uint32{
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOVE_MOUNT,
 	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_LISTNS,
@@ -64,25 +66,25 @@ var refused = append([]uint32{
 	unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES, unix.SYS_MBIND, unix.SYS_SET_MEMPOLICY, unix.SYS_PERSONALITY,
 }, refusedHere...)
 
-// absent are those whose arguments are in memory, where a filter cannot look. Libraries fall back
-// on what came before them: clone, openat.
+// absent are system calls whose arguments are in memory, which a filter cannot read. Libraries fall
+// back to the older calls clone and openat.
 var absent = []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2}
 
-// A moded is a system call one of whose arguments is the mode of a file.
+// A moded is a system call and the index of its argument that is the mode of a file.
 type moded struct{ number, mode uint32 }
 
-// modeCalls and nodeCalls always look at the mode, openCalls only with some of the flags, which are
-// the argument before.
+// modeCalls and nodeCalls always use the mode. openCalls use it only with the flags in creates; the
+// flags are the argument before the mode.
 var (
 	modeCalls = append([]moded{{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}}, modeCallsHere...)
 	nodeCalls = append([]moded{{unix.SYS_MKNODAT, 2}}, nodeCallsHere...)
 	openCalls = append([]moded{{unix.SYS_OPENAT, 3}}, openCallsHere...)
 )
 
-// filterHere tells that system calls can be filtered on this kind of machine.
+// filterHere says that there is a filter for this kind of machine.
 const filterHere = true
 
-// archHere is the kernel's name for it.
+// archHere returns the kernel's number for this kind of machine.
 func archHere() uint32 {
 	if runtime.GOARCH == "arm64" {
 		return unix.AUDIT_ARCH_AARCH64
@@ -90,9 +92,9 @@ func archHere() uint32 {
 	return unix.AUDIT_ARCH_X86_64
 }
 
-// filter is the programme that the kernel asks about each system call. What is refused is an error
-// to the plugin, not its end: libraries try things out. What a version of Landlock leaves open is
-// closed where nothing else keeps it.
+// filter returns the seccomp program that the kernel runs at each system call. A refused call
+// returns an error and does not kill the plugin, because libraries try calls out. Without
+// namespaces the filter also refuses calls that this version of Landlock does not control.
 func (d *draft) filter(landlock int) []unix.SockFilter {
 	p := block{
 		load(offArch), onlyIf(archHere(), refuse(unix.EPERM)),
@@ -110,7 +112,7 @@ func (d *draft) filter(landlock int) []unix.SockFilter {
 	p = p.argument(unix.SYS_IOCTL, arg(1), block{ifEqual(unix.TIOCSTI, refuse(unix.EPERM)), ifEqual(unix.TIOCLINUX, refuse(unix.EPERM)),
 		ifEqual(unix.TIOCSETD, refuse(unix.EPERM))})
 	p = p.argument(unix.SYS_RENAMEAT2, arg(4), block{ifAny(unix.RENAME_WHITEOUT, refuse(unix.EPERM))})
-	// Whoever opens a file on which another has a lease waits, for 45 seconds.
+	// A process that opens a file on which another has a lease waits for up to 45 seconds.
 	p = p.argument(unix.SYS_FCNTL, arg(1), block{ifEqual(unix.F_SETLEASE, refuse(unix.EPERM)), ifAtLeast(unknownControls, refuse(unix.EINVAL))})
 	p = p.modes()
 	if d.Simple {
@@ -121,7 +123,7 @@ func (d *draft) filter(landlock int) []unix.SockFilter {
 	return append(p.flat(), allowCall())
 }
 
-// modes refuses to make files that run as their owner, and devices.
+// modes refuses calls that create devices or files that run as their owner.
 func (p block) modes() block {
 	for _, c := range modeCalls {
 		p = p.argument(c.number, arg(c.mode), block{ifAny(setuidBits, refuse(unix.EPERM))})
@@ -136,8 +138,9 @@ func (p block) modes() block {
 	return p
 }
 
-// sockets are the kinds of socket a plugin may make. Of netlink only the one by which libraries ask
-// for addresses. Where no namespace keeps the network away, only with a network its kinds.
+// sockets allows the kinds of sockets that a plugin may create. Of netlink sockets only
+// NETLINK_ROUTE is allowed, which libraries use to list addresses. Without namespaces, Internet
+// sockets are allowed only if the plugin was granted a network.
 func (d *draft) sockets() block {
 	var b block
 	unixSockets := allowCall()
@@ -152,11 +155,11 @@ func (d *draft) sockets() block {
 		load(arg(2)), ifEqual(unix.NETLINK_ROUTE, allowCall()), []unix.SockFilter{refuse(unix.EAFNOSUPPORT)})
 }
 
-// A block is a filter under construction: short sequences, one after the other.
+// A block is a filter under construction, as a list of short instruction sequences.
 type block [][]unix.SockFilter
 
-// argument adds a block for one system call, which looks at one of its arguments. After it the
-// number is loaded again.
+// argument adds a block that examines one argument of a system call. Then it loads the number of
+// the call again for the instructions that follow.
 func (p block) argument(number, offset uint32, b block) block {
 	inside := append(load(offset), b.flat()...)
 	inside = append(inside, load(offNumber)...)
@@ -176,12 +179,12 @@ func load(offset uint32) []unix.SockFilter {
 	return []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}}
 }
 
-// ifEqual does the one instruction where the value loaded is k, and else passes over it.
+// ifEqual runs then if the loaded value is k, and otherwise skips it.
 func ifEqual(k uint32, then unix.SockFilter) []unix.SockFilter {
 	return []unix.SockFilter{{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: k}, then}
 }
 
-// onlyIf does the one instruction where the value loaded is not k.
+// onlyIf runs otherwise if the loaded value is not k.
 func onlyIf(k uint32, otherwise unix.SockFilter) []unix.SockFilter {
 	return []unix.SockFilter{{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: k}, otherwise}
 }
@@ -194,17 +197,17 @@ func ifAny(bits uint32, then unix.SockFilter) []unix.SockFilter {
 	return unlessAny(bits, []unix.SockFilter{then})
 }
 
-// notNull does the one instruction where the argument, a pointer, is not null.
+// notNull runs then if argument n, a pointer, is not null.
 func notNull(n uint32, then unix.SockFilter) []unix.SockFilter {
 	return slices.Concat(load(arg(n)), onlyIf(0, then), load(arg(n)+4), onlyIf(0, then))
 }
 
-// only keeps some bits of the value loaded.
+// only masks the loaded value.
 func only(bits uint32) []unix.SockFilter {
 	return []unix.SockFilter{{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: bits}}
 }
 
-// unlessAny passes over the instructions where the value loaded has none of the bits.
+// unlessAny skips the instructions if the loaded value has none of the bits.
 func unlessAny(bits uint32, then []unix.SockFilter) []unix.SockFilter {
 	jump := unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: uint8(len(then)), K: bits}
 	return append([]unix.SockFilter{jump}, then...)
@@ -218,7 +221,7 @@ func refuse(errno unix.Errno) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)}
 }
 
-// bytesOf is a filter as it lies in memory.
+// bytesOf encodes a filter as the kernel reads it.
 func bytesOf(filter []unix.SockFilter) []byte {
 	var b []byte
 	for _, i := range filter {

@@ -4,7 +4,7 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// filterHere tells that no filter has been written for this kind of machine.
+// filterHere says that there is no filter for this kind of machine.
 const filterHere = false
 
 func (d *draft) filter(int) []unix.SockFilter { return nil }

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	coverSize  = 64 << 10 // of the empty directory that lies over a place that is not to be seen
-	veilSize   = 4 << 20  // of one that has mount points in it
-	coverFiles = 1 << 10  // in either
+	coverSize  = 64 << 10 // bytes in the empty directory that covers a hidden place
+	veilSize   = 4 << 20  // bytes in a covering directory that contains mount points
+	coverFiles = 1 << 10  // files in either
 )
 
-// guard keeps the plugin from Patchbay's own places (docs/security.md, "Patchbay's own places"). A
-// grant that is or lies in one of them is refused. Where something in sight contains them,
-// something lies over them.
+// guard keeps the plugin out of Patchbay's own places (docs/security.md, "Patchbay's own places").
+// It refuses a grant that is one of them or lies in one. Where the plugin sees a directory that
+// contains one, it covers that place.
 func (p *planner) guard() error {
 	if slices.ContainsFunc(p.opts.Grants, isFile) {
 		if err := p.guardGrants(readMounts()); err != nil {
@@ -33,7 +33,7 @@ func (p *planner) guard() error {
 	}
 	for _, place := range p.opts.Guarded {
 		if !place.Hidden && (len(p.origins.writable) == 0 || p.isHidden(realPath(place.Path))) {
-			continue // it can be read, and nothing can be changed; or the same directory is another of the places, which is hidden
+			continue // it may be read, and the plugin can change nothing; or another place hides the same directory
 		}
 		if err := p.cover(place); err != nil {
 			return err
@@ -54,8 +54,8 @@ func (p *planner) guardGrants(mounts []mounted) error {
 	return nil
 }
 
-// guardGrant refuses a grant within one of the places, unless the host itself lends it, or it lies
-// below the plugin's own files.
+// guardGrant refuses a grant within one of the places, unless the host itself lends it to the
+// plugin, or it lies below the plugin's own files.
 func (p *planner) guardGrant(g capability.Capability) error {
 	end := realPath(g.Path)
 	for _, place := range p.opts.Guarded {
@@ -67,17 +67,18 @@ func (p *planner) guardGrant(g capability.Capability) error {
 	return nil
 }
 
-// excepted reports whether a path in one of the places may be granted all the same. That the place
-// itself lies in something of the plugin's is no reason.
+// excepted reports whether a path within a place may be granted nevertheless. It may not if the
+// place itself lies within the lent directory or the plugin's files.
 func (p *planner) excepted(path, place string) bool {
 	lent := func(dir string) bool { dir = realPath(dir); return within(path, dir) && !below(place, dir) }
 	own := func(dir string) bool { return below(path, dir) && !below(place, dir) }
 	return slices.ContainsFunc(p.opts.Lent, lent) || slices.ContainsFunc(p.origins.own, own)
 }
 
-// cover puts something over a place that would be in sight: the place itself, to be read only, or
-// nothing at all. A directory is made where it is missing: the plugin could make it, or somebody
-// else while the plugin runs, and it would then be in sight.
+// cover covers a place that the plugin would see: with the place itself, read-only, or with an
+// empty directory if the place is hidden. If place.Make is set, a missing directory is created
+// first. Otherwise the plugin could create it, or it could be created while the plugin runs, and
+// would not be covered.
 func (p *planner) cover(place Place) error {
 	w := walk(place.Path)
 	if place.Around {
@@ -100,7 +101,7 @@ func (p *planner) cover(place Place) error {
 		return err
 	}
 	if !exists(w.end) && !changeable(w.end) {
-		return nil // only the administrator makes it
+		return nil // only the administrator can create it
 	}
 	if place.Make {
 		if err := os.MkdirAll(w.end, 0o700); err != nil {
@@ -126,16 +127,16 @@ func (p *planner) readOnly(path string) jail.Mount {
 	return jail.Mount{Kind: jail.Bind, Source: path, Target: path, Exec: p.opts.ReadAll, Lend: true, Missing: true}
 }
 
-// coverFile covers a place that is a file, or is not there. What is mounted on a file is gone as
-// soon as somebody replaces the file, as editors do, and on a missing one nothing can be mounted.
-// So it is the directory around it that is covered.
+// coverFile covers a place that is a file or is missing. A mount on a file disappears when the file
+// is replaced, as editors do, and nothing can be mounted on a missing file. So it covers the
+// directory that contains the file.
 func (p *planner) coverFile(path string, place Place, exists bool) error {
 	dir := filepath.Dir(path)
 	switch {
 	case p.isGuarded(dir) && !place.Hidden:
-		return nil // nothing in there can be changed
+		return nil // the plugin cannot change anything in the directory
 	case !changeable(path) && !exists:
-		return nil // only the administrator makes it
+		return nil // only the administrator can create it
 	case !changeable(path) && place.Hidden:
 		p.add("", jail.Mount{Kind: jail.Bind, Source: hidden, Target: path, Missing: true})
 		return nil
@@ -146,21 +147,21 @@ func (p *planner) coverFile(path string, place Place, exists bool) error {
 		return mayReplace(dir, path)
 	}
 	if !exists && !place.Hidden {
-		return nil // the plugin cannot make it
+		return nil // the plugin cannot create it
 	}
 	return p.veil(dir)
 }
 
-// mayReplace refuses a plugin that may write right where a file of Patchbay's lies.
+// mayReplace refuses a plugin that may write in the directory of a file of Patchbay's.
 func mayReplace(dir, file string) error {
 	return &Refusal{Why: fmt.Sprintf("it may change %s, which has %s in it, and that is Patchbay's own: move that, or grant less", dir, file)}
 }
 
-// maxVeiled bounds how much a directory may hold that is shown without its hidden files.
+// maxVeiled bounds the number of entries of a directory that is shown without its hidden files.
 const maxVeiled = 1000
 
-// veil shows a directory as it is now, without what is hidden in it: an empty one lies over it,
-// with all the rest mounted. So nothing that comes into the directory later is in sight.
+// veil shows a directory as it is now, without its hidden entries: an empty directory covers it,
+// and the other entries are mounted in that. Entries that are created later are not visible.
 func (p *planner) veil(dir string) error {
 	if root, _ := p.containing(walk(dir)); p.has(jail.Firm, dir) || root != "" && p.isHidden(dir) {
 		return nil
@@ -185,7 +186,7 @@ func (p *planner) veil(dir string) error {
 	return nil
 }
 
-// unveil shows one entry of a directory that is veiled.
+// unveil mounts one entry of a directory that is veiled, unless it is hidden or mounted already.
 func (p *planner) unveil(path string, kind os.FileMode) {
 	switch {
 	case slices.ContainsFunc(p.opts.Guarded, func(place Place) bool { return place.hides(path) }), p.has(jail.Bind, path), p.has(jail.Temp, path):
@@ -198,8 +199,8 @@ func (p *planner) unveil(path string, kind os.FileMode) {
 	}
 }
 
-// hides reports whether an entry of a directory is a hidden place, or a copy that an editor has
-// left beside a hidden file. Copies come and go, so they are looked for at each start.
+// hides reports whether path is this place, and the place is hidden, or whether path is a copy that
+// an editor left beside a hidden file. Copies come and go, so they are looked for at each start.
 func (place Place) hides(path string) bool {
 	if !place.Hidden {
 		return false
@@ -217,14 +218,14 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// has reports whether something of a kind is mounted at a path.
+// has reports whether the plan has a mount of this kind at a path.
 func (p *planner) has(kind jail.Kind, path string) bool {
 	return slices.ContainsFunc(p.plan.Mounts, func(m jail.Mount) bool { return m.Kind == kind && m.Target == path })
 }
 
-// containing is a tree of the outside that contains a place and is in sight, and whether one of
-// those may be changed. Some are there without a grant: the system's libraries and data, libraries
-// beside a program, the plugin's own files.
+// containing returns a tree that the plugin sees and that contains a place, and whether the plugin
+// may change such a tree. Some trees are visible without a grant: the system's libraries and data,
+// the libraries beside a program, the plugin's own files.
 func (p *planner) containing(w way) (root string, write bool) {
 	if p.opts.ReadAll {
 		root = "/"
@@ -246,13 +247,13 @@ func (p *planner) containing(w way) (root string, write bool) {
 	return root, write
 }
 
-// passes reports whether a way has a link in one of some directories.
+// passes reports whether the way passes a link that lies in one of the directories.
 func (w way) passes(dirs ...string) bool {
 	_, ok := w.through(dirs)
 	return ok
 }
 
-// pinLinks refuses a link on the way to a place that the plugin may change: it cannot be pinned.
+// pinLinks refuses a plugin that may change a link on the way to a place: a link cannot be pinned.
 func (p *planner) pinLinks(w way) error {
 	i := slices.IndexFunc(w.links, func(l hop) bool { return withinAny(l.at, p.origins.writable) && changeable(l.at) })
 	if i < 0 {
@@ -262,21 +263,21 @@ func (p *planner) pinLinks(w way) error {
 	return &Refusal{Why: fmt.Sprintf("by write:fs:%s it may change the link %s, by which Patchbay finds %s: grant less", p.writable(l.at), l.at, w.path)}
 }
 
-// pin keeps the directories between what may be written and a place from being moved away: each is
-// mounted on itself, and what is mounted cannot be renamed. Of grants that lie in each other the
-// outermost counts, since only that is mounted itself.
+// pin keeps the directories between a writable grant and a place from being moved away: it mounts
+// each directory on itself, and a mount point cannot be renamed. Of nested grants only the
+// outermost is mounted, so the directories below that are pinned.
 func (p *planner) pin(w way) {
 	for dir := filepath.Dir(w.end); dir != "/"; dir = filepath.Dir(dir) {
 		inside := func(root string) bool { return below(dir, root) }
 		if !slices.ContainsFunc(p.origins.writable, inside) || p.isGuarded(dir) || !changeable(dir) {
-			continue // it cannot be moved, or is covered, and so mounted
+			continue // it cannot be moved, or it is covered and so a mount point
 		}
 		p.add("write:fs:"+p.writable(dir), jail.Mount{Kind: jail.Bind, Source: dir, Target: dir, Write: true, Exec: p.opts.ReadAll, Lend: true, Missing: true})
 	}
 }
 
-// changeable reports whether the host's user may put something else in a path's place. Where
-// directories are missing on the way, the last one that is there counts.
+// changeable reports whether the host's user may replace the file at a path. If directories on the
+// way are missing, the last existing one counts.
 func changeable(path string) bool {
 	for path != "/" {
 		path = filepath.Dir(path)
@@ -287,8 +288,8 @@ func changeable(path string) bool {
 	return false
 }
 
-// isHidden reports whether a directory is one of the places that are not to be read. It may be
-// several of them at once.
+// isHidden reports whether a directory is one of the hidden places. It may be several places at
+// once.
 func (p *planner) isHidden(dir string) bool {
 	return slices.ContainsFunc(p.opts.Guarded, func(place Place) bool { return place.Hidden && realPath(place.Path) == dir })
 }

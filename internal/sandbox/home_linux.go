@@ -12,24 +12,25 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// places are the directories that a program may expect and that are its own: home, temporary files,
-// where it works.
+// places provides the directories that a program expects to have: its home, its temporary directory
+// and its working directory.
 func (p *planner) places() {
 	p.home()
 	p.temporaryFiles()
 	if p.plan.Dir != p.launch.Dir {
-		return // at home
+		return // its working directory is its home
 	}
-	// Where it works it sees what it was granted, and otherwise an empty directory.
+	// In its working directory the program sees the files that were granted, and nothing else.
 	dir := p.reach(p.launch.Dir)
-	if _, err := os.Stat(dir); err == nil { // else the start will say so
+	if _, err := os.Stat(dir); err == nil { // if it is missing, the start reports it
 		p.add("", jail.Mount{Kind: jail.Dir, Target: dir})
 	}
 }
 
-// home gives the program a home of its own, and tells it where: in the jail's own /tmp. The user's
-// home is then no more than a part of the path to what was granted in there, and nothing that may
-// only be read lies in a place that may be written (see outside).
+// home gives the program its own home in the jail's /tmp, and sets HOME to it. The user's home is
+// then only a part of the path to files that were granted in it. The jail's home is not put at the
+// path of the user's home, because read-only files must not lie within a writable directory (see
+// outside).
 func (p *planner) home() {
 	dir := p.named("HOME")
 	if dir == "" || p.stays(dir) {
@@ -37,7 +38,7 @@ func (p *planner) home() {
 	}
 	place := p.ownTemporary()
 	if place == "" {
-		return // it has no home
+		return // the program gets no home
 	}
 	own := unused(place+"/home", p.taken())
 	p.add("", jail.Mount{Kind: jail.Dir, Target: own})
@@ -48,17 +49,20 @@ func (p *planner) home() {
 	}
 }
 
-// temporaryFiles are in a directory that is the jail's own.
+// temporaryFiles sets TMPDIR to a temporary directory of the jail if the directory it names will
+// not exist inside.
 func (p *planner) temporaryFiles() {
 	if dir := p.named("TMPDIR"); dir != "" && !p.stays(dir) {
 		p.setEnv("TMPDIR", cmp.Or(p.ownTemporary(), "/tmp"))
 	}
 }
 
-// named is the directory that a variable names, without links; empty where it names none, or
-// nothing can be put elsewhere. The links on the way to the operator's own are there inside, too. A
-// manifest may name another directory. Its links are followed only where it leads to what is
-// granted: else the plugin would learn what a link of the operator's says.
+// named returns the directory that an environment variable names, without links. It returns "" if
+// the variable names no absolute path, or if there are no namespaces, since nothing can then be put
+// elsewhere. If the operator's own environment has the same value, the links on the way to it are
+// recreated inside. A manifest may name another directory. Links on the way to that are followed
+// only if it leads to granted files: otherwise the plugin would learn the targets of the operator's
+// links.
 func (p *planner) named(variable string) string {
 	dir := env(p.plan.Env, variable)
 	w := walk(dir)
@@ -76,13 +80,14 @@ func (p *planner) named(variable string) string {
 // noHome is the home of accounts that have none.
 const noHome = "/nonexistent"
 
-// granted reports whether a path is, or lies in, something that may be read or changed.
+// granted reports whether a path is, or lies in, a file or directory that was granted.
 func (p *planner) granted(path string) bool {
 	return slices.ContainsFunc(p.opts.Grants, func(g capability.Capability) bool { return isFile(g) && within(path, realPath(g.Path)) })
 }
 
-// stays reports whether a directory that the environment names is there: because it is granted, or
-// has to be as it is, or lies in one that is the jail's own.
+// stays reports whether a directory named by the environment will exist inside the jail: because it
+// was granted, is a part of the system, or lies in one of the jail's temporary directories. In the
+// last case it adds the directory to the plan.
 func (p *planner) stays(dir string) bool {
 	below := func(root string) bool { return within(dir, root) }
 	switch {
@@ -95,8 +100,7 @@ func (p *planner) stays(dir string) bool {
 	return slices.ContainsFunc(slices.Concat(essential, libraryDirs, dataDirs, programDirs), below)
 }
 
-// ownTemporary is a temporary directory that is the jail's own; empty where all of them are
-// granted.
+// ownTemporary returns one of the jail's temporary directories; "" if all of them are granted.
 func (p *planner) ownTemporary() string {
 	taken := p.taken()
 	for _, dir := range temporary {
@@ -108,7 +112,8 @@ func (p *planner) ownTemporary() string {
 	return ""
 }
 
-// taken are the paths of what the plugin is to see, as far as they are named.
+// taken returns the paths that the plugin must see: its program, its own files and everything
+// granted by path.
 func (p *planner) taken() []string {
 	var taken []string
 	for _, path := range append([]string{p.launch.Path}, p.opts.Own...) {
@@ -122,7 +127,7 @@ func (p *planner) taken() []string {
 	return taken
 }
 
-// unused is a path by which none of the others leads, with a number where it has to be.
+// unused returns path, or path with a number, such that no path in taken is it or lies below it.
 func unused(path string, taken []string) string {
 	for n := 1; ; n++ {
 		try := path
@@ -135,7 +140,8 @@ func unused(path string, taken []string) string {
 	}
 }
 
-// homeLinks let ~ lead to what was granted in the user's home.
+// homeLinks makes links in the program's home to the files that were granted in the user's home, so
+// that ~ leads to them.
 func (p *planner) homeLinks() {
 	if p.ownHome == "" {
 		return
@@ -147,7 +153,8 @@ func (p *planner) homeLinks() {
 	}
 }
 
-// outermost are the targets of some mounts, without those that lie in others of them.
+// outermost returns the targets of the mounts that some selects, without those that lie below
+// another of them.
 func outermost(mounts []jail.Mount, some func(jail.Mount) bool) []string {
 	var all []string
 	for _, m := range mounts {
@@ -160,7 +167,7 @@ func outermost(mounts []jail.Mount, some func(jail.Mount) bool) []string {
 	})
 }
 
-// setEnv changes a variable of the program's.
+// setEnv changes a variable of the program's environment, if it is set.
 func (p *planner) setEnv(name, value string) {
 	p.plan.Env = slices.Clone(p.plan.Env)
 	for i, v := range p.plan.Env {

@@ -6,7 +6,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// The rights over files, in the order in which versions of Landlock brought them.
+// The rights over files.
 const (
 	readRights  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	writeRights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
@@ -15,13 +15,14 @@ const (
 	deviceRights = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	allRights    = readRights | writeRights | deviceRights | unix.LANDLOCK_ACCESS_FS_EXECUTE
 
-	// mountedRights are those that mounts do not keep: to execute one file and not another; to
-	// write to a named pipe, which no read-only mount forbids (see planner.outside). And since
-	// without it no file could be moved from one directory to another: that.
+	// mountedRights are the rights that mounts do not restrict: executing one file but not another
+	// in the same mount, and writing to a named pipe, which a read-only mount does not forbid (see
+	// planner.outside). LANDLOCK_ACCESS_FS_REFER is among them because without it no file could be
+	// moved to another directory.
 	mountedRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REFER
 )
 
-// landlockVersion is the kernel's version of Landlock, 0 where it has none.
+// landlockVersion returns the kernel's version of Landlock, 0 if it has none.
 func landlockVersion() int {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -30,7 +31,7 @@ func landlockVersion() int {
 	return int(version)
 }
 
-// knownRights are the rights over files that a version of Landlock can take away.
+// knownRights returns the rights over files that a version of Landlock can restrict.
 func knownRights(version int) uint64 {
 	rights := uint64(allRights)
 	if version < 5 {
@@ -45,8 +46,9 @@ func knownRights(version int) uint64 {
 	return rights
 }
 
-// landlock is what a version of Landlock is told. Without namespaces all depends on it, so that a
-// kernel that has none is asked too, and refuses.
+// landlock returns the rules for a version of Landlock. Without namespaces everything depends on
+// them, so they are made for a kernel without Landlock too: the kernel then refuses them, and the
+// start fails.
 func (d *draft) landlock(version int) jail.Landlock {
 	var l jail.Landlock
 	if version == 0 && !d.Simple {

@@ -7,13 +7,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// headSize is how much of a loader the kernel is told, to know it by: the header of an ELF file, in
-// which is the address it begins at and how long it is.
+// headSize is how many bytes of a loader the kernel compares to recognise it: the header of an ELF
+// file, which contains the entry address and offsets that depend on its length.
 const headSize = 64
 
-// bar notes what loaders begin with, for the jail to keep them from being started by hand. One that
-// may be started as a program is not barred, nor one that cannot be told from such a program. Where
-// everything in sight may be executed there is nothing to keep.
+// bar records the first bytes of the loaders, so that the jail can bar them from being started
+// directly. A loader that may be started as a program is not barred, nor one that has the same
+// first bytes as such a program. Without Landlock every visible program may be executed, so nothing
+// is barred.
 func (p *planner) bar() {
 	if p.plan.Simple || landlockVersion() == 0 || p.opts.System != nil && p.opts.System.Loader != nil {
 		return
@@ -34,13 +35,13 @@ func (p *planner) bar() {
 	}
 }
 
-// startableAt reports whether a file lies where everything may be started.
+// startableAt reports whether a file lies in a directory whose programs may be started.
 func (p *planner) startableAt(file string) bool {
 	file = realPath(file)
 	return slices.ContainsFunc(p.startable, func(place string) bool { return within(file, realPath(place)) })
 }
 
-// head is the beginning of a file; nil where it has none, as a directory or a named pipe.
+// head returns the first bytes of a file, or nil if it is too short or not a regular file.
 func head(path string) []byte {
 	start := program.Head(path)
 	if len(start) < headSize {

@@ -13,9 +13,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/capability"
 )
 
-// makeMissing makes what is granted for writing and is not there yet: a directory, or a file where
-// its name has an extension. A plugin could not make it itself, since only what is there can be
-// mounted. Only the last element of the path is made, and no link at its place is followed.
+// makeMissing creates the paths that are granted for writing and are missing: a directory, or a
+// file if its name has an extension. The plugin could not create them, because only existing files
+// can be mounted. Only the last element of the path is created, and no link at its place is
+// followed.
 func (b *Box) makeMissing() error {
 	p := &planner{opts: &b.opts, origins: newOrigins(&b.opts)}
 	for _, g := range b.opts.Grants {
@@ -35,7 +36,7 @@ func (b *Box) makeMissing() error {
 func (o *origins) makeMissing(path string) error {
 	dir := walk(filepath.Dir(path))
 	if _, theirs := dir.through(o.writable); theirs {
-		return nil // a link that the plugin may have made: nothing is mounted for it, so nothing is made
+		return nil // the plugin may have created the link; nothing will be mounted for it, so nothing is created
 	}
 	parent, err := unix.Openat2(unix.AT_FDCWD, dir.end, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
@@ -56,7 +57,7 @@ func (o *origins) makeMissing(path string) error {
 	return unix.Mkdirat(parent, name, 0o700)
 }
 
-// hasExtension reports whether a name is that of a file: "notes.db", but not ".cache".
+// hasExtension reports whether a name is that of a file: "notes.db" is, ".cache" is not.
 func hasExtension(name string) bool { return filepath.Ext(strings.TrimLeft(name, ".")) != "" }
 
 func makeFile(dir int, name string) error {

@@ -11,13 +11,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// An origin is why a program may be mounted.
+// An origin is the reason why a program may be mounted.
 //
-// A plugin's own files say which interpreter, loader or program they want: in a #! line, in an ELF
-// header, by a link, as an argument of env. None of that may widen what the plugin sees. A program
-// from outside of the plugin's files is mounted for what the operator did, never for what the
-// plugin says. Everything else is refused, with the capability that would allow it
-// (docs/security.md, "What a plugin ships widens nothing").
+// A plugin's own files name the interpreter, loader or program that they want: in a #! line, in an
+// ELF header, by a link, as an argument of env. None of that may widen what the plugin sees. A
+// program outside the plugin's files is mounted only because of a choice of the operator, never
+// because the plugin names it. Any other program is refused, and the refusal names the capability
+// that would allow it (docs/security.md, "What a plugin ships widens nothing").
 type origin string
 
 const (
@@ -28,13 +28,13 @@ const (
 	unknown      origin = ""
 )
 
-// origins are the places that decide where a program comes from. All paths are without links.
+// origins holds the places that decide where a program comes from. No path in it contains a link.
 type origins struct {
-	own      []string // the plugin's files
-	writable []string // what the plugin may change
-	path     []string // the directories of the operator's PATH, without those that the plugin ships or may change, or could by a link
-	named    []way    // the programs outside of the plugin's files that exec: capabilities name
-	links    []string // links that the operator chose: on the way to these, and to the plugin
+	own      []string // the plugin's own files
+	writable []string // the paths that the plugin may change
+	path     []string // the directories of the operator's PATH, except those that the plugin ships, may change, or could redirect by a link
+	named    []way    // the programs outside the plugin's files that exec: capabilities name
+	links    []string // the links that the operator chose: on the way to the plugin, to path and to named
 }
 
 func newOrigins(o *Options) origins {
@@ -58,15 +58,15 @@ func newOrigins(o *Options) origins {
 	return places
 }
 
-// choose notes the links on a way that the operator named.
+// choose records the links on a way that the operator named.
 func (o *origins) choose(w way) {
 	for _, l := range w.links {
 		o.links = append(o.links, l.at)
 	}
 }
 
-// guessed reports whether a link on the way to a place is one that only the plugin named: it would
-// learn what the link says.
+// guessed reports whether the way to a program, up to first, passes a link that only the plugin
+// named. The plugin would learn the target of that link.
 func (o *origins) guessed(w way, first string) bool {
 	for _, l := range w.links {
 		if l.at == first {
@@ -79,24 +79,24 @@ func (o *origins) guessed(w way, first string) bool {
 	return false
 }
 
-// isSystemLink reports whether a link is part of the system's directories, as /bin often is.
+// isSystemLink reports whether a link belongs to the system's directories, as /bin often does.
 func isSystemLink(at string) bool {
 	around := func(dir string) bool { return within(dir, at) }
 	return withinAny(at, systemDirs) || slices.ContainsFunc(systemDirs, around) || within(at, "/etc/alternatives")
 }
 
 // decides reports whether the plugin decides where a way ends: by a link that it ships or may
-// change, or since the end itself is its own.
+// change, or because the end is one of its own files or a path that it may change.
 func (o *origins) decides(w way) bool {
 	theirs := slices.Concat(o.own, o.writable)
 	return withinAny(w.end, theirs) || w.passes(theirs...)
 }
 
-// systemDirs are where systems keep what can be executed.
+// systemDirs are the system's directories of programs and libraries.
 var systemDirs = slices.Concat(programDirs, libraryDirs)
 
-// of says where a program comes from. first is the first place on the way to it that is not among
-// the plugin's own files: the links before it were shipped by the plugin, and count for nothing.
+// of returns where a program comes from. first is the first place on the way to it that is not
+// among the plugin's own files. The links before it were shipped by the plugin and are ignored.
 func (o *origins) of(w way) (from origin, first string) {
 	first = place(w.path)
 	for range maxLinks {
@@ -107,7 +107,7 @@ func (o *origins) of(w way) (from origin, first string) {
 		first = to
 	}
 	switch {
-	case realPath(first) != w.end: // these are two ways, and only one of them was looked at
+	case realPath(first) != w.end: // the two ways lead to different files, and only one was checked
 		return unknown, first
 	case withinAny(first, o.own):
 		return fromOwn, first
@@ -123,9 +123,9 @@ func (o *origins) of(w way) (from origin, first string) {
 	return unknown, first
 }
 
-// names reports whether an exec: capability names a program, and the place by which it is found.
-// Another link to the same program may be part of another installation, whose libraries nobody
-// granted.
+// names reports whether an exec: capability names the program at end, and also the place by which
+// it is found. Another link to the same program may belong to another installation, whose libraries
+// were not granted.
 func (o *origins) names(end, first string) bool {
 	return slices.ContainsFunc(o.named, func(n way) bool {
 		at := func(l hop) bool { return l.at == first }
@@ -133,7 +133,8 @@ func (o *origins) names(end, first string) bool {
 	})
 }
 
-// isOwnFile reports whether a path below the plugin's own directory is, or would be made, a file.
+// isOwnFile reports whether a path below the plugin's own directory is a file, or would be created
+// as one.
 func (o *origins) isOwnFile(path string) bool {
 	if !slices.ContainsFunc(o.own, func(own string) bool { return below(path, own) }) {
 		return false
@@ -142,8 +143,9 @@ func (o *origins) isOwnFile(path string) bool {
 	return err == nil && !info.IsDir() || err != nil && hasExtension(filepath.Base(path))
 }
 
-// firm refuses links right in the plugin's own directory that lead to a file which the plugin may
-// change. Its manifest lies there, and says what the plugin may do at its next start.
+// firm refuses links directly in the plugin's own directory that lead to a file which the plugin
+// may change. The manifest lies in that directory and says what the plugin may do at its next
+// start.
 func (o *origins) firm() error {
 	if len(o.writable) == 0 {
 		return nil
@@ -151,7 +153,7 @@ func (o *origins) firm() error {
 	for _, dir := range o.own {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			continue // it is a file, or the start will say what it is
+			continue // it is a file, or the start reports the error
 		}
 		for _, e := range entries {
 			w := walk(filepath.Join(dir, e.Name()))
@@ -163,15 +165,15 @@ func (o *origins) firm() error {
 	return nil
 }
 
-// loose reports whether the plugin may change a file at the end of a way, or where the way ends.
+// loose reports whether the plugin may change the file at the end of a way, or the way itself.
 func (o *origins) loose(w way) bool {
 	info, err := os.Lstat(w.end)
 	return w.passes(o.writable...) || withinAny(w.end, o.writable) && (err != nil || !info.IsDir())
 }
 
-// leaves refuses a grant of files that leads out of the plugin's own by a link among them: whoever
-// reads the grant would not know what it grants. It refuses one whose links have no end, and one to
-// change a single file among the plugin's own.
+// leaves refuses a grant of files that leaves the plugin's own files by a link among them, because
+// the text of the grant would not show what it grants. It also refuses a grant with too many links
+// on its way, and a grant to write a single file among the plugin's own.
 func (o *origins) leaves(g capability.Capability, w way) error {
 	if w.end == nowhere {
 		return &Refusal{Why: fmt.Sprintf("%s has more than %d links on its way: name what it leads to", g, maxLinks)}
@@ -191,8 +193,8 @@ func (o *origins) leaves(g capability.Capability, w way) error {
 // ships reports whether the way to a program leaves the plugin's own files by a link among them.
 func (o *origins) ships(w way) bool { return w.passes(o.own...) && !withinAny(w.end, o.own) }
 
-// check refuses a way to a program that the plugin itself can change, and a file that is no
-// program.
+// check refuses a program that the plugin can change, or whose path it can change, and a file that
+// is not a program.
 func (o *origins) check(w way) error {
 	if w.end == nowhere {
 		return &Refusal{Why: fmt.Sprintf("%s has more than %d links on its way", w.path, maxLinks)}
@@ -205,7 +207,7 @@ func (o *origins) check(w way) error {
 	}
 	info, err := os.Lstat(w.end)
 	switch {
-	case err != nil, withinAny(w.end, o.own): // where there is nothing, the start will say so
+	case err != nil, withinAny(w.end, o.own): // if nothing is there, the start reports it
 		return nil
 	case info.IsDir():
 		return &Refusal{Why: w.named() + " is a directory, not a program"}
@@ -215,7 +217,7 @@ func (o *origins) check(w way) error {
 	return nil
 }
 
-// named is a path as it was named, with where it leads if that is elsewhere.
+// named returns the path as it was given, followed by the file it leads to if that is another.
 func (w way) named() string {
 	if w.end == filepath.Clean(w.path) {
 		return w.path
@@ -227,14 +229,14 @@ func isProgram(info os.FileInfo) bool {
 	return info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// exists reports whether there is anything at the end of a way.
+// exists reports whether there is a file at the end of the way.
 func (w way) exists() bool { return exists(w.end) }
 
-// A Refusal is something that a plugin asks for and its sandbox does not give it.
+// A Refusal is the error for something that a plugin asks for and its sandbox does not allow.
 type Refusal struct {
 	Why   string // what was asked for, and why it is refused
-	Grant string // the capability that would allow it; empty: none would
-	Mend  string // what else would; may be empty
+	Grant string // the capability that would allow it; empty if none would
+	Mend  string // what else would help; may be empty
 }
 
 func (r *Refusal) Error() string {
@@ -244,7 +246,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s. To allow it, add %q to its capabilities", r.Why, r.Grant)
 }
 
-// Fix is what to write into the configuration, or what else to do.
+// Fix returns what to add to the configuration, or what else to do.
 func (r *Refusal) Fix() string {
 	if r.Grant == "" {
 		return r.Mend
@@ -252,7 +254,7 @@ func (r *Refusal) Fix() string {
 	return fmt.Sprintf("if the plugin may have it, add %q to its capabilities", r.Grant)
 }
 
-// execGrant is the capability that names a program.
+// execGrant returns the capability that grants a program.
 func execGrant(path string) string {
 	name := strings.ReplaceAll(filepath.Base(path), ":", "-")
 	return capability.Capability{Kind: capability.Exec, Binary: name, Path: path}.String()

@@ -6,14 +6,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// outside takes what may only be read out of the directories that may be written: what is granted
-// below /tmp, say. A mount that is read-only does not keep a program from writing into a named
-// pipe, and Landlock does only where no rule allows it: its rules add up along the path, so what is
-// allowed in /tmp is allowed in all that lies there, and no rule takes it back. So nothing that may
-// only be read may lie there. It is mounted below /outside instead, and a link leads to it from
-// where it was.
+// outside moves read-only mounts out of the writable directories in memory, for example a grant
+// below /tmp. A read-only mount does not keep a program from writing to a named pipe. Landlock
+// does, but its rules add up along the path: a right that is allowed in /tmp is allowed in
+// everything below, and no rule takes it back. So outside mounts them below /outside and puts a
+// link at their old path.
 //
-// Where the whole file system is in sight, there is no place for it: nothing can be added to that.
+// If the whole file system is mounted, nothing is moved, because nothing can be added to it.
 func (p *planner) outside() {
 	if slices.ContainsFunc(p.plan.Mounts, func(m jail.Mount) bool { return m.Kind == jail.Bind && m.Target == "/" }) {
 		return
@@ -41,8 +40,9 @@ func (p *planner) outside() {
 	p.order()
 }
 
-// uncover takes those directories in memory out of the plan over which something lies that was
-// granted: what may be written is told by its path. One that hides a place of Patchbay's stays.
+// uncover removes from the plan the directories in memory that a granted directory covers: Landlock
+// rules go by path, and would allow writing to it. A directory that hides one of Patchbay's places
+// stays.
 func (p *planner) uncover() {
 	granted := make(map[string]bool)
 	for _, m := range p.plan.Mounts {
@@ -51,7 +51,7 @@ func (p *planner) uncover() {
 	p.plan.Mounts = slices.DeleteFunc(p.plan.Mounts, func(m jail.Mount) bool { return m.Kind == jail.Temp && granted[m.Target] && !p.isHidden(m.Target) })
 }
 
-// inMemory reports whether what lies nearest above a path is a directory in memory.
+// inMemory reports whether the nearest mount above a path is a directory in memory.
 func (p *planner) inMemory(path string) bool {
 	if !slices.ContainsFunc(temporary, func(dir string) bool { return below(path, dir) }) {
 		return false
@@ -65,7 +65,8 @@ func (p *planner) inMemory(path string) bool {
 	return nearest.Kind == jail.Temp
 }
 
-// linksBack lead from the new place to what has stayed, so that ".." is as good as before.
+// linksBack returns links from place to the mounts that were not moved, so that ".." in a moved
+// path still leads to them.
 func (p *planner) linksBack(place string, moved []string) []jail.Mount {
 	var links []jail.Mount
 	for _, target := range outermost(p.plan.Mounts, func(m jail.Mount) bool {
@@ -76,7 +77,7 @@ func (p *planner) linksBack(place string, moved []string) []jail.Mount {
 	return links
 }
 
-// move is where a path leads when what is moved has been.
+// move returns where path is found after the trees in moved have been relocated under place.
 func move(path, place string, moved []string) string {
 	if slices.ContainsFunc(moved, func(target string) bool { return within(path, target) }) {
 		return place + path

@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	// Of each of /tmp, /var/tmp and /dev/shm: memory, so not without bound. A file without content
-	// takes about 1 KiB.
+	// tempSize and tempFiles bound each of /tmp, /var/tmp and /dev/shm, since they use memory. A
+	// file without content takes about 1 KiB.
 	tempSize  = 256 << 20
 	tempFiles = 1 << 16
 
-	// ownThreads is what pid 1 of a jail needs for itself of the processes its user may have.
+	// ownThreads is the number of threads that pid 1 of a jail uses itself. They count against the
+	// limit on processes.
 	ownThreads = 16
 )
 
-// plan is what the jail for one launch is to be. private is a directory for it alone, where there
-// can be none in memory.
+// plan returns the plan of the jail for one launch. private is a directory for this launch alone.
+// It is used where the jail can have no directories in memory.
 func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 	p := &planner{launch: l, opts: &b.opts, origins: newOrigins(&b.opts), plan: &draft{Plan: jail.Plan{Path: l.Path, Argv: l.Argv, Env: l.Env, Dir: l.Dir, Files: l.Files}}}
 	p.plan.Simple = b.opts.System.simple()
@@ -60,14 +61,14 @@ func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 	return p.plan, nil
 }
 
-// isFile reports whether a capability is about files of the outside. Sockets may be among them, and
-// the kernel cannot yet keep a program from those alone: who has such a capability makes no sockets
-// of that kind.
+// isFile reports whether a capability grants files outside the jail. Sockets may be among those
+// files, and the kernel cannot yet refuse just these, so a plugin with such a capability may not
+// create Unix sockets at all.
 func isFile(g capability.Capability) bool {
 	return g.Kind == capability.ReadFS || g.Kind == capability.WriteFS
 }
 
-// planner works a plan out.
+// A planner builds the plan of one launch.
 type planner struct {
 	launch proc.Launch
 	opts   *Options
@@ -75,18 +76,18 @@ type planner struct {
 
 	origins origins
 
-	startable []string // programs, and directories of which every file is one
+	startable []string // programs that may be started, and directories in which every file may be
 	loaders   []string
 
-	usersHome, ownHome string // the real one, and what the program has in its stead; empty: it has no other
+	usersHome, ownHome string // the user's home, and the home that the program gets instead; empty if it gets none
 }
 
-// firm refuses a plan in which the plugin could change what it consists of: what it runs, the
-// libraries it runs with, its own files and so its own manifest. It could put a link in their
-// place, and see what it leads to at its next start.
+// firm refuses a plan in which the plugin could change the files that its sandbox is built from:
+// its program, its libraries, and its own files with its manifest. Otherwise the plugin could
+// replace one of them with a link and see the link's target at its next start.
 func (p *planner) firm() error {
 	if p.opts.ReadAll {
-		return nil // what could be seen so can be seen anyway
+		return nil // it may read everything anyway
 	}
 	if err := p.origins.firm(); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (p *planner) firm() error {
 	return nil
 }
 
-// writable is the path of the grant by which something may be changed, empty where there is none.
+// writable returns the path of the write:fs: grant that covers path, or "" if none does.
 func (p *planner) writable(path string) string {
 	for _, g := range p.opts.Grants {
 		if g.Kind == capability.WriteFS && within(path, realPath(g.Path)) {
@@ -112,8 +113,9 @@ func (p *planner) writable(path string) string {
 	return ""
 }
 
-// add adds mounts, and says for people why they are there. The links in what is bound are followed
-// here: the jail follows none, so that nothing can be put in its place meanwhile.
+// add adds mounts to the plan and records the reason for people. It resolves the links in the
+// source of a bind mount, because the jail follows none. So the source cannot be redirected between
+// plan and mount.
 func (p *planner) add(because string, mounts ...jail.Mount) {
 	for _, m := range mounts {
 		if m.Kind == jail.Bind {
@@ -124,19 +126,20 @@ func (p *planner) add(because string, mounts ...jail.Mount) {
 	}
 }
 
-// note adds something that is not as the plugin's author may expect.
+// note adds a note about something that the plugin's author may not expect.
 func (p *planner) note(format string, args ...any) {
 	p.plan.notes = append(p.plan.notes, fmt.Sprintf(format, args...))
 }
 
-// mayExecute adds a file, or a directory with all below.
+// mayExecute allows a file, or a directory with everything below it, to be executed.
 func (p *planner) mayExecute(path string) {
 	if !slices.Contains(p.plan.Exec, path) {
 		p.plan.Exec = append(p.plan.Exec, path)
 	}
 }
 
-// mayStart adds what may be executed as a program, and not only as a loader of others.
+// mayStart allows path to be started as a program. mayExecute alone also allows it, but a loader
+// among those is then barred from being started directly (see bar).
 func (p *planner) mayStart(path string) {
 	p.startable = append(p.startable, path)
 	p.mayExecute(path)
@@ -159,7 +162,7 @@ func (p *planner) network() {
 	p.plan.Sockets = n.Shared || n.Broker
 }
 
-// port notes the port of a grant.
+// port adds the port of a granted host to the plan.
 func (p *planner) port(g capability.Capability) {
 	n := &p.plan.Net
 	port := uint16(g.Port)
@@ -172,7 +175,8 @@ func (p *planner) port(g capability.Capability) {
 	}
 }
 
-// limits are set inside, where the user's processes are counted from zero.
+// limits adds the resource limits to the plan. They are set inside the jail, where the user's
+// processes are counted from zero.
 func (p *planner) limits() {
 	running := ownThreads
 	if p.plan.Simple {
@@ -183,7 +187,7 @@ func (p *planner) limits() {
 	}
 }
 
-// grants are what the plugin may read and change beside its own.
+// grants mounts the files that were granted.
 func (p *planner) grants() error {
 	for _, g := range p.opts.Grants {
 		if !isFile(g) {
@@ -196,9 +200,9 @@ func (p *planner) grants() error {
 	return nil
 }
 
-// grant mounts what may be read or written. What lies within something that may be written is not
-// mounted a second time, and no link in there is followed: the plugin could have put it there, to a
-// place it may not see.
+// grant mounts the files of one grant. A path within something that may be written is not mounted a
+// second time, and no link in there is followed: the plugin could have put the link there, to see
+// its target.
 func (p *planner) grant(g capability.Capability) error {
 	w := walk(g.Path)
 	if err := p.origins.leaves(g, w); err != nil {
@@ -221,9 +225,9 @@ func (p *planner) grant(g capability.Capability) error {
 	return nil
 }
 
-// grantProc is grant for a path in /proc. The plugin has a /proc of its own, and reads there what
-// it was granted to read. The host's would show it every process, and a link in there leads
-// elsewhere for each process that follows it.
+// grantProc checks a grant of a path in /proc. The plugin has its own /proc and reads the granted
+// path there. The host's /proc would show it every process, and the links in there lead elsewhere
+// for each process that follows them.
 func grantProc(g capability.Capability, w way) error {
 	switch {
 	case !within(w.end, "/proc"):
@@ -234,16 +238,16 @@ func grantProc(g capability.Capability, w way) error {
 	return nil
 }
 
-// reach makes a path reachable under its own name: the links on the way to it are links inside,
-// too. It returns where the way ends.
+// reach recreates the links on the way to a path inside the jail, so that the path works there. It
+// returns the path without links.
 func (p *planner) reach(path string) string {
 	w := walk(path)
 	p.mountLinks("", w)
 	return w.end
 }
 
-// visible reports whether a path is, or lies in, something that can be executed already. Of several
-// mounts on the way to it the deepest counts.
+// visible reports whether a path is already mounted: as itself, or within a bind mount that allows
+// execution. The deepest mount on the way to it counts.
 func (p *planner) visible(path string) bool {
 	best := jail.Mount{Kind: jail.Dir}
 	for _, m := range p.plan.Mounts {
@@ -254,7 +258,8 @@ func (p *planner) visible(path string) bool {
 	return best.Target == path || best.Kind == jail.Bind && best.Exec
 }
 
-// own adds the plugin's own files. They come last, so that what it may write does not hide them.
+// own adds the plugin's own files. They are added last, so that a writable grant does not hide
+// them.
 func (p *planner) own() error {
 	for _, path := range p.opts.Own {
 		w := walk(path)
@@ -266,7 +271,7 @@ func (p *planner) own() error {
 				p.add("", jail.Mount{Kind: jail.Link, Source: l.target, Target: l.at})
 			}
 		}
-		if w.exists() { // else the start will say so
+		if w.exists() { // if it is missing, the start reports it
 			p.add(string(fromOwn), jail.Mount{Kind: jail.Bind, Source: w.end, Target: w.end, Exec: true, Lend: true})
 			p.mayStart(w.end)
 		}
@@ -274,7 +279,9 @@ func (p *planner) own() error {
 	return nil
 }
 
-// order puts what lies deeper later; otherwise the order stays, and the later one lies on top.
+// order sorts the mounts by depth, because a mount must follow the mounts above it. Mounts of the
+// same depth keep their order, and the later one covers the earlier one. Repeated mounts, and
+// repeated links at one path, are removed.
 func (p *planner) order() {
 	depth := func(m jail.Mount) int { return strings.Count(strings.TrimSuffix(m.Target, "/"), "/") }
 	slices.SortStableFunc(p.plan.Mounts, func(a, b jail.Mount) int { return cmp.Compare(depth(a), depth(b)) })
@@ -290,14 +297,15 @@ func (p *planner) order() {
 	})
 }
 
-// access is the plan in the words of Landlock, for where there are no mounts: the outside itself,
-// under its own names. What would be the plugin's own in memory is a directory on disk.
+// access translates the mounts into Landlock rules, for a sandbox without namespaces. There the
+// plugin uses the machine's own paths, and the directory private takes the place of the directories
+// in memory.
 func (p *planner) access(private string) {
 	for _, m := range p.plan.Mounts {
 		switch m.Kind {
 		case jail.Bind:
 			p.plan.Access = append(p.plan.Access, access{Path: m.Source, Write: m.Write})
-		case jail.Proc: // a link is nothing to be granted, only what it leads to
+		case jail.Proc: // links need no rule; their targets have one
 			p.plan.Access = append(p.plan.Access, access{Path: m.Target})
 		}
 	}
@@ -309,7 +317,7 @@ func (p *planner) access(private string) {
 	p.plan.Mounts = nil
 }
 
-// without is an environment less some variables.
+// without returns an environment without the named variables.
 func without(env []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -317,7 +325,7 @@ func without(env []string, names ...string) []string {
 	})
 }
 
-// env is a variable's value; the first counts.
+// env returns the value of a variable. If it is set twice, the first one counts.
 func env(list []string, name string) string {
 	for _, v := range list {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// Probe finds out what can be enforced here, by building a jail in which nothing is started. It
-// takes as long as the start of one process, and of one or two more where not all can be had.
+// Probe finds out what can be enforced here, by building a jail without a program. That takes as
+// long as starting one process, and one or two more if something is not available.
 func Probe(ctx context.Context, g *proc.Group) *System {
 	s := new(System)
 	version := landlockVersion()
@@ -25,7 +25,7 @@ func Probe(ctx context.Context, g *proc.Group) *System {
 	}
 	full := trial{plan: draft{Plan: jail.Plan{Probe: true, Path: "/", Dir: "/", Net: jail.Net{Broker: true, Ports: []uint16{1}},
 		Mounts: []jail.Mount{inMemory("/tmp"), {Kind: jail.Proc, Target: "/proc"}}}}}
-	full.plan.Loaders = [][]byte{make([]byte, headSize)} // no file that is executed begins so
+	full.plan.Loaders = [][]byte{make([]byte, headSize)} // no executable file begins with zeros
 	s.Loader = full.run(ctx, g)
 	if s.Loader != nil {
 		full.plan.Loaders = nil
@@ -45,7 +45,7 @@ func Probe(ctx context.Context, g *proc.Group) *System {
 	return s
 }
 
-// trial is a box in which nothing is started.
+// A trial is a box in which nothing is started.
 type trial struct {
 	plan    draft
 	session *session

@@ -12,20 +12,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// maxChain bounds how many programs may follow each other at one start: the interpreter of a
-// script, what env starts, the interpreter of that.
+// maxChain bounds how many programs may start one another at one launch: the interpreter of a
+// script, the program that env starts, the interpreter of that one.
 const maxChain = 10
 
-// start is one program on the way to the plugin's code.
+// A start is one program in the chain of programs that starts the plugin's code.
 type start struct {
 	path string   // absolute
 	args []string // without argv[0]
 	env  []string
-	by   string // what names it, for messages
+	by   string // what names it, for error messages
 }
 
-// programs adds what the plugin may execute beside its own files: what exec: capabilities name, and
-// what the kernel needs to start the plugin itself.
+// programs adds the programs that the plugin may execute beside its own files: those that exec:
+// capabilities name, and those that the kernel needs to start the plugin itself.
 func (p *planner) programs() error {
 	var granted []start
 	for _, g := range p.opts.Grants {
@@ -49,8 +49,8 @@ func (p *planner) programs() error {
 	return nil
 }
 
-// name notes the program that an exec: capability names. A link among the plugin's own files names
-// nothing outside of them.
+// name records the program that an exec: capability names. A capability cannot name a program
+// outside the plugin's own files by a link among them.
 func (p *planner) name(g capability.Capability) error {
 	w := walk(g.Path)
 	if err := p.origins.check(w); err != nil && !p.opts.ReadAll {
@@ -66,8 +66,8 @@ func (p *planner) name(g capability.Capability) error {
 	return nil
 }
 
-// chain adds a program, its loader, the interpreter of its #! line, and so on to the one that is no
-// script.
+// chain adds a program, its loader and the interpreter of its #! line, and repeats that for the
+// interpreter until a program is not a script.
 func (p *planner) chain(s start) error {
 	for range maxChain {
 		file, err := p.admit(s)
@@ -86,8 +86,8 @@ func (p *planner) chain(s start) error {
 	return &Refusal{Why: fmt.Sprintf("%s: too many interpreters, one after the other", p.launch.Path)}
 }
 
-// following is the program that another one starts as soon as it is started: a script its
-// interpreter, env what it is asked for.
+// following returns the program that s starts in turn: the interpreter of a script, or the program
+// that env is to run.
 func (p *planner) following(s start, file string) (following start, ok bool, err error) {
 	if isEnv(s.path) {
 		return p.throughEnv(s)
@@ -103,13 +103,13 @@ func (p *planner) following(s start, file string) (following start, ok bool, err
 	return following, true, nil
 }
 
-// isEnv reports whether a path is that of the system's env. Any other program of that name reads
-// its arguments as it likes.
+// isEnv reports whether a path is that of the system's env. Another program with that name may read
+// its arguments in another way.
 func isEnv(path string) bool {
 	return slices.Contains([]string{"/usr/bin/env", "/bin/env"}, place(path))
 }
 
-// throughEnv is what env starts.
+// throughEnv returns the program that env starts.
 func (p *planner) throughEnv(s start) (following start, ok bool, err error) {
 	call, err := program.ReadEnv(s.args, s.env)
 	if err != nil {
@@ -122,8 +122,8 @@ func (p *planner) throughEnv(s start) (following start, ok bool, err error) {
 	return start{path: path, args: call.Args, env: call.Env, by: s.by}, err == nil, err
 }
 
-// search finds a program by its name as env would find it inside: what is refused is not there, and
-// the search goes on.
+// search finds a program by its name as env would find it inside the jail. A program that is
+// refused does not exist there, so the search goes on.
 func (p *planner) search(call program.EnvCall) (path string, err error) {
 	if strings.Contains(call.Name, "/") {
 		return p.absolute(call.Name), nil
@@ -148,7 +148,7 @@ func (p *planner) search(call program.EnvCall) (path string, err error) {
 	return "", err
 }
 
-// absolute is a path as the program would see it that starts in the plugin's working directory.
+// absolute returns a path relative to the plugin's working directory as an absolute one.
 func (p *planner) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -156,7 +156,7 @@ func (p *planner) absolute(path string) string {
 	return filepath.Join(p.launch.Dir, path)
 }
 
-// loader adds the loader of a program that is linked dynamically.
+// loader adds the loader of a dynamically linked program.
 func (p *planner) loader(file string) error {
 	loader := program.Loader(file)
 	if loader == "" {
@@ -172,24 +172,24 @@ func (p *planner) loader(file string) error {
 	return err
 }
 
-// admit makes a program visible and startable, if it may be, and returns the file that is executed
-// in the end; empty where there is none.
+// admit mounts a program and allows it to be started. It returns the file that is executed in the
+// end, or "" if there is none.
 func (p *planner) admit(s start) (file string, err error) { return p.mountProgram(s, p.mayStart) }
 
-// judge says where a program comes from, or refuses it. A program that the operator's PATH finds
-// may be named by its full path, too, but not by a link that lies elsewhere: the libraries beside
-// that link would come along.
+// judge returns where a program comes from, or refuses it. A program that the operator's PATH finds
+// may also be named by its full path, but not by a link in another directory: the libraries beside
+// that link would be mounted too.
 func (p *planner) judge(s start) (from origin, w way, err error) {
 	w = walk(s.path)
 	if p.opts.ReadAll {
-		return fromGrant, w, nil // it can be read and executed anyway
+		return fromGrant, w, nil // it may be read and executed anyway
 	}
 	if err := p.origins.check(w); err != nil {
 		return unknown, w, fmt.Errorf("%s: %w", s.by, err)
 	}
 	from, first := p.origins.of(w)
 	if from == unknown && !w.exists() {
-		return unknown, w, nil // nothing is mounted for it, and the start says that it is missing
+		return unknown, w, nil // nothing is mounted for it, and the start reports that it is missing
 	}
 	if from == unknown && filepath.Dir(first) == filepath.Dir(w.end) && !p.origins.guessed(w, first) && p.inPath(w, filepath.Base(s.path), filepath.Base(first)) {
 		from = fromOperator
@@ -201,7 +201,7 @@ func (p *planner) judge(s start) (from origin, w way, err error) {
 	return from, w, nil
 }
 
-// inPath reports whether the operator's PATH finds the file at the end of a way, under one of some
+// inPath reports whether the operator's PATH finds the file at the end of a way, under one of the
 // names.
 func (p *planner) inPath(w way, names ...string) bool {
 	for _, name := range append(names, filepath.Base(w.end)) {
@@ -215,8 +215,8 @@ func (p *planner) inPath(w way, names ...string) bool {
 	return false
 }
 
-// mountProgram makes a program visible, by all the links that lead to it, with the libraries that
-// lie beside it.
+// mountProgram mounts a program, with all the links that lead to it and the libraries beside it,
+// and passes its file to allow.
 func (p *planner) mountProgram(s start, allow func(path string)) (file string, err error) {
 	from, w, err := p.judge(s)
 	if err != nil || !w.exists() {
@@ -243,8 +243,8 @@ func (p *planner) mountProgram(s start, allow func(path string)) (file string, e
 	return w.end, nil
 }
 
-// mountShim puts the program behind a shim in the shim's place, so that whoever looks in the PATH
-// finds it there. Where nothing can be put anywhere, the PATH leads to it.
+// mountShim mounts the program that a shim stands for, and puts a link to it at the shim's path, so
+// that a search of PATH finds it there. Without namespaces it changes PATH instead.
 func (p *planner) mountShim(s start, real string, allow func(path string)) (file string, err error) {
 	at, w := place(s.path), walk(real)
 	p.mountLinks(string(fromOperator), walk(filepath.Dir(s.path)))
@@ -262,8 +262,8 @@ func (p *planner) mountShim(s start, real string, allow func(path string)) (file
 	return w.end, nil
 }
 
-// insteadOfShim has the program started where its shim would be: as the command itself, and by its
-// name.
+// insteadOfShim puts the directory of the program first in PATH. If the shim is the command itself,
+// it starts the program instead.
 func (p *planner) insteadOfShim(shim, program string) {
 	p.setEnv("PATH", filepath.Dir(program)+":"+env(p.plan.Env, "PATH"))
 	if p.plan.Path == shim {
@@ -272,9 +272,9 @@ func (p *planner) insteadOfShim(shim, program string) {
 	}
 }
 
-// behind is the program behind a shim of the operator's, empty where that is not certain. It must
-// belong to the same installation: the version that is asked for may come from a file of the
-// plugin's.
+// behind returns the program that a shim of the operator stands for, or "" if that is not certain.
+// The program must belong to the same installation as the shim, because a file of the plugin may
+// choose the version.
 func (p *planner) behind(shim string) string {
 	if p.launch.Behind == nil {
 		return ""
@@ -286,11 +286,11 @@ func (p *planner) behind(shim string) string {
 	return real
 }
 
-// shimEnviron is what a tool like pyenv needs of the operator's environment. It runs outside, in
-// the plugin's directory, so its PATH has no place that the plugin ships or may change, nor any
-// that is relative.
+// shimEnviron returns the part of the operator's environment that a tool like pyenv needs. The tool
+// runs outside the sandbox, in the plugin's directory. So its PATH contains no directory that is
+// relative, or that the plugin ships or may change.
 func (p *planner) shimEnviron() []string {
-	apart := func(dir string) bool { return strings.Contains(dir, ":") } // it would be two entries, the second one relative
+	apart := func(dir string) bool { return strings.Contains(dir, ":") } // PATH would split it in two, the second part relative
 	needed := []string{"PATH=" + strings.Join(slices.DeleteFunc(slices.Clone(p.origins.path), apart), ":")}
 	for _, entry := range p.opts.Environ {
 		name, _, _ := strings.Cut(entry, "=")
@@ -301,8 +301,8 @@ func (p *planner) shimEnviron() []string {
 	return needed
 }
 
-// mountLinks lets the links on a way be links inside, too. Those among the plugin's own files come
-// with these.
+// mountLinks recreates the links on a way inside the jail. Links among the plugin's own files are
+// mounted with those files.
 func (p *planner) mountLinks(because string, w way) {
 	for _, l := range w.links {
 		if !p.visible(l.at) && !withinAny(l.at, p.origins.own) {
@@ -311,9 +311,9 @@ func (p *planner) mountLinks(because string, w way) {
 	}
 }
 
-// mountLibraries adds the libraries of a program that was installed in a place of its own, such as
-// an interpreter in a user's home: what lies in lib beside its bin. A link to the program may be
-// part of such a place as well, as in a virtual environment.
+// mountLibraries mounts the libraries of a program with its own installation directory, such as an
+// interpreter in a user's home: the lib directories beside its bin. It does so for each link to the
+// program too, because a link may belong to another installation, as in a virtual environment.
 func (p *planner) mountLibraries(w way) {
 	_, at := p.origins.of(w)
 	for range maxLinks {
@@ -342,8 +342,8 @@ func (p *planner) librariesOf(file string) {
 	}
 }
 
-// shared reports whether a directory is more than the place of one installation: the system's, or a
-// whole home.
+// shared reports whether a directory holds more than one installation: a directory of the system,
+// or one that contains the user's home.
 func (p *planner) shared(prefix string) bool {
 	home := realPath(env(p.opts.Environ, "HOME"))
 	return slices.Contains([]string{"/", "/usr", "/usr/local"}, prefix) || within(home, prefix) && home != "/"

@@ -24,19 +24,19 @@ import (
 )
 
 const (
-	// maxReport bounds a message of the jail; the plugin cannot write to that socket, but a note
-	// may have long paths in it.
+	// maxReport bounds the size of a report from the jail. The plugin cannot write to that socket,
+	// but a note may contain long paths.
 	maxReport = 64 << 10
 
-	// maxSockets is how many descriptors a message may carry (SCM_MAX_FD).
+	// maxSockets is the number of descriptors that one message can carry (SCM_MAX_FD).
 	maxSockets = 253
 
-	// buildTime bounds the building of a jail, which takes milliseconds; only a file system that
-	// hangs needs longer.
+	// buildTime bounds the time in which a jail is built. That takes milliseconds, unless a file
+	// system hangs.
 	buildTime = 30 * time.Second
 )
 
-// Pack writes the plan for a launch and opens the socket by which its jail will report.
+// Pack writes the plan for a launch and opens the control socket on which its jail will report.
 func (b *Box) Pack(l proc.Launch) (*proc.Packed, error) {
 	s := &session{box: b, descriptors: l.Descriptors}
 	if b.opts.System.simple() {
@@ -56,8 +56,8 @@ func (b *Box) Pack(l proc.Launch) (*proc.Packed, error) {
 	return packed, err
 }
 
-// draft makes what is granted and missing, and works the plan out for a program that is about to be
-// started.
+// draft creates the granted files that are missing, and plans the jail for a program that is about
+// to start.
 func (b *Box) draft(l proc.Launch, private string) (*draft, error) {
 	if err := b.makeMissing(); err != nil {
 		return nil, err
@@ -69,8 +69,8 @@ func (b *Box) draft(l proc.Launch, private string) (*draft, error) {
 	return plan, err
 }
 
-// makePrivate makes the directory that stands for the ones in memory. What hosts that were killed
-// have left is removed on that occasion.
+// makePrivate creates the directory that a sandbox without namespaces has instead of directories in
+// memory. It also removes such directories left by hosts that were killed.
 func (s *session) makePrivate() error {
 	path, left, err := scratch.Make("sandbox")
 	if left != nil {
@@ -84,16 +84,16 @@ func (s *session) makePrivate() error {
 type session struct {
 	box     *Box
 	control *net.UnixConn
-	notes   []string // what is not as planned, known before the start
-	private string   // a directory to be removed at the end; empty: none
-	sockets string   // by what way connections come: "redirect" or "ports"; empty: no network
+	notes   []string // deviations from the plan that are known before the start
+	private string   // a directory that is removed at the end; may be empty
+	sockets string   // how the jail passes connections on: "redirect" or "ports"; empty if it has no network
 	broker  *broker.Broker
 	serving sync.WaitGroup
 
-	ahead *ahead // nil: it was not built ahead
+	ahead *ahead // nil if the jail was not built ahead
 
 	descriptors *limits.Descriptors
-	taken       int // of them
+	taken       int // the number of descriptors taken from it
 }
 
 func (s *session) pack(plan *draft) (*proc.Packed, error) {
@@ -117,10 +117,10 @@ func (s *session) pack(plan *draft) (*proc.Packed, error) {
 	}, nil
 }
 
-// memoryFile is a file without a name that has a given content.
+// memoryFile returns a file in memory with the given content.
 func memoryFile(content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("plan", unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
-	if errors.Is(err, unix.EINVAL) { // before Linux 6.3
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3, which added MFD_NOEXEC_SEAL
 		fd, err = unix.MemfdCreate("plan", unix.MFD_CLOEXEC)
 	}
 	if err != nil {
@@ -133,7 +133,7 @@ func memoryFile(content []byte) (*os.File, error) {
 	return f, nil
 }
 
-// connect makes the control socket and returns the jail's end of it.
+// connect creates the control socket and returns the jail's end of it.
 func (s *session) connect() (theirs *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *session) connect() (theirs *os.File, err error) {
 	}
 	theirs = os.NewFile(uintptr(pair[1]), "control")
 	ours := os.NewFile(uintptr(pair[0]), "control")
-	defer ours.Close() // FileConn has a duplicate
+	defer ours.Close() // FileConn duplicated it
 	conn, err := net.FileConn(ours)
 	if err != nil {
 		return nil, errors.Join(err, theirs.Close())
@@ -150,9 +150,9 @@ func (s *session) connect() (theirs *os.File, err error) {
 	return theirs, nil
 }
 
-// await follows the reports of the jail until the program runs, or does not. Without namespaces the
-// jail becomes the program, so that its word is only that it will: it keeps it by closing the
-// socket.
+// await reads the reports of the jail until the program runs or the start has failed. Without
+// namespaces the jail itself becomes the program. It then reports before it executes the program,
+// and the end of the socket confirms that it did.
 func (s *session) await(ctx context.Context) error {
 	_ = s.control.SetReadDeadline(time.Now().Add(buildTime))
 	stop := context.AfterFunc(ctx, func() { _ = s.control.SetReadDeadline(time.Now()) })
@@ -181,14 +181,15 @@ func (s *session) await(ctx context.Context) error {
 			return proc.ErrStale
 		case r.Runs && s.box.opts.System.simple() && !becomes:
 			becomes = true
-			_ = s.heard(r) // its notes
+			_ = s.heard(r) // logs its notes
 		default:
 			return s.heard(r)
 		}
 	}
 }
 
-// errEarly is for a sandbox that ended without a word. A helper from another version does.
+// errEarly is the error for a jail that ended without a report, as patchbay-jail of another version
+// does.
 func errEarly() error {
 	const text = "the sandbox ended before the program was started"
 	if filepath.Base(jailProgram()) != jail.Helper {
@@ -197,7 +198,7 @@ func errEarly() error {
 	return fmt.Errorf("%s: if %s is not of the version of the program beside it, install both again", text, jailProgram())
 }
 
-// heard is what a last report comes to.
+// heard returns the result that the last report of the jail stands for, and logs its notes.
 func (s *session) heard(r jail.Report) error {
 	if r.Runs {
 		for _, note := range append(s.notes, r.Notes...) {
@@ -211,7 +212,7 @@ func (s *session) heard(r jail.Report) error {
 	return &BuildError{Stage: r.Stage, Reason: r.Error, Errno: syscall.Errno(r.Errno)}
 }
 
-// receive reads one report, with the descriptors that came along.
+// receive reads one report, and the descriptors that came with it.
 func (s *session) receive() (jail.Report, []*os.File, error) {
 	text, rights := make([]byte, maxReport), make([]byte, unix.CmsgSpace(4*maxSockets))
 	n, oob, _, _, err := s.control.ReadMsgUnix(text, rights)
@@ -249,8 +250,8 @@ func filesOf(oob []byte) ([]*os.File, error) {
 	return files, nil
 }
 
-// serve answers on the sockets that the jail made in its own network: the first is for names, the
-// others for connections.
+// serve answers on the sockets that the jail opened in its own network. The first one is for DNS,
+// the others are for connections.
 func (s *session) serve(sockets []*os.File) error {
 	o := s.box.opts
 	if err := s.descriptors.Take(len(sockets)); err != nil {
@@ -276,7 +277,7 @@ func closeFiles(files []*os.File) error {
 }
 
 func (s *session) serveOne(i int, f *os.File) error {
-	defer f.Close() // what is made of it has a duplicate
+	defer f.Close() // net.FilePacketConn and net.FileListener duplicate it
 	if i == 0 {
 		names, err := net.FilePacketConn(f)
 		if err == nil {
@@ -291,7 +292,8 @@ func (s *session) serveOne(i int, f *os.File) error {
 	return err
 }
 
-// over ends the session: the process is gone, or never was.
+// over releases everything that the session holds. It is called when the process has ended or was
+// not started.
 func (s *session) over() {
 	if s.control != nil {
 		_ = s.control.Close()
@@ -313,7 +315,7 @@ func (s *session) over() {
 	}
 }
 
-// jailProgram is what is started as the jail.
+// jailProgram is the path of the executable that is started as the jail.
 var jailProgram = sync.OnceValue(func() string {
 	executable, err := os.Executable()
 	if err != nil {
@@ -322,10 +324,11 @@ var jailProgram = sync.OnceValue(func() string {
 	return programIn(filepath.Dir(executable))
 })
 
-// itself is this executable, also when its file was replaced or removed.
+// itself is the running executable, even if its file was replaced or removed.
 const itself = "/proc/self/exe"
 
-// programIn is the helper in a directory, or else this executable.
+// programIn returns the path of patchbay-jail in a directory, or itself if it is missing or not to
+// be trusted.
 func programIn(dir string) string {
 	helper := filepath.Join(dir, jail.Helper)
 	if info, err := os.Stat(helper); err != nil || !info.Mode().IsRegular() || unix.Access(helper, unix.X_OK) != nil || !trusted(info) {
@@ -334,9 +337,9 @@ func programIn(dir string) string {
 	return helper
 }
 
-// trusted reports whether nobody but root, this user or the owner of this executable can have
-// written a file: in a directory like /tmp everybody can put a helper beside somebody else's
-// executable.
+// trusted reports whether a file is owned by root, this user or the owner of this executable, and
+// cannot be written by all users. In a directory like /tmp any user could put a patchbay-jail
+// beside the executable.
 func trusted(info os.FileInfo) bool {
 	owners := []uint32{0, uint32(os.Geteuid())}
 	var stat unix.Stat_t

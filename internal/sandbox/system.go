@@ -11,7 +11,7 @@ import (
 
 // BuildError says why a sandbox could not be built.
 type BuildError struct {
-	Stage  string // what was being done: "mount /srv/notes"
+	Stage  string // the step that failed: "mount /srv/notes"
 	Reason string
 	Errno  syscall.Errno // 0: none
 }
@@ -23,14 +23,14 @@ func (e *BuildError) Error() string {
 	return fmt.Sprintf("%s: %s", e.Stage, e.Reason)
 }
 
-// Status is how far a capability binds a plugin.
+// Status says how far a capability is enforced.
 type Status string
 
 // The statuses.
 const (
 	Enforced    Status = "enforced"
-	Partial     Status = "partial"      // with exceptions, which the reason names
-	NotEnforced Status = "not_enforced" // not at all
+	Partial     Status = "partial" // with exceptions, which Verdict.Reason names
+	NotEnforced Status = "not_enforced"
 )
 
 // A Verdict is the status of one capability.
@@ -40,26 +40,26 @@ type Verdict struct {
 	Reason     string
 }
 
-// System is what can be enforced on this machine, found out by trying. The zero value is
-// everything.
+// System says what can be enforced on this machine. The error fields are nil for a feature that is
+// available, and otherwise say why it is not. The zero value means that all of them are available.
 type System struct {
-	Namespaces error // nil: they can be had; else why not
-	Redirect   error // nil: every connection can be led to the host; else why not
-	Landlock   error // nil: it can be had; else why not
-	Scoped     bool  // Landlock keeps signals and abstract sockets apart too
-	Filter     error // nil: system calls can be filtered; else why not
-	Loader     error // nil: loaders can be kept from being started by hand; else why not
+	Namespaces error // user, mount, process, IPC, host name, cgroup and network namespaces
+	Redirect   error // every connection can be redirected to the host
+	Landlock   error
+	Scoped     bool  // Landlock also isolates signals and abstract sockets
+	Filter     error // system calls can be filtered
+	Loader     error // the kernel can refuse to execute a dynamic loader directly
 
-	// Token: the daemon of these plugins lets nobody in without one. It is for the caller to set.
-	// Without namespaces a plugin's ancestors say nothing of it, so that the daemon cannot know one
-	// that has the network as it is.
+	// Token says that the plugins' daemon lets no client in without a token. The caller sets it.
+	// Without namespaces the daemon cannot recognise a plugin by its ancestor processes, so a
+	// plugin with net:* needs it.
 	Token bool
 }
 
-// simple reports whether Landlock must do alone.
+// simple reports whether the sandbox consists of Landlock and the filter alone, without namespaces.
 func (s *System) simple() bool { return s != nil && s.Namespaces != nil }
 
-// Possible is nil where there is a sandbox of some kind, and else says why there is none.
+// Possible returns nil if some kind of sandbox can be built here, and otherwise says why not.
 func (s *System) Possible() error {
 	if s.Namespaces == nil {
 		return nil
@@ -70,8 +70,8 @@ func (s *System) Possible() error {
 	return nil
 }
 
-// Judge says of each capability how far it is kept here. Where none is about the network, the last
-// verdict is on having none.
+// Judge returns for each capability how far it is enforced here. If no capability is about the
+// network, the last verdict is on net:[], the network with nothing in it.
 func (s *System) Judge(grants []capability.Capability) []Verdict {
 	var verdicts []Verdict
 	for _, g := range grants {
@@ -87,7 +87,7 @@ func (s *System) Judge(grants []capability.Capability) []Verdict {
 	return verdicts
 }
 
-// judge is the verdict on one of the grants.
+// judge returns the verdict on g, which is one of the grants.
 func (s *System) judge(g capability.Capability, grants []capability.Capability) Verdict {
 	switch g.Kind {
 	case capability.StorageRead, capability.StorageWrite:
@@ -120,8 +120,8 @@ func (s *System) judgeFiles(kind capability.Kind, grants []capability.Capability
 	return Verdict{Status: Enforced, Reason: "nothing else is mounted"}
 }
 
-// attributesAlone says what becomes of modes, owners, times and extended attributes where Landlock
-// must do alone, which does not know them.
+// attributesAlone says how changes to modes, owners, times and extended attributes are restricted
+// where there is only Landlock, which does not control them.
 func attributesAlone(kind capability.Kind, grants []capability.Capability) string {
 	writes := func(g capability.Capability) bool { return g.Kind == capability.WriteFS }
 	switch {
@@ -135,9 +135,9 @@ func attributesAlone(kind capability.Kind, grants []capability.Capability) strin
 	return "chmod, chown, utime and setxattr work by descriptor alone, and then on every file that may be read; what is written can be loaded as code; "
 }
 
-// Weakness is what a sandbox that Landlock must make alone means for every plugin in it, whatever
-// it was granted, and what would mend it. Both are empty where there are namespaces, and where
-// there is no sandbox.
+// Weakness says what a sandbox of Landlock alone means for every plugin in it, whatever was
+// granted, and how to get a full sandbox. Both results are empty where there are namespaces, and
+// where there is no sandbox.
 func (s *System) Weakness() (what, mend string) {
 	if !s.simple() || s.Possible() != nil {
 		return "", ""

@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// explain keeps why something is mounted. Of several reasons the first counts.
+// explain records why something is mounted. If there are several reasons, the first one counts.
 func (d *draft) explain(m jail.Mount, because string) {
 	if d.because == nil {
 		d.because = make(map[string]string)
@@ -18,7 +18,8 @@ func (d *draft) explain(m jail.Mount, because string) {
 	}
 }
 
-// treePath is where a tree comes from: what is bound, from outside; all else is made where it is.
+// treePath returns the path by which people know a mount: the source of a bind mount, the target of
+// any other.
 func treePath(m jail.Mount) string {
 	if m.Kind == jail.Bind {
 		return m.Source
@@ -26,7 +27,7 @@ func treePath(m jail.Mount) string {
 	return m.Target
 }
 
-// listTrees lists what is there, each tree once, with the most that may be done to it.
+// listTrees lists the trees that the process sees, each once.
 func (d *draft) listTrees() []Tree {
 	var trees []Tree
 	for _, m := range d.Mounts {
@@ -39,8 +40,8 @@ func (d *draft) listTrees() []Tree {
 	return trees
 }
 
-// isTree reports whether a mount shows something: a directory in memory, processes, or a part of
-// the outside that is there.
+// isTree reports whether a mount is worth listing: a directory in memory, /proc, or a file or
+// directory that exists outside.
 func isTree(m jail.Mount) bool {
 	if m.Kind != jail.Bind {
 		return m.Kind == jail.Temp || m.Kind == jail.Proc
@@ -63,12 +64,12 @@ func accessOf(m jail.Mount) Access {
 	return Read
 }
 
-// nameFiles are the files in which programs look people and machines up. Without mounts they cannot
-// be made up.
+// nameFiles are the files in which programs look up users and hosts. Without namespaces the real
+// ones are used.
 var nameFiles = []string{"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/resolv.conf", "/etc/host.conf"}
 
-// simpleTrees lists what is there without namespaces: nothing is in memory, and the files of names
-// and of processes are the system's.
+// simpleTrees lists the trees of a sandbox without namespaces. Nothing in it is in memory, and
+// /proc and nameFiles are the system's.
 func (d *draft) simpleTrees(private string) []Tree {
 	trees := []Tree{{private, Write, "its own, on disk until it ends"}}
 	for _, t := range d.listTrees() {

@@ -9,8 +9,9 @@ import (
 // others.
 var binDirs = []string{"/bin", "/usr/bin", "/sbin", "/usr/sbin"}
 
-// mountTwins lets a program of the system be found at its other paths, too, where these lead to the
-// same file: who may start /usr/bin/sh may start /bin/sh, which is what scripts and system(3) name.
+// mountTwins makes a program of the system available at its other paths that lead to the same file.
+// A plugin that may start /usr/bin/sh may also start /bin/sh, the path that scripts and system(3)
+// use.
 func (p *planner) mountTwins(because string, s start, w way) {
 	if !slices.Contains(binDirs, filepath.Dir(s.path)) {
 		return

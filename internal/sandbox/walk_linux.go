@@ -7,29 +7,29 @@ import (
 	"strings"
 )
 
-// maxLinks is how many links in a row are followed, as by the kernel.
+// maxLinks is the number of links that are followed for one path, the same as in the kernel.
 const maxLinks = 40
 
-// nowhere is the end of a way with more links than that. Nothing can be made there, since what is
-// above it is a file.
+// nowhere is the end of a way with too many links. Nothing can be created there, because its parent
+// is a device.
 const nowhere = "/dev/null/nowhere"
 
 // A hop is a symbolic link on the way to a file.
 type hop struct {
-	at     string // where it lies; no other link is part of this path
-	target string // what it says
+	at     string // its path, which contains no other link
+	target string // the text of the link
 }
 
-// A way is how a path leads to a file.
+// A way is the path to a file with the links that it passes.
 type way struct {
-	path  string // as it was named
+	path  string // as it was given
 	links []hop  // in the order in which they are followed
-	end   string // where it ends, without any link; nowhere: it has too many
+	end   string // the path without any link; nowhere if there are too many
 }
 
-// walk follows a path from the root on, as the kernel would. What does not exist is taken as it is
-// written. A way must not end at a link that was not followed: whoever walks on from there would
-// come to a place that nobody has judged.
+// walk follows a path from the root on, as the kernel does. The rest of a path that does not exist
+// is taken literally. The end is never a link that was not followed: a caller that used it would
+// reach a file that was not checked.
 func walk(path string) way {
 	w := way{path: path}
 	at, rest := "/", path
@@ -55,7 +55,7 @@ func walk(path string) way {
 	return w
 }
 
-// through reports the first link of the way that lies within one of some directories.
+// through returns the first link of the way that lies within one of the directories.
 func (w way) through(dirs []string) (hop, bool) {
 	i := slices.IndexFunc(w.links, func(l hop) bool { return withinAny(l.at, dirs) })
 	if i < 0 {
@@ -64,12 +64,12 @@ func (w way) through(dirs []string) (hop, bool) {
 	return w.links[i], true
 }
 
-// realPath is where a path ends when all its links are followed.
+// realPath returns the path with all its links followed.
 func realPath(path string) string { return walk(path).end }
 
-// place is where a file itself lies: the links in its directory are followed, the file is not.
-// Nothing is taken out of the path as it is written: "d/.." is another directory than the one in
-// which d lies, where d is a link.
+// place returns the path of a file with the links in its directory followed, but not the file
+// itself. The path is not cleaned first: where d is a link, "d/.." is not the directory that
+// contains d.
 func place(path string) string {
 	slash := strings.LastIndexByte(path, '/')
 	name := path[slash+1:]
@@ -79,7 +79,7 @@ func place(path string) string {
 	return filepath.Join(realPath(path[:slash+1]), name)
 }
 
-// next is where a link leads, one step further; ok is false where there is no link at a place.
+// next returns the target of the link at a path, one step further. ok is false if there is no link.
 func next(at string) (to string, ok bool) {
 	target, err := os.Readlink(at)
 	if err != nil {
@@ -91,7 +91,7 @@ func next(at string) (to string, ok bool) {
 	return place(target), true
 }
 
-// within reports whether a path is a directory or lies below it.
+// within reports whether a path is dir or lies below it.
 func within(path, dir string) bool {
 	if dir == "/" {
 		return true
@@ -100,10 +100,10 @@ func within(path, dir string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// withinAny reports whether a path is, or lies in, one of some directories.
+// withinAny reports whether a path is one of the directories or lies below one.
 func withinAny(path string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
 }
 
-// below reports whether a path lies in a directory, and is not itself that.
+// below reports whether a path lies below dir. dir itself does not.
 func below(path, dir string) bool { return path != dir && within(path, dir) }

@@ -13,10 +13,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// loopback is the index of lo in a new namespace: it is the first interface.
+// loopback is the index of the interface lo, the first one in a new namespace.
 const loopback = 1
 
-// wire works out the netlink messages that make a jail's network end at its host.
+// wire adds the netlink messages by which all connections of a jail's network end at its host.
 func (d *draft) wire() error {
 	var err [4]error
 	d.Net.Route4, err[0] = everywhere(unix.AF_INET)
@@ -31,7 +31,7 @@ func (d *draft) wire() error {
 	return nil
 }
 
-// everywhere makes every address of a family one of the machine's own.
+// everywhere returns the message that makes every address of a family local.
 func everywhere(family uint8) ([]byte, error) {
 	route := []byte{family, 0, 0, 0, unix.RT_TABLE_LOCAL, unix.RTPROT_BOOT, unix.RT_SCOPE_HOST, unix.RTN_LOCAL, 0, 0, 0, 0} // struct rtmsg
 	attributes, err := netlink.MarshalAttributes([]netlink.Attribute{
@@ -51,8 +51,9 @@ func everywhere(family uint8) ([]byte, error) {
 // An address compares a destination with the loopback addresses of one family.
 type address func(op expr.CmpOp) []expr.Any
 
-// redirect leads every TCP connection of some families to one port of the loopback interface; of
-// those to the loopback interface itself only the ones that are meant for the host's.
+// redirect returns the messages that redirect every TCP connection of some families to RedirectPort
+// on the loopback interface. Of connections to loopback addresses, only those to the given ports
+// are redirected, because these are meant for the host's loopback interface.
 func redirect(ports []uint16, families ...address) ([]byte, error) {
 	var r recorder
 	conn, err := nftables.New(nftables.WithTestDial(r.record))
@@ -81,18 +82,19 @@ func redirect(ports []uint16, families ...address) ([]byte, error) {
 	return r.messages, r.err
 }
 
-// recorder stands in for the kernel and keeps what it was told: it is told in another process.
+// A recorder takes the place of the kernel and records the messages for it. The jail sends them, in
+// another process.
 type recorder struct {
 	messages []byte
 	err      error
 }
 
-// record keeps messages, and answers nothing (io.EOF, in the words of the library). Rules are not
-// to be echoed, and only the table's message is to be acknowledged: of what goes wrong the kernel
-// tells in any case, and it does all of them or none.
+// record records messages. It answers nothing, which the library expects as io.EOF. It asks the
+// kernel not to echo rules, and to acknowledge only the message of the table. The kernel reports
+// errors in any case, and carries out all of the messages or none.
 func (r *recorder) record(messages []netlink.Message) ([]netlink.Message, error) {
 	for i, m := range messages {
-		m.Header.Sequence = uint32(i + 1) // the library begins with a random number, and a plan is to be the same each time
+		m.Header.Sequence = uint32(i + 1) // the library begins with a random number, but equal plans must have equal bytes
 		m.Header.Flags &^= netlink.Echo
 		if m.Header.Type != unix.NFNL_SUBSYS_NFTABLES<<8|unix.NFT_MSG_NEWTABLE {
 			m.Header.Flags &^= netlink.Acknowledge
@@ -133,7 +135,7 @@ func isTCP() []expr.Any {
 	}
 }
 
-// isPort compares the destination's port; 0 is any.
+// isPort compares the destination's port. Port 0 matches every port.
 func isPort(port uint16) []expr.Any {
 	if port == 0 {
 		return nil
