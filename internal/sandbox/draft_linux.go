@@ -67,7 +67,7 @@ func (d *draft) finish() (notes []string, err error) {
 	}
 	if d.Net.Broker {
 		if err := d.wire(); err != nil {
-			return nil, fmt.Errorf("what the kernel is told of the network: %w", err)
+			return nil, fmt.Errorf("encode the network rules: %w", err)
 		}
 	}
 	return notes, nil

@@ -93,7 +93,7 @@ func (p *planner) cover(place Place) error {
 	case root == "", !write && !place.Hidden, p.plan.Simple && place.Yields:
 		return nil
 	case p.plan.Simple && (write || !p.opts.ReadAll):
-		return &Refusal{Why: fmt.Sprintf("%s contains %s, which is Patchbay's own, and Landlock alone cannot keep a part of a directory back: grant less, or move that", root, place.Path)}
+		return &Refusal{Why: fmt.Sprintf("%s contains %s, which is Patchbay's own, and Landlock alone cannot exclude a part of a directory: grant less, or move that", root, place.Path)}
 	case p.plan.Simple:
 		return nil // an agent may read everything
 	}
@@ -105,7 +105,7 @@ func (p *planner) cover(place Place) error {
 	}
 	if place.Make {
 		if err := os.MkdirAll(w.end, 0o700); err != nil {
-			return fmt.Errorf("make %s, so that the plugin cannot: %w", w.end, err)
+			return fmt.Errorf("create %s before the plugin can: %w", w.end, err)
 		}
 	}
 	p.pin(w)
@@ -169,12 +169,12 @@ func (p *planner) veil(dir string) error {
 	isDir := func(place Place) bool { return place.Make && realPath(place.Path) == dir }
 	if slices.ContainsFunc(p.opts.Guarded, isDir) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("make %s, so that what comes into it later is not in sight: %w", dir, err)
+			return fmt.Errorf("create %s, to hide what is put into it later: %w", dir, err)
 		}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("hide what Patchbay keeps in %s, where it is not there yet: %w", dir, err)
+		return fmt.Errorf("list %s, to hide Patchbay's files in it: %w", dir, err)
 	}
 	if len(entries) > maxVeiled {
 		return &Refusal{Why: fmt.Sprintf("%s has a file of Patchbay's in it that must be hidden, and more than %d others: move that file, or grant less", dir, maxVeiled)}

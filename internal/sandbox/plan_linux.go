@@ -231,7 +231,7 @@ func (p *planner) grant(g capability.Capability) error {
 func grantProc(g capability.Capability, w way) error {
 	switch {
 	case !within(w.end, "/proc"):
-		return &Refusal{Why: fmt.Sprintf("%s leads through /proc, where it means something else to every process: grant the path itself", g)}
+		return &Refusal{Why: fmt.Sprintf("%s leads through /proc, whose links lead elsewhere for each process: grant the path itself", g)}
 	case g.Kind == capability.WriteFS:
 		return &Refusal{Why: fmt.Sprintf("%s would change processes of the host: a plugin's /proc is its own; leave it out", g)}
 	}

@@ -32,7 +32,7 @@ func Probe(ctx context.Context, g *proc.Group) *System {
 		s.Namespaces = full.run(ctx, g)
 	}
 	if s.Loader == nil && s.Filter != nil {
-		s.Loader = fmt.Errorf("in a namespace of its own it would be out of that: %w", s.Filter)
+		s.Loader = fmt.Errorf("a program could leave the restriction by entering a new namespace: %w", s.Filter)
 	}
 	if s.Namespaces == nil && full.session.sockets != "redirect" {
 		s.Redirect = errors.New("connections could not be redirected")

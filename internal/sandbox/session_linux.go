@@ -74,7 +74,7 @@ func (b *Box) draft(l proc.Launch, private string) (*draft, error) {
 func (s *session) makePrivate() error {
 	path, left, err := scratch.Make("sandbox")
 	if left != nil {
-		s.box.opts.Log.Warn("directories of sandboxes are left", "err", left)
+		s.box.opts.Log.Warn("directories of earlier sandboxes could not be removed", "err", left)
 	}
 	s.private = path
 	return err
@@ -168,7 +168,7 @@ func (s *session) await(ctx context.Context) error {
 		case errors.Is(err, io.EOF):
 			return errEarly()
 		case err != nil:
-			return fmt.Errorf("no word from the sandbox: %w", err)
+			return fmt.Errorf("no report from the sandbox: %w", err)
 		case r.Sockets != "":
 			s.sockets = r.Sockets
 			if err := s.serve(sockets); err != nil {
@@ -195,7 +195,7 @@ func errEarly() error {
 	if filepath.Base(jailProgram()) != jail.Helper {
 		return errors.New(text)
 	}
-	return fmt.Errorf("%s: if %s is not of the version of the program beside it, install both again", text, jailProgram())
+	return fmt.Errorf("%s: if %s is of another version than the program beside it, install both again", text, jailProgram())
 }
 
 // heard returns the result that the last report of the jail stands for, and logs its notes.
@@ -228,7 +228,7 @@ func (s *session) receive() (jail.Report, []*os.File, error) {
 	}
 	r, ok := jail.DecodeReport(text[:n])
 	if !ok {
-		return jail.Report{}, nil, errors.New("what it says cannot be understood")
+		return jail.Report{}, nil, errors.New("its report cannot be decoded")
 	}
 	return r, files, nil
 }
@@ -310,7 +310,7 @@ func (s *session) over() {
 	s.taken = 0
 	if s.private != "" {
 		if err := scratch.Remove(s.private); err != nil {
-			s.box.opts.Log.Warn("a sandbox's directory is left", "path", s.private, "err", err)
+			s.box.opts.Log.Warn("the directory of a sandbox could not be removed", "path", s.private, "err", err)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func attributesAlone(kind capability.Kind, grants []capability.Capability) strin
 	case !slices.ContainsFunc(grants, writes):
 		return "chmod, chown, utime and setxattr are refused; "
 	case kind == capability.ReadFS:
-		return "its files' modes, owners, times and attributes can be changed, too, since something may be written; "
+		return "its files' modes, owners, times and attributes can be changed, too, because a write:fs: is granted; "
 	}
 	return "chmod, chown, utime and setxattr work by descriptor alone, and then on every file that may be read; what is written can be loaded as code; "
 }
@@ -142,7 +142,7 @@ func (s *System) Weakness() (what, mend string) {
 	if !s.simple() || s.Possible() != nil {
 		return "", ""
 	}
-	return "its sandbox is Landlock alone: names, sizes and times of other files, other processes and what /proc tells of the machine can be seen; " +
+	return "its sandbox is Landlock alone: names, sizes and times of other files, other processes, and the machine's data in /proc can be seen; " +
 			"chmod, chown, utime and setxattr by path fail with EPERM; home and TMPDIR are a directory on disk; no namespaces: " + s.Namespaces.Error(),
 		"allow user namespaces (on Ubuntu by an AppArmor profile with userns, in a container by its runtime); see \"How far it goes on your machine\" in docs/security.md"
 }
@@ -163,7 +163,7 @@ func (s *System) judgeExec() Verdict {
 func (s *System) judgeAnyNet() Verdict {
 	switch {
 	case s.simple() && !s.Token:
-		return Verdict{Status: NotEnforced, Reason: "the daemon could not tell the plugin from other programs, and would take its orders: " +
+		return Verdict{Status: NotEnforced, Reason: "the daemon could not distinguish the plugin from other programs, and would serve it: " +
 			"set token in [server] of the configuration; no namespaces: " + s.Namespaces.Error()}
 	case s.Filter != nil:
 		return Verdict{Status: Partial, Reason: "sockets of every kind; no filter: " + s.Filter.Error()}
