@@ -38,7 +38,7 @@ func (b *Box) Build(l proc.Launch) (*proc.Packed, error) {
 	s := &session{box: b, descriptors: l.Descriptors}
 	packed, err := s.buildAhead(l)
 	if err != nil {
-		s.over()
+		s.close()
 	}
 	return packed, err
 }
@@ -91,7 +91,7 @@ func (s *session) start(ctx context.Context, l proc.Launch) error {
 		return proc.ErrStale // a start without this jail reports the error
 	}
 	notes, err := plan.finish()
-	if err != nil || !s.ahead.serves(&plan.Plan) {
+	if err != nil || !s.ahead.matches(&plan.Plan) {
 		return proc.ErrStale
 	}
 	file, err := memoryFile(plan.Encode())
@@ -110,8 +110,8 @@ func (s *session) start(ctx context.Context, l proc.Launch) error {
 	return err
 }
 
-// serves reports whether the plan p would build the same jail now.
-func (a *ahead) serves(p *jail.Plan) bool {
+// matches reports whether the plan p would build the same jail now.
+func (a *ahead) matches(p *jail.Plan) bool {
 	if !bytes.Equal(buildOf(p), a.built) || len(a.seen) != len(p.Mounts) {
 		return false
 	}
@@ -120,7 +120,7 @@ func (a *ahead) serves(p *jail.Plan) bool {
 			return false
 		}
 	}
-	return a.undisturbed()
+	return a.mountsUnchanged()
 }
 
 // identify returns the file that a mount would bind now; zero if it would bind none.
@@ -143,10 +143,10 @@ func identify(m *jail.Mount) (jail.Identity, error) {
 	return jail.Identity{Device: uint64(stat.Dev), Inode: stat.Ino}, nil //nolint:unconvert // Dev is smaller on some machines
 }
 
-// undisturbed reports whether the host's mounts have not changed since the jail was begun. Mounts
-// below a bound directory were copied into the jail with it, and later changes to them do not reach
-// the jail.
-func (a *ahead) undisturbed() bool {
+// mountsUnchanged reports whether the host's mounts have not changed since the jail was begun.
+// Mounts below a bound directory were copied into the jail with it, and later changes to them do
+// not reach the jail.
+func (a *ahead) mountsUnchanged() bool {
 	poll := []unix.PollFd{{Fd: int32(a.mounts), Events: unix.POLLPRI}}
 	for {
 		n, err := unix.Poll(poll, 0)

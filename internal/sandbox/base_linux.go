@@ -94,10 +94,10 @@ func (p *planner) hide() {
 	}
 }
 
-// everything mounts the whole file system read-only; the rest of the plan goes on top of it. The
-// directories in which programs leave their sockets are covered by empty ones, unless the program
-// may change everything.
-func (p *planner) everything() {
+// mountEverything mounts the whole file system read-only; the rest of the plan goes on top of it.
+// The directories in which programs leave their sockets are covered by empty ones, unless the
+// program may change everything.
+func (p *planner) mountEverything() {
 	all := slices.Contains(p.opts.Grants, capability.Capability{Kind: capability.WriteFS, Path: "/"})
 	p.add("it may read everything", jail.Mount{Kind: jail.Bind, Source: "/", Target: "/", Write: all, Exec: true, Lend: true})
 	p.mayStart("/")
@@ -146,9 +146,9 @@ func (p *planner) system(path string, exec bool) {
 	}
 }
 
-// names provides the files in which programs look up users and hosts. Users and groups are always
-// made up. Hosts are made up too, unless the plugin has the host's network.
-func (p *planner) names() {
+// provideNameFiles provides the files in which programs look up users and hosts. Users and groups
+// are always made up. Hosts are made up too, unless the plugin has the host's network.
+func (p *planner) provideNameFiles() {
 	uid, gid := os.Geteuid(), os.Getegid()
 	home := env(p.plan.Env, "HOME")
 	if home == "" {

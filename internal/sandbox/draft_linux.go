@@ -66,7 +66,7 @@ func (d *draft) finish() (notes []string, err error) {
 		d.Filter = bytesOf(d.filter(version))
 	}
 	if d.Net.Broker {
-		if err := d.wire(); err != nil {
+		if err := d.encodeNetwork(); err != nil {
 			return nil, fmt.Errorf("encode the network rules: %w", err)
 		}
 	}

@@ -195,7 +195,7 @@ func TestDeepDirectoriesOfAPlugin(t *testing.T) {
 		}
 	})
 	s := &session{box: New(Options{}), private: private}
-	s.over()
+	s.close()
 	close(stop)
 	counting.Wait()
 	if _, err := os.Lstat(private); err == nil {

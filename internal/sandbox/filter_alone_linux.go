@@ -49,9 +49,9 @@ const (
 // opened for writing.
 var harmlessControls = []uint32{unix.FS_IOC_GETFLAGS, fsGetFlagsX, fsExtents, blockSize, unix.FICLONE, unix.FICLONERANGE}
 
-// alone adds the calls that must be refused if only Landlock restricts access to files and other
-// processes.
-func (p block) alone(a *attributes, landlock int) block {
+// withoutNamespaces adds the calls that must be refused if only Landlock restricts access to files
+// and other processes.
+func (p block) withoutNamespaces(a *attributes, landlock int) block {
 	p = p.changes(a)
 	if !a.Read {
 		for _, number := range attributeReads {

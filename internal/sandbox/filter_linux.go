@@ -70,15 +70,15 @@ var refused = append([]uint32{
 // back to the older calls clone and openat.
 var absent = []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2}
 
-// A moded is a system call and the index of its argument that is the mode of a file.
-type moded struct{ number, mode uint32 }
+// A modeCall is a system call and the index of its argument that is the mode of a file.
+type modeCall struct{ number, mode uint32 }
 
 // modeCalls and nodeCalls always use the mode. openCalls use it only with the flags in creates; the
 // flags are the argument before the mode.
 var (
-	modeCalls = append([]moded{{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}}, modeCallsHere...)
-	nodeCalls = append([]moded{{unix.SYS_MKNODAT, 2}}, nodeCallsHere...)
-	openCalls = append([]moded{{unix.SYS_OPENAT, 3}}, openCallsHere...)
+	modeCalls = append([]modeCall{{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}}, modeCallsHere...)
+	nodeCalls = append([]modeCall{{unix.SYS_MKNODAT, 2}}, nodeCallsHere...)
+	openCalls = append([]modeCall{{unix.SYS_OPENAT, 3}}, openCallsHere...)
 )
 
 // filterHere says that there is a filter for this kind of machine.
@@ -116,7 +116,7 @@ func (d *draft) filter(landlock int) []unix.SockFilter {
 	p = p.argument(unix.SYS_FCNTL, arg(1), block{ifEqual(unix.F_SETLEASE, refuse(unix.EPERM)), ifAtLeast(unknownControls, refuse(unix.EINVAL))})
 	p = p.modes()
 	if d.Simple {
-		p = p.alone(&d.Attributes, landlock)
+		p = p.withoutNamespaces(&d.Attributes, landlock)
 	}
 	p = p.argument(unix.SYS_SOCKET, arg(0), d.sockets())
 	p = p.argument(unix.SYS_SOCKETPAIR, arg(0), block{ifEqual(unix.AF_UNIX, allowCall()), {refuse(unix.EAFNOSUPPORT)}})

@@ -8,9 +8,9 @@ var refusedHere = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, 
 
 // These are older forms of calls, which newer machines do not have.
 var (
-	modeCallsHere = []moded{{unix.SYS_CHMOD, 1}, {unix.SYS_CREAT, 1}}
-	nodeCallsHere = []moded{{unix.SYS_MKNOD, 1}}
-	openCallsHere = []moded{{unix.SYS_OPEN, 2}}
+	modeCallsHere = []modeCall{{unix.SYS_CHMOD, 1}, {unix.SYS_CREAT, 1}}
+	nodeCallsHere = []modeCall{{unix.SYS_MKNOD, 1}}
+	openCallsHere = []modeCall{{unix.SYS_OPEN, 2}}
 
 	attributePathsHere = []uint32{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES}
 	timeCallsHere      = []uint32{unix.SYS_FUTIMESAT}

@@ -2,9 +2,9 @@ package sandbox
 
 var (
 	refusedHere   []uint32
-	modeCallsHere []moded
-	nodeCallsHere []moded
-	openCallsHere []moded
+	modeCallsHere []modeCall
+	nodeCallsHere []modeCall
+	openCallsHere []modeCall
 
 	attributePathsHere []uint32
 	timeCallsHere      []uint32

@@ -18,7 +18,7 @@ import (
 
 const (
 	coverSize  = 64 << 10 // bytes in the empty directory that covers a hidden place
-	veilSize   = 4 << 20  // bytes in a covering directory that contains mount points
+	shownSize  = 4 << 20  // bytes in a covering directory that contains mount points
 	coverFiles = 1 << 10  // files in either
 )
 
@@ -149,7 +149,7 @@ func (p *planner) coverFile(path string, place Place, exists bool) error {
 	if !exists && !place.Hidden {
 		return nil // the plugin cannot create it
 	}
-	return p.veil(dir)
+	return p.showWithoutHidden(dir)
 }
 
 // mayReplace refuses a plugin that may write in the directory of a file of Patchbay's.
@@ -157,12 +157,13 @@ func mayReplace(dir, file string) error {
 	return &Refusal{Why: fmt.Sprintf("it may change %s, which has %s in it, and that is Patchbay's own: move that, or grant less", dir, file)}
 }
 
-// maxVeiled bounds the number of entries of a directory that is shown without its hidden files.
-const maxVeiled = 1000
+// maxShown bounds the number of entries of a directory that is shown without its hidden files.
+const maxShown = 1000
 
-// veil shows a directory as it is now, without its hidden entries: an empty directory covers it,
-// and the other entries are mounted in that. Entries that are created later are not visible.
-func (p *planner) veil(dir string) error {
+// showWithoutHidden shows a directory as it is now, without its hidden entries: an empty directory
+// covers it, and the other entries are mounted in that. Entries that are created later are not
+// visible.
+func (p *planner) showWithoutHidden(dir string) error {
 	if root, _ := p.containing(walk(dir)); p.has(jail.Firm, dir) || root != "" && p.isHidden(dir) {
 		return nil
 	}
@@ -176,18 +177,19 @@ func (p *planner) veil(dir string) error {
 	if err != nil {
 		return fmt.Errorf("list %s, to hide Patchbay's files in it: %w", dir, err)
 	}
-	if len(entries) > maxVeiled {
-		return &Refusal{Why: fmt.Sprintf("%s has a file of Patchbay's in it that must be hidden, and more than %d others: move that file, or grant less", dir, maxVeiled)}
+	if len(entries) > maxShown {
+		return &Refusal{Why: fmt.Sprintf("%s has a file of Patchbay's in it that must be hidden, and more than %d others: move that file, or grant less", dir, maxShown)}
 	}
-	p.add("", jail.Mount{Kind: jail.Firm, Target: dir, Size: veilSize, Files: coverFiles})
+	p.add("", jail.Mount{Kind: jail.Firm, Target: dir, Size: shownSize, Files: coverFiles})
 	for _, e := range entries {
-		p.unveil(filepath.Join(dir, e.Name()), e.Type())
+		p.showEntry(filepath.Join(dir, e.Name()), e.Type())
 	}
 	return nil
 }
 
-// unveil mounts one entry of a directory that is veiled, unless it is hidden or mounted already.
-func (p *planner) unveil(path string, kind os.FileMode) {
+// showEntry mounts one entry of a directory that showWithoutHidden covers, unless it is hidden or
+// mounted already.
+func (p *planner) showEntry(path string, kind os.FileMode) {
 	switch {
 	case slices.ContainsFunc(p.opts.Guarded, func(place Place) bool { return place.hides(path) }), p.has(jail.Bind, path), p.has(jail.Temp, path):
 	case kind.IsRegular(), kind.IsDir():

@@ -32,8 +32,8 @@ func (p *planner) places() {
 // path of the user's home, because read-only files must not lie within a writable directory (see
 // outside).
 func (p *planner) home() {
-	dir := p.named("HOME")
-	if dir == "" || p.stays(dir) {
+	dir := p.envDir("HOME")
+	if dir == "" || p.existsInside(dir) {
 		return
 	}
 	place := p.ownTemporary()
@@ -52,18 +52,18 @@ func (p *planner) home() {
 // temporaryFiles sets TMPDIR to a temporary directory of the jail if the directory it names will
 // not exist inside.
 func (p *planner) temporaryFiles() {
-	if dir := p.named("TMPDIR"); dir != "" && !p.stays(dir) {
+	if dir := p.envDir("TMPDIR"); dir != "" && !p.existsInside(dir) {
 		p.setEnv("TMPDIR", cmp.Or(p.ownTemporary(), "/tmp"))
 	}
 }
 
-// named returns the directory that an environment variable names, without links. It returns "" if
+// envDir returns the directory that an environment variable names, without links. It returns "" if
 // the variable names no absolute path, or if there are no namespaces, since nothing can then be put
 // elsewhere. If the operator's own environment has the same value, the links on the way to it are
 // recreated inside. A manifest may name another directory. Links on the way to that are followed
 // only if it leads to granted files: otherwise the plugin would learn the targets of the operator's
 // links.
-func (p *planner) named(variable string) string {
+func (p *planner) envDir(variable string) string {
 	dir := env(p.plan.Env, variable)
 	w := walk(dir)
 	switch {
@@ -85,10 +85,10 @@ func (p *planner) granted(path string) bool {
 	return slices.ContainsFunc(p.opts.Grants, func(g capability.Capability) bool { return isFile(g) && within(path, realPath(g.Path)) })
 }
 
-// stays reports whether a directory named by the environment will exist inside the jail: because it
-// was granted, is a part of the system, or lies in one of the jail's temporary directories. In the
-// last case it adds the directory to the plan.
-func (p *planner) stays(dir string) bool {
+// existsInside reports whether a directory named by the environment will exist inside the jail:
+// because it was granted, is a part of the system, or lies in one of the jail's temporary
+// directories. In the last case it adds the directory to the plan.
+func (p *planner) existsInside(dir string) bool {
 	below := func(root string) bool { return within(dir, root) }
 	switch {
 	case dir == "/", dir == "/usr", p.granted(dir):

@@ -17,8 +17,8 @@ const (
 
 	// mountedRights are the rights that mounts do not restrict: executing one file but not another
 	// in the same mount, and writing to a named pipe, which a read-only mount does not forbid (see
-	// planner.outside). LANDLOCK_ACCESS_FS_REFER is among them because without it no file could be
-	// moved to another directory.
+	// planner.moveOutside). LANDLOCK_ACCESS_FS_REFER is among them because without it no file could
+	// be moved to another directory.
 	mountedRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REFER
 )
 

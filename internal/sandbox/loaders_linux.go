@@ -11,11 +11,11 @@ import (
 // file, which contains the entry address and offsets that depend on its length.
 const headSize = 64
 
-// bar records the first bytes of the loaders, so that the jail can bar them from being started
-// directly. A loader that may be started as a program is not barred, nor one that has the same
-// first bytes as such a program. Without Landlock every visible program may be executed, so nothing
-// is barred.
-func (p *planner) bar() {
+// barLoaders records the first bytes of the loaders, so that the jail can bar them from being
+// started directly. A loader that may be started as a program is not barred, nor one that has the
+// same first bytes as such a program. Without Landlock every visible program may be executed, so
+// nothing is barred.
+func (p *planner) barLoaders() {
 	if p.plan.Simple || landlockVersion() == 0 || p.opts.System != nil && p.opts.System.Loader != nil {
 		return
 	}

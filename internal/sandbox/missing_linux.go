@@ -23,7 +23,7 @@ func (b *Box) makeMissing() error {
 		if g.Kind != capability.WriteFS {
 			continue
 		}
-		if err := cmp.Or(p.origins.leaves(g, walk(g.Path)), p.guardGrant(g), p.guardAliases(g, readMounts())); err != nil {
+		if err := cmp.Or(p.origins.checkGrant(g, walk(g.Path)), p.guardGrant(g), p.guardAliases(g, readMounts())); err != nil {
 			return err
 		}
 		if err := p.origins.makeMissing(g.Path); err != nil {

@@ -42,7 +42,7 @@ func newOrigins(o *Options) origins {
 	for _, path := range o.Own {
 		w := walk(path)
 		places.own = append(places.own, w.end)
-		places.choose(w)
+		places.addChosenLinks(w)
 	}
 	for _, g := range o.Grants {
 		if g.Kind == capability.WriteFS {
@@ -50,24 +50,24 @@ func newOrigins(o *Options) origins {
 		}
 	}
 	for _, dir := range program.SearchPath(o.Environ) {
-		if w := walk(dir); filepath.IsAbs(dir) && !places.decides(w) {
+		if w := walk(dir); filepath.IsAbs(dir) && !places.controlledByPlugin(w) {
 			places.path = append(places.path, w.end)
-			places.choose(w)
+			places.addChosenLinks(w)
 		}
 	}
 	return places
 }
 
-// choose records the links on a way that the operator named.
-func (o *origins) choose(w way) {
+// addChosenLinks records the links on a way that the operator named.
+func (o *origins) addChosenLinks(w way) {
 	for _, l := range w.links {
 		o.links = append(o.links, l.at)
 	}
 }
 
-// guessed reports whether the way to a program, up to first, passes a link that only the plugin
-// named. The plugin would learn the target of that link.
-func (o *origins) guessed(w way, first string) bool {
+// passesUnchosenLink reports whether the way to a program, up to first, passes a link that only the
+// plugin named. The plugin would learn the target of that link.
+func (o *origins) passesUnchosenLink(w way, first string) bool {
 	for _, l := range w.links {
 		if l.at == first {
 			return false
@@ -85,9 +85,9 @@ func isSystemLink(at string) bool {
 	return withinAny(at, systemDirs) || slices.ContainsFunc(systemDirs, around) || within(at, "/etc/alternatives")
 }
 
-// decides reports whether the plugin decides where a way ends: by a link that it ships or may
-// change, or because the end is one of its own files or a path that it may change.
-func (o *origins) decides(w way) bool {
+// controlledByPlugin reports whether the plugin decides where a way ends: by a link that it ships
+// or may change, or because the end is one of its own files or a path that it may change.
+func (o *origins) controlledByPlugin(w way) bool {
 	theirs := slices.Concat(o.own, o.writable)
 	return withinAny(w.end, theirs) || w.passes(theirs...)
 }
@@ -95,9 +95,9 @@ func (o *origins) decides(w way) bool {
 // systemDirs are the system's directories of programs and libraries.
 var systemDirs = slices.Concat(programDirs, libraryDirs)
 
-// of returns where a program comes from. first is the first place on the way to it that is not
-// among the plugin's own files. The links before it were shipped by the plugin and are ignored.
-func (o *origins) of(w way) (from origin, first string) {
+// originOf returns where a program comes from. first is the first place on the way to it that is
+// not among the plugin's own files. The links before it were shipped by the plugin and are ignored.
+func (o *origins) originOf(w way) (from origin, first string) {
 	first = place(w.path)
 	for range maxLinks {
 		to, isLink := next(first)
@@ -111,22 +111,22 @@ func (o *origins) of(w way) (from origin, first string) {
 		return unknown, first
 	case withinAny(first, o.own):
 		return fromOwn, first
-	case o.guessed(w, first):
+	case o.passesUnchosenLink(w, first):
 		return unknown, first
 	case withinAny(filepath.Dir(first), systemDirs):
 		return fromSystem, first
 	case slices.Contains(o.path, filepath.Dir(first)):
 		return fromOperator, first
-	case o.names(w.end, first):
+	case o.isNamed(w.end, first):
 		return fromGrant, first
 	}
 	return unknown, first
 }
 
-// names reports whether an exec: capability names the program at end, and also the place by which
+// isNamed reports whether an exec: capability names the program at end, and also the place by which
 // it is found. Another link to the same program may belong to another installation, whose libraries
 // were not granted.
-func (o *origins) names(end, first string) bool {
+func (o *origins) isNamed(end, first string) bool {
 	return slices.ContainsFunc(o.named, func(n way) bool {
 		at := func(l hop) bool { return l.at == first }
 		return n.end == end && (first == end || slices.ContainsFunc(n.links, at))
@@ -143,10 +143,10 @@ func (o *origins) isOwnFile(path string) bool {
 	return err == nil && !info.IsDir() || err != nil && hasExtension(filepath.Base(path))
 }
 
-// firm refuses links directly in the plugin's own directory that lead to a file which the plugin
-// may change. The manifest lies in that directory and says what the plugin may do at its next
-// start.
-func (o *origins) firm() error {
+// refuseWritableLinks refuses links directly in the plugin's own directory that lead to a file
+// which the plugin may change. The manifest lies in that directory and says what the plugin may do
+// at its next start.
+func (o *origins) refuseWritableLinks() error {
 	if len(o.writable) == 0 {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (o *origins) firm() error {
 		}
 		for _, e := range entries {
 			w := walk(filepath.Join(dir, e.Name()))
-			if e.Type() == os.ModeSymlink && o.loose(w) {
+			if e.Type() == os.ModeSymlink && o.mayChangeTarget(w) {
 				return &Refusal{Why: fmt.Sprintf("it may change %s, to which %s leads: grant less for writing, or remove that link", w.end, w.path)}
 			}
 		}
@@ -165,16 +165,17 @@ func (o *origins) firm() error {
 	return nil
 }
 
-// loose reports whether the plugin may change the file at the end of a way, or the way itself.
-func (o *origins) loose(w way) bool {
+// mayChangeTarget reports whether the plugin may change the file at the end of a way, or the way
+// itself.
+func (o *origins) mayChangeTarget(w way) bool {
 	info, err := os.Lstat(w.end)
 	return w.passes(o.writable...) || withinAny(w.end, o.writable) && (err != nil || !info.IsDir())
 }
 
-// leaves refuses a grant of files that leaves the plugin's own files by a link among them, because
-// the text of the grant would not show what it grants. It also refuses a grant with too many links
-// on its way, and a grant to write a single file among the plugin's own.
-func (o *origins) leaves(g capability.Capability, w way) error {
+// checkGrant refuses a grant of files that leaves the plugin's own files by a link among them,
+// because the text of the grant would not show what it grants. It also refuses a grant with too
+// many links on its way, and a grant to write a single file among the plugin's own.
+func (o *origins) checkGrant(g capability.Capability, w way) error {
 	if w.end == nowhere {
 		return &Refusal{Why: fmt.Sprintf("%s has more than %d links on its way: name what it leads to", g, maxLinks)}
 	}
@@ -190,8 +191,9 @@ func (o *origins) leaves(g capability.Capability, w way) error {
 	return &Refusal{Why: fmt.Sprintf("%s leads to %s by the link %s among the plugin's own files", g, w.end, l.at), Grant: real.String()}
 }
 
-// ships reports whether the way to a program leaves the plugin's own files by a link among them.
-func (o *origins) ships(w way) bool { return w.passes(o.own...) && !withinAny(w.end, o.own) }
+// leavesOwnFiles reports whether the way to a program leaves the plugin's own files by a link among
+// them.
+func (o *origins) leavesOwnFiles(w way) bool { return w.passes(o.own...) && !withinAny(w.end, o.own) }
 
 // check refuses a program that the plugin can change, or whose path it can change, and a file that
 // is not a program.
@@ -210,15 +212,15 @@ func (o *origins) check(w way) error {
 	case err != nil, withinAny(w.end, o.own): // if nothing is there, the start reports it
 		return nil
 	case info.IsDir():
-		return &Refusal{Why: w.named() + " is a directory, not a program"}
+		return &Refusal{Why: w.describe() + " is a directory, not a program"}
 	case !isProgram(info):
-		return &Refusal{Why: w.named() + " is not an executable file"}
+		return &Refusal{Why: w.describe() + " is not an executable file"}
 	}
 	return nil
 }
 
-// named returns the path as it was given, followed by the file it leads to if that is another.
-func (w way) named() string {
+// describe returns the path as it was given, followed by the file it leads to if that is another.
+func (w way) describe() string {
 	if w.end == filepath.Clean(w.path) {
 		return w.path
 	}

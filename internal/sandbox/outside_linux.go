@@ -6,14 +6,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// outside moves read-only mounts out of the writable directories in memory, for example a grant
+// moveOutside moves read-only mounts out of the writable directories in memory, for example a grant
 // below /tmp. A read-only mount does not keep a program from writing to a named pipe. Landlock
 // does, but its rules add up along the path: a right that is allowed in /tmp is allowed in
-// everything below, and no rule takes it back. So outside mounts them below /outside and puts a
+// everything below, and no rule takes it back. So moveOutside mounts them below /outside and puts a
 // link at their old path.
 //
 // If the whole file system is mounted, nothing is moved, because nothing can be added to it.
-func (p *planner) outside() {
+func (p *planner) moveOutside() {
 	if slices.ContainsFunc(p.plan.Mounts, func(m jail.Mount) bool { return m.Kind == jail.Bind && m.Target == "/" }) {
 		return
 	}
@@ -40,10 +40,10 @@ func (p *planner) outside() {
 	p.order()
 }
 
-// uncover removes from the plan the directories in memory that a granted directory covers: Landlock
-// rules go by path, and would allow writing to it. A directory that hides one of Patchbay's places
-// stays.
-func (p *planner) uncover() {
+// dropCovered removes from the plan the directories in memory that a granted directory covers:
+// Landlock rules go by path, and would allow writing to it. A directory that hides one of
+// Patchbay's places stays.
+func (p *planner) dropCovered() {
 	granted := make(map[string]bool)
 	for _, m := range p.plan.Mounts {
 		granted[m.Target] = granted[m.Target] || m.Kind == jail.Bind

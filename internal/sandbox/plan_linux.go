@@ -30,26 +30,26 @@ func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 	p.network()
 	p.limits()
 	if b.opts.ReadAll {
-		p.everything()
+		p.mountEverything()
 	} else {
 		p.base()
 		p.places()
 	}
-	p.names()
+	p.provideNameFiles()
 	if b.opts.AnyProgram {
 		p.allPrograms()
 	}
-	for _, step := range []func() error{p.grants, p.programs, p.own, p.firm, p.guard} {
+	for _, step := range []func() error{p.grants, p.programs, p.own, p.refuseSelfChange, p.guard} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	p.bar()
+	p.barLoaders()
 	p.homeLinks()
 	p.order()
-	p.uncover()
+	p.dropCovered()
 	if !b.opts.ReadAll && !p.plan.Simple {
-		p.outside()
+		p.moveOutside()
 	}
 	p.plan.NoUnix = p.plan.Simple || b.opts.ReadAll || slices.ContainsFunc(b.opts.Grants, isFile)
 	p.plan.trees = p.plan.listTrees()
@@ -82,14 +82,14 @@ type planner struct {
 	usersHome, ownHome string // the user's home, and the home that the program gets instead; empty if it gets none
 }
 
-// firm refuses a plan in which the plugin could change the files that its sandbox is built from:
-// its program, its libraries, and its own files with its manifest. Otherwise the plugin could
-// replace one of them with a link and see the link's target at its next start.
-func (p *planner) firm() error {
+// refuseSelfChange refuses a plan in which the plugin could change the files that its sandbox is
+// built from: its program, its libraries, and its own files with its manifest. Otherwise the plugin
+// could replace one of them with a link and see the link's target at its next start.
+func (p *planner) refuseSelfChange() error {
 	if p.opts.ReadAll {
 		return nil // it may read everything anyway
 	}
-	if err := p.origins.firm(); err != nil {
+	if err := p.origins.refuseWritableLinks(); err != nil {
 		return err
 	}
 	for _, m := range p.plan.Mounts {
@@ -139,7 +139,7 @@ func (p *planner) mayExecute(path string) {
 }
 
 // mayStart allows path to be started as a program. mayExecute alone also allows it, but a loader
-// among those is then barred from being started directly (see bar).
+// among those is then barred from being started directly (see barLoaders).
 func (p *planner) mayStart(path string) {
 	p.startable = append(p.startable, path)
 	p.mayExecute(path)
@@ -205,7 +205,7 @@ func (p *planner) grants() error {
 // its target.
 func (p *planner) grant(g capability.Capability) error {
 	w := walk(g.Path)
-	if err := p.origins.leaves(g, w); err != nil {
+	if err := p.origins.checkGrant(g, w); err != nil {
 		return err
 	}
 	if within(w.end, "/proc") || w.passes("/proc") {

@@ -23,7 +23,7 @@ func Probe(ctx context.Context, g *proc.Group) *System {
 	if !filterHere {
 		s.Filter = fmt.Errorf("no filter for %s has been written", runtime.GOARCH)
 	}
-	full := trial{plan: draft{Plan: jail.Plan{Probe: true, Path: "/", Dir: "/", Net: jail.Net{Broker: true, Ports: []uint16{1}},
+	full := probeBox{plan: draft{Plan: jail.Plan{Probe: true, Path: "/", Dir: "/", Net: jail.Net{Broker: true, Ports: []uint16{1}},
 		Mounts: []jail.Mount{inMemory("/tmp"), {Kind: jail.Proc, Target: "/proc"}}}}}
 	full.plan.Loaders = [][]byte{make([]byte, headSize)} // no executable file begins with zeros
 	s.Loader = full.run(ctx, g)
@@ -38,25 +38,25 @@ func Probe(ctx context.Context, g *proc.Group) *System {
 		s.Redirect = errors.New("connections could not be redirected")
 	}
 	if s.Namespaces != nil && s.Landlock == nil {
-		simple := trial{plan: full.plan}
+		simple := probeBox{plan: full.plan}
 		simple.plan.Simple, simple.plan.Mounts = true, nil
 		s.Landlock = simple.run(ctx, g)
 	}
 	return s
 }
 
-// A trial is a box in which nothing is started.
-type trial struct {
+// A probeBox is a box in which nothing is started.
+type probeBox struct {
 	plan    draft
 	session *session
 }
 
-func (t *trial) Pack(proc.Launch) (*proc.Packed, error) {
+func (t *probeBox) Pack(proc.Launch) (*proc.Packed, error) {
 	t.session = &session{box: New(Options{})}
 	return t.session.pack(&t.plan)
 }
 
-func (t *trial) run(ctx context.Context, g *proc.Group) error {
+func (t *probeBox) run(ctx context.Context, g *proc.Group) error {
 	_, err := g.Run(ctx, proc.Spec{Path: "/proc/self/exe", Box: t}, proc.Call{})
 	if start, ok := errors.AsType[*program.StartError](err); ok {
 		return start.Err

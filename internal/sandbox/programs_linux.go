@@ -32,7 +32,7 @@ func (p *planner) programs() error {
 		if g.Kind != capability.Exec {
 			continue
 		}
-		if err := p.name(g); err != nil {
+		if err := p.recordExec(g); err != nil {
 			return err
 		}
 		granted = append(granted, start{path: g.Path, env: p.launch.Env, by: g.String()})
@@ -42,16 +42,16 @@ func (p *planner) programs() error {
 		plugin.args = p.launch.Argv[1:]
 	}
 	for _, s := range append(granted, plugin) {
-		if err := p.chain(s); err != nil {
+		if err := p.addChain(s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// name records the program that an exec: capability names. A capability cannot name a program
+// recordExec records the program that an exec: capability names. A capability cannot name a program
 // outside the plugin's own files by a link among them.
-func (p *planner) name(g capability.Capability) error {
+func (p *planner) recordExec(g capability.Capability) error {
 	w := walk(g.Path)
 	if err := p.origins.check(w); err != nil && !p.opts.ReadAll {
 		return fmt.Errorf("%s: %w", g, err)
@@ -59,16 +59,16 @@ func (p *planner) name(g capability.Capability) error {
 	switch {
 	case !w.exists():
 		p.note("%s: there is no such program; the plugin runs without it", g)
-	case !p.origins.ships(w) && !withinAny(w.end, p.origins.own):
+	case !p.origins.leavesOwnFiles(w) && !withinAny(w.end, p.origins.own):
 		p.origins.named = append(p.origins.named, w)
-		p.origins.choose(w)
+		p.origins.addChosenLinks(w)
 	}
 	return nil
 }
 
-// chain adds a program, its loader and the interpreter of its #! line, and repeats that for the
+// addChain adds a program, its loader and the interpreter of its #! line, and repeats that for the
 // interpreter until a program is not a script.
-func (p *planner) chain(s start) error {
+func (p *planner) addChain(s start) error {
 	for range maxChain {
 		file, err := p.admit(s)
 		if err != nil || file == "" {
@@ -187,16 +187,16 @@ func (p *planner) judge(s start) (from origin, w way, err error) {
 	if err := p.origins.check(w); err != nil {
 		return unknown, w, fmt.Errorf("%s: %w", s.by, err)
 	}
-	from, first := p.origins.of(w)
+	from, first := p.origins.originOf(w)
 	if from == unknown && !w.exists() {
 		return unknown, w, nil // nothing is mounted for it, and the start reports that it is missing
 	}
-	if from == unknown && filepath.Dir(first) == filepath.Dir(w.end) && !p.origins.guessed(w, first) && p.inPath(w, filepath.Base(s.path), filepath.Base(first)) {
+	if from == unknown && filepath.Dir(first) == filepath.Dir(w.end) && !p.origins.passesUnchosenLink(w, first) && p.inPath(w, filepath.Base(s.path), filepath.Base(first)) {
 		from = fromOperator
 	}
 	if from == unknown {
 		return unknown, w, &Refusal{Grant: execGrant(first),
-			Why: fmt.Sprintf("%s: %s is neither among the plugin's own files, nor a program of the system, nor in your PATH", s.by, w.named())}
+			Why: fmt.Sprintf("%s: %s is neither among the plugin's own files, nor a program of the system, nor in your PATH", s.by, w.describe())}
 	}
 	return from, w, nil
 }
@@ -207,7 +207,7 @@ func (p *planner) inPath(w way, names ...string) bool {
 	for _, name := range append(names, filepath.Base(w.end)) {
 		for _, dir := range p.origins.path {
 			file := filepath.Join(dir, name)
-			if realPath(file) == w.end || program.IsShim(file) && realPath(p.behind(file)) == w.end {
+			if realPath(file) == w.end || program.IsShim(file) && realPath(p.shimTarget(file)) == w.end {
 				return true
 			}
 		}
@@ -227,12 +227,12 @@ func (p *planner) mountProgram(s start, allow func(path string)) (file string, e
 		because = s.by
 	}
 	if from == fromOperator && program.IsShim(place(s.path)) {
-		if real := p.behind(place(s.path)); real != "" {
+		if real := p.shimTarget(place(s.path)); real != "" {
 			return p.mountShim(s, real, allow)
 		}
 	}
 	p.mountLinks(because, w)
-	p.mountTwins(because, s, w)
+	p.mountOtherPaths(because, s, w)
 	if from != fromOwn {
 		p.mountLibraries(w)
 	}
@@ -272,10 +272,10 @@ func (p *planner) insteadOfShim(shim, program string) {
 	}
 }
 
-// behind returns the program that a shim of the operator stands for, or "" if that is not certain.
-// The program must belong to the same installation as the shim, because a file of the plugin may
-// choose the version.
-func (p *planner) behind(shim string) string {
+// shimTarget returns the program that a shim of the operator stands for, or "" if that is not
+// certain. The program must belong to the same installation as the shim, because a file of the
+// plugin may choose the version.
+func (p *planner) shimTarget(shim string) string {
 	if p.launch.Behind == nil {
 		return ""
 	}
@@ -315,7 +315,7 @@ func (p *planner) mountLinks(because string, w way) {
 // interpreter in a user's home: the lib directories beside its bin. It does so for each link to the
 // program too, because a link may belong to another installation, as in a virtual environment.
 func (p *planner) mountLibraries(w way) {
-	_, at := p.origins.of(w)
+	_, at := p.origins.originOf(w)
 	for range maxLinks {
 		if !withinAny(at, p.origins.own) {
 			p.librariesOf(at)

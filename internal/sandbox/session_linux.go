@@ -46,12 +46,12 @@ func (b *Box) Pack(l proc.Launch) (*proc.Packed, error) {
 	}
 	plan, err := b.draft(l, s.private)
 	if err != nil {
-		s.over()
+		s.close()
 		return nil, err
 	}
 	packed, err := s.pack(plan)
 	if err != nil {
-		s.over()
+		s.close()
 	}
 	return packed, err
 }
@@ -113,7 +113,7 @@ func (s *session) pack(plan *draft) (*proc.Packed, error) {
 		Path: jailProgram(), Argv: []string{jail.Outer}, Env: jail.Environ(jail.Outer, plan.Files),
 		Files: []*os.File{theirs, file},
 		Await: s.await,
-		Over:  s.over,
+		Over:  s.close,
 	}, nil
 }
 
@@ -181,9 +181,9 @@ func (s *session) await(ctx context.Context) error {
 			return proc.ErrStale
 		case r.Runs && s.box.opts.System.simple() && !becomes:
 			becomes = true
-			_ = s.heard(r) // logs its notes
+			_ = s.finalResult(r) // logs its notes
 		default:
-			return s.heard(r)
+			return s.finalResult(r)
 		}
 	}
 }
@@ -198,8 +198,8 @@ func errEarly() error {
 	return fmt.Errorf("%s: if %s is of another version than the program beside it, install both again", text, jailProgram())
 }
 
-// heard returns the result that the last report of the jail stands for, and logs its notes.
-func (s *session) heard(r jail.Report) error {
+// finalResult returns the result that the last report of the jail stands for, and logs its notes.
+func (s *session) finalResult(r jail.Report) error {
 	if r.Runs {
 		for _, note := range append(s.notes, r.Notes...) {
 			s.box.opts.Log.Warn("sandbox not as planned", "note", note)
@@ -292,9 +292,9 @@ func (s *session) serveOne(i int, f *os.File) error {
 	return err
 }
 
-// over releases everything that the session holds. It is called when the process has ended or was
+// close releases everything that the session holds. It is called when the process has ended or was
 // not started.
-func (s *session) over() {
+func (s *session) close() {
 	if s.control != nil {
 		_ = s.control.Close()
 	}

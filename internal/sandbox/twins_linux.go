@@ -9,10 +9,10 @@ import (
 // others.
 var binDirs = []string{"/bin", "/usr/bin", "/sbin", "/usr/sbin"}
 
-// mountTwins makes a program of the system available at its other paths that lead to the same file.
-// A plugin that may start /usr/bin/sh may also start /bin/sh, the path that scripts and system(3)
-// use.
-func (p *planner) mountTwins(because string, s start, w way) {
+// mountOtherPaths makes a program of the system available at its other paths that lead to the same
+// file. A plugin that may start /usr/bin/sh may also start /bin/sh, the path that scripts and
+// system(3) use.
+func (p *planner) mountOtherPaths(because string, s start, w way) {
 	if !slices.Contains(binDirs, filepath.Dir(s.path)) {
 		return
 	}

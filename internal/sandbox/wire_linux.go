@@ -16,11 +16,12 @@ import (
 // loopback is the index of the interface lo, the first one in a new namespace.
 const loopback = 1
 
-// wire adds the netlink messages by which all connections of a jail's network end at its host.
-func (d *draft) wire() error {
+// encodeNetwork adds the netlink messages by which all connections of a jail's network end at its
+// host.
+func (d *draft) encodeNetwork() error {
 	var err [4]error
-	d.Net.Route4, err[0] = everywhere(unix.AF_INET)
-	d.Net.Route6, err[1] = everywhere(unix.AF_INET6)
+	d.Net.Route4, err[0] = localRoute(unix.AF_INET)
+	d.Net.Route6, err[1] = localRoute(unix.AF_INET6)
 	d.Net.Redirect, err[2] = redirect(d.Loopback, loopback4, loopback6)
 	d.Net.Redirect4, err[3] = redirect(d.Loopback, loopback4)
 	for _, err := range err {
@@ -31,8 +32,8 @@ func (d *draft) wire() error {
 	return nil
 }
 
-// everywhere returns the message that makes every address of a family local.
-func everywhere(family uint8) ([]byte, error) {
+// localRoute returns the message that makes every address of a family local.
+func localRoute(family uint8) ([]byte, error) {
 	route := []byte{family, 0, 0, 0, unix.RT_TABLE_LOCAL, unix.RTPROT_BOOT, unix.RT_SCOPE_HOST, unix.RTN_LOCAL, 0, 0, 0, 0} // struct rtmsg
 	attributes, err := netlink.MarshalAttributes([]netlink.Attribute{
 		{Type: unix.RTA_OIF, Data: binary.NativeEndian.AppendUint32(nil, loopback)},
