@@ -2,10 +2,9 @@ package jail
 
 import "syscall"
 
-// awaitOrder says that all is built, and waits for the plan of the program that is to be started in
-// it. What that plan says of mounts and network is what there is: the host has seen to it, but for
-// what only this process can see. All that is given up before a program starts is given up as the
-// new plan says.
+// awaitOrder reports that everything is built and waits for the plan of the program. The host has
+// checked that the mounts and the network of that plan are those that were built, except for what
+// only this process can see. The restrictions of the program come from the new plan.
 func (s *stage) awaitOrder() (*Plan, error) {
 	if err := s.report(Report{Built: true, Seen: s.seen, Notes: s.notes}, nil); err != nil {
 		syscall.Exit(1) // the host is gone
@@ -19,11 +18,11 @@ func (s *stage) awaitOrder() (*Plan, error) {
 	return s.readPlan()
 }
 
-// inPlace reports whether at each target there is the mount that was put there, by its number. A
-// mount is tied to the directory that it was put on, and not to that one's name. Whoever renames
-// that directory, outside, takes the mount along, and whoever removes it removes the mount as well,
-// which frees the numbers of what it had bound. Then something else is at the target. Nothing is
-// mounted in here after the build, so that a number cannot come to mean another mount.
+// inPlace reports whether each target still has the mount that was put there, compared by id. A
+// mount is attached to a directory and not to its name. If the directory is renamed outside, the
+// mount moves along; if it is removed, the mount is removed too, and the inode of its source may be
+// reused. Then something else is at the target. Nothing is mounted in the jail after the build, so
+// an id cannot be reused for another mount.
 func inPlace(placed map[string]uint64) bool {
 	for target, id := range placed {
 		if now, err := mountAt(target); err != nil || now != id {
@@ -33,7 +32,7 @@ func inPlace(placed map[string]uint64) bool {
 	return true
 }
 
-// mountAt is the number of the mount that is found at a path, to which no link leads.
+// mountAt returns the id of the mount at a path, which must not contain links.
 func mountAt(path string) (uint64, error) {
 	fd, err := step(atFdcwd, path)
 	if err != nil {
@@ -43,7 +42,7 @@ func mountAt(path string) (uint64, error) {
 	return mountID(fd)
 }
 
-// identities are which files were opened for the mounts of a plan.
+// identities returns the files that were opened for the mounts of a plan.
 func identities(trees []int) ([]Identity, error) {
 	list := make([]Identity, len(trees))
 	for i, tree := range trees {

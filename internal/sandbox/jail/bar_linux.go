@@ -2,20 +2,20 @@ package jail
 
 import "syscall"
 
-// A program that is linked dynamically is started by its loader, so the loader has to be
-// executable. But then it can be started by hand as well, with any program that can be read as its
-// argument, and neither Landlock nor seccomp can tell the one from the other. binfmt_misc can: it
-// is asked what to do with a file that is executed, and never with one that the kernel opens as a
-// loader. Since Linux 6.7 every user namespace can have a list of its own, which then counts for
-// all processes in it and in those below.
+// A dynamically linked program is started by its loader, so the loader must be executable. But then
+// a plugin can also start the loader directly, with any readable program as its argument. Landlock
+// and seccomp cannot distinguish the two cases. binfmt_misc can: the kernel consults it for a file
+// that is executed, but not for a file that it opens as a loader. Since Linux 6.7 each user
+// namespace can have its own list of formats, which applies to all processes in it and in the
+// namespaces below.
 
-// nothing is what the kernel is told to start in the stead of a loader. It is there always, and
-// never a program.
+// nothing is the interpreter that the kernel is given for a loader. The path always exists and is
+// never a program, so that the start fails.
 const nothing = "/"
 
 // bar keeps files that begin with the given bytes from being executed, in this user namespace and
-// in those below. The list is as old as its mount: that is attached nowhere, and stays open as long
-// as this process lives.
+// in those below. The list lasts as long as its mount. The mount is attached nowhere, and its
+// descriptor stays open until this process ends.
 func bar(loaders [][]byte) error {
 	if len(loaders) == 0 {
 		return nil
@@ -37,7 +37,7 @@ func bar(loaders [][]byte) error {
 	return nil
 }
 
-// barEntry is an entry of the list. Every byte is escaped, so that none can end the field it is in.
+// barEntry returns one entry of the list. It escapes every byte, so that none can end the field.
 func barEntry(i int, head []byte) []byte {
 	const digits = "0123456789abcdef"
 	entry := []byte(":loader" + decimal(uint64(i)) + ":M:0:")
@@ -47,15 +47,15 @@ func barEntry(i int, head []byte) []byte {
 	return append(entry, "::"+nothing+":"...)
 }
 
-// between reports whether the list has to be made by a process between outer and inner: its files
-// belong to uid 0 of the namespace that it is made in, and an ordinary user can have but one user
-// in a namespace. So there are two, one in the other: in the upper one that user is uid 0, in the
-// lower one who he is.
+// between reports whether a process between outer and inner must write the list. The files of the
+// list belong to uid 0 of the namespace, and an ordinary user can map only one uid into a
+// namespace. So there are two nested namespaces: in the upper one the user is uid 0, in the lower
+// one the user keeps the uid of the host.
 func (p *Plan) between(privileged bool) bool {
 	return len(p.Loaders) > 0 && p.User != 0 && !privileged
 }
 
-// middle is that process. For the rest it does what outer would.
+// middle runs between outer and inner. It bars the loaders and then does the work of outer.
 func (s *stage) middle() {
 	ignoreSignals()
 	plan, err := s.readPlan()
@@ -82,7 +82,7 @@ func (s *stage) divert() {
 	if err != nil {
 		s.fail(while(err, StageBar))
 	}
-	_ = syscall.Close(s.control) // from here on the others report
+	_ = syscall.Close(s.control) // from here on middle and inner report
 	status, err := await(middle)
 	if err != nil {
 		syscall.Exit(1)

@@ -2,20 +2,20 @@ package jail
 
 import "syscall"
 
-// builder puts mounts into the new root. Every step on the way to a target is taken without
-// following links: part of what is mounted already may be the plugin's own.
+// A builder puts mounts into the new root. It follows no links on the way to a target, because the
+// plugin may own parts of what is already mounted.
 type builder struct {
-	place  string // where the new root is mounted for now
+	place  string // where the new root is mounted during the build
 	root   int
-	procfs int // -1: there is none
+	procfs int // -1 if there is none
 	firm   []int
 
-	covered bool // something that was granted lies over the root itself
+	covered bool // a granted directory covers the root itself
 
-	placed map[string]uint64 // the mount that lies on top at each target, by its number; nil: nobody will ask
+	placed map[string]uint64 // the id of the topmost mount at each target; nil if it is not needed
 }
 
-// make makes one mount. tree is what is to be bound; -1: nothing is.
+// make makes one mount. tree is the opened source of a bind mount, or -1.
 func (b *builder) make(m *Mount, tree int) error {
 	switch m.Kind {
 	case Bind:
@@ -38,8 +38,8 @@ func (b *builder) make(m *Mount, tree int) error {
 	return wrong("unknown kind " + string(m.Kind))
 }
 
-// memory makes an empty directory in memory. A firm one is kept open, to be closed to changes at
-// the end.
+// memory mounts an empty directory in memory. One of kind Firm is kept open, so that finish can
+// make it read-only.
 func (b *builder) memory(m *Mount) error {
 	mode := "1777"
 	if m.Kind == Firm {
@@ -59,7 +59,7 @@ func (b *builder) memory(m *Mount) error {
 	return b.attach(fs, m.Target)
 }
 
-// finish closes the firm directories to changes.
+// finish makes the directories of kind Firm read-only.
 func (b *builder) finish() error {
 	for _, fs := range b.firm {
 		if err := setMount(fs, 0, &mountAttr{set: mountAttrRdonly}); err != nil {
@@ -70,7 +70,8 @@ func (b *builder) finish() error {
 	return nil
 }
 
-// link makes a symbolic link, unless it is there already, or what was granted is without it.
+// link creates a symbolic link. If the target exists, or lies in a read-only mount, it does
+// nothing.
 func (b *builder) link(m *Mount) error {
 	dir, name, err := b.parent(m.Target)
 	if err != nil {
@@ -83,8 +84,7 @@ func (b *builder) link(m *Mount) error {
 	return err
 }
 
-// content makes a small file. Where something that was granted is in its place, the file is mounted
-// over that.
+// content creates a small file. If the target exists, the file is mounted over it.
 func (b *builder) content(m *Mount) error {
 	dir, name, err := b.parent(m.Target)
 	if err != nil {
@@ -94,7 +94,7 @@ func (b *builder) content(m *Mount) error {
 	err = writeFile(dir, name, m.Content)
 	switch {
 	case is(err, syscall.EROFS):
-		return nil // what was granted is without such a file
+		return nil // the target lies in a read-only mount that has no such file
 	case !is(err, syscall.EEXIST):
 		return err
 	}
@@ -105,7 +105,7 @@ func (b *builder) content(m *Mount) error {
 	return b.attach(tree, m.Target)
 }
 
-// fileTree makes a mount that is a single file.
+// fileTree returns a mount that consists of a single file.
 func fileTree(content string) (int, error) {
 	scratch, err := newMount("tmpfs", mountAttrNoexec, "size", "64k")
 	if err != nil {
@@ -115,8 +115,7 @@ func fileTree(content string) (int, error) {
 	if err := writeFile(scratch, "file", content); err != nil {
 		return -1, err
 	}
-	// A file system that is mounted nowhere cannot be copied in part, so it is mounted for a
-	// moment.
+	// Part of a file system that is not mounted cannot be copied, so it is mounted for a moment.
 	if err := moveMount(scratch, atFdcwd, "/proc"); err != nil {
 		return -1, err
 	}
@@ -127,7 +126,8 @@ func fileTree(content string) (int, error) {
 	return tree, err
 }
 
-// attach moves a detached mount to its target, which is made where there is none. -1 is no mount.
+// attach moves a detached mount to its target, and creates the target if it is missing. It does
+// nothing if tree is -1.
 func (b *builder) attach(tree int, target string) error {
 	if tree < 0 {
 		return nil
@@ -154,20 +154,20 @@ func (b *builder) attach(tree int, target string) error {
 			return err
 		}
 	}
-	if target == "/" { // what follows goes into what now lies on top
+	if target == "/" { // later mounts go into the new topmost root
 		b.covered = true
 		b.root, err = openDirectory(b.place)
 	}
 	return err
 }
 
-// step opens one entry of a directory, and never a link.
+// step opens one entry of a directory, but not a link.
 func step(dir int, name string) (int, error) {
 	const flags = oPath | syscall.O_NOFOLLOW | syscall.O_CLOEXEC
 	return openat2(dir, name, &openHow{flags: flags, resolve: resolveNoSymlinks | resolveNoMagiclinks})
 }
 
-// directory opens a directory of the new root, and makes what is missing of its path.
+// directory opens a directory of the new root, and creates the missing elements of its path.
 func (b *builder) directory(target string) (int, error) {
 	at, err := step(b.root, ".")
 	if err != nil {
@@ -175,7 +175,7 @@ func (b *builder) directory(target string) (int, error) {
 	}
 	for name, rest := "", target; rest != ""; {
 		if name, rest = cut(rest, '/'); name == "" {
-			continue // the root itself
+			continue // skip the root and double slashes
 		}
 		next, err := step(at, name)
 		if is(err, syscall.ENOENT) {
@@ -192,7 +192,7 @@ func (b *builder) directory(target string) (int, error) {
 	return at, nil
 }
 
-// file opens a file of the new root as a place to mount one, and makes it where there is none.
+// file opens a file of the new root to mount on it, and creates the file if it is missing.
 func (b *builder) file(target string) (int, error) {
 	dir, name, err := b.parent(target)
 	if err != nil {
@@ -209,7 +209,7 @@ func (b *builder) file(target string) (int, error) {
 	return step(dir, name)
 }
 
-// parent opens the directory in which a target lies, and says under what name.
+// parent opens the directory of a target and returns the target's name in it.
 func (b *builder) parent(target string) (dir int, name string, err error) {
 	slash := 0
 	for i := range len(target) {

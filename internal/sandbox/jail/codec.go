@@ -1,26 +1,26 @@
 package jail
 
-// A codec goes through the fields of a message, in their order, and writes them or reads them: one
-// list of fields serves both ways, so that the two sides cannot differ. Numbers are eight bytes,
-// the low ones first; a text is its length and its bytes; a list is its length and its elements.
-// There is one way to write a message, and only that can be read.
+// A codec visits the fields of a message in order, and either writes or reads them. One list of
+// fields serves both directions, so that the two sides cannot differ. A number takes eight bytes,
+// low byte first; a text is its length and its bytes; a list is its length and its elements. Each
+// message has exactly one encoding, and only that is accepted.
 type codec struct {
 	reading bool
-	data    []byte // what was written, or what is still to be read
-	bad     bool   // what was read is no such message
+	data    []byte // the bytes written so far, or those still to be read
+	bad     bool   // the bytes read are not a valid message
 }
 
-// A message is something with fields.
+// A message is a type with fields that a codec can visit.
 type message interface{ fields(c *codec) }
 
-// encode writes a message.
+// encode returns the encoded message.
 func encode(m message) []byte {
 	c := codec{data: make([]byte, 0, 4096)}
 	m.fields(&c)
 	return c.data
 }
 
-// decode reads a message, and reports whether the bytes are one, to the last.
+// decode reads a message and reports whether data is exactly one.
 func decode(data []byte, m message) bool {
 	c := codec{reading: true, data: data}
 	m.fields(&c)
@@ -29,7 +29,7 @@ func decode(data []byte, m message) bool {
 
 const numberSize = 8
 
-// word is a number as it is written.
+// word writes n, or reads and returns a number.
 func (c *codec) word(n uint64) uint64 {
 	if !c.reading {
 		for range numberSize {
@@ -49,10 +49,10 @@ func (c *codec) word(n uint64) uint64 {
 	return n
 }
 
-// fail makes all that follows empty.
+// fail marks the message as bad, and makes all further fields empty.
 func (c *codec) fail() { c.bad, c.data = true, nil }
 
-// number is a number that is not negative. What does not fit is no number.
+// number visits a number that is not negative. Reading fails if it does not fit the type.
 func number[T ~int | ~int64 | ~uint16 | ~uint32 | ~uint64](c *codec, n *T) {
 	if !c.reading {
 		c.word(uint64(*n))
@@ -79,8 +79,8 @@ func (c *codec) flag(b *bool) {
 	}
 }
 
-// length is that of a text or a list, whose elements take so many bytes at the least. What is
-// announced and is not there costs no memory.
+// length visits the length of a text or a list whose elements take at least least bytes each.
+// Reading fails if there are fewer bytes than announced, before memory is allocated for them.
 func (c *codec) length(n, least int) int {
 	number(c, &n)
 	if c.reading && n > len(c.data)/least {
@@ -90,7 +90,7 @@ func (c *codec) length(n, least int) int {
 	return n
 }
 
-// text is a text or bytes; empty ones are nil.
+// text visits a string or bytes. Empty ones are read as nil.
 func text[T ~string | ~[]byte](c *codec, s *T) {
 	n := c.length(len(*s), 1)
 	if !c.reading {
@@ -104,7 +104,7 @@ func text[T ~string | ~[]byte](c *codec, s *T) {
 	}
 }
 
-// list is any number of elements, each of which begins with a number.
+// list visits a list. The encoding of each element must begin with a number.
 func list[T any](c *codec, elements *[]T, field func(*codec, *T)) {
 	n := c.length(len(*elements), numberSize)
 	if c.reading {

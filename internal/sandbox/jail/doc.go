@@ -1,78 +1,79 @@
-// Package jail is the inside of the sandbox: the processes that build it around a program and then
-// start the program in it.
+// Package jail contains the processes that build a sandbox around a program and then start the
+// program in it.
 //
-// They are the host's own executable, started again with a [Mark] in the environment, and they take
-// over in an init function, before the main of a program that knows nothing of them; package guard
-// does the same. So nothing has to be installed, nothing is setuid, and what embeds the host gets
-// the sandbox by importing it. Without the mark the process is left untouched. Where
-// cmd/patchbay-jail, which is this package and nothing else, lies beside the executable, it is
-// started instead, since it starts sooner.
+// These processes are the host's own executable, started again with [Mark] in the environment. An
+// init function takes over before main runs; package guard does the same. So nothing has to be
+// installed, nothing is setuid, and a program that embeds the host gets the sandbox by importing
+// it. Without the mark, init does nothing. If cmd/patchbay-jail, which contains only this package,
+// lies beside the executable, it is started instead, because it starts faster.
 //
 //	host                       outer (in the host's namespaces)          inner (pid 1 of new ones)
 //	 Plan in a memfd ───────►  read the plan
-//	                           (start middle, where the user is an ordinary one, which does the rest)
+//	                           (for an ordinary user: start middle, which does the rest)
 //	                           clone inner: user, mount, pid, ipc, uts, cgroup, network namespaces
-//	                           open what is to be seen inside, as root  ─► take it over, or open it
-//	                                                                      bar loaders: they load, and are not executed
-//	 control socket ◄──────────────────────────────────────────────────── network: addresses, redirect; its sockets to the host
+//	                           as root: open what inner will mount       ─► receive it, or open it itself
+//	                                                                      bar loaders from being executed directly
+//	 control socket ◄──────────────────────────────────────────────────── network: addresses, redirect; send its sockets to the host
 //	                                                                      mounts: a new root with only what was granted
-//	                                                                      one thread gives up its rights: no capabilities,
-//	                                                                      no new ones, Landlock, seccomp, limits
-//	 control socket ◄──────────────────────────────────────────────────── that thread starts the program: "runs", or why not
-//	                           wait; end as the program ended         ◄── reap; tell how it ended; all that is left dies with it
+//	                                                                      restrict one thread: no capabilities, no new
+//	                                                                      privileges, Landlock, seccomp, limits
+//	 control socket ◄──────────────────────────────────────────────────── start the program from that thread, report the result
+//	                           wait; end as the program ended         ◄── reap; report how the program ended; exit, which kills the rest
 //
 // In the order of the work:
 //
-//	init                      is this one of the jail's?                                  jail_linux.go
+//	init                      which of the processes this is                              jail_linux.go
 //	├─► outer                 clone, supply, wait                                         outer_linux.go
 //	│    └─► middle           bar loaders; then as outer                                  bar_linux.go
 //	└─► inner                                                                             inner_linux.go
-//	     ├─► bar              which files are loaders and no programs                     bar_linux.go
-//	     ├─► network          the loopback interface, messages of the plan, sockets       net_linux.go
-//	     ├─► mounts           copies of what is outside, the new root                     mount_linux.go
-//	     │    └─► builder     each thing to its place in it                               builder_linux.go
+//	     ├─► bar              register the loaders with binfmt_misc                       bar_linux.go
+//	     ├─► network          the loopback interface, the plan's messages, sockets        net_linux.go
+//	     ├─► mounts           copies of the mounts outside, the new root                  mount_linux.go
+//	     │    └─► builder     puts each mount in its place                                builder_linux.go
 //	     ├─► restrict         limits, capabilities, filter                                restrict_linux.go
 //	     │    └─► landlock                                                                landlock_linux.go
 //	     └─► start, reap
 //
-// A jail that is built ahead (Plan.Ahead) stops after its mounts, says what it has bound, and waits
-// for a second plan on the control socket: that of the program. The host has compared the two, and
-// inner looks whether its mounts are still where it put them (ahead_linux.go). What the thread
-// gives up is what the second one says.
+// A jail that is built ahead (Plan.Ahead) stops after its mounts, reports the files that it has
+// bound, and waits on the control socket for a second plan, the one of the program. The host has
+// compared the two plans, and inner checks that its mounts are still in place (ahead_linux.go). The
+// thread is restricted by the second plan.
 //
-// Where user namespaces are not to be had, the plan says so (Plan.Simple), and outer gives up its
-// rights and becomes the program: Landlock and seccomp without namespaces.
+// If user namespaces are not available, the plan says so (Plan.Simple). Outer then restricts itself
+// with Landlock and seccomp and becomes the program.
 //
 // # Why two processes and one thread
 //
-// A Go program has several threads from its first moment on, and the kernel lets only a
-// single-threaded process enter a new user namespace. It has to be born there, and cloning a large
-// host is dear: 49 ms at a gigabyte. So a small process is started first, and that one clones. The
-// restrictions are those of a thread and its children, not of the process: inner keeps the right to
-// reap, to watch its host and to end, on its other threads, while what it starts from the
-// restricted one has none. Nobody inside can trace pid 1, and no signal from inside ends it.
+// A Go program has several threads from its start, and the kernel lets only a single-threaded
+// process enter a new user namespace. So a process must be created in the namespace, by clone.
+// Cloning a large host is expensive: 49 ms at a gigabyte. So a small process is started first, and
+// that one clones. The restrictions apply to a thread and its children, not to the whole process.
+// Inner's other threads stay unrestricted: they reap, watch the host and end the jail. The program,
+// started from the restricted thread, has no such rights. No process inside can trace pid 1, and no
+// signal from inside ends it.
 //
 // # Why a third process
 //
 // Loaders are barred by a list that belongs to a user namespace, and only uid 0 of that namespace
-// can write it. Where the host is root, the program takes itself for root as well, and inner writes
-// the list. An ordinary user can have but one user in a namespace of his, and the program is to be
-// who its host is. So there is a namespace around that of the program, in which the same user is
-// uid 0, and middle is the one process in there: the list counts for the namespaces below, too.
+// can write the list. If the host is root, the program has uid 0 inside as well, and inner writes
+// the list. An ordinary user can map only one uid into a namespace, and the program must keep the
+// uid of its host. So a second user namespace is put around that of the program. In it the same
+// user is uid 0, and middle, its only process, writes the list, which also applies to the
+// namespaces below.
 //
 // # Why bare system calls
 //
-// Each start of a plugin is two starts of the host's executable, or three, and most of what those
-// cost is the initialisation of packages that the jail has no use for. Go initialises a package
-// once all that it imports are, and among those that are ready in the order of their paths. So this
-// one imports runtime, syscall and unsafe, and nothing of which more would follow: not os, which is
-// why it is told by a variable and not by its arguments who it is; not fmt, encoding/json or
-// x/sys/unix. It is then initialised before nearly everything else, and never returns: 3 ms of
-// processor time in an executable of 90 MB, where it had been 8. What package syscall lacks is in
-// sys_linux.go. What takes more than bare calls (which calls are filtered, what nftables is told,
-// in which words Landlock's rules are) the host works out, and the plan has the bytes; plan and
-// reports are written by a codec of a few lines (codec.go).
+// Each start of a plugin starts the host's executable two or three times, and most of that time is
+// the initialisation of packages that the jail does not use. Go initialises a package as soon as
+// its imports are initialised, and picks among those that are ready in the order of their paths. So
+// this package imports only runtime, syscall and unsafe. It does not import os, so it learns which
+// process it is from a variable and not from its arguments; nor fmt, encoding/json or x/sys/unix.
+// It is then initialised before nearly every other package, and never returns: 3 ms of processor
+// time in an executable of 90 MB, down from 8. The calls that package syscall lacks are in
+// sys_linux.go. The host computes whatever needs more than system calls (the filter, the nftables
+// messages, the Landlock rules), and the plan contains the bytes. A small codec encodes plans and
+// reports (codec.go).
 //
-// What it is not: it decides nothing. What is granted, and what cannot be enforced, is for package
-// sandbox.
+// The package decides nothing. Package sandbox decides what is granted, and what cannot be
+// enforced.
 package jail

@@ -5,10 +5,11 @@ import (
 	"syscall"
 )
 
-// inner is pid 1 of the jail: it builds it, starts the program, and reaps until that has ended.
+// inner runs as pid 1 of the jail. It builds the jail, starts the program, and reaps children until
+// the program has ended.
 func (s *stage) inner() {
-	// Init functions run on the process's first thread, and on no other. What this is for: new
-	// threads are not to come of this one, whose restrictions they would have.
+	// Init functions run on the first thread. Locking it keeps the runtime from creating new
+	// threads from this one, which would inherit its restrictions.
 	runtime.LockOSThread()
 	ignoreSignals()
 	plan, err := s.readPlan()
@@ -44,10 +45,10 @@ func (s *stage) inner() {
 	}
 	status := reap(program)
 	_ = sendMessage(s.link, encode(&ended{uint32(status)}), nil)
-	syscall.Exit(0) // the kernel kills whatever is left in here
+	syscall.Exit(0) // the kernel then kills every process left in the jail
 }
 
-// finishProbe ends a jail that was built only to see whether it can be.
+// finishProbe ends a jail that was built only to find out whether it can be.
 func (s *stage) finishProbe(plan *Plan) {
 	if err := s.restrict(plan); err != nil {
 		s.fail(err)
@@ -56,8 +57,8 @@ func (s *stage) finishProbe(plan *Plan) {
 	syscall.Exit(0)
 }
 
-// watchHost ends the jail when the host is gone: it holds the only other end. It takes the plan
-// that comes where one was built ahead.
+// watchHost ends the jail when the host is gone, which closes the socket: the host holds the only
+// other end. In a jail that was built ahead it also receives the plan of the program.
 func (s *stage) watchHost() {
 	var none [1]byte
 	rights := make([]byte, syscall.CmsgSpace(4))
@@ -72,8 +73,8 @@ func (s *stage) watchHost() {
 	}
 }
 
-// receive takes what outer opened: for each mount of the plan a descriptor, or -1; nil: nothing was
-// opened, for lack of rights.
+// receive returns the descriptors that outer opened: one for each mount of the plan, or -1. It
+// returns nil if outer had no right to open any.
 func (s *stage) receive(mounts int) ([]int, error) {
 	trees := none(mounts)
 	data, rights := make([]byte, 64<<10), make([]byte, syscall.CmsgSpace(4*maxRights))
@@ -109,7 +110,7 @@ func (s *stage) receive(mounts int) ([]int, error) {
 	}
 }
 
-// none is no descriptor for any of so many mounts.
+// none returns a list with no descriptor (-1) for each mount.
 func none(mounts int) []int {
 	trees := make([]int, mounts)
 	for i := range trees {
@@ -126,8 +127,8 @@ func parseRights(oob []byte) ([]int, error) {
 	return syscall.ParseUnixRights(&messages[0])
 }
 
-// barLoaders bars them, unless middle has done so. Who is privileged and not uid 0 is refused: the
-// list is not his.
+// barLoaders bars the loaders, unless middle has done so. A privileged user who is not uid 0 gets
+// an error: only uid 0 can write the list.
 func (s *stage) barLoaders(plan *Plan, privileged bool) error {
 	if plan.between(privileged) {
 		return nil
@@ -135,7 +136,7 @@ func (s *stage) barLoaders(plan *Plan, privileged bool) error {
 	return while(bar(plan.Loaders), StageBar)
 }
 
-// build makes the network and the files of the jail.
+// build creates the network and the mounts of the jail.
 func (s *stage) build(plan *Plan, trees []int) error {
 	if !plan.Net.Shared {
 		if err := s.network(&plan.Net); err != nil {
@@ -148,7 +149,7 @@ func (s *stage) build(plan *Plan, trees []int) error {
 	return s.mounts(plan, trees)
 }
 
-// start gives up the rights of this thread and starts the program from it.
+// start restricts this thread and starts the program from it.
 func (s *stage) start(plan *Plan) (pid int, err error) {
 	if err := s.restrict(plan); err != nil {
 		return 0, err
@@ -158,8 +159,8 @@ func (s *stage) start(plan *Plan) (pid int, err error) {
 	return pid, while(err, StageExec)
 }
 
-// become is start without namespaces: this process turns into the program. It has not touched its
-// signals.
+// become is start without namespaces: this process turns into the program. The signal handling of
+// this process is unchanged.
 func (s *stage) become(plan *Plan) {
 	if plan.Probe {
 		s.finishProbe(plan)
@@ -170,8 +171,8 @@ func (s *stage) become(plan *Plan) {
 	if err := syscall.Chdir(plan.Dir); err != nil {
 		s.fail(while(err, "enter "+plan.Dir))
 	}
-	// The control socket closes with a successful execution; the word before it says that all else
-	// went well.
+	// A successful exec closes the control socket. This report says that everything before the exec
+	// succeeded.
 	if err := s.report(Report{Runs: true, Notes: s.notes}, nil); err != nil {
 		syscall.Exit(1)
 	}
@@ -182,7 +183,7 @@ func (s *stage) become(plan *Plan) {
 	s.fail(while(err, StageExec))
 }
 
-// reap waits for every child until the program itself has ended.
+// reap waits for all children until the program has ended.
 func reap(program int) syscall.WaitStatus {
 	for {
 		var status syscall.WaitStatus
@@ -191,7 +192,7 @@ func reap(program int) syscall.WaitStatus {
 		case pid == program:
 			return status
 		case is(err, syscall.ECHILD):
-			return status // unreachable: the program is our child until it is reaped
+			return status // unreachable: the program is a child of this process until it is reaped
 		}
 	}
 }

@@ -2,8 +2,8 @@ package jail
 
 import "syscall"
 
-// init turns a process that bears the mark into one of the jail's, before any main can run. See the
-// package comment for why this is an init function, and why it looks for a variable and not at its
+// init turns a process with the mark into one of the jail's processes, before main can run. See the
+// package comment for why this is an init function, and why it reads a variable and not its
 // arguments.
 func init() {
 	mark, marked := syscall.Getenv(Mark)
@@ -26,14 +26,13 @@ func init() {
 	}
 }
 
-// ExitMisused is the exit code of a process with a mark that nobody planned, or one of another
-// [Protocol].
+// ExitMisused is the exit code of a process whose mark is malformed or of another [Protocol].
 const ExitMisused = 3
 
-// maxFiles bounds the descriptors of a program; the host passes a handful.
+// maxFiles bounds the descriptors of a program. The host passes only a few.
 const maxFiles = 1 << 10
 
-// parseMark takes a mark apart: which process this is, and how many descriptors the program has.
+// parseMark parses a mark into the name of the process and the number of the program's descriptors.
 func parseMark(mark string) (name string, files int, ok bool) {
 	name, rest := cut(mark, ':')
 	protocol, digits := cut(rest, ':')
@@ -48,7 +47,7 @@ func parseMark(mark string) (name string, files int, ok bool) {
 	return name, files, true
 }
 
-// cut is what comes before and after the first of a separator.
+// cut splits s around the first separator.
 func cut(s string, separator byte) (before, after string) {
 	for i := range len(s) {
 		if s[i] == separator {
@@ -58,21 +57,21 @@ func cut(s string, separator byte) (before, after string) {
 	return s, ""
 }
 
-// stage is one of the processes.
+// A stage is one of the jail's processes.
 type stage struct {
 	files   int // descriptors of the program beyond the standard ones
 	control int // the socket to the host
 	plan    int // the file with the plan
-	link    int // inner's socket to whoever cloned it
+	link    int // inner's socket to the process that cloned it
 	notes   []string
 
-	// Of inner, where it is built ahead.
-	orders chan int          // the file with the plan of the program
-	seen   []Identity        // what was bound
-	placed map[string]uint64 // which mount was put where
+	// Only inner uses the rest, if the jail is built ahead.
+	orders chan int          // receives the descriptor of the program's plan
+	seen   []Identity        // the files that were bound
+	placed map[string]uint64 // the id of the mount at each target
 }
 
-// A fault is what went wrong, and while doing what.
+// A fault is an error together with the step that failed.
 type fault struct {
 	stage string
 	err   error
@@ -80,12 +79,12 @@ type fault struct {
 
 func (f *fault) Error() string { return f.stage + ": " + f.err.Error() }
 
-// wrong is an error that is not the kernel's.
+// wrong is an error that does not come from the kernel.
 type wrong string
 
 func (w wrong) Error() string { return string(w) }
 
-// while names what was being done when an error came.
+// while adds the step that failed to an error.
 func while(err error, stage string) error {
 	if err == nil {
 		return nil
@@ -93,7 +92,7 @@ func while(err error, stage string) error {
 	return &fault{stage: stage, err: err}
 }
 
-// blame is what the host is told of an error.
+// blame turns an error into a report for the host.
 func blame(err error) Report {
 	r := Report{Error: err.Error()}
 	if f, ok := err.(*fault); ok { //nolint:errorlint // nothing in here wraps it
@@ -112,17 +111,16 @@ func blame(err error) Report {
 	}
 }
 
-// fail tells the host what went wrong and ends the process. A host that is not there any more need
-// not be told.
+// fail reports an error to the host and ends the process. If the host is gone, the report is lost.
 func (s *stage) fail(err error) {
 	_ = s.report(blame(err), nil)
 	syscall.Exit(1)
 }
 
-// report sends one message to the host, with descriptors where it has some.
+// report sends a message to the host, with descriptors if there are any.
 func (s *stage) report(r Report, fds []int) error { return sendMessage(s.control, r.Encode(), fds) }
 
-// sendMessage sends one datagram with descriptors.
+// sendMessage sends one message with descriptors.
 func sendMessage(socket int, message []byte, fds []int) error {
 	var rights []byte
 	if len(fds) > 0 {
@@ -131,10 +129,12 @@ func sendMessage(socket int, message []byte, fds []int) error {
 	return syscall.Sendmsg(socket, message, rights, nil, syscall.MSG_NOSIGNAL)
 }
 
-// maxPlan bounds a plan: some hundred mounts of a few hundred bytes each, and an environment.
+// maxPlan bounds the size of a plan: some hundred mounts of a few hundred bytes each, and an
+// environment.
 const maxPlan = 8 << 20
 
-// readPlan reads the plan from the beginning of its file: both processes do, by one descriptor.
+// readPlan reads the plan from the beginning of its file. The processes share one descriptor, so it
+// does not use the file's offset.
 func (s *stage) readPlan() (*Plan, error) {
 	var stat syscall.Stat_t
 	if err := syscall.Fstat(s.plan, &stat); err != nil {
@@ -158,7 +158,7 @@ func (s *stage) readPlan() (*Plan, error) {
 	return plan, nil
 }
 
-// orElse is an error, or another where there is none.
+// orElse returns err, or other if err is nil.
 func orElse(err error, other syscall.Errno) error {
 	if err != nil {
 		return err
@@ -166,22 +166,22 @@ func orElse(err error, other syscall.Errno) error {
 	return other
 }
 
-// ignoreSignals leaves those that a host or a terminal sends to the group to the program. What is
-// ignored stays so in what is executed, but Go gives to what it starts the default for every signal
-// that it handles itself, and these are such.
+// ignoreSignals ignores the signals that a host or a terminal sends to the process group, and so
+// leaves them to the program. Ignored signals stay ignored across exec, but Go restores the default
+// in a child for each signal that it handles itself, and it handles these.
 func ignoreSignals() {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
 		setSignal(s, sigIgnore)
 	}
 }
 
-// endAs ends this process the way another one ended.
+// endAs ends this process in the same way as another process ended.
 func endAs(status syscall.WaitStatus) {
 	if !status.Signaled() {
 		syscall.Exit(status.ExitStatus())
 	}
-	_ = noCore() // of this process, which would say nothing of that one
+	_ = noCore() // of this process, since it would not show the memory of the other
 	setSignal(status.Signal(), sigDefault)
 	_ = syscall.Tgkill(syscall.Getpid(), syscall.Gettid(), status.Signal())
-	syscall.Exit(128 + int(status.Signal())) // a signal that does not end us
+	syscall.Exit(128 + int(status.Signal())) // the signal did not end this process
 }

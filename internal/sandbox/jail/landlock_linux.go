@@ -2,14 +2,14 @@ package jail
 
 import "syscall"
 
-// Landlock is spoken to directly: the library made for it restricts every thread of the process,
-// and here it must be one.
+// This file makes the Landlock system calls itself. The Go library for Landlock restricts every
+// thread of the process, but here only one must be restricted.
 
-// fileRights are those that mean something for a file that is no directory.
+// fileRights are the rights that apply to files other than directories.
 const fileRights = landlockReadFile | landlockWriteFile | landlockExecute | landlockTruncate | landlockIoctlDev
 
-// landlock restricts this thread: what it may do with files; no signals to and no abstract sockets
-// of processes outside.
+// landlock restricts the access of this thread to files, and to signals and abstract sockets of
+// processes outside.
 func landlock(plan *Landlock) error {
 	if plan.Handled|plan.Scoped == 0 {
 		return nil
@@ -27,7 +27,7 @@ func landlock(plan *Landlock) error {
 	return while(landlockRestrict(rules), "restrict by Landlock")
 }
 
-// allow adds a rule; what is not there needs none.
+// allow adds a rule. It does nothing if the path is missing.
 func allow(rules int, r Rule) error {
 	fd, err := openat2(atFdcwd, r.Path, &openHow{flags: oPath | syscall.O_CLOEXEC, resolve: resolveNoSymlinks})
 	if is(err, syscall.ENOENT) || is(err, syscall.ENOTDIR) {

@@ -2,11 +2,10 @@ package jail
 
 import "syscall"
 
-// rootSize bounds what the jail's own root directory holds: links, mount points and a few small
-// files.
+// rootSize bounds the jail's root directory, which holds links, mount points and a few small files.
 const rootSize = "4m"
 
-// mounts builds a root directory out of the plan and makes it the only one.
+// mounts builds a root directory from the plan and makes it the only one.
 func (s *stage) mounts(p *Plan, trees []int) error {
 	plan := p.Mounts
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
@@ -25,7 +24,7 @@ func (s *stage) mounts(p *Plan, trees []int) error {
 		}
 		s.placed = make(map[string]uint64)
 	}
-	procfs, err := s.procfs(plan) // while the host's own is in sight, which the kernel asks for
+	procfs, err := s.procfs(plan) // now, because the kernel requires that the host's /proc is still visible
 	if err != nil {
 		return err
 	}
@@ -49,7 +48,7 @@ func (s *stage) mounts(p *Plan, trees []int) error {
 	return while(enter(b.root, !b.covered), "enter the root directory")
 }
 
-// openTrees opens every bind with this process's own rights.
+// openTrees opens the source of every bind mount with the rights of this process.
 func openTrees(plan []Mount) ([]int, error) {
 	trees := none(len(plan))
 	for i := range plan {
@@ -61,9 +60,10 @@ func openTrees(plan []Mount) ([]int, error) {
 	return trees, nil
 }
 
-// openTree makes a copy of the mounts at a path, restricted as the plan says. -1: there is nothing
-// to be bound, or it is not there, and need not be. With a user namespace, files are its user's own
-// in the copy where their real owner is the host's user.
+// openTree copies the mounts at a path and restricts the copy as the plan says. It returns -1 if
+// the mount is not a bind mount, or if its source is missing and may be. If users is a user
+// namespace, the files that belong to the host's user belong to the user of that namespace in the
+// copy.
 func openTree(m *Mount, users int) (tree int, note string, err error) {
 	if m.Kind != Bind {
 		return -1, "", nil
@@ -76,12 +76,12 @@ func openTree(m *Mount, users int) (tree int, note string, err error) {
 		return -1, "", while(err, "open "+m.Source)
 	}
 	if users >= 0 && m.Lend {
-		if err := lend(tree, users); err != nil && m.Write { // its files stay root's
+		if err := lend(tree, users); err != nil && m.Write { // its files still belong to root
 			note = m.Source + ": its file system cannot lend files to another user, so only what everybody may write can be written: " + err.Error()
 		}
 	}
-	// Private, since a copy of a shared mount is shared, too: what is mounted on it in here would
-	// be mounted for the host as well.
+	// The copy is made private. A copy of a shared mount would be shared too, and mounts on it in
+	// the jail would appear on the host.
 	if err = setMount(tree, atRecursive, &mountAttr{set: m.attributes(), propagation: syscall.MS_PRIVATE}); err != nil {
 		_ = syscall.Close(tree)
 		return -1, "", while(err, "restrict "+m.Source)
@@ -89,21 +89,21 @@ func openTree(m *Mount, users int) (tree int, note string, err error) {
 	return tree, note, nil
 }
 
-// openSource copies the mounts at a path that has no links in it: the host followed them all. A
-// link that took the place of something since then is not followed, but an error.
+// openSource copies the mounts at a path without links; the host has resolved them all. If
+// something was replaced by a link since then, the result is an error.
 func openSource(path string) (tree int, err error) {
 	at, err := openat2(atFdcwd, path, &openHow{flags: oPath | syscall.O_CLOEXEC, resolve: resolveNoSymlinks})
 	if err != nil {
 		return -1, err
 	}
 	defer syscall.Close(at)
-	// Recursively, since an unprivileged user may not look beneath another's mounts.
+	// Recursively, because an unprivileged user may not see below the mounts of another.
 	return openTreeAt(at, "", openTreeClone|openTreeCloexec|atRecursive|atEmptyPath)
 }
 
-// lend makes the files in a tree of mounts those of a namespace's user. Where one of the file
-// systems beneath cannot, as the many that the kernel itself keeps beneath the root cannot, it is
-// done for the uppermost alone.
+// lend maps the owner of the files in a tree of mounts to the user of a namespace. If a file system
+// below does not support that, as many that the kernel mounts below the root do not, only the
+// topmost mount is mapped.
 func lend(tree, users int) error {
 	attr := mountAttr{set: mountAttrIdmap, userns: uint64(users)}
 	if setMount(tree, atRecursive, &attr) == nil {
@@ -126,8 +126,8 @@ func (m *Mount) attributes() uint64 {
 	return attr
 }
 
-// procfs makes the jail's own /proc, if the plan has one: -1 where the kernel does not allow it,
-// since the host's own is partly hidden (as in some containers).
+// procfs creates the jail's own /proc, if the plan has one. It returns -1 if the kernel refuses,
+// because the host's own /proc is partly hidden, as in some containers.
 func (s *stage) procfs(plan []Mount) (int, error) {
 	for i := range plan {
 		if plan[i].Kind != Proc {
@@ -143,7 +143,8 @@ func (s *stage) procfs(plan []Mount) (int, error) {
 	return -1, nil
 }
 
-// newMount makes a file system that is mounted nowhere yet. The options are names and values.
+// newMount creates a file system that is not mounted anywhere yet. The options are names and values
+// in turn.
 func newMount(kind string, attr uintptr, options ...string) (int, error) {
 	fs, err := fsopen(kind)
 	if err != nil {
@@ -161,8 +162,8 @@ func newMount(kind string, attr uintptr, options ...string) (int, error) {
 	return fsmount(fs, attr|mountAttrNosuid|mountAttrNodev)
 }
 
-// newRoot puts an empty directory in memory over some directory that exists everywhere; what was
-// beneath is open by now.
+// newRoot mounts an empty directory in memory over a directory that exists everywhere. The files
+// below it that the jail needs are open already.
 func newRoot() (place string, err error) {
 	root, err := newMount("tmpfs", mountAttrNoexec, "size", rootSize, "mode", "0755")
 	if err != nil {
@@ -177,13 +178,13 @@ func newRoot() (place string, err error) {
 	return "", err
 }
 
-// openDirectory opens a directory as a place.
+// openDirectory opens a directory with O_PATH.
 func openDirectory(path string) (int, error) {
 	return syscall.Open(path, oPath|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 }
 
-// enter makes the directory the root of this and every process in here, and lets go of the old one.
-// One of the jail's own making is finished now, and not to be changed any more.
+// enter makes the directory the root of this process and all its children, and detaches the old
+// root. own says that the jail created the root itself; it is then made read-only.
 func enter(root int, own bool) error {
 	if err := syscall.Fchdir(root); err != nil {
 		return err

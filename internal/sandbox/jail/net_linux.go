@@ -8,11 +8,11 @@ import (
 const (
 	dnsPort = 53
 
-	// backlog is how many connections may wait for the host.
+	// backlog is the number of connections that may wait for the host.
 	backlog = 128
 )
 
-// network makes what the plan says, and sends the sockets to the host.
+// network creates the network that the plan describes, and sends its sockets to the host.
 func (s *stage) network(plan *Net) error {
 	if err := up("lo"); err != nil {
 		return while(err, "bring up the loopback interface")
@@ -25,7 +25,7 @@ func (s *stage) network(plan *Net) error {
 	}
 	redirect, six := plan.Redirect, true
 	if tell(syscall.NETLINK_ROUTE, plan.Route6) != nil {
-		redirect, six = plan.Redirect4, false // a kernel without IPv6: nothing to reach by it either
+		redirect, six = plan.Redirect4, false // the kernel has no IPv6, so there is nothing to redirect
 	}
 	l := listener{how: "redirect", ports: []uint16{RedirectPort}, six: six}
 	if err := tell(syscall.NETLINK_NETFILTER, redirect); err != nil {
@@ -46,7 +46,7 @@ func (s *stage) network(plan *Net) error {
 	return while(err, "hand over sockets")
 }
 
-// up brings an interface up.
+// up brings a network interface up.
 func up(name string) error {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -63,7 +63,7 @@ func up(name string) error {
 	return done(syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request))))
 }
 
-// tell sends messages to a part of the kernel by netlink, and returns what it says to them.
+// tell sends netlink messages to the kernel and returns the error of its answer.
 func tell(protocol int, messages []byte) error {
 	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_RAW|syscall.SOCK_CLOEXEC, protocol)
 	if err != nil {
@@ -76,9 +76,9 @@ func tell(protocol int, messages []byte) error {
 	return acknowledged(fd)
 }
 
-// acknowledged reads the answers, all of which are there when the messages were sent: the kernel
-// works on them within that call. One of them at the least must say that all went well, and none
-// that something did not.
+// acknowledged reads the kernel's answers. They are all available at once, because the kernel
+// handles messages within the call that sends them. At least one must report success, and none an
+// error.
 func acknowledged(fd int) error {
 	answer := make([]byte, syscall.Getpagesize())
 	heard := error(syscall.ENOMSG)
@@ -106,14 +106,14 @@ func acknowledged(fd int) error {
 	}
 }
 
-// listener opens the sockets for the host.
+// A listener opens the sockets for the host.
 type listener struct {
-	how   string // "redirect": connections are led here; "ports": they come by themselves, to every address
+	how   string // "redirect": connections are redirected to loopback; "ports": they arrive at any address
 	ports []uint16
 	six   bool
 }
 
-// listen opens first the socket for names, then those for connections.
+// listen opens the socket for DNS and then those for connections.
 func (l *listener) listen() ([]int, error) {
 	names, err := bind(syscall.SOCK_DGRAM, &syscall.SockaddrInet4{Port: dnsPort, Addr: [4]byte{127, 0, 0, 1}})
 	if err != nil {

@@ -2,12 +2,12 @@ package jail
 
 import "syscall"
 
-// nobody is whom the kernel takes a program for whose host is root: no file is his, no limit on
-// processes is waived for him. Inside it still is uid 0, as it would be without a jail, and the
-// files it was granted are its own (idmap).
+// nobody is the uid that a program has outside the jail if its host is root. It owns no files and
+// is subject to limits on processes. Inside the jail the program still has uid 0, as it would
+// without one, and it owns the files that it was granted (idmap).
 const nobody = 65534
 
-// outer clones inner, hands it what only the host's user can open, and waits.
+// outer clones inner, passes it the files that only the host's user can open, and waits.
 func (s *stage) outer() {
 	plan, err := s.readPlan()
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *stage) outer() {
 	s.confine(plan, privileged)
 }
 
-// confine has inner carry the plan out, and ends as the program ended.
+// confine has inner carry out the plan, and then ends as the program ended.
 func (s *stage) confine(plan *Plan, privileged bool) {
 	link, inner, err := s.clone(plan, privileged)
 	if err != nil {
@@ -36,26 +36,26 @@ func (s *stage) confine(plan *Plan, privileged bool) {
 	if err := s.supply(plan, link, inner, privileged); err != nil {
 		s.fail(err)
 	}
-	_ = syscall.Close(s.control) // from here on inner alone reports
+	_ = syscall.Close(s.control) // from here on only inner reports
 	status, told := awaitStatus(link)
 	ended, err := await(inner)
 	switch {
 	case told:
 		endAs(status)
-	case err == nil: // it was killed, and the program with it
+	case err == nil: // inner was killed, and the program with it
 		endAs(ended)
 	}
 	syscall.Exit(1)
 }
 
-// clone starts inner in namespaces of its own. The descriptors of the program pass through. link is
-// the socket to it.
+// clone starts inner in new namespaces and passes the program's descriptors on. link is a socket to
+// inner.
 func (s *stage) clone(plan *Plan, privileged bool) (link, inner int, err error) {
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, 0, err
 	}
-	files := append(descriptors(5+s.files), uintptr(pair[1])) // the standard ones, the program's, control and plan; then the link
+	files := append(descriptors(5+s.files), uintptr(pair[1])) // the standard ones, the program's, control and plan, then the link
 	inner, _, err = syscall.StartProcess("/proc/self/exe", []string{Inner}, &syscall.ProcAttr{
 		Dir: "/", Env: Environ(Inner, s.files), Files: files, Sys: cloneAttr(plan, privileged),
 	})
@@ -63,18 +63,18 @@ func (s *stage) clone(plan *Plan, privileged bool) (link, inner int, err error) 
 	return pair[0], inner, err
 }
 
-// lendPipes makes the pipes that the program begins with its own, so that it can open them by name:
-// /dev/stdout. A pipe that has a name in a file system stays whose it is.
+// lendPipes changes the owner of the program's pipes, so that the program can open them by name, as
+// /dev/stdout. Pipes that have a name in a file system keep their owner.
 func (s *stage) lendPipes() {
 	for fd := range 3 + s.files {
 		var stat syscall.Statfs_t
 		if syscall.Fstatfs(fd, &stat) == nil && stat.Type == pipefsMagic {
-			_ = syscall.Fchown(fd, nobody, nobody) // where it cannot be, only that does not work
+			_ = syscall.Fchown(fd, nobody, nobody) // if it fails, only opening by name does not work
 		}
 	}
 }
 
-// descriptors are the first so many.
+// descriptors returns the descriptors from 0 to n-1.
 func descriptors(n int) []uintptr {
 	files := make([]uintptr, n)
 	for i := range files {
@@ -83,7 +83,7 @@ func descriptors(n int) []uintptr {
 	return files
 }
 
-// cloneAttr are the namespaces and who the program is in them.
+// cloneAttr returns the namespaces to create and the program's ids in them.
 func cloneAttr(plan *Plan, privileged bool) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: cloneNamespaces, Pdeathsig: syscall.SIGKILL}
 	if !plan.Net.Shared {
@@ -97,12 +97,14 @@ func cloneAttr(plan *Plan, privileged bool) *syscall.SysProcAttr {
 	}
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: plan.User, HostID: uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: plan.Group, HostID: gid, Size: 1}}
-	// Rights within the new namespaces only. They last until inner's one thread gives them up.
+	// These capabilities apply only within the new namespaces. They last until inner's restricted
+	// thread drops them.
 	attr.AmbientCaps = []uintptr{capSysAdmin, capNetAdmin, capNetBindService, capSetpcap}
 	return attr
 }
 
-// capable reports whether this process has all of the capabilities, which are among the first 32.
+// capable reports whether this process has all of the capabilities. They must be among the first
+// 32.
 func capable(capabilities ...int) bool {
 	var data [2]capData
 	if capget(&data) != nil {
@@ -116,11 +118,11 @@ func capable(capabilities ...int) bool {
 	return true
 }
 
-// maxRights is how many descriptors a message may carry (SCM_MAX_FD).
+// maxRights is the number of descriptors that one message can carry (SCM_MAX_FD).
 const maxRights = 253
 
-// supply opens the plan's mounts with the rights of root and hands them to inner; without those,
-// inner opens them itself.
+// supply opens the plan's mounts with the rights of root and sends them to inner. Without these
+// rights inner opens them itself.
 func (s *stage) supply(plan *Plan, link, inner int, privileged bool) error {
 	if !privileged {
 		return sendSupplied(link, supplied{last: true}, nil)
@@ -162,7 +164,7 @@ func sendSupplied(link int, m supplied, fds []int) error {
 	return while(err, "hand over mounts")
 }
 
-// awaitStatus reads how the program ended. Where inner ended without a word, it was not told.
+// awaitStatus reads how the program ended. told is false if inner ended without reporting it.
 func awaitStatus(link int) (status syscall.WaitStatus, told bool) {
 	var data [64]byte
 	for {
@@ -176,7 +178,7 @@ func awaitStatus(link int) (status syscall.WaitStatus, told bool) {
 	}
 }
 
-// await waits for the end of a child.
+// await waits for a child to end.
 func await(child int) (status syscall.WaitStatus, err error) {
 	for {
 		_, err = syscall.Wait4(child, &status, 0, nil)

@@ -1,170 +1,167 @@
 package jail
 
-// The names (argv[0]) of the processes, for people who look at a list of them.
+// The names (argv[0]) of the processes, as a list of processes shows them.
 const (
 	Outer  = "patchbay-jail"
-	Middle = "patchbay-jail-mid" // only where the host's user is an ordinary one
+	Middle = "patchbay-jail-mid" // only if the host's user is an ordinary user
 	Inner  = "patchbay-jail-init"
 )
 
-// Mark is the variable by whose value a process knows that it is one of these. It is the host that
-// sets it, for outer, and outer, for the others; what the program has of an environment is in the
-// plan.
+// Mark is the environment variable that tells a process which of these it is. The host sets it for
+// outer, and outer sets it for the others. The program's own environment is in the plan.
 const Mark = "PATCHBAY_JAIL"
 
-// Protocol is what host and jail must agree on, since the jail may be a program of its own
-// ([Helper]): how a plan is written, and what is meant by it. Whoever changes either raises it.
+// Protocol is the version of the plan's encoding and meaning. Host and jail must agree on it,
+// because the jail may be a separate executable ([Helper]). Raise it with every change to either.
 const Protocol = "7"
 
-// Helper is the file name of a small program that is nothing but the jail. Where one lies beside
-// the host's executable, it is started in that one's stead: the larger a Go program, the longer it
-// takes to start.
+// Helper is the file name of a small executable that contains only the jail. If it lies beside the
+// host's executable, it is started instead: a large Go program takes longer to start.
 const Helper = "patchbay-jail"
 
-// Environ is the environment of one of the processes, whose program has so many descriptors beyond
-// the standard ones.
+// Environ returns the environment of one of the processes. files is the number of descriptors that
+// the program has beyond the standard ones.
 func Environ(name string, files int) []string {
-	// One thread and no collections keep them small and quick to start.
+	// One thread and no garbage collection keep the process small and quick to start.
 	return []string{"GOMAXPROCS=1", "GOGC=off", "GOTRACEBACK=none", Mark + "=" + name + ":" + Protocol + ":" + decimal(uint64(files))}
 }
 
-// StageExec is the stage at which the program itself is at fault, not its jail.
+// StageExec is the stage of an error that the program itself caused, not its jail.
 const StageExec = "execute"
 
-// StageBar is the stage at which loaders are barred, which not every kernel can.
+// StageBar is the stage in which loaders are barred, which not every kernel supports.
 const StageBar = "bar the loader"
 
-// Plan is what the jail is to be, worked out by the host to the last detail. It is plain data: what
-// is in it was decided outside, and what the kernel is to be told is in the kernel's own words.
+// A Plan describes a jail in full. The host computes it, and the jail only carries it out. Data for
+// the kernel is already in the kernel's encoding.
 type Plan struct {
 	Path string   // the program, as seen inside
 	Argv []string // with argv[0]
 	Env  []string
 	Dir  string // the working directory, as seen inside
 
-	User, Group int // whom the program takes itself for
+	User, Group int // the ids that the program sees as its own
 
-	Files  int  // descriptors the program has beyond the three standard ones; they are 3, 4, … in every stage
+	Files  int  // descriptors beyond the three standard ones; they are 3, 4, … in every process
 	Simple bool // no namespaces: Landlock and seccomp only
-	Probe  bool // build everything, start nothing
-	Ahead  bool // build everything, and wait for a plan that says what is started in it
+	Probe  bool // build everything, but start nothing
+	Ahead  bool // build everything, then wait for the plan of the program
 
-	Mounts   []Mount // in the order in which they are made: what lies deeper comes later
+	Mounts   []Mount // in the order in which they are made: parents first
 	Net      Net
 	Landlock Landlock
 	Limits   []Limit
-	Filter   []byte   // of system calls: an array of struct sock_filter; empty: none
-	Loaders  [][]byte // how files begin that the kernel may use as loaders and nobody may execute
+	Filter   []byte   // of system calls: an array of struct sock_filter; empty for none
+	Loaders  [][]byte // the first bytes of files that the kernel may use as loaders but no process may execute
 }
 
-// A Mount is one thing to be seen inside.
+// A Mount is one file or directory that is visible inside.
 type Mount struct {
 	Kind    Kind
-	Source  string // Bind: the path outside, without links in it; Link: what it points to
+	Source  string // Bind: the path outside, without links; Link: what it points to
 	Target  string // the path inside, clean and absolute
 	Write   bool   // Bind: it may be changed
-	Exec    bool   // Bind: what is in it may be mapped for execution
+	Exec    bool   // Bind: files in it may be mapped for execution
 	Devices bool   // Bind: it is a device
-	Content string // File
+	Content string // File only
 	Size    int64  // Temp, Firm: at most this many bytes
 	Files   int64  // Temp, Firm: at most this many files and directories
-	Missing bool   // Bind: may be absent, and is then left out
-	Lend    bool   // Bind: files of the host's user are the program's own, also where it runs as another
+	Missing bool   // Bind: the source may be missing, and is then left out
+	Lend    bool   // Bind: the program owns the files of the host's user, even if it runs as another
 }
 
-// Kind is what a mount is.
+// Kind is the kind of a mount.
 type Kind string
 
-// The kinds.
+// The kinds of mounts.
 const (
-	Bind Kind = "bind" // a file or directory of the outside
+	Bind Kind = "bind" // a file or directory from outside
 	Temp Kind = "temp" // an empty directory in memory
-	Firm Kind = "firm" // the same, and once the jail is built nothing can be added to it
-	Proc Kind = "proc" // the processes of the jail
+	Firm Kind = "firm" // like Temp, but read-only once the jail is built
+	Proc Kind = "proc" // a /proc that shows only the processes of the jail
 	Link Kind = "link" // a symbolic link
 	File Kind = "file" // a small file with a given content, read-only
 	Dir  Kind = "dir"  // an empty directory, read-only
 )
 
-// Net is what there is of a network.
+// Net describes the network of a jail.
 type Net struct {
-	Shared bool // the host's own
-	// Broker: every address is at hand, and every connection ends at a socket that the host holds.
-	// Otherwise there is a loopback interface and nothing else.
+	Shared bool // the host's own network
+	// Broker: every address is local, and every connection ends at a socket that the host holds.
+	// Otherwise there is only a loopback interface.
 	Broker   bool
-	Ports    []uint16 // the ports that may be reached, for where there is no redirecting
-	AllPorts bool     // some grant names no port: without redirecting it cannot be kept
+	Ports    []uint16 // the ports that may be reached if connections cannot be redirected
+	AllPorts bool     // a grant names no port, so redirecting is required
 
-	// What netlink is told, whole messages one after the other.
-	Route4, Route6 []byte // make every address of a family one of this machine's own
-	Redirect       []byte // lead every connection to RedirectPort
-	Redirect4      []byte // the same for where there is no IPv6
+	// Messages for netlink, one after the other.
+	Route4, Route6 []byte // make every address of a family local
+	Redirect       []byte // redirects every connection to RedirectPort
+	Redirect4      []byte // the same without IPv6
 }
 
-// RedirectPort is where every connection ends up. A port that no plugin needs for itself.
+// RedirectPort is the port to which every connection is redirected. No plugin needs it for itself.
 const RedirectPort = 1
 
-// Landlock is what Landlock is told. Where it handles nothing and keeps nothing apart, it is not
-// asked for.
+// Landlock describes a Landlock ruleset. If Handled and Scoped are zero, Landlock is not used.
 type Landlock struct {
-	Handled uint64 // the rights over files that nobody has without a rule
-	Scoped  uint64 // what is kept apart from the outside
+	Handled uint64 // the rights over files that need a rule
+	Scoped  uint64 // the kinds of access to outside processes that are forbidden
 	Rules   []Rule
 }
 
-// A Rule gives rights over a file, or over a directory with all below. What is not there needs
-// none.
+// A Rule grants rights over a file, or over a directory with everything below. A rule for a missing
+// path is ignored.
 type Rule struct {
-	Path   string // as seen inside, without links in it
+	Path   string // as seen inside, without links
 	Rights uint64
 }
 
-// A Limit is one resource limit, soft and hard.
+// A Limit is a resource limit, soft and hard.
 type Limit struct {
 	Resource int
 	Cur, Max uint64
 }
 
-// A Report is what the jail tells the host over the control socket.
+// A Report is a message from the jail to the host over the control socket.
 type Report struct {
-	Sockets string     // descriptors come along: "redirect" or "ports"; then one report more follows
-	Built   bool       // all is ready for the program, which is still to be named (Plan.Ahead)
-	Seen    []Identity // with Built: what each of the plan's mounts has bound; zero for those that bind nothing
-	Stale   bool       // what was built is not any more: nothing was started
+	Sockets string     // "redirect" or "ports"; the message carries descriptors, and another report follows
+	Built   bool       // everything is ready for the program, whose plan is still to come (Plan.Ahead)
+	Seen    []Identity // with Built: the file that each of the plan's mounts is bound to; zero for other kinds
+	Stale   bool       // the mounts of a jail built ahead are no longer in place; nothing was started
 	Runs    bool       // the program was started
-	Stage   string     // what went wrong
-	Error   string     // how
-	Errno   int        // the same as a number, where it has one
-	Notes   []string   // what is not as planned
+	Stage   string     // what failed
+	Error   string     // why
+	Errno   int        // why, as an error number; 0 if there is none
+	Notes   []string   // deviations from the plan
 }
 
-// An Identity is which file something is, whatever its name.
+// An Identity identifies a file independently of its name.
 type Identity struct{ Device, Inode uint64 }
 
-// supplied announces what outer hands to inner.
+// supplied precedes the descriptors that outer sends to inner.
 type supplied struct {
-	opened bool  // the descriptors that come with this message and the next ones are the plan's binds
-	mounts []int // which of the plan's mounts, in the order of the descriptors
+	opened bool  // this message and the next ones carry descriptors of the plan's bind mounts
+	mounts []int // indexes into the plan's mounts, in the order of the descriptors
 	last   bool
 	notes  []string
 }
 
-// ended is what inner tells outer last.
-type ended struct{ status uint32 } // of the program, as by wait
+// ended is inner's last message to outer.
+type ended struct{ status uint32 } // of the program, as wait returns it
 
-// Encode writes a plan.
+// Encode returns the encoded plan.
 func (p *Plan) Encode() []byte { return encode(p) }
 
-// DecodePlan reads a plan, and reports whether the bytes are one.
+// DecodePlan decodes a plan and reports whether data is one.
 func DecodePlan(data []byte) (*Plan, bool) {
 	p := new(Plan)
 	return p, decode(data, p)
 }
 
-// Encode writes a report.
+// Encode returns the encoded report.
 func (r *Report) Encode() []byte { return encode(r) }
 
-// DecodeReport reads a report, and reports whether the bytes are one.
+// DecodeReport decodes a report and reports whether data is one.
 func DecodeReport(data []byte) (Report, bool) {
 	var r Report
 	ok := decode(data, &r)
@@ -238,7 +235,7 @@ func (m *supplied) fields(c *codec) {
 
 func (e *ended) fields(c *codec) { number(c, &e.status) }
 
-// decimal is a number as people write it.
+// decimal formats n in base 10.
 func decimal(n uint64) string {
 	var digits [20]byte
 	at := len(digits)

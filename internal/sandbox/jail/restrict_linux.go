@@ -5,7 +5,8 @@ import (
 	"syscall"
 )
 
-// The bits of <linux/securebits.h>. Each has a lock beside it, and is of no use without.
+// The bits of <linux/securebits.h>. Each is combined with its lock bit, without which it could be
+// undone.
 const (
 	noRoot         = 0b11 << 0 // uid 0 gets no capabilities by executing a program
 	noSetuidFixup  = 0b11 << 2
@@ -13,17 +14,18 @@ const (
 	noAmbientRaise = 0b11 << 6
 )
 
-// lastCapability bounds the search for the last capability the kernel knows (40 in Linux 6.18).
+// lastCapability bounds the search for the last capability that the kernel knows (40 in Linux
+// 6.18).
 const lastCapability = 63
 
-// restrict takes from this thread, and from all that it starts, every right that the plan does not
-// give. It cannot be undone.
+// restrict removes every right that the plan does not grant from this thread and from the processes
+// that it starts. It cannot be undone.
 func (s *stage) restrict(plan *Plan) error {
 	prepare(plan.Limits)
-	if err := joinKeyring(); err != nil && !is(err, syscall.ENOSYS) { // else the host's keys are at hand
+	if err := joinKeyring(); err != nil && !is(err, syscall.ENOSYS) { // otherwise the program could use the host's keys
 		return while(err, "leave the keyring")
 	}
-	if err := prctl(prSetDumpable, 0); err != nil { // nobody inside may look into pid 1
+	if err := prctl(prSetDumpable, 0); err != nil { // processes inside cannot read the memory of pid 1
 		return while(err, "hide the memory of pid 1")
 	}
 	if err := dropCapabilities(); err != nil {
@@ -43,12 +45,12 @@ func (s *stage) restrict(plan *Plan) error {
 	if err := noCore(); err != nil {
 		return while(err, "forbid cores")
 	}
-	return limit(plan.Limits) // last: from here on this process, too, can have little
+	return limit(plan.Limits) // last, because the limits apply to this process too
 }
 
-// noCore sees to it that no core is ever made of the program. The soft limit alone the program
-// could raise. A limit of 1 is less than any core has, and the only one at which the kernel does
-// not start the machine's own program for cores, where there is one: it does at 0.
+// noCore prevents core dumps of the program. It sets the hard limit too, because the program could
+// raise a soft one. The limit is 1, which is too small for any core. At 0 the kernel would still
+// start the program that collects the machine's cores, if there is one.
 func noCore() error {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &l); err != nil {
@@ -59,18 +61,19 @@ func noCore() error {
 	return syscall.Setrlimit(syscall.RLIMIT_CORE, &l)
 }
 
-// What pid 1 may still need when it is under its program's limits: more than it ever did.
+// The resources that pid 1 may still need under its program's limits, generously counted.
 const (
-	ownMemory  = 4 << 20 // for starting the program
-	ownThreads = 6       // of Go's runtime; those of a program with C in it have stacks of 8 MiB each
+	ownMemory  = 4 << 20 // to start the program
+	ownThreads = 6       // of Go's runtime; in a program with C code each has a stack of 8 MiB
 
-	// roomy is a limit on memory of which pid 1 uses but a part: it has 72 MB that count, and 420
-	// MB under the race detector.
+	// roomy is a memory limit that is large enough for pid 1 without preparation. It uses 72 MB
+	// that count, and 420 MB under the race detector.
 	roomy = 1 << 30
 )
 
-// prepare has this process take what it will need while there is no limit: Go's own tables are more
-// than many a program may have, and Go ends when it is refused memory or a thread.
+// prepare allocates the memory and threads that this process will need before the limits are set.
+// The tables of Go's runtime are larger than many a program's limit, and the runtime crashes if it
+// is refused memory or a thread.
 func prepare(limits []Limit) {
 	if len(limits) == 0 {
 		return
@@ -79,21 +82,21 @@ func prepare(limits []Limit) {
 	for _, l := range limits {
 		if (l.Resource == syscall.RLIMIT_DATA || l.Resource == syscall.RLIMIT_AS) && l.Cur < roomy {
 			runtime.KeepAlive(make([]byte, ownMemory))
-			runtime.GC() // what is collected is free again, and stays mapped; it takes a millisecond
+			runtime.GC() // collected memory is free but stays mapped; this takes a millisecond
 			return
 		}
 	}
 }
 
-// takeThreads has Go's runtime make some threads, which it keeps.
+// takeThreads makes Go's runtime create some threads, which it keeps.
 func takeThreads() {
 	up, down := make(chan bool, ownThreads), make(chan bool)
 	for range ownThreads {
 		go func() {
-			runtime.LockOSThread() // so that each has one to itself
+			runtime.LockOSThread() // so that each goroutine has its own thread
 			up <- true
 			<-down
-			runtime.UnlockOSThread() // not ended with it, but kept for the next who needs one
+			runtime.UnlockOSThread() // so that the thread is kept for later use
 		}()
 	}
 	for range ownThreads {
@@ -102,8 +105,8 @@ func takeThreads() {
 	close(down)
 }
 
-// limit sets the limits of the whole process: the system keeps none for a thread. Go puts its own
-// idea of how many files may be open into each child, unless it saw the limit being set, as here.
+// limit sets the limits of the whole process; the kernel has no limits for a thread. Go resets the
+// limit on open files in each child, unless it was changed through syscall.Setrlimit, as here.
 func limit(limits []Limit) error {
 	for _, l := range limits {
 		if err := syscall.Setrlimit(l.Resource, &syscall.Rlimit{Cur: l.Cur, Max: l.Max}); err != nil {
@@ -113,15 +116,15 @@ func limit(limits []Limit) error {
 	return nil
 }
 
-// dropCapabilities gives up all capabilities of this thread, and the ways back to them: uid 0 is no
-// privilege any more.
+// dropCapabilities drops all capabilities of this thread and the ways to regain them. uid 0 has no
+// privileges then.
 func dropCapabilities() error {
 	for c := range uintptr(lastCapability + 1) {
 		err := prctl(prCapbsetDrop, c)
-		if is(err, syscall.EINVAL) { // the kernel knows no more of them
+		if is(err, syscall.EINVAL) { // the kernel has no more capabilities
 			break
 		}
-		if is(err, syscall.EPERM) { // not ours to drop, so not ours to have: without namespaces an ordinary user
+		if is(err, syscall.EPERM) { // not permitted, and then this process does not have it either: an ordinary user without namespaces
 			break
 		}
 		if err != nil {

@@ -5,11 +5,11 @@ import (
 	"unsafe"
 )
 
-// What package syscall lacks of the kernel's interface. A test compares every number with those of
-// x/sys/unix, which the processes cannot afford.
+// This file has the parts of the kernel's interface that package syscall lacks. A test compares
+// every number with x/sys/unix, which would take too long to initialise here.
 
-// System calls since 424 have one number on every kind of machine (but MIPS, where these are no
-// calls at all, so that no jail is built).
+// System calls from 424 on have the same number on every kind of machine except MIPS. There these
+// numbers are no calls, so no jail can be built.
 const (
 	sysOpenTree              = 428
 	sysMoveMount             = 429
@@ -24,7 +24,7 @@ const (
 	sysLandlockRestrictSelf  = 446
 )
 
-// Of files and descriptors.
+// Files and descriptors.
 const (
 	atFdcwd     = -0x64
 	atEmptyPath = 0x1000
@@ -40,7 +40,7 @@ const (
 	statxMntID        = 0x1000
 )
 
-// Of mounts.
+// Mounts.
 const (
 	openTreeClone       = 0x1
 	openTreeCloexec     = syscall.O_CLOEXEC
@@ -59,7 +59,7 @@ const (
 	mountAttrIdmap  = 0x100000
 )
 
-// Of what a process is and may do.
+// Processes and their rights.
 const (
 	cloneNamespaces = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS |
 		syscall.CLONE_NEWCGROUP
@@ -92,7 +92,7 @@ const (
 	landlockIoctlDev  = 1 << 15
 )
 
-// Of signals.
+// Signals.
 const (
 	sigDefault      = 0
 	sigIgnore       = 1
@@ -102,7 +102,7 @@ const (
 // mountAttr is struct mount_attr.
 type mountAttr struct{ set, clear, propagation, userns uint64 }
 
-// statx is the beginning of struct statx, up to the number of the mount, and the rest.
+// statx is struct statx, with only the id of the mount named.
 type statx struct {
 	mask  uint32
 	_     [140]byte
@@ -122,8 +122,8 @@ type pathAttr struct {
 	parent int32
 }
 
-// capHeader and capData are struct __user_cap_header_struct and __user_cap_data_struct, of which
-// version 3 has two.
+// capHeader and capData are struct __user_cap_header_struct and __user_cap_data_struct. Version 3
+// has two of the latter.
 type (
 	capHeader struct {
 		version uint32
@@ -135,7 +135,7 @@ type (
 	}
 )
 
-// value is what a system call returned.
+// value returns the result of a system call.
 func value(n, _ uintptr, errno syscall.Errno) (int, error) {
 	if errno != 0 {
 		return -1, errno
@@ -143,7 +143,7 @@ func value(n, _ uintptr, errno syscall.Errno) (int, error) {
 	return int(n), nil
 }
 
-// done is whether a system call that returns nothing of interest went well.
+// done returns the error of a system call whose result is not needed.
 func done(_, _ uintptr, errno syscall.Errno) error {
 	if errno != 0 {
 		return errno
@@ -151,12 +151,12 @@ func done(_, _ uintptr, errno syscall.Errno) error {
 	return nil
 }
 
-// is reports whether an error is one of the kernel's.
+// is reports whether an error is the given error number.
 func is(err error, errno syscall.Errno) bool {
 	return err == errno //nolint:errorlint // an Errno, straight from the system call
 }
 
-// openTreeAt copies the mounts at a path from a directory, as mounts that are nowhere.
+// openTreeAt copies the mounts at a path relative to dir, as mounts that are attached nowhere.
 func openTreeAt(dir int, path string, flags uintptr) (int, error) {
 	p, err := syscall.BytePtrFromString(path)
 	if err != nil {
@@ -165,8 +165,7 @@ func openTreeAt(dir int, path string, flags uintptr) (int, error) {
 	return value(syscall.Syscall(sysOpenTree, uintptr(dir), uintptr(unsafe.Pointer(p)), flags))
 }
 
-// moveMount attaches a mount: to a path from a directory, or with an empty path to what the
-// descriptor stands for.
+// moveMount attaches a mount to a path relative to dir, or to dir itself if the path is empty.
 func moveMount(tree, dir int, path string) error {
 	p, err := syscall.BytePtrFromString(path)
 	if err != nil {
@@ -181,7 +180,7 @@ func moveMount(tree, dir int, path string) error {
 		uintptr(unsafe.Pointer(p)), flags, 0))
 }
 
-// setMount changes the attributes of the mount that a descriptor stands for.
+// setMount changes the attributes of the mount that a descriptor refers to.
 func setMount(tree int, flags uintptr, attr *mountAttr) error {
 	var none byte
 	return done(syscall.Syscall6(sysMountSetattr, uintptr(tree), uintptr(unsafe.Pointer(&none)), atEmptyPath|flags,
@@ -226,13 +225,13 @@ func openat2(dir int, path string, how *openHow) (int, error) {
 		unsafe.Sizeof(*how), 0, 0))
 }
 
-// mountID is the number of the mount that a file was opened by.
+// mountID returns the id of the mount through which a file was opened.
 func mountID(fd int) (uint64, error) {
 	var none byte
 	var stat statx
 	err := done(syscall.Syscall6(sysStatx, uintptr(fd), uintptr(unsafe.Pointer(&none)), atEmptyPath, statxMntID, uintptr(unsafe.Pointer(&stat)), 0))
 	if err == nil && stat.mask&statxMntID == 0 {
-		err = syscall.ENOSYS // the kernel does not tell
+		err = syscall.ENOSYS // the kernel does not report it
 	}
 	return stat.mount, err
 }
@@ -249,12 +248,12 @@ func symlinkat(target string, dir int, name string) error {
 	return done(syscall.Syscall(syscall.SYS_SYMLINKAT, uintptr(unsafe.Pointer(t)), uintptr(dir), uintptr(unsafe.Pointer(n))))
 }
 
-// closeOnExec makes every descriptor from one on end with the execution of another program.
+// closeOnExec makes every descriptor from first on close on exec.
 func closeOnExec(first int) {
 	_, _, _ = syscall.RawSyscall(sysCloseRange, uintptr(first), allDescriptors, closeRangeCloexec)
 }
 
-// keepOnExec lets a descriptor pass to the next program.
+// keepOnExec lets a descriptor stay open across exec.
 func keepOnExec(fd int) {
 	_, _, _ = syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_SETFD, 0)
 }
@@ -273,12 +272,12 @@ func capset(data *[2]capData) error {
 	return done(syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(data)), 0))
 }
 
-// joinKeyring leaves the session keyring for a new one.
+// joinKeyring replaces the session keyring with a new one.
 func joinKeyring() error {
 	return done(syscall.RawSyscall(syscall.SYS_KEYCTL, keyctlJoinSession, 0, 0))
 }
 
-// setFilter puts a filter of system calls on this thread.
+// setFilter installs a seccomp filter on this thread.
 func setFilter(filter []byte) error {
 	program := struct {
 		length uint16
@@ -299,11 +298,11 @@ func landlockRestrict(rules int) error {
 	return done(syscall.Syscall(sysLandlockRestrictSelf, uintptr(rules), 0, 0))
 }
 
-// setSignal tells the kernel what to do with a signal: what it does by itself, or nothing. Go's
-// runtime, left to itself, ignores some signals that end other programs, and of others prints its
-// stack and exits with 2.
+// setSignal sets the action of a signal to the default or to ignoring it, bypassing Go's runtime.
+// The runtime would ignore some signals that end other programs, and for others print its stacks
+// and exit with 2.
 func setSignal(s syscall.Signal, action uint64) {
-	act := [4]uint64{action} // struct sigaction of the kernel, whose first member it is; no flags and no mask
+	act := [4]uint64{action} // the first field of the kernel's struct sigaction; no flags and no mask
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&act)), 0, sizeofSignalSet, 0, 0)
 }
 

@@ -2,8 +2,8 @@
 
 package jail
 
-// The numbers on arm64. For other machines no filter has been written, and where the second is not
-// that of statx nothing is built ahead.
+// The numbers on arm64. There is no filter for other machines. If the second number is not that of
+// statx on them, no jail is built ahead.
 const (
 	sysSeccomp = 277
 	sysStatx   = 291
