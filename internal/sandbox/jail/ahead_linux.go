@@ -2,15 +2,15 @@ package jail
 
 import "syscall"
 
-// awaitOrder reports that everything is built and waits for the plan of the program. The host has
+// awaitPlan reports that everything is built and waits for the plan of the program. The host has
 // checked that the mounts and the network of that plan are those that were built, except for what
 // only this process can see. The restrictions of the program come from the new plan.
-func (s *stage) awaitOrder() (*Plan, error) {
+func (s *stage) awaitPlan() (*Plan, error) {
 	if err := s.report(Report{Built: true, Seen: s.seen, Notes: s.notes}, nil); err != nil {
 		syscall.Exit(1) // the host is gone
 	}
 	s.notes = nil
-	s.plan = <-s.orders
+	s.plan = <-s.plans
 	if !inPlace(s.placed) {
 		_ = s.report(Report{Stale: true}, nil)
 		syscall.Exit(1)

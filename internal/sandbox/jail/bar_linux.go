@@ -9,9 +9,9 @@ import "syscall"
 // namespace can have its own list of formats, which applies to all processes in it and in the
 // namespaces below.
 
-// nothing is the interpreter that the kernel is given for a loader. The path always exists and is
-// never a program, so that the start fails.
-const nothing = "/"
+// notAProgram is the interpreter that the kernel is given for a loader. The path always exists and
+// is never a program, so that the start fails.
+const notAProgram = "/"
 
 // bar keeps files that begin with the given bytes from being executed, in this user namespace and
 // in those below. The list lasts as long as its mount. The mount is attached nowhere, and its
@@ -44,14 +44,14 @@ func barEntry(i int, head []byte) []byte {
 	for _, b := range head {
 		entry = append(entry, '\\', 'x', digits[b>>4], digits[b&15])
 	}
-	return append(entry, "::"+nothing+":"...)
+	return append(entry, "::"+notAProgram+":"...)
 }
 
-// between reports whether a process between outer and inner must write the list. The files of the
-// list belong to uid 0 of the namespace, and an ordinary user can map only one uid into a
+// needsMiddle reports whether a process between outer and inner must write the list. The files of
+// the list belong to uid 0 of the namespace, and an ordinary user can map only one uid into a
 // namespace. So there are two nested namespaces: in the upper one the user is uid 0, in the lower
 // one the user keeps the uid of the host.
-func (p *Plan) between(privileged bool) bool {
+func (p *Plan) needsMiddle(privileged bool) bool {
 	return len(p.Loaders) > 0 && p.User != 0 && !privileged
 }
 
@@ -68,8 +68,8 @@ func (s *stage) middle() {
 	s.confine(plan, false)
 }
 
-// divert starts middle and ends as it ends.
-func (s *stage) divert() {
+// runMiddle starts middle and ends as it ends.
+func (s *stage) runMiddle() {
 	uid, gid := syscall.Geteuid(), syscall.Getegid()
 	middle, _, err := syscall.StartProcess("/proc/self/exe", []string{Middle}, &syscall.ProcAttr{
 		Dir: "/", Env: Environ(Middle, s.files), Files: descriptors(5 + s.files),

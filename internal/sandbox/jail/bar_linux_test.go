@@ -14,7 +14,7 @@ func TestBarEntry(t *testing.T) {
 		every = append(every, byte(b))
 	}
 	entry := string(barEntry(7, every))
-	if fields := strings.Split(entry, ":"); len(fields) != 8 || fields[1] != "loader7" || fields[6] != nothing || strings.ContainsAny(entry, "\n\x00") {
+	if fields := strings.Split(entry, ":"); len(fields) != 8 || fields[1] != "loader7" || fields[6] != notAProgram || strings.ContainsAny(entry, "\n\x00") {
 		t.Errorf("%q", entry)
 	}
 	if got, want := string(barEntry(0, []byte("\x7fE:\n"))), `:loader0:M:0:\x7f\x45\x3a\x0a::/:`; got != want {

@@ -15,8 +15,8 @@ type builder struct {
 	placed map[string]uint64 // the id of the topmost mount at each target; nil if it is not needed
 }
 
-// make makes one mount. tree is the opened source of a bind mount, or -1.
-func (b *builder) make(m *Mount, tree int) error {
+// add makes one mount. tree is the opened source of a bind mount, or -1.
+func (b *builder) add(m *Mount, tree int) error {
 	switch m.Kind {
 	case Bind:
 		return b.attach(tree, m.Target)
@@ -35,7 +35,7 @@ func (b *builder) make(m *Mount, tree int) error {
 	case File:
 		return b.content(m)
 	}
-	return wrong("unknown kind " + string(m.Kind))
+	return textError("unknown kind " + string(m.Kind))
 }
 
 // memory mounts an empty directory in memory. One of kind Firm is kept open, so that finish can

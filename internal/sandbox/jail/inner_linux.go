@@ -16,7 +16,7 @@ func (s *stage) inner() {
 	if err != nil {
 		s.fail(err)
 	}
-	s.orders = make(chan int, 1)
+	s.plans = make(chan int, 1)
 	go s.watchHost()
 	trees, err := s.receive(len(plan.Mounts))
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *stage) inner() {
 		s.finishProbe(plan)
 	}
 	if plan.Ahead {
-		if plan, err = s.awaitOrder(); err != nil {
+		if plan, err = s.awaitPlan(); err != nil {
 			s.fail(err)
 		}
 	}
@@ -68,7 +68,7 @@ func (s *stage) watchHost() {
 			syscall.Exit(1)
 		}
 		if fds, err := parseRights(rights[:oob]); err == nil && len(fds) == 1 {
-			s.orders <- fds[0]
+			s.plans <- fds[0]
 		}
 	}
 }
@@ -88,7 +88,7 @@ func (s *stage) receive(mounts int) ([]int, error) {
 		}
 		var m supplied
 		if !decode(data[:n], &m) {
-			return nil, wrong("outer ended, or cannot be understood")
+			return nil, textError("outer ended, or cannot be understood")
 		}
 		if !m.opened {
 			return nil, nil
@@ -130,7 +130,7 @@ func parseRights(oob []byte) ([]int, error) {
 // barLoaders bars the loaders, unless middle has done so. A privileged user who is not uid 0 gets
 // an error: only uid 0 can write the list.
 func (s *stage) barLoaders(plan *Plan, privileged bool) error {
-	if plan.between(privileged) {
+	if plan.needsMiddle(privileged) {
 		return nil
 	}
 	return while(bar(plan.Loaders), StageBar)
@@ -159,9 +159,9 @@ func (s *stage) start(plan *Plan) (pid int, err error) {
 	return pid, while(err, StageExec)
 }
 
-// become is start without namespaces: this process turns into the program. The signal handling of
-// this process is unchanged.
-func (s *stage) become(plan *Plan) {
+// execProgram is start without namespaces: this process turns into the program. The signal handling
+// of this process is unchanged.
+func (s *stage) execProgram(plan *Plan) {
 	if plan.Probe {
 		s.finishProbe(plan)
 	}

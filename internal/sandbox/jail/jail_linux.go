@@ -66,7 +66,7 @@ type stage struct {
 	notes   []string
 
 	// Only inner uses the rest, if the jail is built ahead.
-	orders chan int          // receives the descriptor of the program's plan
+	plans  chan int          // receives the descriptor of the program's plan
 	seen   []Identity        // the files that were bound
 	placed map[string]uint64 // the id of the mount at each target
 }
@@ -79,10 +79,10 @@ type fault struct {
 
 func (f *fault) Error() string { return f.stage + ": " + f.err.Error() }
 
-// wrong is an error that does not come from the kernel.
-type wrong string
+// textError is an error that does not come from the kernel.
+type textError string
 
-func (w wrong) Error() string { return string(w) }
+func (w textError) Error() string { return string(w) }
 
 // while adds the step that failed to an error.
 func while(err error, stage string) error {
@@ -92,8 +92,8 @@ func while(err error, stage string) error {
 	return &fault{stage: stage, err: err}
 }
 
-// blame turns an error into a report for the host.
-func blame(err error) Report {
+// reportOf turns an error into a report for the host.
+func reportOf(err error) Report {
 	r := Report{Error: err.Error()}
 	if f, ok := err.(*fault); ok { //nolint:errorlint // nothing in here wraps it
 		r.Stage, r.Error = f.stage, f.err.Error()
@@ -113,7 +113,7 @@ func blame(err error) Report {
 
 // fail reports an error to the host and ends the process. If the host is gone, the report is lost.
 func (s *stage) fail(err error) {
-	_ = s.report(blame(err), nil)
+	_ = s.report(reportOf(err), nil)
 	syscall.Exit(1)
 }
 
@@ -153,7 +153,7 @@ func (s *stage) readPlan() (*Plan, error) {
 	}
 	plan, ok := DecodePlan(data)
 	if !ok {
-		return nil, while(wrong("it is none"), "read the plan")
+		return nil, while(textError("it is none"), "read the plan")
 	}
 	return plan, nil
 }

@@ -38,7 +38,7 @@ func (s *stage) mounts(p *Plan, trees []int) error {
 	}
 	b := builder{place: place, root: root, procfs: procfs, placed: s.placed}
 	for i := range plan {
-		if err := b.make(&plan[i], trees[i]); err != nil {
+		if err := b.add(&plan[i], trees[i]); err != nil {
 			return while(err, "mount "+plan[i].Target)
 		}
 	}

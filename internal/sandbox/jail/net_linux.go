@@ -20,15 +20,15 @@ func (s *stage) network(plan *Net) error {
 	if !plan.Broker {
 		return nil
 	}
-	if err := tell(syscall.NETLINK_ROUTE, plan.Route4); err != nil {
+	if err := sendNetlink(syscall.NETLINK_ROUTE, plan.Route4); err != nil {
 		return while(err, "route every address")
 	}
 	redirect, six := plan.Redirect, true
-	if tell(syscall.NETLINK_ROUTE, plan.Route6) != nil {
+	if sendNetlink(syscall.NETLINK_ROUTE, plan.Route6) != nil {
 		redirect, six = plan.Redirect4, false // the kernel has no IPv6, so there is nothing to redirect
 	}
 	l := listener{how: "redirect", ports: []uint16{RedirectPort}, six: six}
-	if err := tell(syscall.NETLINK_NETFILTER, redirect); err != nil {
+	if err := sendNetlink(syscall.NETLINK_NETFILTER, redirect); err != nil {
 		if plan.AllPorts {
 			return while(err, "redirect connections (all ports of a host are granted, which needs nftables)")
 		}
@@ -63,8 +63,8 @@ func up(name string) error {
 	return done(syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request))))
 }
 
-// tell sends netlink messages to the kernel and returns the error of its answer.
-func tell(protocol int, messages []byte) error {
+// sendNetlink sends netlink messages to the kernel and returns the error of its answer.
+func sendNetlink(protocol int, messages []byte) error {
 	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_RAW|syscall.SOCK_CLOEXEC, protocol)
 	if err != nil {
 		return err
@@ -73,13 +73,13 @@ func tell(protocol int, messages []byte) error {
 	if err := syscall.Sendto(fd, messages, 0, &syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}); err != nil {
 		return err
 	}
-	return acknowledged(fd)
+	return readAcknowledgement(fd)
 }
 
-// acknowledged reads the kernel's answers. They are all available at once, because the kernel
-// handles messages within the call that sends them. At least one must report success, and none an
-// error.
-func acknowledged(fd int) error {
+// readAcknowledgement reads the kernel's answers. They are all available at once, because the
+// kernel handles messages within the call that sends them. At least one must report success, and
+// none an error.
+func readAcknowledgement(fd int) error {
 	answer := make([]byte, syscall.Getpagesize())
 	heard := error(syscall.ENOMSG)
 	for {

@@ -14,15 +14,15 @@ func (s *stage) outer() {
 		s.fail(err)
 	}
 	if plan.Simple {
-		s.become(plan)
+		s.execProgram(plan)
 	}
 	ignoreSignals()
 	privileged := capable(capSysAdmin, capSetuid, capSetgid)
 	if privileged {
 		s.lendPipes()
 	}
-	if plan.between(privileged) {
-		s.divert()
+	if plan.needsMiddle(privileged) {
+		s.runMiddle()
 	}
 	s.confine(plan, privileged)
 }
@@ -37,10 +37,10 @@ func (s *stage) confine(plan *Plan, privileged bool) {
 		s.fail(err)
 	}
 	_ = syscall.Close(s.control) // from here on only inner reports
-	status, told := awaitStatus(link)
+	status, reported := awaitStatus(link)
 	ended, err := await(inner)
 	switch {
-	case told:
+	case reported:
 		endAs(status)
 	case err == nil: // inner was killed, and the program with it
 		endAs(ended)
@@ -164,8 +164,8 @@ func sendSupplied(link int, m supplied, fds []int) error {
 	return while(err, "hand over mounts")
 }
 
-// awaitStatus reads how the program ended. told is false if inner ended without reporting it.
-func awaitStatus(link int) (status syscall.WaitStatus, told bool) {
+// awaitStatus reads how the program ended. reported is false if inner ended without reporting it.
+func awaitStatus(link int) (status syscall.WaitStatus, reported bool) {
 	var data [64]byte
 	for {
 		n, err := syscall.Read(link, data[:])
@@ -173,8 +173,8 @@ func awaitStatus(link int) (status syscall.WaitStatus, told bool) {
 			continue
 		}
 		var e ended
-		told = err == nil && decode(data[:n], &e)
-		return syscall.WaitStatus(e.status), told
+		reported = err == nil && decode(data[:n], &e)
+		return syscall.WaitStatus(e.status), reported
 	}
 }
 
