@@ -88,7 +88,7 @@ func (s *stage) receive(mounts int) ([]int, error) {
 		}
 		var m supplied
 		if !decode(data[:n], &m) {
-			return nil, textError("outer ended, or cannot be understood")
+			return nil, textError("outer ended, or its message cannot be decoded")
 		}
 		if !m.opened {
 			return nil, nil

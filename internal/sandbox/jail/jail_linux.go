@@ -153,7 +153,7 @@ func (s *stage) readPlan() (*Plan, error) {
 	}
 	plan, ok := DecodePlan(data)
 	if !ok {
-		return nil, while(textError("it is none"), "read the plan")
+		return nil, while(textError("not a plan"), "read the plan")
 	}
 	return plan, nil
 }

@@ -135,7 +135,7 @@ func (s *stage) procfs(plan []Mount) (int, error) {
 		}
 		fd, err := newMount("proc", mountAttrRdonly|mountAttrNoexec, "hidepid", "invisible")
 		if is(err, syscall.EPERM) {
-			s.notes = append(s.notes, "no /proc: the host's own is partly hidden, so the kernel does not make another")
+			s.notes = append(s.notes, "no /proc: the host's own is partly hidden, so the kernel does not allow another")
 			return -1, nil
 		}
 		return fd, while(err, "make /proc")

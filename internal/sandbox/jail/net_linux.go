@@ -32,7 +32,7 @@ func (s *stage) network(plan *Net) error {
 		if plan.AllPorts {
 			return while(err, "redirect connections (all ports of a host are granted, which needs nftables)")
 		}
-		s.notes = append(s.notes, "connections cannot be redirected, so those to other ports are refused without a word: "+err.Error())
+		s.notes = append(s.notes, "connections cannot be redirected, so those to other ports are refused and not reported: "+err.Error())
 		l.how, l.ports = "ports", plan.Ports
 	}
 	sockets, err := l.listen()
