@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// perConn is how many descriptors a connection costs the host: two sockets, and two pipes for
-	// splice.
+	// perConn is the number of descriptors that a connection costs the host: two sockets, and two
+	// pipes for splice.
 	perConn = 6
 
-	// maxConns is the default of Options.MaxConns: far more than a client library's pool keeps
-	// open.
+	// maxConns is the default of Options.MaxConns. It is far more than the pool of a client library
+	// keeps open.
 	maxConns = 256
 )
 
-// A Grant is one destination a plugin may reach: a name or an address, and a port.
+// A Grant is one destination that a plugin may reach: a name or an address, and a port.
 type Grant struct {
-	Host string     // a DNS name, or "localhost"; empty where Addr is set
-	Addr netip.Addr // may be private or loopback: the grant names it itself
+	Host string     // a DNS name, or "localhost"; empty if Addr is set
+	Addr netip.Addr // may be private or loopback, because the grant names it explicitly
 	Port uint16     // 0: all ports
 }
 
-// A Denial is something the plugin tried and was not granted. As an error it is a sentence for the
+// A Denial is an attempt of the plugin that was not granted. As an error it is a sentence for the
 // operator.
 type Denial struct {
 	What       string // "connection to 192.0.2.7:443", "look-up of evil.example"
-	Capability string // what would have allowed it: "net:192.0.2.7:443", "net:evil.example:<port>"; or empty
-	Dropped    int    // denials since the last report that were too many to be reported
+	Capability string // the capability that would have allowed it: "net:192.0.2.7:443", "net:evil.example:<port>"; may be empty
+	Dropped    int    // the number of denials since the last report that exceeded the rate limit
 }
 
 func (d Denial) Error() string {
@@ -48,62 +48,62 @@ func (d Denial) Error() string {
 type Options struct {
 	Grants []Grant
 
-	// Resolve finds the addresses of a granted name, which it is given with the dot at its end;
-	// nil: the system's resolver.
+	// Resolve returns the addresses of a granted name, which ends with a dot. If it is nil, the
+	// system's resolver is used.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 
-	// Dial connects to an address that has been checked; nil: a net.Dialer. A connection that can
-	// close its writing half has a CloseWrite method, as *net.TCPConn does.
+	// Dial connects to an address that has been checked. If it is nil, a net.Dialer is used. A
+	// connection that can close its writing half has a CloseWrite method, as *net.TCPConn does.
 	Dial func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 
-	// Refused says why an address is not to be reached whatever was granted, and "" where it may
-	// be. It is asked once a connection to it was made, before a byte is passed on; nil: every
-	// address may be reached.
+	// Refused returns why an address must not be reached whatever was granted, or "" if it may be.
+	// It is called after the connection was made and before a byte is passed on. If it is nil, no
+	// address is refused.
 	Refused func(addr netip.AddrPort) string
 
-	// Here reports whether an address is one of this machine's own, which no firewall stands
-	// before; nil: none is.
+	// Here reports whether an address is one of this machine's own, which no firewall protects from
+	// this machine. If it is nil, no address is.
 	Here func(addr netip.Addr) bool
 
-	// OnDenied is told of denials, one after another and at most 20 a second, before the plugin
-	// learns of them. It is called from a goroutine of its own: a connection waits for it no longer
-	// than a moment, but Close does. It must not call Close. May be nil.
+	// OnDenied is called with each denial, one at a time and at most 20 times a second, before the
+	// plugin sees the refusal. It runs on its own goroutine: a connection waits for it only a
+	// moment, but Close waits until it returns. It must not call Close. It may be nil.
 	OnDenied func(Denial)
 
-	// Take is asked for the descriptors of each connection before it is made, and may refuse it;
-	// Give is told when they are free again. Both may be nil.
+	// Take is called with the number of descriptors before each connection is made, and may refuse
+	// it. Give is called when they are free again. Both may be nil.
 	Take func(n int) error
 	Give func(n int)
 
-	MaxConns int          // at once; further ones wait in the listener's queue. 0: 256
-	Log      *slog.Logger // connections that were allowed and could not be made; nil discards
+	MaxConns int          // at once; further ones wait in the listener's queue; 0 means 256
+	Log      *slog.Logger // receives connections that were allowed but failed; nil discards
 }
 
-// A Broker lets what is granted out of one plugin's namespace. It costs no goroutine until it
-// serves.
+// A Broker passes the granted names and connections of one plugin out of its network namespace. It
+// starts no goroutine until it serves.
 type Broker struct {
 	resolve  func(context.Context, string) ([]netip.Addr, error)
 	dial     func(context.Context, netip.AddrPort) (net.Conn, error)
-	refused  func(netip.AddrPort) string       // why not; "": it may be reached
-	original func(*net.TCPConn) netip.AddrPort // where the plugin meant to go; a field for the tests, which have no redirect
+	refused  func(netip.AddrPort) string       // returns why an address is refused; "" if it is not
+	original func(*net.TCPConn) netip.AddrPort // the destination that the plugin used; a field because tests have no redirect
 
 	policy  *policy
 	denials *denials
 	log     *slog.Logger
-	logged  limiter // of the log: a plugin can make dials fail as fast as it likes
+	logged  limiter // limits the log, because a plugin can make dials fail as fast as it likes
 
 	take   func(n int) error
 	give   func(n int)
-	slots  chan struct{} // one for each connection at once
+	slots  chan struct{} // holds one element for each open connection
 	closed context.Context
 	cancel context.CancelFunc
-	work   sync.WaitGroup // one for each of sockets, and the goroutines of dialAny
+	work   sync.WaitGroup // counts the entries of sockets, and the goroutines of dialAny
 
-	mu      sync.Mutex             // protects the field below
-	sockets map[io.Closer]struct{} // those that Close must close; nil after it
+	mu      sync.Mutex             // protects sockets
+	sockets map[io.Closer]struct{} // the sockets that Close closes; nil after Close
 }
 
-// New makes a broker for one plugin.
+// New returns a broker for one plugin.
 func New(o Options) *Broker {
 	b := &Broker{
 		resolve: o.Resolve, dial: o.Dial, refused: o.Refused, original: originalDestination,
@@ -137,8 +137,8 @@ func New(o Options) *Broker {
 	return b
 }
 
-// ServeTCP accepts the plugin's connections until Close or until l is closed. It owns l, and closes
-// it in the end.
+// ServeTCP accepts the plugin's connections until Close is called or l is closed. It owns l and
+// closes it in the end.
 func (b *Broker) ServeTCP(l *net.TCPListener) {
 	if !b.enter(l) {
 		return
@@ -157,7 +157,7 @@ func (b *Broker) ServeTCP(l *net.TCPListener) {
 	}
 }
 
-// start serves a connection as soon as there is room for one more.
+// start serves a connection, and waits first if there are too many.
 func (b *Broker) start(c *net.TCPConn) {
 	if !b.enter(c) {
 		return
@@ -201,8 +201,8 @@ func (b *Broker) Close() error {
 	return errors.Join(errs...)
 }
 
-// enter makes c one of the sockets that Close closes and waits for. After Close it closes c and
-// reports false.
+// enter adds c to the sockets that Close closes and waits for. After Close it closes c and returns
+// false.
 func (b *Broker) enter(c io.Closer) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -215,7 +215,7 @@ func (b *Broker) enter(c io.Closer) bool {
 	return true
 }
 
-// leave closes c, which has entered.
+// leave closes c and removes it from the sockets.
 func (b *Broker) leave(c io.Closer) {
 	c.Close()
 	b.mu.Lock()
@@ -224,7 +224,8 @@ func (b *Broker) leave(c io.Closer) {
 	b.work.Done()
 }
 
-// A pause is how long to wait after an error of a socket that may recover; zero before the first.
+// A pause is the time to wait after an error of a socket that may recover. It is zero before the
+// first error.
 type pause time.Duration
 
 const (
@@ -232,9 +233,9 @@ const (
 	lastPause  = pause(time.Second)
 )
 
-// survives reports whether a serving loop goes on after err, having waited a little where it does.
-// Only a closed socket ends it: accept(2) has a dozen errors that concern one connection or pass
-// by, such as too many open files, and none after which it never works again.
+// survives reports whether a serving loop goes on after err, and waits a little if it does. Only a
+// closed socket ends the loop: accept(2) has a dozen errors that concern one connection or are
+// temporary, such as too many open files, and none that is permanent.
 func (b *Broker) survives(err error, p *pause) bool {
 	if errors.Is(err, net.ErrClosed) {
 		return false
@@ -251,7 +252,7 @@ func (b *Broker) survives(err error, p *pause) bool {
 	}
 }
 
-// warn logs an error that a plugin may cause, and may cause often.
+// warn logs an error that a plugin can cause often, limited in rate.
 func (b *Broker) warn(message string, err error) {
 	ok, dropped := b.logged.allow(time.Now())
 	if !ok {

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// helloTime is how long a plugin may take over its TLS hello, which a client sends as soon as
-	// it is connected.
+	// helloTime is how long a plugin may take to send its TLS hello. Clients send it as soon as
+	// they are connected.
 	helloTime = 10 * time.Second
 
-	// connectTime is how long resolving and dialling may take in all. Clients give up after about
-	// as long.
+	// connectTime is how long resolving and dialling may take together. Clients give up after about
+	// the same time.
 	connectTime = 30 * time.Second
 
 	httpsPort = 443
 )
 
-// errGone is a plugin that closed its connection before it had said for whom it was: no fault of
-// anyone.
+// errGone means that the plugin closed its connection before it sent a complete hello. That is
+// neither a denial nor a fault.
 var errGone = errors.New("closed before use")
 
-// serve deals with one connection of the plugin's, from its first byte to its last.
+// serve handles one connection of the plugin until both sides have closed it.
 func (b *Broker) serve(c *net.TCPConn) {
 	up, hello, err := b.open(c)
 	if err != nil {
@@ -40,8 +40,8 @@ func (b *Broker) serve(c *net.TCPConn) {
 	}
 }
 
-// open makes the connection that the plugin's connection c is to be joined with. Together with it,
-// it returns the bytes it has already read from c.
+// open connects to the destination of the plugin's connection c. It also returns the bytes that it
+// has already read from c.
 func (b *Broker) open(c *net.TCPConn) (up net.Conn, hello []byte, err error) {
 	t, err := b.policy.target(b.original(c))
 	if err != nil {
@@ -61,7 +61,7 @@ func (b *Broker) open(c *net.TCPConn) (up net.Conn, hello []byte, err error) {
 	return up, hello, nil
 }
 
-// refuse ends a connection of the plugin's with a reset, and tells who should know.
+// refuse resets a connection of the plugin, and reports or logs the reason.
 func (b *Broker) refuse(c *net.TCPConn, err error) {
 	var denied Denial
 	switch {
@@ -72,11 +72,11 @@ func (b *Broker) refuse(c *net.TCPConn, err error) {
 	case b.closed.Err() == nil:
 		b.warn("sandbox connection not made", err)
 	}
-	_ = reset(c) // nothing to be done about one that will not close
+	_ = reset(c) // nothing can be done if it cannot be closed
 }
 
-// checkHello reads the TLS hello from c and sees to it that it is for the name that was granted:
-// other names may be served from the same address. It returns what it read.
+// checkHello reads the TLS hello from c and checks that it is for the granted name, because other
+// names may be served from the same address. It returns the bytes that it read.
 func (b *Broker) checkHello(c *net.TCPConn, t target) ([]byte, error) {
 	if err := c.SetReadDeadline(time.Now().Add(helloTime)); err != nil {
 		return nil, err
@@ -91,7 +91,8 @@ func (b *Broker) checkHello(c *net.TCPConn, t target) ([]byte, error) {
 	return raw, c.SetReadDeadline(time.Time{})
 }
 
-// explainHello turns what stopped the reading of a hello into what to do about it.
+// explainHello turns the error of reading or checking a hello into a Denial where the plugin is the
+// cause.
 func explainHello(err error, t target) error {
 	switch {
 	case errors.As(err, new(Denial)):
@@ -106,7 +107,7 @@ func explainHello(err error, t target) error {
 	return fmt.Errorf("tls hello to %s: %w", t, err)
 }
 
-// checkName compares the name in a hello with the one that was granted.
+// checkName compares the name in a hello with the granted name.
 func (p *policy) checkName(hello []byte, t target) error {
 	name, err := serverName(hello)
 	if err != nil {
@@ -118,12 +119,12 @@ func (p *policy) checkName(hello []byte, t target) error {
 	}
 	printed, capability := printName(name, "443")
 	if p.names[name].has(t.port) {
-		capability = "" // it has that one, and should connect to that name
+		capability = "" // it is granted, but the plugin must connect to that name
 	}
 	return Denial{What: fmt.Sprintf("TLS for %s over a connection to %s", printed, t), Capability: capability}
 }
 
-// localAddress is the address at which c was accepted.
+// localAddress returns the address at which c was accepted.
 func localAddress(c *net.TCPConn) netip.AddrPort {
 	a, ok := c.LocalAddr().(*net.TCPAddr)
 	if !ok {

@@ -6,18 +6,18 @@ import (
 )
 
 // perSecond is how many denials, and how many log lines, one plugin can cause in a second. A person
-// reads fewer, a journal bears more.
+// cannot read more, and a journal can store them.
 const perSecond = 20
 
-// A limiter lets perSecond things through each second, and counts the others.
+// A limiter lets perSecond events through each second and counts the others.
 type limiter struct {
 	mu      sync.Mutex // protects the fields below
-	began   time.Time  // the present second
-	passed  int        // in it
-	dropped int        // since one last passed
+	began   time.Time  // when the current second began
+	passed  int        // events let through since then
+	dropped int        // events dropped since one was last let through
 }
 
-// allow reports whether one more may pass now, and if so how many were dropped before it.
+// allow reports whether one more event may pass now, and if so how many were dropped before it.
 func (l *limiter) allow(now time.Time) (ok bool, dropped int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,47 +33,48 @@ func (l *limiter) allow(now time.Time) (ok bool, dropped int) {
 	return true, dropped
 }
 
-// drop counts something that was allowed and yet did not pass, with those it was to account for.
+// drop counts n more events as dropped: one that was allowed but did not pass, and those dropped
+// before it.
 func (l *limiter) drop(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dropped += n
 }
 
-// pending is how many were dropped since one last passed.
+// pending returns how many events were dropped since one last passed.
 func (l *limiter) pending() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dropped
 }
 
-// listenTime is how long a refusal waits for its denial to be told, so that it is known by when the
-// plugin can speak of it.
+// listenTime is how long a refusal waits for its denial to be reported, so that it is reported
+// before the plugin can mention it.
 const listenTime = 50 * time.Millisecond
 
-// denials carries denials from the connections to the one who wants to know, and lets no connection
-// wait for him for long.
+// denials passes denials from the connections to the report function. A connection waits for that
+// only for a short time.
 type denials struct {
 	report func(Denial) // may be nil
 	limit  limiter
-	queue  chan telling  // read by the goroutine of run alone; closed once nobody sends any more
-	start  sync.Once     // of that goroutine, with the first denial
-	end    sync.Once     // of it
-	done   chan struct{} // closed when it has ended, or will never be
+	queue  chan telling  // read only by run; closed when nothing more is sent
+	start  sync.Once     // starts run with the first denial
+	end    sync.Once     // ends it
+	done   chan struct{} // closed when run has returned, or will never start
 }
 
-// telling is a denial on its way.
+// A telling is a queued denial.
 type telling struct {
 	Denial
-	told chan struct{} // closed when it has arrived
+	told chan struct{} // closed when it was reported
 }
 
 func newDenials(report func(Denial)) *denials {
 	return &denials{report: report, queue: make(chan telling, perSecond), done: make(chan struct{})}
 }
 
-// add passes d on and waits a moment for that, or counts it where there are too many or the last
-// ones are not yet dealt with.
+// add queues d and waits a moment for its report. If there are too many denials, or the queue is
+// full, it only counts d.
 func (n *denials) add(d Denial) {
 	if n.report == nil {
 		return
@@ -108,7 +109,7 @@ func (n *denials) run() {
 	}
 }
 
-// close waits until the last denial is reported. Nobody may add any more.
+// close waits until the last denial is reported. add must not be called afterwards.
 func (n *denials) close() {
 	n.end.Do(func() {
 		n.start.Do(func() { close(n.done) })

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// dialTime is how long one address may take to answer.
+	// dialTime is how long a connection to one address may take.
 	dialTime = 10 * time.Second
 
-	// headStart is how long an address is tried alone before the next is tried beside it: the
-	// "Connection Attempt Delay" of RFC 8305, whose recommended value this is.
+	// headStart is how long an address is tried alone before the next one is tried beside it: the
+	// "Connection Attempt Delay" of RFC 8305, with the value recommended there.
 	headStart = 250 * time.Millisecond
 
-	// maxAddrs is how many addresses of one name are tried. Who owns the name decides how many
-	// there are.
+	// maxAddrs bounds the addresses of one name that are tried. The owner of the name decides how
+	// many there are.
 	maxAddrs = 8
 )
 
@@ -46,13 +46,13 @@ func (b *Broker) connect(ctx context.Context, t target) (net.Conn, error) {
 	return up, nil
 }
 
-// addresses are those to dial for a target, the best first.
+// addresses returns the addresses to dial for a target, the best one first.
 func (b *Broker) addresses(ctx context.Context, t target) ([]netip.AddrPort, error) {
 	if t.name == "" {
 		return b.policy.siblings(t), nil
 	}
-	// With the dot at its end it is that name alone: without, the system's resolver also tries the
-	// names below the search domains of resolv.conf, which were not granted.
+	// The dot at the end makes the name absolute. Without it the system's resolver would also try
+	// the name below the search domains of resolv.conf, which were not granted.
 	found, err := b.resolve(ctx, t.name+".")
 	if err == nil && len(found) == 0 {
 		err = errNoAddress
@@ -66,14 +66,14 @@ func (b *Broker) addresses(ctx context.Context, t target) ([]netip.AddrPort, err
 	case len(usable) == 0:
 		return nil, denied
 	case errors.As(denied, &d):
-		b.denials.add(d) // the rest is tried, but a name with addresses of both sorts is worth a look
+		b.denials.add(d) // the others are tried, but a name with addresses of both kinds is worth reporting
 	}
 	return interleave(usable), nil
 }
 
-// siblings are the addresses to dial for a granted address: itself, and for one of localhost's two
-// the other if that is granted as well. In the plugin's namespace every connection succeeds at
-// first, so that the plugin itself cannot find out on which of them a server listens.
+// siblings returns the addresses to dial for a granted address: itself, and for a loopback address
+// the one of the other family, if that is granted too. In the plugin's namespace every connection
+// succeeds at first, so the plugin cannot find out on which of the two a server listens.
 func (p *policy) siblings(t target) []netip.AddrPort {
 	addrs := []netip.AddrPort{netip.AddrPortFrom(t.addr, t.port)}
 	var other netip.Addr
@@ -89,8 +89,8 @@ func (p *policy) siblings(t target) []netip.AddrPort {
 	return addrs
 }
 
-// interleave takes turns between the two families, beginning with that of the first address, and
-// cuts the list to maxAddrs. A family that does not work from here so costs one headStart, not one
+// interleave alternates between the two address families, beginning with that of the first address,
+// and cuts the list to maxAddrs. If a family does not work here, it costs one headStart and not one
 // for each of its addresses (RFC 8305, section 4).
 func interleave(addrs []netip.AddrPort) []netip.AddrPort {
 	var own, other []netip.AddrPort
@@ -109,14 +109,14 @@ func interleave(addrs []netip.AddrPort) []netip.AddrPort {
 	return mixed[:min(len(mixed), maxAddrs)]
 }
 
-// A dialled is the end of one attempt.
+// A dialled is the result of one attempt.
 type dialled struct {
 	conn net.Conn
 	err  error
 }
 
-// dialAny connects to the first of several addresses that answers. The next one is tried when the
-// last has failed, or has had its head start.
+// dialAny connects to the first address that answers. The next one is tried when the previous has
+// failed, or after headStart.
 func (b *Broker) dialAny(ctx context.Context, addrs []netip.AddrPort) (net.Conn, error) {
 	if len(addrs) == 1 {
 		return b.dialOne(ctx, addrs[0])
@@ -157,8 +157,9 @@ func (b *Broker) dialAny(ctx context.Context, addrs []netip.AddrPort) (net.Conn,
 	return nil, errors.Join(errs...)
 }
 
-// dialOne connects to an address, unless it is one that no grant is for. That is asked afterwards:
-// what listened there before the connection was made need not be what took it.
+// dialOne connects to an address, and closes the connection if Options.Refused refuses the address.
+// It checks afterwards, because another process may have begun to listen there just before the
+// connection was made.
 func (b *Broker) dialOne(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
 	conn, err := b.dial(ctx, addr)
 	if err != nil {
@@ -171,7 +172,7 @@ func (b *Broker) dialOne(ctx context.Context, addr netip.AddrPort) (net.Conn, er
 	return conn, nil
 }
 
-// deliver hands over the end of an attempt, or closes its connection where another one was faster.
+// deliver sends the result of an attempt, or closes its connection if another attempt was faster.
 func deliver(ctx context.Context, to chan<- dialled, d dialled) {
 	select {
 	case to <- d:

@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// maxQuery is more than a query with one question and EDNS options takes: RFC 9715 advises 1232
-	// or 1400 for any message.
+	// maxQuery is larger than a query with one question and EDNS options: RFC 9715 advises at most
+	// 1232 or 1400 bytes for any message.
 	maxQuery = 4096
 
-	// ednsSize is the size of message we say to take, that of DNS Flag Day 2020. Our own answers
-	// stay far below the 512 of plain DNS.
+	// ednsSize is the message size that answers announce, that of DNS Flag Day 2020. The answers
+	// themselves stay far below the 512 bytes of plain DNS.
 	ednsSize = 1232
 
-	// ttl is for how many seconds an answer may be kept. A fake address stays the same for the
-	// broker's life; this is for caches that would otherwise outlive a plugin's namespace.
+	// ttl is how many seconds an answer may be cached. A fake address stays the same while the
+	// broker runs. The limit is for caches that outlive the plugin's namespace.
 	ttl = 60
 )
 
-// ServeDNS answers the plugin's look-ups until Close or until c is closed. It owns c, and closes it
-// in the end.
+// ServeDNS answers the plugin's look-ups until Close is called or c is closed. It owns c and closes
+// it in the end.
 //
-// Queries are answered one after another: an answer takes microseconds and is never forwarded, so
-// that a flood of queries occupies one goroutine and no more.
+// Queries are answered one at a time. An answer takes microseconds and nothing is forwarded, so a
+// flood of queries occupies only one goroutine.
 func (b *Broker) ServeDNS(c net.PacketConn) {
 	if !b.enter(c) {
 		return
@@ -62,16 +62,16 @@ func (b *Broker) reply(c net.PacketConn, to net.Addr, query []byte) error {
 	return err
 }
 
-// A lookup is one query and what is said to it.
+// A lookup is one query and its answer.
 type lookup struct {
 	header    dnsmessage.Header // of the answer
 	questions []dnsmessage.Question
-	body      dnsmessage.ResourceBody // the one record there may be, or nil
-	edns      bool                    // the query had an OPT record, so the answer has
+	body      dnsmessage.ResourceBody // the only record of the answer; may be nil
+	edns      bool                    // the query had an OPT record, so the answer gets one
 }
 
-// answer is the reply to a packet, nil to one that is not a query at all, and the denial that it
-// amounts to, if it does.
+// answer returns the reply to a packet, and a denial if the name is not granted. The reply is nil
+// if the packet is not a query.
 func (p *policy) answer(query []byte) ([]byte, *Denial) {
 	var parser dnsmessage.Parser
 	h, err := parser.Start(query)
@@ -88,7 +88,7 @@ func (p *policy) answer(query []byte) ([]byte, *Denial) {
 	return l.pack(), denied
 }
 
-// read takes over the question and says whether it is one we can answer.
+// read reads the question and returns RCodeSuccess if it can be answered.
 func (l *lookup) read(parser *dnsmessage.Parser, h dnsmessage.Header) dnsmessage.RCode {
 	if h.OpCode != 0 { // RFC 1035: 0 is a standard query
 		return dnsmessage.RCodeNotImplemented
@@ -108,8 +108,8 @@ func (l *lookup) read(parser *dnsmessage.Parser, h dnsmessage.Header) dnsmessage
 	return dnsmessage.RCodeSuccess
 }
 
-// hasEDNS looks for an OPT record after the question. What cannot be read there is as good as
-// absent.
+// hasEDNS reports whether an OPT record follows the question. An unreadable record counts as
+// missing.
 func hasEDNS(parser *dnsmessage.Parser) bool {
 	if parser.SkipAllAnswers() != nil || parser.SkipAllAuthorities() != nil {
 		return false
@@ -128,8 +128,8 @@ func hasEDNS(parser *dnsmessage.Parser) bool {
 	}
 }
 
-// look finds the answer to a question. A name that is known but has no such record gets an answer
-// without any: NXDOMAIN would say of the name itself that it does not exist.
+// look finds the answer to a question. A known name without a record of the requested type gets an
+// empty answer. NXDOMAIN would mean that the name itself does not exist.
 func (p *policy) look(l *lookup) *Denial {
 	q := l.questions[0]
 	name := cleanName(q.Name.String())
@@ -143,7 +143,7 @@ func (p *policy) look(l *lookup) *Denial {
 		l.body = &dnsmessage.AAAAResource{AAAA: loopback6.As16()}
 	case granted || name == localhost:
 	case strings.HasSuffix(name, ".in-addr.arpa"), strings.HasSuffix(name, ".ip6.arpa"):
-		p.lookBack(l, name) // no denial: no grant would change the answer
+		p.lookBack(l, name) // no denial, because no grant would change the answer
 	default:
 		l.header.RCode = dnsmessage.RCodeNameError
 		printed, capability := printName(name, "<port>")
@@ -152,7 +152,7 @@ func (p *policy) look(l *lookup) *Denial {
 	return nil
 }
 
-// lookBack answers the look-up of an address with the granted name whose fake address it is.
+// lookBack answers the look-up of an address with the granted name that has it as its fake address.
 func (p *policy) lookBack(l *lookup, reverse string) {
 	name, ok := p.back[reversed(reverse)]
 	target, err := dnsmessage.NewName(name + ".")
@@ -164,7 +164,8 @@ func (p *policy) lookBack(l *lookup, reverse string) {
 	}
 }
 
-// reversed is the IPv4 address in a name such as 1.0.18.198.in-addr.arpa, or the invalid one.
+// reversed returns the IPv4 address in a name such as 1.0.18.198.in-addr.arpa, or the invalid
+// address.
 func reversed(name string) netip.Addr {
 	digits, ok := strings.CutSuffix(name, ".in-addr.arpa")
 	parts := strings.Split(digits, ".")
@@ -182,8 +183,7 @@ func reversed(name string) netip.Addr {
 	return netip.AddrFrom4(a)
 }
 
-// pack writes the answer; nil where it cannot be written, since no answer is better than a wrong
-// one.
+// pack encodes the answer. It returns nil if that fails: no answer is better than a wrong one.
 func (l *lookup) pack() []byte {
 	m := dnsmessage.Message{Header: l.header, Questions: l.questions}
 	if l.body != nil {

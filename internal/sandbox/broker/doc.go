@@ -1,39 +1,39 @@
-// Package broker is the only way out of a sandboxed plugin's network namespace: the host's end of
-// it.
+// Package broker is the host's end of a sandboxed plugin's network, and its only way out of its
+// network namespace.
 //
 // In that namespace every address is local, every TCP connection is redirected to one listening
-// socket, and a UDP socket answers on 127.0.0.1:53. Both sockets were made in there and handed to
-// the host, which accepts and answers here. The plugin needs no proxy setting and no co-operation:
-// it looks up a name and connects, as anywhere.
+// socket, and a UDP socket answers on 127.0.0.1:53. The jail creates both sockets there and passes
+// them to the host, which accepts and answers here. The plugin needs no proxy setting: it looks up
+// a name and connects, as anywhere else.
 //
-//	ServeDNS ─► answer              inline, one query at a time; nothing is ever forwarded
-//	              └─► look          a granted name gets an address of its own out of 198.18.0.0/15, any other NXDOMAIN
+//	ServeDNS ─► answer              one query at a time; nothing is forwarded
+//	              └─► look          a granted name gets its own address in 198.18.0.0/15, any other NXDOMAIN
 //
-//	ServeTCP ─► serve ─► open ─► original     where the plugin meant to go (SO_ORIGINAL_DST)
-//	               │        ├─► policy.target  that address back to its name; is it granted, with this port?
-//	               │        ├─► checkHello     port 443 of a name: the TLS hello must be for that very name
+//	ServeTCP ─► serve ─► open ─► original     the address that the plugin used (SO_ORIGINAL_DST)
+//	               │        ├─► policy.target  finds the name for that address; are name and port granted?
+//	               │        ├─► checkHello     port 443 of a name: the TLS hello must name the same host
 //	               │        └─► connect        resolve ─► policy.usable (no private address behind a public name) ─► dialAny ─► dialOne
-//	               ├─► relay                   bytes both ways until both ends have ended
-//	               └─► refuse                  RST, and a Denial that names the capability which would have allowed it
+//	               ├─► relay                   copies bytes in both directions until both have ended
+//	               └─► refuse                  RST, and a Denial with the capability that would have allowed it
 //
-// Whatever a plugin makes the broker believe about a connection, what is dialled is an address that
-// a grant allows. A name is resolved by the host when the plugin connects, and the address that was
-// checked is the one that is dialled: there is no second look-up for a rebinding server to answer
-// otherwise.
+// Whatever a plugin sends, the broker dials only addresses that a grant allows. The host resolves a
+// name when the plugin connects, and dials the address that it has checked. There is no second
+// look-up to which a DNS server could give another answer.
 //
-// What it is not: it makes no namespace, no route and no socket, knows no plugin, and reads no
-// capability strings; its caller does. It passes TCP alone: no UDP, hence no QUIC, and no ICMP.
+// The package creates no namespace, route or socket, does not know plugins, and parses no
+// capabilities; its caller does. It passes only TCP: no UDP, so no QUIC, and no ICMP.
 //
 // # Limits
 //
-//   - What is inside TLS is not seen. A server of several names may answer for another of them when the request's Host
-//     header says so. On ports other than 443 the first bytes are not looked at.
-//   - A TLS hello with encrypted_client_hello is refused, since the name in it cannot be read. Clients that send a
-//     random one for show (Chromium, Firefox) must have that switched off; the TLS of Go sends none unasked, nor does
-//     OpenSSL's.
-//   - On port 443 of a granted name only TLS passes. A grant by address has no such rule.
-//   - NAT64 prefixes are known where they are well-known (64:ff9b::/96, 64:ff9b:1::/48), not where a network has
-//     chosen its own.
-//   - A connection that the plugin has closed lasts until its server closes it too, or sends something: a half-close
-//     looks the same.
+//   - The broker cannot see inside TLS. A server with several names may answer for another of them
+//     if the Host header of a request says so. On ports other than 443 the first bytes are not
+//     checked.
+//   - A TLS hello with encrypted_client_hello is refused, because its name cannot be read. Clients
+//     that send a random one by default (Chromium, Firefox) must have that switched off. The TLS of
+//     Go and OpenSSL does not send one by default.
+//   - On port 443 of a granted name only TLS passes. This does not apply to a grant by address.
+//   - The well-known NAT64 prefixes (64:ff9b::/96, 64:ff9b:1::/48) are recognised, but not those
+//     that a network has chosen itself.
+//   - A connection that the plugin has closed stays open until its server closes it or sends
+//     something, because a full close looks like a half-close.
 package broker

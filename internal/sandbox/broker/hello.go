@@ -5,15 +5,15 @@ import (
 	"io"
 )
 
-// A TLS connection begins with a ClientHello, in which the client says in clear for which server it
-// is meant (RFC 8446, section 4.1.2; RFC 6066, section 3). Other parsers read the same bytes after
-// us, so whatever two of them could read in two ways is refused rather than understood: a list of
-// several names, an extension given twice, bytes after the end.
+// A TLS connection begins with a ClientHello, which names the server in clear text (RFC 8446,
+// section 4.1.2; RFC 6066, section 3). Other parsers read the same bytes later. So everything that
+// two parsers could read differently is refused: a list of several names, an extension that occurs
+// twice, bytes after the end.
 
 const (
-	// maxHello bounds the bytes that are read and kept. A hello is a few hundred bytes, up to 2 KiB
-	// with post-quantum keys and a few more with session tickets; 64 KiB is what TLS libraries
-	// accept at most.
+	// maxHello bounds the bytes that are read and kept. A hello has a few hundred bytes, up to 2
+	// KiB with post-quantum keys, and a few more with session tickets. TLS libraries accept at most
+	// 64 KiB.
 	maxHello = 64 << 10
 
 	recordHeader     = 5       // type, version, length
@@ -26,7 +26,7 @@ const (
 	extEncryptedName = 0xffce // encrypted_server_name, the draft before it
 )
 
-// What may be wrong with a hello.
+// The reasons to refuse a hello.
 var (
 	errNoTLS     = errors.New("something other than TLS")
 	errMalformed = errors.New("a malformed TLS hello")
@@ -34,9 +34,9 @@ var (
 	errEncrypted = errors.New("TLS with an encrypted server name (ECH)")
 )
 
-// readHello reads a ClientHello, and not a byte beyond the record in which it ends. It returns all
-// bytes read, to be passed on, and the message in them without its header. The message may be
-// spread over several records.
+// readHello reads a ClientHello, and no byte beyond the record in which it ends. It returns all
+// bytes read, to be passed on, and the message without its header. The message may be spread over
+// several records.
 func readHello(r io.Reader) (raw, hello []byte, err error) {
 	want := messageHeader
 	for len(hello) < want {
@@ -53,7 +53,7 @@ func readHello(r io.Reader) (raw, hello []byte, err error) {
 		}
 	}
 	if len(hello) > want {
-		return raw, nil, errMalformed // a client has nothing more to say before the server has answered
+		return raw, nil, errMalformed // a client sends nothing more before the server has answered
 	}
 	return raw, hello[messageHeader:], nil
 }
@@ -63,7 +63,7 @@ func readRecord(r io.Reader, raw []byte) ([]byte, error) {
 	var header [recordHeader]byte
 	n, err := io.ReadFull(r, header[:])
 	raw = append(raw, header[:n]...)
-	if n > 0 && header[0] != recordHandshake || n > 1 && header[1] != 3 { // 3 is the major version of SSL 3.0 and all TLS
+	if n > 0 && header[0] != recordHandshake || n > 1 && header[1] != 3 { // 3 is the major version of SSL 3.0 and all versions of TLS
 		return raw, errNoTLS
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func readRecord(r io.Reader, raw []byte) ([]byte, error) {
 
 func uint24(b []byte) int { return int(b[0])<<16 | int(b[1])<<8 | int(b[2]) }
 
-// serverName is the name in a ClientHello.
+// serverName returns the server name in a ClientHello.
 func serverName(hello []byte) (string, error) {
 	c := cursor(hello)
 	extensions, ok := c.extensions()
@@ -110,8 +110,8 @@ func serverName(hello []byte) (string, error) {
 	return name, nil
 }
 
-// A cursor is what is left to read of a message. Its methods report false where there is less than
-// they want.
+// A cursor is the unread rest of a message. Its methods return false if fewer bytes are left than
+// they need.
 type cursor []byte
 
 func (c *cursor) take(n int) (cursor, bool) {
@@ -123,7 +123,7 @@ func (c *cursor) take(n int) (cursor, bool) {
 	return taken, true
 }
 
-// number reads a big-endian number of so many bytes.
+// number reads a big-endian number of size bytes.
 func (c *cursor) number(size int) (int, bool) {
 	digits, ok := c.take(size)
 	n := 0
@@ -133,7 +133,7 @@ func (c *cursor) number(size int) (int, bool) {
 	return n, ok
 }
 
-// vector reads as many bytes as the number before them says.
+// vector reads a length of size bytes, and then as many bytes as it says.
 func (c *cursor) vector(size int) (cursor, bool) {
 	n, ok := c.number(size)
 	if !ok {
@@ -142,7 +142,7 @@ func (c *cursor) vector(size int) (cursor, bool) {
 	return c.take(n)
 }
 
-// extensions reads a ClientHello up to its extensions, which must be the last of it.
+// extensions reads a ClientHello up to its extensions, which must be its last field.
 func (c *cursor) extensions() (cursor, bool) {
 	_, okVersion := c.take(2 + 32) // legacy_version, random
 	_, okSession := c.vector(1)
@@ -152,14 +152,14 @@ func (c *cursor) extensions() (cursor, bool) {
 		return nil, false
 	}
 	if len(*c) == 0 {
-		return nil, true // TLS 1.2 may do without
+		return nil, true // TLS 1.2 allows a hello without extensions
 	}
 	extensions, ok := c.vector(2)
 	return extensions, ok && len(*c) == 0
 }
 
 // hostName reads a server_name extension. RFC 6066: "The ServerNameList MUST NOT contain more than
-// one name of the same name_type", and host_name, 0, is the only type there is.
+// one name of the same name_type". The only type is host_name, 0.
 func (c *cursor) hostName() (string, bool) {
 	list, okList := c.vector(2)
 	kind, okKind := list.number(1)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// originalDestination is the address to which the plugin connected before the namespace's rule
-// redirected it. Where there was no redirection, it is the local one.
+// originalDestination returns the address to which the plugin connected before the namespace's rule
+// redirected the connection. Without redirection it is the local address.
 func originalDestination(c *net.TCPConn) netip.AddrPort {
 	local := localAddress(c)
 	raw, err := c.SyscallConn()
@@ -17,7 +17,7 @@ func originalDestination(c *net.TCPConn) netip.AddrPort {
 		return local
 	}
 	original := local
-	_ = raw.Control(func(fd uintptr) { // fails on a closed connection, of which any answer will do
+	_ = raw.Control(func(fd uintptr) { // fails on a closed connection, for which any result will do
 		if local.Addr().Is4() {
 			original, err = original4(int(fd))
 		} else {
@@ -30,8 +30,8 @@ func originalDestination(c *net.TCPConn) netip.AddrPort {
 	return original
 }
 
-// original4 asks for SO_ORIGINAL_DST, whose answer is a sockaddr_in: family, port, address. It
-// takes the type of another option that is large enough for one, which spares us unsafe.
+// original4 reads SO_ORIGINAL_DST, which is a sockaddr_in: family, port, address. It uses the type
+// of another option that is large enough, which avoids package unsafe.
 func original4(fd int) (netip.AddrPort, error) {
 	sa, err := unix.GetsockoptIPv6Mreq(fd, unix.SOL_IP, unix.SO_ORIGINAL_DST)
 	if err != nil {
@@ -41,8 +41,7 @@ func original4(fd int) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte(raw[4:8])), binary.BigEndian.Uint16(raw[2:4])), nil
 }
 
-// original6 asks for IP6T_SO_ORIGINAL_DST, which has the same number, and whose answer is a
-// sockaddr_in6.
+// original6 reads IP6T_SO_ORIGINAL_DST, which has the same number and is a sockaddr_in6.
 func original6(fd int) (netip.AddrPort, error) {
 	sa, err := unix.GetsockoptIPv6MTUInfo(fd, unix.SOL_IPV6, unix.SO_ORIGINAL_DST)
 	if err != nil {

@@ -7,5 +7,6 @@ import (
 	"net/netip"
 )
 
-// originalDestination is the address to which the plugin connected. Only Linux redirects.
+// originalDestination returns the address to which the plugin connected. Only Linux redirects
+// connections.
 func originalDestination(c *net.TCPConn) netip.AddrPort { return localAddress(c) }

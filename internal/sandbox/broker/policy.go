@@ -15,20 +15,20 @@ var (
 	loopback6 = netip.IPv6Loopback()
 )
 
-// ports are those granted of one destination; 0 stands for all of them.
+// ports are the granted ports of one destination. 0 stands for all of them.
 type ports []uint16
 
 func (p ports) has(port uint16) bool { return slices.Contains(p, 0) || slices.Contains(p, port) }
 
-// A policy is the grants of one plugin, and the addresses under which it sees granted names. It
-// never changes.
+// A policy holds the grants of one plugin and the addresses under which the plugin sees granted
+// names. It is immutable.
 type policy struct {
 	names map[string]ports      // without localhost
-	addrs map[netip.Addr]ports  // localhost is in here, as both its addresses
-	fakes map[string]netip.Addr // of each name in names
-	back  map[netip.Addr]string // the same the other way round
+	addrs map[netip.Addr]ports  // includes both addresses of localhost
+	fakes map[string]netip.Addr // the fake address of each name in names
+	back  map[netip.Addr]string // the inverse of fakes
 
-	here func(netip.Addr) bool // whether an address is this machine's own; nil: none is
+	here func(netip.Addr) bool // reports whether an address is this machine's own; may be nil
 }
 
 func newPolicy(grants []Grant) *policy {
@@ -67,10 +67,10 @@ func (p *policy) grantAddr(a netip.Addr, port uint16) {
 	p.addrs[a] = append(p.addrs[a], port)
 }
 
-// assign gives name, if it is a granted one and has none, the first fake address after last that no
-// grant is for. It returns the last address given. In the order of the grants, so that a plugin
-// started again finds the same ones. Beyond the 131,071st name there are none left, and a name
-// without one is not found by the plugin.
+// assign gives a granted name without a fake address the first one after last for which there is no
+// grant. It returns the last address that was assigned. Addresses are assigned in the order of the
+// grants, so that a plugin that is started again sees the same ones. There are 131,071 of them; a
+// name beyond that gets none, and the plugin cannot look it up.
 func (p *policy) assign(name string, last netip.Addr) netip.Addr {
 	if _, granted := p.names[name]; !granted || p.fakes[name].IsValid() {
 		return last
@@ -86,13 +86,14 @@ func (p *policy) assign(name string, last netip.Addr) netip.Addr {
 	return next
 }
 
-// cleanName writes a DNS name as grants do: in lower case, without the dot at its end.
+// cleanName returns a DNS name as grants have it: in lower case, without the dot at its end.
 func cleanName(name string) string {
 	return lower(strings.TrimSuffix(name, "."))
 }
 
-// lower is strings.ToLower for ASCII alone, as DNS and TLS compare names. The other makes a k of
-// the Kelvin sign, and so would take for a granted name what a server may take for another.
+// lower is strings.ToLower for ASCII only, as DNS and TLS compare names. strings.ToLower turns the
+// Kelvin sign into a k, so that a name which a server distinguishes would be taken for a granted
+// one.
 func lower(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -102,9 +103,9 @@ func lower(name string) string {
 	}, name)
 }
 
-// A target is what a connection is for, once it is known to be granted.
+// A target is the destination of a connection that was found to be granted.
 type target struct {
-	name string     // of a grant by name, or empty
+	name string     // of a grant by name; empty otherwise
 	addr netip.Addr // of a grant by address
 	port uint16
 }
@@ -116,7 +117,7 @@ func (t target) String() string {
 	return t.name + ":" + strconv.Itoa(int(t.port))
 }
 
-// target is what the plugin means by the address to which it connected. The error is a Denial.
+// target returns the destination that the plugin means by an address. The error is a Denial.
 func (p *policy) target(dst netip.AddrPort) (target, error) {
 	t := target{addr: dst.Addr().Unmap(), port: dst.Port()}
 	granted := p.addrs[t.addr]
@@ -130,12 +131,11 @@ func (p *policy) target(dst netip.AddrPort) (target, error) {
 	return t, nil
 }
 
-// usable are those of a name's addresses that may be dialled for it: public ones, and ones that a
-// grant of their own allows. The error is a Denial of the first that may not.
+// usable returns the addresses of a name that may be dialled for it: public ones, and those with a
+// grant of their own. The error is a Denial of the first other address.
 //
-// The other addresses are refused because who owns a public name decides what it resolves to, and
-// could thereby reach any service that trusts the host's own network, or that only a firewall keeps
-// from others.
+// The owner of a public name decides which addresses it resolves to. Without this check the owner
+// could reach any service that trusts the host's own network or is protected only by a firewall.
 func (p *policy) usable(t target, addrs []netip.Addr) ([]netip.AddrPort, error) {
 	var usable []netip.AddrPort
 	var denied error
@@ -155,7 +155,7 @@ func (p *policy) usable(t target, addrs []netip.Addr) ([]netip.AddrPort, error) 
 	return usable, denied
 }
 
-// kind is special, and tells of this machine's own addresses as well.
+// kind is like special, and also recognises this machine's own addresses.
 func (p *policy) kind(a netip.Addr) string {
 	kind := special(a)
 	if kind == "" && p.here != nil && p.here(a.Unmap()) {
@@ -164,8 +164,8 @@ func (p *policy) kind(a netip.Addr) string {
 	return kind
 }
 
-// printName is a name that a plugin sent, fit for a message, and the capability for it; that is
-// empty where no grant could hold the name.
+// printName returns a name that a plugin sent in a form fit for a message, and the capability that
+// would grant it. The capability is empty if no grant can contain the name.
 func printName(name, port string) (printed, capability string) {
 	if !isHostName(name) {
 		return strconv.Quote(name[:min(len(name), 64)]), ""
@@ -173,18 +173,18 @@ func printName(name, port string) (printed, capability string) {
 	return name, "net:" + name + ":" + port
 }
 
-// isHostName reports whether name is one that a grant can hold: an address, or a DNS name as
-// package capability takes it, which this package does not know.
+// isHostName reports whether a grant can contain the name: an address, or a DNS name with the
+// syntax of package capability, which this package does not import.
 func isHostName(name string) bool {
 	if _, err := netip.ParseAddr(name); err == nil {
-		return !strings.Contains(name, ":") // a name of a plugin's with colons in it is no IPv6 address in brackets
+		return !strings.Contains(name, ":") // a name with colons that a plugin sent is not an IPv6 address in brackets
 	}
 	labels := strings.Split(name, ".")
 	digits := strings.Trim(labels[len(labels)-1], "0123456789") == "" // RFC 1123: the last label of a name is not all digits
 	return len(name) <= 253 && !digits && !slices.ContainsFunc(labels, func(l string) bool { return !isLabel(l) })
 }
 
-// isLabel reports whether s is one part of a DNS name.
+// isLabel reports whether s is one label of a DNS name.
 func isLabel(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
 	return s != "" && len(s) <= 63 && s[0] != '-' && s[len(s)-1] != '-' && strings.Trim(s, letters) == ""

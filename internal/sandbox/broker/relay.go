@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// drainTime is how long a server may go on answering after the plugin could send it no more. A
-// server that has no patience with an upload answers, and resets the connection; its answer must
-// still reach the plugin.
+// drainTime is how long a server may continue to answer after sending to it has failed. A server
+// that rejects an upload answers and resets the connection, and its answer must still reach the
+// plugin.
 const drainTime = time.Second
 
-// relay passes bytes both ways until both directions have ended, each for itself: the end of one is
-// passed on as a half-close. A connection that breaks on one side is reset on the other, so that a
-// reply cut short does not look like a whole one. first has already been read from the plugin.
+// relay copies bytes in both directions until both have ended. The end of one direction is passed
+// on as a half-close. If one side breaks, the other is reset, so that a truncated reply does not
+// look complete. first has already been read from the plugin.
 //
-// Between TCP sockets io.Copy is splice(2) on Linux: the bytes never enter this process.
+// Between TCP sockets on Linux, io.Copy uses splice(2): the bytes never enter this process.
 func relay(plugin *net.TCPConn, up net.Conn, first []byte) {
 	u := upward{done: make(chan struct{})}
 	go func() {
@@ -30,7 +30,7 @@ func relay(plugin *net.TCPConn, up net.Conn, first []byte) {
 		err = plugin.CloseWrite()
 	}
 	if err != nil {
-		resetBoth(plugin, up) // ends the upward direction too
+		resetBoth(plugin, up) // also ends the upward direction
 	}
 	<-u.done
 	if u.err != nil {
@@ -41,11 +41,12 @@ func relay(plugin *net.TCPConn, up net.Conn, first []byte) {
 // upward is the direction from the plugin to the server.
 type upward struct {
 	done chan struct{} // closed when it has ended
-	err  error         // why, where it broke; set before done is closed
+	err  error         // the error with which it ended; set before done is closed
 }
 
-// broken is the error with which the direction has already ended. After it, the end of the other
-// direction is no end but the same break: a socket reports it once, to whoever comes first.
+// broken returns the error with which the upward direction has already ended. In that case the end
+// of the other direction is caused by the same error: a socket reports an error only once, to the
+// first caller.
 func (u *upward) broken() error {
 	select {
 	case <-u.done:
@@ -55,7 +56,8 @@ func (u *upward) broken() error {
 	}
 }
 
-// passUp passes what the plugin sends. When it breaks, it gives the other direction drainTime.
+// passUp copies the bytes that the plugin sends. If that fails, it limits the other direction to
+// drainTime.
 func passUp(up net.Conn, plugin *net.TCPConn, first []byte) (err error) {
 	if len(first) > 0 {
 		_, err = up.Write(first)
@@ -67,13 +69,12 @@ func passUp(up net.Conn, plugin *net.TCPConn, first []byte) (err error) {
 		err = closeWrite(up)
 	}
 	if err != nil {
-		_ = up.SetReadDeadline(time.Now().Add(drainTime)) // fails on a closed connection, from which no more is read
+		_ = up.SetReadDeadline(time.Now().Add(drainTime)) // fails on a closed connection, which is not read any more
 	}
 	return err
 }
 
-// closeWrite tells the other end that nothing more will come. A connection that cannot be closed by
-// halves is closed.
+// closeWrite closes the writing half of a connection, or the whole connection if it has no halves.
 func closeWrite(c net.Conn) error {
 	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -81,7 +82,7 @@ func closeWrite(c net.Conn) error {
 	return c.Close()
 }
 
-// reset closes a socket, and a connection so that the other end sees an error and not an end.
+// reset closes a socket. The peer of a connection sees an error instead of an end.
 func reset(c io.Closer) error {
 	if tcp, ok := c.(interface{ SetLinger(sec int) error }); ok {
 		_ = tcp.SetLinger(0) // fails on a closed connection, which cannot be reset any more
@@ -89,7 +90,7 @@ func reset(c io.Closer) error {
 	return c.Close()
 }
 
-// resetBoth resets two connections whose errors are known already.
+// resetBoth resets two connections whose errors are already known.
 func resetBoth(a, b net.Conn) {
 	_ = reset(a)
 	_ = reset(b)
