@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// A Kind is what a capability is about: one row of the seed's table.
+// A Kind is the kind of a capability: one row of the table in docs/protocols/kaged.md,
+// "Capabilities" (row K40).
 type Kind string
 
 // The kinds.
@@ -23,11 +24,11 @@ const (
 	NetAny       Kind = "net:*"               // unrestricted
 	NetNone      Kind = "net:[]"              // explicitly none
 	StorageRead  Kind = "kaged:storage:read"  // of the plugin's own storage
-	StorageWrite Kind = "kaged:storage:write" // the same
+	StorageWrite Kind = "kaged:storage:write" // the same, for writing
 )
 
-// A Capability is one resource a plugin says it needs. The fields that do not belong to its kind
-// are empty.
+// A Capability is one resource that a plugin needs. Fields that do not belong to its kind are
+// empty.
 type Capability struct {
 	Kind    Kind
 	Path    string // ReadFS, WriteFS, Exec: absolute and clean
@@ -37,7 +38,7 @@ type Capability struct {
 	AnyPort bool   // NetHost: all ports
 }
 
-// String writes the capability as a manifest would; Parse reads it back to the same value.
+// String formats the capability as a manifest has it. Parse turns it into the same value again.
 func (c Capability) String() string {
 	switch c.Kind {
 	case ReadFS, WriteFS:
@@ -62,12 +63,12 @@ func (c Capability) hostPort() string {
 	return host + ":" + port
 }
 
-// Network reports whether c is about the network, the denial included.
+// Network reports whether c is about the network. NetNone is.
 func (c Capability) Network() bool {
 	return c.Kind == NetHost || c.Kind == NetAny || c.Kind == NetNone
 }
 
-// Parse reads one capability string of a manifest.
+// Parse parses one capability of a manifest.
 func Parse(s string) (Capability, error) {
 	switch kind := Kind(s); kind {
 	case NetAny, NetNone, StorageRead, StorageWrite:
@@ -96,7 +97,7 @@ func parseGrant(s string) (Capability, error) {
 		"net:<host>:<port>, net:<host>:*, net:*, net:[], kaged:storage:read or kaged:storage:write")
 }
 
-// parseFS reads what follows read: and write:.
+// parseFS parses the part after "read:" or "write:".
 func parseFS(kind Kind, s string) (Capability, error) {
 	p, ok := strings.CutPrefix(s, "fs:")
 	if !ok {
@@ -115,9 +116,8 @@ func parseExec(s string) (Capability, error) {
 	return Capability{Kind: Exec, Binary: binary, Path: p}, err
 }
 
-// cleanPath checks "an absolute filesystem path". A slash at its end is dropped; anything else that
-// is not in its shortest form is refused, so that what an operator reads in a grant is what is
-// granted.
+// cleanPath checks that a path is absolute. It drops a slash at the end and refuses any other path
+// that is not in its shortest form, so that the text of a grant shows exactly what is granted.
 func cleanPath(p string) (string, error) {
 	switch {
 	case !path.IsAbs(p):
@@ -138,7 +138,7 @@ func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
 }
 
-// parseNet reads what follows net:, except * and [].
+// parseNet parses the part after "net:", except "*" and "[]".
 func parseNet(s string) (Capability, error) {
 	host, port, err := splitHostPort(s)
 	if err != nil {
@@ -202,8 +202,8 @@ func cleanHost(host string) (string, error) {
 	return host, nil
 }
 
-// isLabel reports whether s is one part of a DNS name: letters, digits, hyphens inside, 63 at most
-// (RFC 1123), and the underscore that real names have.
+// isLabel reports whether s is one label of a DNS name: at most 63 letters, digits and inner
+// hyphens (RFC 1123), and underscores, which occur in real names.
 func isLabel(s string) bool {
 	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
 		return false

@@ -2,8 +2,8 @@ package capability
 
 import "slices"
 
-// Covers tells whether a grant of c allows everything that o allows. Paths count as they are
-// written: a path below another may be a link that leads elsewhere.
+// Covers reports whether a grant of c allows everything that o allows. Paths are compared as text:
+// a path below another may be a link that leads elsewhere.
 func (c Capability) Covers(o Capability) bool {
 	switch o.Kind {
 	case NetNone:
@@ -18,12 +18,12 @@ func (c Capability) Covers(o Capability) bool {
 	return c == o
 }
 
-// Within tells whether list allows nothing that bound does not.
+// Within reports whether everything that list allows is allowed by bound.
 func Within(list, bound []Capability) bool {
 	return !slices.ContainsFunc(list, func(c Capability) bool { return !covered(c, bound) })
 }
 
-// Common is what two lists both allow. It is never nil.
+// Common returns the capabilities that both lists allow. It never returns nil.
 func Common(a, b []Capability) []Capability {
 	out := []Capability{}
 	add := func(list, bound []Capability) {

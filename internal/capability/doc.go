@@ -1,6 +1,7 @@
-// Package capability reads the strings in which plugins declare what they need, such as
-// read:fs:/srv/notes and net:example.org:443. They are those of seed 002, and every dialect's own
-// declarations are put in their words.
+// Package capability parses the strings in which plugins declare what they need, such as
+// read:fs:/srv/notes and net:example.org:443. The strings are those of the kaged protocol
+// (docs/protocols/kaged.md, "Capabilities"). Declarations of other dialects are translated into
+// them.
 //
-// What it is not: it grants nothing and enforces nothing; see package sandbox.
+// The package grants and enforces nothing; package sandbox does.
 package capability
