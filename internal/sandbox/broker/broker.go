@@ -147,7 +147,7 @@ func (b *Broker) ServeTCP(l *net.TCPListener) {
 	var pause pause
 	for {
 		c, err := l.AcceptTCP()
-		if err != nil && !b.survives(err, &pause) {
+		if err != nil && !b.pauseAfter(err, &pause) {
 			return
 		}
 		if err == nil {
@@ -233,10 +233,10 @@ const (
 	lastPause  = pause(time.Second)
 )
 
-// survives reports whether a serving loop goes on after err, and waits a little if it does. Only a
-// closed socket ends the loop: accept(2) has a dozen errors that concern one connection or are
+// pauseAfter reports whether a serving loop goes on after err, and waits a little if it does. Only
+// a closed socket ends the loop: accept(2) has a dozen errors that concern one connection or are
 // temporary, such as too many open files, and none that is permanent.
-func (b *Broker) survives(err error, p *pause) bool {
+func (b *Broker) pauseAfter(err error, p *pause) bool {
 	if errors.Is(err, net.ErrClosed) {
 		return false
 	}

@@ -306,15 +306,15 @@ func TestBounds(t *testing.T) {
 		}
 		_ = k.b.Close()
 		close(k.denials)
-		told := 0
+		reported := 0
 		for d := range k.denials {
-			told += d.Dropped
+			reported += d.Dropped
 			if d.Capability != "" {
-				told++
+				reported++
 			}
 		}
-		if told != 3*perSecond {
-			t.Errorf("%d denials told or counted, want %d", told, 3*perSecond)
+		if reported != 3*perSecond {
+			t.Errorf("%d denials told or counted, want %d", reported, 3*perSecond)
 		}
 	})
 }

@@ -48,29 +48,29 @@ func (l *limiter) pending() int {
 	return l.dropped
 }
 
-// listenTime is how long a refusal waits for its denial to be reported, so that it is reported
+// reportTime is how long a refusal waits for its denial to be reported, so that it is reported
 // before the plugin can mention it.
-const listenTime = 50 * time.Millisecond
+const reportTime = 50 * time.Millisecond
 
 // denials passes denials from the connections to the report function. A connection waits for that
 // only for a short time.
 type denials struct {
 	report func(Denial) // may be nil
 	limit  limiter
-	queue  chan telling  // read only by run; closed when nothing more is sent
-	start  sync.Once     // starts run with the first denial
-	end    sync.Once     // ends it
-	done   chan struct{} // closed when run has returned, or will never start
+	queue  chan queuedDenial // read only by run; closed when nothing more is sent
+	start  sync.Once         // starts run with the first denial
+	end    sync.Once         // ends it
+	done   chan struct{}     // closed when run has returned, or will never start
 }
 
-// A telling is a queued denial.
-type telling struct {
+// A queuedDenial is a queued denial.
+type queuedDenial struct {
 	Denial
-	told chan struct{} // closed when it was reported
+	reported chan struct{} // closed when it was reported
 }
 
 func newDenials(report func(Denial)) *denials {
-	return &denials{report: report, queue: make(chan telling, perSecond), done: make(chan struct{})}
+	return &denials{report: report, queue: make(chan queuedDenial, perSecond), done: make(chan struct{})}
 }
 
 // add queues d and waits a moment for its report. If there are too many denials, or the queue is
@@ -85,7 +85,7 @@ func (n *denials) add(d Denial) {
 	}
 	n.start.Do(func() { go n.run() })
 	d.Dropped = dropped
-	t := telling{d, make(chan struct{})}
+	t := queuedDenial{d, make(chan struct{})}
 	select {
 	case n.queue <- t:
 	default:
@@ -93,8 +93,8 @@ func (n *denials) add(d Denial) {
 		return
 	}
 	select {
-	case <-t.told:
-	case <-time.After(listenTime):
+	case <-t.reported:
+	case <-time.After(reportTime):
 	}
 }
 
@@ -102,7 +102,7 @@ func (n *denials) run() {
 	defer close(n.done)
 	for t := range n.queue {
 		n.report(t.Denial)
-		close(t.told)
+		close(t.reported)
 	}
 	if dropped := n.limit.pending(); dropped > 0 {
 		n.report(Denial{What: "further attempts, too many to be told one by one", Dropped: dropped})

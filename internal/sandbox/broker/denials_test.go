@@ -8,19 +8,19 @@ import (
 
 func TestDenialsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []Denial
-		n := newDenials(func(d Denial) { told = append(told, d) })
+		var reported []Denial
+		n := newDenials(func(d Denial) { reported = append(reported, d) })
 		for range perSecond + 5 {
 			n.add(Denial{What: "flood"})
 			synctest.Wait()
 		}
-		if len(told) != perSecond {
-			t.Errorf("%d told in the first second, want %d", len(told), perSecond)
+		if len(reported) != perSecond {
+			t.Errorf("%d told in the first second, want %d", len(reported), perSecond)
 		}
 		time.Sleep(time.Second)
 		n.add(Denial{What: "later"})
 		synctest.Wait()
-		if last := told[len(told)-1]; last.What != "later" || last.Dropped != 5 {
+		if last := reported[len(reported)-1]; last.What != "later" || last.Dropped != 5 {
 			t.Errorf("the first of the next second is %+v, want 5 dropped before it", last)
 		}
 		n.close()
@@ -30,29 +30,29 @@ func TestDenialsAreLimited(t *testing.T) {
 func TestASlowListenerHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		told := 0
-		n := newDenials(func(d Denial) { <-release; told += 1 + d.Dropped })
+		reported := 0
+		n := newDenials(func(d Denial) { <-release; reported += 1 + d.Dropped })
 		for range 100 {
 			n.add(Denial{What: "denied"}) // would block for ever, and synctest would say so
 			time.Sleep(time.Second)
 		}
 		close(release)
 		n.close()
-		if told != 100+1 { // the last one tells of those dropped and is none itself
-			t.Errorf("%d told or counted, want 101", told)
+		if reported != 100+1 { // the last one tells of those dropped and is none itself
+			t.Errorf("%d told or counted, want 101", reported)
 		}
 	})
 }
 
 func TestADenialIsKnownBeforeTheRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told := false
+		reported := false
 		n := newDenials(func(Denial) {
-			time.Sleep(listenTime / 2)
-			told = true
+			time.Sleep(reportTime / 2)
+			reported = true
 		})
 		n.add(Denial{What: "denied"})
-		if !told {
+		if !reported {
 			t.Error("the refusal went first")
 		}
 		n.close()

@@ -43,7 +43,7 @@ func (b *Broker) ServeDNS(c net.PacketConn) {
 		}
 		if err == nil {
 			pause = 0
-		} else if !b.survives(err, &pause) {
+		} else if !b.pauseAfter(err, &pause) {
 			return
 		}
 	}
