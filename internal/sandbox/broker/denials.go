@@ -105,7 +105,7 @@ func (n *denials) run() {
 		close(t.reported)
 	}
 	if dropped := n.limit.pending(); dropped > 0 {
-		n.report(Denial{What: "further attempts, too many to be told one by one", Dropped: dropped})
+		n.report(Denial{What: "further attempts, too many to be reported one by one", Dropped: dropped})
 	}
 }
 
