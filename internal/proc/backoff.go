@@ -2,21 +2,21 @@ package proc
 
 import "time"
 
-// Where the caller names none: a plugin that crashed by chance is back at once, one that always
-// crashes costs one start every half minute.
+// The defaults of Backoff. A plugin that crashed once is back at once, and one that always crashes
+// costs one start every half minute.
 const (
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 30 * time.Second
 )
 
-// Backoff is the wait before a process is started again: Min after the first failure, twice as long
-// after each further one in a row, at most Max.
+// Backoff is the wait before a process is started again: Min after the first failure, doubled with
+// each further failure in a row, at most Max.
 type Backoff struct {
-	Min time.Duration // 0: 100 ms
-	Max time.Duration // 0: 30 s
+	Min time.Duration // 0 means 100 ms
+	Max time.Duration // 0 means 30 s
 }
 
-// after is the wait after n failures in a row; none after none.
+// after returns the wait after n failures in a row.
 func (b Backoff) after(n int) time.Duration {
 	least, most := b.Min, b.Max
 	if least <= 0 {

@@ -11,63 +11,67 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// A Box confines the processes that are started in it. What it keeps them from is its own affair;
-// this package only starts what it is handed in the program's place.
+// A Box confines the processes that are started in it. This package does not know how. It only
+// starts the process that the box returns instead of the program.
 type Box interface {
-	// Pack says what is to be started so that the program runs confined. It starts nothing.
+	// Pack returns the process to start so that the program runs confined. It starts nothing
+	// itself.
 	Pack(l Launch) (*Packed, error)
 }
 
 // A Builder is a Box that can be built before there is a program for it.
 type Builder interface {
 	Box
-	// Build is Pack for a program that may come, and is like the one of this launch. What it packs
-	// is built when Await returns, and waits for Packed.Start. Nil: there is nothing to be built.
+	// Build is Pack for a program that will be similar to the one of this launch. The box is built
+	// when Await returns, and waits for Packed.Start. Build returns nil if nothing can be built
+	// ahead.
 	Build(l Launch) (*Packed, error)
 }
 
-// ErrStale is returned by Packed.Start where what was built is not what the program must have now.
-// Nothing was started.
+// ErrStale is returned by Packed.Start if the box that was built ahead is not the one that the
+// program must have now. Nothing was started.
 var ErrStale = errors.New("what was built ahead is out of date")
 
-// Launch is a program that is ready to be started.
+// A Launch is a program that is ready to be started.
 type Launch struct {
 	Path   string   // the file to execute, absolute
 	Argv   []string // with argv[0]
 	Env    []string
-	Dir    string        // absolute
-	Files  int           // how many descriptors it has beyond the three standard ones
-	Limits limits.Limits // what it may use
+	Dir    string // absolute
+	Files  int    // the number of descriptors beyond the three standard ones
+	Limits limits.Limits
 
-	// Behind returns the program that a shim of pyenv or one of its relatives stands for, empty
-	// where that is not certain. It runs the shim's tool outside of any box: the box must ask only
-	// about shims that the operator installed, with the operator's own environment.
+	// Behind returns the program that a shim of pyenv or a similar tool stands for, or "" if that
+	// is not certain. It runs the shim's tool outside of any box. So the box must call it only for
+	// shims that the operator installed, with the operator's own environment.
 	Behind func(shim string, environ []string) string
 
-	// Descriptors are where the box takes those of the host that it needs while the program runs:
-	// see [limits.Descriptors.Take].
+	// Descriptors counts the host's descriptors that the box uses while the program runs: see
+	// [limits.Descriptors.Take].
 	Descriptors *limits.Descriptors
 }
 
-// Packed is what is started in a program's place. Its process stands for the program: it ends when
-// the program ends, the way the program ended, and takes all of it along when it is killed.
+// Packed is the process that is started instead of a program. It stands for the program: it ends
+// when the program ends, in the same way, and if it is killed, the program and all its processes
+// end too.
 type Packed struct {
 	Path  string
 	Argv  []string
 	Env   []string
-	Files []*os.File // become descriptors after those of Spec.Files; closed when the process was started, or was not
+	Files []*os.File // follow the descriptors of Spec.Files; closed after the start, successful or not
 
-	// Await waits until the program runs, and returns why it does not: a [syscall.Errno] of its
-	// execution, or anything that kept it from being confined.
+	// Await waits until the program runs, or returns why it does not: a [syscall.Errno] of its
+	// execution, or an error of the confinement.
 	Await func(ctx context.Context) error
-	// Start has a program run in what was built ahead, and waits until it does; nil for what was
-	// not. It returns [ErrStale], or errors as Await does.
+	// Start runs a program in a box that was built ahead, and waits until it runs. It is nil if the
+	// box was not built ahead. It returns [ErrStale], or errors as Await does.
 	Start func(ctx context.Context, l Launch) error
-	// Over is called once nothing of the process is left, or where it was not started.
+	// Over is called when nothing of the process is left, or if it was not started.
 	Over func()
 }
 
-// pack puts the command into the Spec's box, if it has one, or has the box built for it.
+// pack packs the command into the Spec's box, if it has one. If ahead is set, the box is built
+// without a program.
 func (g *Group) pack(ctx context.Context, s Spec, c program.Command, ahead bool) (*Packed, error) {
 	if s.Box == nil {
 		return nil, nil
@@ -90,10 +94,10 @@ func (g *Group) pack(ctx context.Context, s Spec, c program.Command, ahead bool)
 	return packed, nil
 }
 
-// errNothingToBuild is why a box is not built ahead.
+// errNothingToBuild means that the box cannot be built ahead.
 var errNothingToBuild = errors.New("there is nothing to be built ahead")
 
-// launch is what the box is told of a command.
+// launch describes a command for the box.
 func (g *Group) launch(ctx context.Context, s Spec, c program.Command) (Launch, error) {
 	dir := s.Dir
 	var err error
@@ -113,8 +117,8 @@ func (g *Group) launch(ctx context.Context, s Spec, c program.Command) (Launch, 
 	return Launch{Path: path, Argv: c.Argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, Behind: behind, Descriptors: g.descriptors}, nil
 }
 
-// unconfined is the error of a program that its box refuses to start. The box may say what mends
-// it.
+// unconfined returns the error for a program that its box refuses to start, with the fix that the
+// box names.
 func unconfined(c program.Command, err error) error {
 	e := &program.StartError{Path: c.File, Why: "the sandbox refuses it: " + err.Error(), Err: err}
 	if refused, ok := errors.AsType[interface {
@@ -126,14 +130,15 @@ func unconfined(c program.Command, err error) error {
 	return e
 }
 
-// closeFiles closes the host's side of what was for the child.
+// closeFiles closes the host's copies of the child's files.
 func (p *Packed) closeFiles() {
 	for _, f := range p.Files {
 		_ = f.Close()
 	}
 }
 
-// settle waits until the packed program runs, and ends what was started where it does not.
+// settle waits until the packed program runs. If it does not, settle ends the process and returns
+// why.
 func (p *Process) settle(ctx context.Context, s Spec, c program.Command) error {
 	if p.packed == nil {
 		return nil
@@ -141,7 +146,7 @@ func (p *Process) settle(ctx context.Context, s Spec, c program.Command) error {
 	err := p.packed.Await(ctx)
 	switch {
 	case p.birth.ahead && err == nil:
-		return nil // nothing runs yet
+		return nil // no program runs yet
 	case p.birth.ahead:
 		p.begin(s)
 	default:
@@ -150,7 +155,7 @@ func (p *Process) settle(ctx context.Context, s Spec, c program.Command) error {
 	return p.judge(ctx, s, c, err)
 }
 
-// judge ends a process whose program does not run for an error, and puts that into words.
+// judge ends a process whose program failed to start, and returns an explained error.
 func (p *Process) judge(ctx context.Context, s Spec, c program.Command, err error) error {
 	if err == nil {
 		return nil

@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	// perProcess is what a process costs the host: three pipes, and two by which the process is
-	// known and watched (on Linux; elsewhere it has none, and is counted alike).
+	// perProcess is the number of the host's descriptors for a process: three pipes, and two by
+	// which the process is identified and watched. The latter exist only on Linux, but are counted
+	// everywhere.
 	perProcess = 5
 
-	// perBox is what its box costs beside that: the control socket.
+	// perBox is the number of further descriptors for its box: the control socket.
 	perBox = 1
 )
 
-// descriptors is how many a process of this kind costs the host.
+// descriptors returns the number of the host's descriptors that a process of this kind uses.
 func (s Spec) descriptors() int {
 	if s.Box != nil {
 		return perProcess + perBox
@@ -24,7 +25,7 @@ func (s Spec) descriptors() int {
 	return perProcess
 }
 
-// takeFor takes the descriptors of a process that is about to be started.
+// takeFor takes the descriptors for a process that is about to be started.
 func (g *Group) takeFor(s Spec, c program.Command) error {
 	err := g.descriptors.Take(s.descriptors())
 	if many, ok := errors.AsType[*limits.TooManyError](err); ok {
@@ -33,8 +34,8 @@ func (g *Group) takeFor(s Spec, c program.Command) error {
 	return err
 }
 
-// tooMany is the error of a program for which the host has no descriptors left; err is what led to
-// it.
+// tooMany returns the error for a program for which the host has no descriptors left. err is the
+// error that many was found in.
 func tooMany(c program.Command, many *limits.TooManyError, err error) error {
 	return &program.StartError{Path: c.File, Why: many.Error(), Fix: many.Fix(), Err: err}
 }

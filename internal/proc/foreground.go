@@ -5,17 +5,17 @@ import (
 	"os"
 )
 
-// Foreground is what a program that takes the host's place is given of it.
+// Foreground holds the streams and signals of a program that runs in the host's place.
 type Foreground struct {
-	Stdin, Stdout, Stderr *os.File         // the host's own, or a pipe the caller reads; the caller closes them
-	Signals               <-chan os.Signal // passed on to the program; nil: none
+	Stdin, Stdout, Stderr *os.File         // the host's own, or a pipe that the caller reads; the caller closes them
+	Signals               <-chan os.Signal // passed on to the program; may be nil
 }
 
-// Foreground runs a program in the host's own place: in the host's process group, so that the
-// terminal's Ctrl-C and job control work as if the host were not there, and on its streams. It
-// returns when the program has ended; ctx bounds the start only, because what ends a program in the
-// foreground is a signal. It is the user's own program and no plugin, so it is not guarded: a
-// daemon that it starts lives on, as it would without us.
+// Foreground runs a program in the host's place: on its streams and in its process group, so that
+// the terminal's Ctrl-C and job control work as if the host were not there. It returns when the
+// program has ended. ctx bounds only the start, because a program in the foreground is ended by a
+// signal. It is the user's own program and not a plugin, so it is not guarded: a daemon that it
+// starts goes on running, as it would without the host.
 func (g *Group) Foreground(ctx context.Context, s Spec, f Foreground) (Exit, error) {
 	if err := s.check(); err != nil {
 		return Exit{}, err
@@ -43,8 +43,8 @@ func attend(child *os.Process, signals <-chan os.Signal) (Exit, error) {
 		defer close(passed)
 		for {
 			select {
-			case s := <-signals: // never, where nil
-				_ = child.Signal(s) // ended in this moment: nobody to tell
+			case s := <-signals: // a nil channel never receives
+				_ = child.Signal(s) // fails if the program has just ended
 			case <-ended:
 				return
 			}

@@ -17,34 +17,35 @@ import (
 // ErrClosed is returned by everything that would start a process after Close.
 var ErrClosed = errors.New("process group is closed")
 
-// Group is every process of one host, and the guardian that outlives it. It is safe for concurrent
-// use.
+// A Group holds all processes of one host, and the guardian that outlives it. It is safe for
+// concurrent use.
 type Group struct {
 	log      *slog.Logger
-	marks    *marks            // what each process is marked with
-	guardian guardian          // who kills them all should the host die
-	programs *program.Resolver // what is executed for a Spec
-	inherit  sync.Once         // close-on-exec on what the host itself inherited
-	hold     hold              // stopping processes before their first instruction
-	together atomic.Int32      // how many starts of several processes are under way
-	cgroups  *limits.Cgroups   // where limits are kept
+	marks    *marks            // the marks of the processes
+	guardian guardian          // kills all processes if the host ends without Close
+	programs *program.Resolver // finds the program of a Spec
+	inherit  sync.Once         // sets close-on-exec on the descriptors that the host inherited
+	hold     hold              // stops processes before their first instruction
+	together atomic.Int32      // the number of active calls of Together
+	cgroups  *limits.Cgroups   // enforces limits
 
-	descriptors *limits.Descriptors // what all of it costs the host
+	descriptors *limits.Descriptors // counts the descriptors that the processes cost the host
 	spares      *spares             // boxes that were built ahead
 
-	closing  sync.Once      // Close
-	closeErr error          // set in closing
-	work     sync.WaitGroup // every goroutine of every process
-	starting sync.WaitGroup // starts under way; added to under mu, while not closed
+	closing  sync.Once      // runs close once
+	closeErr error          // the result of close
+	work     sync.WaitGroup // counts the goroutines of all processes
+	starting sync.WaitGroup // counts starts in progress; incremented under mu, while not closed
 
 	mu       sync.Mutex // protects the fields below
 	closed   bool
-	procs    map[*Process]struct{} // started and not reaped
-	standbys map[*Standby]struct{} // not closed
-	adopted  map[*os.File]struct{} // pipes still held by what a call left behind
+	procs    map[*Process]struct{} // started and not yet reaped
+	standbys map[*Standby]struct{} // not yet closed
+	adopted  map[*os.File]struct{} // pipes that are still held by processes that a call left behind
 }
 
-// NewGroup returns a group without processes; it starts nothing yet. A nil logger discards.
+// NewGroup returns a group without processes, and starts nothing. If log is nil, messages are
+// discarded.
 func NewGroup(log *slog.Logger) *Group {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -63,9 +64,10 @@ func NewGroup(log *slog.Logger) *Group {
 	return g
 }
 
-// Together lets processes that are started from now on begin their work before the guardian is up;
-// the function it returns waits for the guardian. Whoever starts several processes and talks to
-// each before using any need not wait in between. The guardian itself is not started any later.
+// Together lets processes that are started from now on run before the guardian is up. The function
+// that it returns waits for the guardian. A caller that starts several processes and sets each up
+// before it uses any of them need not wait in between. The guardian itself is not started any
+// later.
 func (g *Group) Together() (guarded func()) {
 	g.together.Add(1)
 	return func() {
@@ -74,9 +76,9 @@ func (g *Group) Together() (guarded func()) {
 	}
 }
 
-// Close kills every process of the group at once, without a ladder, and returns when nothing of it
-// is alive: not the leaders, not their groups, not what left them, not the guardian. Calls under
-// way end as their process does. A second Close waits for the first.
+// Close kills every process of the group at once and returns when none of them is running: the
+// leaders, their groups, the processes that left them, and the guardian. Running calls end with
+// their process. A second Close waits for the first.
 func (g *Group) Close() error {
 	g.closing.Do(func() { g.closeErr = g.close() })
 	return g.closeErr
@@ -110,14 +112,14 @@ func (g *Group) close() error {
 	}
 	g.letGo()
 	g.guardian.dismiss()
-	if stuck > 0 { // their goroutines wait on; so must not we
+	if stuck > 0 { // their goroutines keep waiting, so do not wait for them
 		return fmt.Errorf("processes survive SIGKILL: %d", stuck)
 	}
 	g.work.Wait()
 	return nil
 }
 
-// begin admits one start; the caller owes a g.starting.Done.
+// begin admits one start. The caller must call g.starting.Done.
 func (g *Group) begin() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,14 +168,16 @@ func (g *Group) waiting() []*Standby {
 	return standbys
 }
 
-// maxAdopted bounds the pipes kept open for what calls left behind, so that a plugin that leaves
-// something at each call cannot use up our descriptors. They count among those of all plugins, too.
+// maxAdopted bounds the pipes that are kept open for processes that calls left behind, so that a
+// plugin which leaves a process behind at each call cannot use up the host's descriptors. They also
+// count against the descriptors of all plugins.
 const maxAdopted = 64
 
-// adopt takes over a pipe whose call is finished but whose other end is still held by a process the
-// call left behind. It is read on, to nowhere: closing it would kill that process with SIGPIPE at
-// its next line of output, and a sink's upload with it. The caller reads, and calls disown at the
-// end. False: there are too many already; the caller closes it.
+// adopt keeps a pipe open whose call has ended, but whose other end is still held by a process that
+// the call left behind. The output is read and discarded: closing the pipe would kill that process
+// with SIGPIPE at its next output, and with it for example an upload. The caller reads, and calls
+// disown at the end. If adopt returns false, there are too many, and the caller must close the
+// pipe.
 func (g *Group) adopt(f *os.File) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -186,7 +190,7 @@ func (g *Group) adopt(f *os.File) bool {
 	return true
 }
 
-// disown ends what adopt began.
+// disown releases a pipe that adopt accepted.
 func (g *Group) disown(f *os.File) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -195,8 +199,8 @@ func (g *Group) disown(f *os.File) {
 	g.work.Done()
 }
 
-// letGo ends the reading of adopted pipes. Their holders have been killed by now; the deadline is
-// for one that could not be.
+// letGo ends the reading of adopted pipes. Their holders have been killed by now. The deadline is
+// for a holder that could not be killed.
 func (g *Group) letGo() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

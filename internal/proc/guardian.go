@@ -15,39 +15,39 @@ import (
 )
 
 const (
-	// earlyDeath is the age below which a guardian's end counts as a failure to start.
+	// earlyDeath is the age below which the end of a guardian counts as a failure to start.
 	earlyDeath = time.Second
 
-	// maxEarlyDeaths is how many of those in a row end the attempts: the executable cannot be its
-	// own guardian.
+	// maxEarlyDeaths is how many of these failures in a row are allowed. Then the executable cannot
+	// be its own guardian, and no more are started.
 	maxEarlyDeaths = 3
 
-	// tellDeadline bounds a line to the guardian. The pipe holds thousands of them, so it is met
-	// only by a guardian that does not read any more.
+	// tellDeadline bounds the writing of a line to the guardian. The pipe holds thousands of lines,
+	// so only a guardian that does not read reaches it.
 	tellDeadline = 10 * time.Millisecond
 )
 
-// guardian is the host's side of package guard: at most one such process at a time, started with
-// the first child and started again, at the next child, should it die.
+// guardian is the host's side of package guard. There is at most one guardian process at a time. It
+// is started with the first child, and started again with the next child if it has ended.
 type guardian struct {
 	mu      sync.Mutex // protects the fields below
-	post    *post      // nil: none yet
-	failed  int        // early deaths in a row
+	post    *post      // nil if there is none yet
+	failed  int        // failures to start in a row
 	retired bool       // the group is closed
 }
 
-// post is one guardian process.
+// A post is one guardian process.
 type post struct {
-	pipe *os.File      // the host's end, the only one; the kernel closes it when the host dies
+	pipe *os.File      // the host's end, the only one; the kernel closes it when the host ends
 	up   chan struct{} // closed when the process exists, or could not be started
 	down chan struct{} // closed when it has ended
-	proc *os.Process   // written before up is closed; nil: not started
+	proc *os.Process   // nil if it was not started; written before up is closed
 	born time.Time
 }
 
-// stand makes sure that there is a guardian and returns it, started in the background: the first
-// plugin must not wait for it. nil: it cannot be had, which was logged. groups are named to a new
-// guardian.
+// stand starts a guardian if there is none, and returns it. It starts it in the background, so that
+// the first plugin need not wait. It returns nil if there can be no guardian, which was logged. A
+// new guardian is sent the pids that groups returns.
 func (g *guardian) stand(log *slog.Logger, mark guard.Mark, groups func() []int) *post {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -72,7 +72,7 @@ func (g *guardian) stand(log *slog.Logger, mark guard.Mark, groups func() []int)
 	return p
 }
 
-// attend starts a guardian and stays with it until it ends. It owns the read end of the pipe.
+// attend starts a guardian and waits until it ends. It owns the read end of the pipe.
 func (g *guardian) attend(log *slog.Logger, p *post, read *os.File, mark guard.Mark) {
 	defer close(p.down)
 	defer p.pipe.Close()
@@ -98,7 +98,7 @@ func (g *guardian) attend(log *slog.Logger, p *post, read *os.File, mark guard.M
 	log.Warn("guardian ended: plugins may survive a killed host", "err", err, "retry", g.failed < maxEarlyDeaths)
 }
 
-// endOf waits for the end of a process that should not end, and says how it did.
+// endOf waits for the end of a process that should not end, and returns how it ended.
 func endOf(proc *os.Process) error {
 	awaitExit(proc)
 	state, err := proc.Wait()
@@ -108,9 +108,9 @@ func endOf(proc *os.Process) error {
 	return errors.New(exitOf(state).String())
 }
 
-// startGuardian runs the host's own executable as the guardian: in a session of its own, at the
-// root directory, with the pipe on stdin and nothing else of ours. One thread and no collections
-// keep it small.
+// startGuardian runs the host's own executable as the guardian: in its own session, in the root
+// directory, with the pipe on stdin and no other descriptor of the host. One thread and no garbage
+// collection keep it small.
 func startGuardian(pipe *os.File, mark guard.Mark) (*os.Process, error) {
 	if err := checkProgram(); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func startGuardian(pipe *os.File, mark guard.Mark) (*os.Process, error) {
 	return proc, nil
 }
 
-// ended reports whether the guardian is gone.
+// ended reports whether the guardian has ended.
 func (p *post) ended() bool {
 	select {
 	case <-p.down:
@@ -147,17 +147,15 @@ func (p *post) ended() bool {
 	}
 }
 
-// awaitUp waits until the process exists. Whoever is handed a child after that can be sure that it
-// is guarded.
+// awaitUp waits until the process exists. A child that is returned after that is guarded.
 func (p *post) awaitUp() {
 	if p != nil {
 		<-p.up
 	}
 }
 
-// tell names a process group to the guardian, or takes the name back where pid is negative. A
-// marked process need not be named. An error means that the guardian is dying, which attend
-// reports.
+// tell sends the id of a process group to the guardian, or withdraws it if pid is negative. Marked
+// processes need not be sent. An error means that the guardian is ending, which attend logs.
 func (p *post) tell(pid int) {
 	if p == nil {
 		return
@@ -166,22 +164,23 @@ func (p *post) tell(pid int) {
 	_, _ = p.pipe.WriteString(strconv.Itoa(pid) + "\n")
 }
 
-// tell passes a line to the present guardian, if there is one.
+// tell sends a pid to the current guardian, if there is one.
 func (g *guardian) tell(pid int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.post.tell(pid)
 }
 
-// present is the guardian there is, or is about to be; nil: none was wanted yet.
+// present returns the current guardian, which may still be starting. It is nil if none was needed
+// yet.
 func (g *guardian) present() *post {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.post
 }
 
-// dismiss ends the guardian for good. It is killed, not asked: nothing is left for it to do, and
-// one that is still starting up would take its time.
+// dismiss ends the guardian. It kills it, because nothing is left for it to do, and one that is
+// still starting would take longer to end by itself.
 func (g *guardian) dismiss() {
 	g.mu.Lock()
 	g.retired = true
@@ -192,14 +191,13 @@ func (g *guardian) dismiss() {
 	}
 	<-p.up
 	if p.proc != nil {
-		_ = p.proc.Kill() // ended already: all the better
+		_ = p.proc.Kill() // may have ended already
 	}
 	<-p.down
 }
 
-// checkProgram is an error where the running executable is not a Go program of its own but some
-// other program that has loaded Go code as a library: that would not know what to do with a
-// guardian's name.
+// checkProgram returns an error if the running executable is not a Go program but another program
+// that has loaded Go code as a library. Such a program would not recognise the guardian's name.
 func checkProgram() error {
 	info, _ := debug.ReadBuildInfo()
 	if info == nil {

@@ -11,7 +11,7 @@ import (
 
 type hold struct{}
 
-// start starts a program; there is no mark here that it would have to be held for.
+// start starts a program. There is no mark on this system, so it is not held.
 func (*hold) start(_ *slog.Logger, c program.Command, attr *os.ProcAttr, born func(pid int)) (*os.Process, error) {
 	return startFree(c, attr, born)
 }

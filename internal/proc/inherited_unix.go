@@ -18,7 +18,7 @@ func closeOnExec(list string) error {
 	}
 	for _, entry := range entries {
 		if fd, err := strconv.Atoi(entry.Name()); err == nil && fd > 2 {
-			_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC) // closed meanwhile: fine
+			_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC) // may be closed meanwhile
 		}
 	}
 	return nil

@@ -8,22 +8,21 @@ import (
 	"time"
 )
 
-// livedLong is the age at which a process counts as healthy: its end is an accident then, and the
-// waits begin anew.
+// livedLong is the age from which a process counts as healthy. After it ends, the waits begin anew.
 const livedLong = 60 * time.Second
 
-// ErrStopped is what [Kept.Get] returns after Stop.
+// ErrStopped is returned by [Kept.Get] after Stop.
 var ErrStopped = errors.New("stopped")
 
 // DownError says that a kept process is down, why, and that it is being started again.
 type DownError struct {
-	Reason string // what Restart was given, where that ended it
+	Reason string // the reason given to Restart, if that ended it
 	Exit   Exit   // how the process ended
-	Stderr string // the end of what it said
-	Err    error  // why it could not be started again, where that was tried
+	Stderr string // the end of its stderr
+	Err    error  // the error of the last attempt to start it again, if any
 }
 
-// Error names the last thing that went wrong.
+// Error names the last failure.
 func (e *DownError) Error() string {
 	switch {
 	case e.Err != nil:
@@ -36,45 +35,45 @@ func (e *DownError) Error() string {
 	return fmt.Sprintf("restarting: it ended with %s", e.Exit)
 }
 
-// Unwrap is why it could not be started again.
+// Unwrap returns the error of the last attempt to start it again.
 func (e *DownError) Unwrap() error { return e.Err }
 
-// lastWords cuts stderr to what fits into an error message.
+// lastWords cuts stderr to a length that fits into an error message.
 func lastWords(stderr string) string {
 	const enough = 200
 	return stderr[max(0, len(stderr)-enough):]
 }
 
-// KeepOptions say how a long-lived thing of type C, a connection to a plugin, is opened and what is
-// done when its process ends. All functions but Open may be nil; they are called on one goroutine,
-// one at a time.
+// KeepOptions say how a long-lived thing of type C, such as a connection to a plugin, is opened,
+// and what is done when its process ends. All functions except Open may be nil. They are called on
+// one goroutine, one at a time.
 type KeepOptions[C any] struct {
 	Open      func(ctx context.Context) (C, *Process, error) // starts the process and makes it ready
-	Close     func(C)                                        // frees what Open made, when the process is gone
+	Close     func(C)                                        // frees what Open created, after the process has ended
 	Backoff   Backoff
 	OnExit    func(exit Exit, stderr string) // the process ended, and not by Stop
-	OnRetry   func(err error)                // it could not be opened again; the next try follows
-	OnRestart func(n int)                    // it was, for the nth time
+	OnRetry   func(err error)                // it could not be opened again; another attempt follows
+	OnRestart func(n int)                    // it was opened again, for the nth time
 }
 
-// Kept is a thing that is kept alive. Its methods are safe for concurrent use.
+// A Kept is a thing that is kept running. Its methods are safe for concurrent use.
 type Kept[C any] struct {
 	o      KeepOptions[C]
 	open   func(context.Context) (C, child, error)
-	ctx    context.Context // ended by Stop
+	ctx    context.Context // canceled by Stop
 	cancel context.CancelFunc
-	ended  chan struct{} // closed when the keeping goroutine is gone
+	ended  chan struct{} // closed when the goroutine loop has ended
 	stop   sync.Once
 
 	mu       sync.Mutex // protects the fields below
 	thing    C
-	proc     child      // nil: down
-	down     *DownError // why, while proc is nil
-	reason   string     // what Restart said of the present process
+	proc     child      // nil while it is down
+	down     *DownError // why it is down; set while proc is nil
+	reason   string     // the reason given to Restart for the current process
 	restarts int
 }
 
-// child is what keeping needs of a process.
+// A child is the part of a Process that Keep needs.
 type child interface {
 	Pid() int
 	Done() <-chan struct{}
@@ -83,9 +82,9 @@ type child interface {
 	Stop(ctx context.Context, l Ladder) Exit
 }
 
-// Keep opens a thing and keeps it alive: whenever its process ends, it is opened again, after a
-// wait that grows with each failure. ctx bounds the first Open, whose error is returned; there is
-// no second try then.
+// Keep opens a thing and keeps it running: whenever its process ends, it is opened again, after a
+// wait that grows with each failure. ctx bounds the first Open. If that fails, Keep returns the
+// error and does not try again.
 func Keep[C any](ctx context.Context, o KeepOptions[C]) (*Kept[C], error) {
 	return keep(ctx, o, func(ctx context.Context) (C, child, error) {
 		thing, proc, err := o.Open(ctx)
@@ -104,7 +103,7 @@ func keep[C any](ctx context.Context, o KeepOptions[C], open func(context.Contex
 	return k, nil
 }
 
-// Get returns the live thing, a *[DownError] while it is down, or [ErrStopped].
+// Get returns the running thing, a *[DownError] while it is down, or [ErrStopped].
 func (k *Kept[C]) Get() (C, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -114,15 +113,15 @@ func (k *Kept[C]) Get() (C, error) {
 		return none, ErrStopped
 	case k.proc == nil:
 		return none, k.down
-	case ended(k.proc): // the loop is about to notice
+	case ended(k.proc): // loop is about to notice
 		return none, k.obituary()
 	}
 	return k.thing, nil
 }
 
-// Restart ends the present process, at once and with its whole group, for a reason that Get repeats
-// until another is up: a plugin that no longer answers will not answer SIGTERM either. It does
-// nothing while there is none.
+// Restart kills the current process with its whole group at once: a plugin that no longer answers
+// will not react to SIGTERM either. Get returns the reason until another process is up. Restart
+// does nothing while the process is down.
 func (k *Kept[C]) Restart(reason string) {
 	k.mu.Lock()
 	proc := k.proc
@@ -135,14 +134,14 @@ func (k *Kept[C]) Restart(reason string) {
 	}
 }
 
-// Restarts is how often the thing was opened again.
+// Restarts returns how often the thing was opened again.
 func (k *Kept[C]) Restarts() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.restarts
 }
 
-// Pid is the present process's number, 0 while there is none.
+// Pid returns the id of the current process, 0 while there is none.
 func (k *Kept[C]) Pid() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -152,9 +151,9 @@ func (k *Kept[C]) Pid() int {
 	return k.proc.Pid()
 }
 
-// Stop ends the keeping and then the process: final says goodbye to it in the protocol's way and
-// calls [Process.Stop]; what it leaves alive is killed. final is not called where the process is
-// down, and may be nil. A second Stop waits for the first.
+// Stop ends the restarting and then the process. It calls final, which says goodbye in the plugin's
+// protocol and calls [Process.Stop], and then kills the process if it is still running. final is
+// not called if the process is down, and may be nil. A second Stop waits for the first.
 func (k *Kept[C]) Stop(final func(C, *Process)) {
 	k.cancel()
 	<-k.ended
@@ -170,7 +169,7 @@ func (k *Kept[C]) Stop(final func(C, *Process)) {
 	})
 }
 
-// loop is the keeping goroutine: wait for the end, mourn, wait, open again.
+// loop restarts the process: wait for its end, record why, pause, open it again.
 func (k *Kept[C]) loop() {
 	defer close(k.ended)
 	failures := 0
@@ -198,9 +197,9 @@ func (k *Kept[C]) loop() {
 	}
 }
 
-// mourn takes note of the end of the present process. The function it returns frees what is left of
-// it, and is called after the first wait: its last reply may lie in the pipe yet, on its way to a
-// caller.
+// mourn records the end of the current process. The function that it returns frees the process's
+// resources. It is called after the first pause, because the last reply may still be in the pipe on
+// its way to a caller.
 func (k *Kept[C]) mourn() (bury func()) {
 	k.mu.Lock()
 	thing, proc, down := k.thing, k.proc, k.obituary()
@@ -212,11 +211,12 @@ func (k *Kept[C]) mourn() (bury func()) {
 	}
 	return func() {
 		k.discard(thing)
-		proc.Stop(k.ctx, Ladder{}) // ended as it is, this closes its pipes
+		proc.Stop(k.ctx, Ladder{}) // the process has ended, so this only closes its pipes
 	}
 }
 
-// pause waits as long as so many failures in a row demand. False: Stop came first.
+// pause waits according to the number of failures in a row. It returns false if Stop was called
+// first.
 func (k *Kept[C]) pause(failures int) bool {
 	select {
 	case <-k.ctx.Done():
@@ -226,7 +226,7 @@ func (k *Kept[C]) pause(failures int) bool {
 	}
 }
 
-// reopen tries once, and reports whether it is up again.
+// reopen tries once to open the thing, and reports whether it is up again.
 func (k *Kept[C]) reopen() bool {
 	thing, proc, err := k.open(k.ctx)
 	if err != nil {
@@ -259,7 +259,7 @@ func (k *Kept[C]) stillDown(err error) {
 	}
 }
 
-// obituary says how the present process ended; the caller holds mu.
+// obituary returns how the current process ended. The caller holds mu.
 func (k *Kept[C]) obituary() *DownError {
 	return &DownError{Reason: k.reason, Exit: k.proc.Exit(), Stderr: k.proc.Stderr()}
 }

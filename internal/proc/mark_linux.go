@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// markCeiling is the highest value a child may be marked with: the host's own hard limit, 0 where
-// marks cannot be read back.
+// markCeiling returns the highest value that a child may be marked with: the host's own hard limit,
+// or 0 if marks cannot be read back.
 func markCeiling() uint64 {
 	if _, err := os.Stat("/proc/self/limits"); err != nil {
 		return 0
@@ -19,7 +19,7 @@ func markCeiling() uint64 {
 	return limit.Max
 }
 
-// setMark marks a process. All that it forks from here on is born with the mark.
+// setMark marks a process. All processes that it forks from then on inherit the mark.
 func setMark(pid int, value uint64) error {
 	limit := unix.Rlimit{Cur: value, Max: value}
 	return unix.Prlimit(pid, unix.RLIMIT_RTTIME, &limit, nil)

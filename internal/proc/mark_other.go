@@ -4,7 +4,7 @@ package proc
 
 import "errors"
 
-// markCeiling is 0: there is no limit here that could serve as a mark.
+// markCeiling returns 0: this system has no limit that could serve as a mark.
 func markCeiling() uint64 { return 0 }
 
 func setMark(int, uint64) error { return errors.ErrUnsupported }

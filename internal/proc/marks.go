@@ -9,37 +9,36 @@ import (
 )
 
 const (
-	// markBits is how many low bits of a mark number the process; the rest is the group's own
-	// random prefix.
+	// markBits is how many low bits of a mark number the process. The other bits are the random
+	// prefix of the group.
 	markBits = 20
 	markMask = 1<<markBits - 1
 
-	// topMark bounds marks from above where the system does not: half the range of a signed number,
-	// in microseconds some hundred thousand years.
+	// topMark bounds marks from above if the system does not: half the range of a signed number,
+	// some hundred thousand years in microseconds.
 	topMark = 1 << 62
 
 	// leastTop is the lowest bound that leaves room for a prefix. A limit below it (two weeks) was
-	// set by someone who meant it, and is left alone.
+	// set on purpose and is not changed.
 	leastTop = 1 << 40
 )
 
-// marks gives each process of a group a number of its own to be marked with; see package guard for
-// what a mark is.
+// marks gives each process of a group its own mark; see package guard for what a mark is.
 type marks struct {
-	prefix uint64    // 0: no marks on this system
-	failed sync.Once // the first refusal is logged, no more
+	prefix uint64    // 0 if there are no marks on this system
+	failed sync.Once // only the first failure is logged
 
 	mu   sync.Mutex // protects the fields below
 	last uint64
-	live map[uint64]struct{} // numbers of processes not reaped, never given out twice
+	live map[uint64]struct{} // marks of processes that are not reaped, which must not be used again
 }
 
 func newMarks() *marks {
 	return &marks{prefix: newPrefix(markCeiling()), live: make(map[uint64]struct{})}
 }
 
-// newPrefix draws a random prefix from the upper half of what the ceiling allows. A host that is
-// itself a marked plugin has its own mark for a ceiling, and gives its children lower ones.
+// newPrefix returns a random prefix in the upper half of the range below the ceiling. A host that
+// is itself a marked plugin has its own mark as the ceiling, and gives its children lower marks.
 func newPrefix(ceiling uint64) uint64 {
 	top := min(ceiling, topMark)
 	if top < leastTop {
@@ -51,7 +50,7 @@ func newPrefix(ceiling uint64) uint64 {
 	return (half + binary.NativeEndian.Uint64(random[:])%(half-markMask-1)) &^ markMask
 }
 
-// all is the mark of the whole group.
+// all returns the mark of the whole group.
 func (m *marks) all() guard.Mark {
 	if m.prefix == 0 {
 		return guard.Mark{}
@@ -59,7 +58,7 @@ func (m *marks) all() guard.Mark {
 	return guard.Mark{Value: m.prefix, Mask: ^uint64(markMask)}
 }
 
-// one is the mark of the process with this value and of its offspring.
+// one returns the mark of the process with this value and of its descendants.
 func (m *marks) one(value uint64) guard.Mark {
 	if value == 0 {
 		return guard.Mark{}
@@ -67,7 +66,7 @@ func (m *marks) one(value uint64) guard.Mark {
 	return guard.Mark{Value: value, Mask: ^uint64(0)}
 }
 
-// next returns a value no living process of the group has, or 0 where there are no marks.
+// next returns a value that no running process of the group has, or 0 if there are no marks.
 func (m *marks) next() uint64 {
 	if m.prefix == 0 {
 		return 0
@@ -84,16 +83,16 @@ func (m *marks) next() uint64 {
 	}
 }
 
-// free gives a value back once its process is reaped.
+// free releases a value after its process was reaped.
 func (m *marks) free(value uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.live, value)
 }
 
-// Mark is what every process of the group bears, and whatever they start, as text; "" where there
-// are no marks. Whoever finds the host dead can tell by it whether anything that the host started
-// is still running.
+// Mark returns, as text, the mark that all processes of the group and their descendants have; "" if
+// there are no marks. After the host has died, the mark shows whether a process that it started is
+// still running.
 func (g *Group) Mark() string {
 	if all := g.marks.all(); all.Mask != 0 {
 		return all.String()

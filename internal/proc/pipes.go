@@ -2,10 +2,10 @@ package proc
 
 import "os"
 
-// pipes are the three pipes of one child. The files in child are its ends, in the order of its
+// pipes are the three pipes of one child. child holds the child's ends, in the order of its
 // descriptors.
 type pipes struct {
-	stdin, stdout, stderr *os.File // ours; pollable, so that deadlines work
+	stdin, stdout, stderr *os.File // the host's ends; pollable, so that deadlines work
 	child                 [3]*os.File
 }
 
@@ -29,7 +29,7 @@ func (p *pipes) closeChild() { closeAll(p.child[:]...) }
 
 func (p *pipes) closeHost() { closeAll(p.stdin, p.stdout, p.stderr) }
 
-// closeAll closes files; one that was never opened is nil, and closing it does nothing.
+// closeAll closes files. Closing a nil file, one that was never opened, does nothing.
 func closeAll(files ...*os.File) {
 	for _, f := range files {
 		_ = f.Close()

@@ -8,5 +8,5 @@ func pipeToChild() (child, host *os.File, err error) { return os.Pipe() }
 
 func pipeFromChild() (host, child *os.File, err error) { return os.Pipe() }
 
-// growPipe has nothing to do: the system chooses.
+// growPipe does nothing: the system chooses the size.
 func growPipe(*os.File) {}

@@ -14,23 +14,23 @@ func closeInherited() error { return closeOnExec("/dev/fd") }
 
 func ownExecutable() (string, error) { return os.Executable() }
 
-// awaitExit returns when the process has ended, and leaves it to be reaped.
+// awaitExit returns when the process has ended. It does not reap it.
 func awaitExit(p *os.Process) { awaitEvent(p, nil) }
 
 func awaitExitSoon(p *os.Process) { awaitExit(p) }
 
-// hasExited reports whether a process that nobody has reaped has ended.
+// hasExited reports whether a process that was not reaped has ended.
 func hasExited(p *os.Process) bool { return awaitEvent(p, &unix.Timespec{}) }
 
-// awaitEvent waits for the kernel's event of the process's end; a nil timeout waits for ever.
-// Asking about a process that has ended already is an error, which says the same.
+// awaitEvent waits for the kernel's event for the end of the process. With a nil timeout it waits
+// without limit. If the process has already ended, the request is an error, which means the same.
 func awaitEvent(p *os.Process, timeout *unix.Timespec) bool {
 	queue, err := unix.Kqueue()
 	for ; err != nil; queue, err = unix.Kqueue() {
 		if timeout != nil {
 			return false
 		}
-		time.Sleep(10 * time.Millisecond) // out of descriptors: there is nothing to wait on but better days
+		time.Sleep(10 * time.Millisecond) // no descriptors are left, so wait and try again
 	}
 	defer unix.Close(queue)
 	unix.CloseOnExec(queue)

@@ -18,29 +18,29 @@ const (
 
 const guardianPossible = true
 
-// childAttr gives the child a process group of its own, so that all it starts can be signalled
-// together and Ctrl-C at the host's terminal does not reach it before the host has decided what to
-// do.
+// childAttr gives the child its own process group, so that all processes that it starts can be
+// signalled together, and Ctrl-C at the host's terminal does not reach it before the host has
+// decided what to do.
 func childAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
 
-// guardianAttr puts the guardian in a session of its own, out of reach of the host's terminal.
+// guardianAttr puts the guardian in its own session, out of reach of the host's terminal.
 func guardianAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true}
 }
 
-// sendGroup signals the group. The caller holds p.mu and has seen that the leader is not reaped. A
-// leader can move to another group, even the host's own; it is reached by its handle then. An error
-// means that nobody is left to take the signal.
+// sendGroup signals the group. The caller holds p.mu and has checked that the leader is not reaped.
+// A leader can move to another group, even the host's own; then it is signalled through its handle.
+// An error means that no process is left to get the signal.
 func (p *Process) sendGroup(s sig) {
 	err := syscall.Kill(-p.Pid(), s)
-	if err != nil || s == sigKill { // but no second SIGTERM, which some programs take for impatience
+	if err != nil || s == sigKill { // not SIGTERM twice, which some programs take as a request to end at once
 		_ = p.os.Signal(s)
 	}
 }
 
-// exitOf translates what wait returned; nil stands for an exit nobody knows.
+// exitOf translates the result of wait. state is nil if the exit is unknown.
 func exitOf(state *os.ProcessState) Exit {
 	if state == nil {
 		return Exit{Code: -1, Signal: "unknown"}
@@ -53,10 +53,10 @@ func exitOf(state *os.ProcessState) Exit {
 
 func signalNumber(name string) int { return int(unix.SignalNum(name)) }
 
-// maxLeftover is as much as a pipe can hold.
+// maxLeftover is the largest size of a pipe.
 const maxLeftover = 1 << 20
 
-// leftover reads what is in a pipe now, whatever its deadline.
+// leftover reads what is in a pipe now, regardless of its deadline.
 func leftover(pipe *os.File) []byte {
 	conn, err := pipe.SyscallConn()
 	if err != nil {
@@ -66,7 +66,7 @@ func leftover(pipe *os.File) []byte {
 	buf := make([]byte, 32<<10)
 	for len(all) < maxLeftover {
 		n := 0
-		if conn.Control(func(fd uintptr) { n, err = unix.Read(int(fd), buf) }) != nil || err != nil || n <= 0 { // it never blocks
+		if conn.Control(func(fd uintptr) { n, err = unix.Read(int(fd), buf) }) != nil || err != nil || n <= 0 { // this never blocks
 			break
 		}
 		all = append(all, buf[:n]...)

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// sig has no meaning here but the last one: Windows has no SIGTERM for programs without a console.
+// Of the signals only sigKill has an effect: Windows has no SIGTERM for programs without a console.
 type sig int
 
 const (
@@ -13,7 +13,7 @@ const (
 	sigKill
 )
 
-// guardianPossible is false: with no mark and no groups, a guardian would find nobody.
+// guardianPossible is false: without marks and process groups a guardian could find no process.
 const guardianPossible = false
 
 func childAttr() *syscall.SysProcAttr {
@@ -22,7 +22,7 @@ func childAttr() *syscall.SysProcAttr {
 
 func guardianAttr() *syscall.SysProcAttr { return nil }
 
-// sendGroup kills the process itself, on the last rung of the ladder; what it started lives on.
+// sendGroup kills the process itself for sigKill. The processes that it started go on.
 func (p *Process) sendGroup(s sig) {
 	if s == sigKill {
 		_ = p.os.Kill()
@@ -38,10 +38,10 @@ func exitOf(state *os.ProcessState) Exit {
 
 func ownExecutable() (string, error) { return os.Executable() }
 
-// closeInherited has nothing to do: handles are inherited only when listed.
+// closeInherited does nothing: handles are inherited only if they are listed.
 func closeInherited() error { return nil }
 
-// awaitExit returns when the process has ended, and leaves it to be waited for.
+// awaitExit returns when the process has ended. It does not call Wait.
 func awaitExit(p *os.Process) { awaitHandle(p, syscall.INFINITE) }
 
 func awaitExitSoon(p *os.Process) { awaitExit(p) }
@@ -58,8 +58,8 @@ func awaitHandle(p *os.Process, milliseconds uint32) bool {
 	return ended
 }
 
-// signalNumber: processes do not end by signals here.
+// signalNumber returns 0: processes do not end by signals here.
 func signalNumber(string) int { return 0 }
 
-// leftover is nothing: pipes have no deadlines here, so nobody comes late.
+// leftover returns nil: pipes have no deadlines here, so nothing is read late.
 func leftover(*os.File) []byte { return nil }

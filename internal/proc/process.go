@@ -10,25 +10,26 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/limits"
 )
 
-// drainDelay is how long a finished process's pipes are read on when something it started still
-// holds them. All that the process itself wrote is in the pipe when it ends, so this only has to
-// outlast our own reading.
+// drainDelay is how long the pipes of an ended process are still read if a process that it started
+// holds them. Everything that the process itself wrote is in the pipe when it ends, so this only
+// has to be longer than the host takes to read it.
 const drainDelay = 200 * time.Millisecond
 
-// lookPause is the time between two looks at what a program has left behind.
+// lookPause is the time between two checks for processes that a program has left behind.
 const lookPause = 10 * time.Millisecond
 
-// Exit is how a process ended.
+// Exit says how a process ended.
 type Exit struct {
-	Code   int    // the exit code; -1 on a signal, or while the process runs
-	Signal string // the signal's name, "SIGKILL"; empty on a normal exit
+	Code   int    // the exit code; -1 after a signal, or while the process runs
+	Signal string // the signal's name, such as "SIGKILL"; empty after a normal exit
 
-	// Over is the limit for which it was killed: "over its memory of 256 MiB". Empty: for none, or
-	// that cannot be known. A refused allocation, fork or open is the process's own to report.
+	// Over is the limit for which the process was killed: "over its memory of 256 MiB". It is empty
+	// if there was none or it cannot be known. The process itself reports a refused allocation,
+	// fork or open.
 	Over string
 }
 
-// String is "exit code 3", "SIGKILL", "SIGXCPU, over its CPU time of 1m0s" or "running".
+// String returns "exit code 3", "SIGKILL", "SIGXCPU, over its CPU time of 1m0s" or "running".
 func (e Exit) String() string {
 	switch {
 	case e.Signal != "" && e.Over != "":
@@ -41,7 +42,7 @@ func (e Exit) String() string {
 	return "exit code " + strconv.Itoa(e.Code)
 }
 
-// ShellCode is the exit as a shell reports it: the code, or 128 and the signal's number.
+// ShellCode returns the exit code as a shell reports it: the code, or 128 plus the signal's number.
 func (e Exit) ShellCode() int {
 	if e.Signal != "" {
 		return 128 + signalNumber(e.Signal)
@@ -49,58 +50,59 @@ func (e Exit) ShellCode() int {
 	return e.Code
 }
 
-// Process is one started process, the leader of its process group. Its methods are safe for
+// A Process is a started process, the leader of its process group. Its methods are safe for
 // concurrent use.
 type Process struct {
 	group  *Group
 	os     *os.Process
-	mark   uint64 // what it and its offspring are marked with; 0: not marked
+	mark   uint64 // the mark of the process and its descendants; 0 if it has none
 	birth  birth
 	linger time.Duration    // see Spec.Linger
-	packed *Packed          // what stands for the program; nil: the program itself
-	heard  chan struct{}    // closed when packed has been awaited
-	limits *limits.Enforcer // what keeps it within its limits; nil: it has none
+	packed *Packed          // the process that stands for the program; nil if it is the program itself
+	heard  chan struct{}    // closed when packed.Await has returned
+	limits *limits.Enforcer // enforces the limits; nil if there are none
 	stdin  *os.File
 	stdout *os.File
 	stderr *stderr
 	left   chan struct{} // closed when the leader has ended; it is not reaped yet
-	done   chan struct{} // closed when it is reaped and its stderr read
+	done   chan struct{} // closed when the leader is reaped and its stderr is read
 	exit   Exit          // written before done is closed
-	behind bool          // something outlived the program; written before done is closed
-	cost   int           // descriptors of the host
+	behind bool          // a process outlived the program; written before done is closed
+	cost   int           // the number of the host's descriptors that it uses
 
 	mu     sync.Mutex // protects the fields below
 	gone   bool       // the leader has ended
-	reaped bool       // its number may be a stranger's: send no signal
-	termed bool       // SIGTERM was sent while the leader lived
-	killAt time.Time  // when SIGKILL follows; the earliest of all who asked
+	reaped bool       // the pid may be reused, so no signal may be sent
+	termed bool       // SIGTERM was sent while the leader was running
+	killAt time.Time  // when SIGKILL follows; the earliest time that any caller asked for
 	timer  *time.Timer
 	hurry  chan struct{} // closed when SIGKILL was sent
 	killed bool
 }
 
-// birth is what a process is started for, decided by its owner.
+// birth says how a process is used. Its owner decides that.
 type birth struct {
-	perCall bool           // what it leaves behind after a normal exit is left alone
-	brief   bool           // it will end soon: a thread may wait for it
+	perCall bool           // processes that it leaves behind after a normal exit may go on
+	brief   bool           // it will end soon, so a thread may block on it
 	ahead   bool           // its box is built before there is a program for it
-	onLeft  func(*Process) // told first when the leader ends, on the watching goroutine; may be nil
+	onLeft  func(*Process) // called first when the leader ends, on the watching goroutine; may be nil
 }
 
-// Pid is the process's number, which is also its group's.
+// Pid returns the process id, which is also the id of the process group.
 func (p *Process) Pid() int { return p.os.Pid }
 
-// Stdin is the writing end of the process's stdin. Stop closes it.
+// Stdin returns the writing end of the process's stdin. Stop closes it.
 func (p *Process) Stdin() *os.File { return p.stdin }
 
-// Stdout is the reading end of the process's stdout; deadlines work on it. It stays readable after
-// the process has ended, until Stop closes it.
+// Stdout returns the reading end of the process's stdout; deadlines work on it. It stays readable
+// after the process has ended, until Stop closes it.
 func (p *Process) Stdout() *os.File { return p.stdout }
 
-// Done is closed when the process has ended, nothing of its group is left and its stderr is read.
+// Done returns a channel that is closed when the process and its group have ended and its stderr is
+// read.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exit is how the process ended; its Code is -1 until Done is closed.
+// Exit returns how the process ended. Its Code is -1 until Done is closed.
 func (p *Process) Exit() Exit {
 	if !p.ended() {
 		return Exit{Code: -1}
@@ -108,11 +110,11 @@ func (p *Process) Exit() Exit {
 	return p.exit
 }
 
-// Left reports whether something that the program had started was still running when it had ended
-// by itself: see Spec.Linger. It is false until Done is closed.
+// Left reports whether a process that the program started was still running after the program
+// exited by itself: see Spec.Linger. It is false until Done is closed.
 func (p *Process) Left() bool { return p.ended() && p.behind }
 
-// Stderr is the end of what the process has written to stderr so far, at most 4 KiB.
+// Stderr returns the end of the process's stderr so far, at most 4 KiB.
 func (p *Process) Stderr() string { return p.stderr.tail() }
 
 // hasLeft reports whether the leader is known to have ended.
@@ -125,8 +127,8 @@ func (p *Process) hasLeft() bool {
 	}
 }
 
-// watch sees the process to its end. It alone reaps, and it does so last: until then the number of
-// the leader, which is the group's as well, cannot be given to another process.
+// watch waits for the end of the process. Only watch reaps it, and does so last: until then the pid
+// of the leader, which is also the id of the group, cannot be reused.
 func (p *Process) watch() {
 	defer p.group.work.Done()
 	if p.birth.brief {
@@ -138,7 +140,7 @@ func (p *Process) watch() {
 	p.lastRites()
 	p.reap()
 	if p.packed != nil {
-		<-p.heard // a program can end before its owner has heard that it runs, and can read what it said
+		<-p.heard // a program can end before the caller of spawn knows that it ran; the caller must still be able to read its output
 	}
 	p.finishReading()
 	if p.packed != nil {
@@ -149,7 +151,7 @@ func (p *Process) watch() {
 	close(p.done)
 }
 
-// leave notes that the leader has ended.
+// leave records that the leader has ended.
 func (p *Process) leave() {
 	p.mu.Lock()
 	p.gone = true
@@ -160,8 +162,8 @@ func (p *Process) leave() {
 	}
 }
 
-// lastRites deals with what the leader has left behind. A process per call that ended by itself may
-// have left a background upload, and that is spared: it dies with the host. Everything else goes.
+// lastRites kills the processes that the leader has left behind. If a process per call exited by
+// itself, a background upload of it may go on until the host ends.
 func (p *Process) lastRites() {
 	if p.spares() {
 		return
@@ -179,16 +181,16 @@ func (p *Process) lastRites() {
 	guard.Sweep(p.group.marks.one(p.mark))
 }
 
-// spares reports whether what the leader has left behind may live on.
+// spares reports whether processes that the leader has left behind may go on.
 func (p *Process) spares() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.birth.perCall && !p.termed && !p.killed
 }
 
-// letGroupFinish gives the members of a group that was sent SIGTERM what is left of their time when
-// the leader has already gone: a shell dies at once and leaves the program it ran still saving its
-// work.
+// letGroupFinish waits for the members of a group that was sent SIGTERM, until their time is over,
+// after the leader has ended. A shell ends at once, while the program that it ran may still be
+// saving its work.
 func (p *Process) letGroupFinish(until time.Time) {
 	pause := time.Millisecond
 	for guard.GroupAlive(p.Pid()) && time.Now().Before(until) {
@@ -201,8 +203,8 @@ func (p *Process) letGroupFinish(until time.Time) {
 	}
 }
 
-// outlived reports whether something is still running when the time is over for which what the
-// program left behind is watched.
+// outlived waits for linger and reports whether a process that the program left behind is still
+// running then.
 func (p *Process) outlived() bool {
 	if p.linger == 0 {
 		return false
@@ -221,13 +223,13 @@ func (p *Process) outlived() bool {
 	return false
 }
 
-// offspring reports whether anything that the process has started is alive. Without a mark nobody
-// can tell.
+// offspring reports whether a process that this process started is running. Without a mark it
+// returns false.
 func (p *Process) offspring() bool {
 	return p.mark != 0 && len(guard.Alive(p.group.marks.one(p.mark))) > 0
 }
 
-// reap collects the exit of a leader that has ended. No signal is sent to its group from here on.
+// reap collects the exit of a leader that has ended. No signal is sent to its group afterwards.
 func (p *Process) reap() {
 	spare := p.spares()
 	p.mu.Lock()
@@ -241,7 +243,7 @@ func (p *Process) reap() {
 		p.group.guardian.tell(-p.Pid())
 	}
 	state, err := p.os.Wait()
-	if err != nil { // someone else in this program reaped our child
+	if err != nil { // other code in this program reaped the child
 		p.group.log.Warn("exit of a process is unknown", "pid", p.Pid(), "err", err)
 	}
 	p.exit = exitOf(state)
@@ -252,8 +254,7 @@ func (p *Process) reap() {
 	p.group.marks.free(p.mark)
 }
 
-// cpuOf is the processor time of a process that was waited for; nil stands for an exit nobody
-// knows.
+// cpuOf returns the processor time of a process. state is nil if its exit is unknown.
 func cpuOf(state *os.ProcessState) time.Duration {
 	if state == nil {
 		return 0
@@ -261,8 +262,8 @@ func cpuOf(state *os.ProcessState) time.Duration {
 	return state.UserTime() + state.SystemTime()
 }
 
-// finishReading waits until stderr is read, and bounds that wait and the reading of a call's
-// stdout: a grandchild may hold the pipes for as long as it lives.
+// finishReading waits until stderr is read. It bounds that wait and the reading of a call's stdout,
+// because a grandchild may hold the pipes for as long as it runs.
 func (p *Process) finishReading() {
 	deadline := time.Now().Add(drainDelay)
 	if p.birth.perCall {
@@ -272,7 +273,7 @@ func (p *Process) finishReading() {
 	<-p.stderr.finished
 }
 
-// signalGroup sends a signal to the whole group while that is safe, and reports whether it was.
+// signalGroup sends a signal to the whole group, and reports whether that was still safe.
 func (p *Process) signalGroup(s sig) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,12 +8,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// maxAnswer bounds what a program may say that is asked about another one: the path of a file.
+// maxAnswer bounds the output of the tool of a shim: the path of a file.
 const maxAnswer = 4 << 10
 
-// resolve finds the program and looks past shims, but not for a program in a box: what its files
-// say must not make the host run anything outside of it. The box looks past the shims of the
-// operator itself.
+// resolve finds the program, and replaces a shim by the program it stands for. It does not do that
+// for a program in a box: the plugin's files must not make the host run anything outside of the
+// box. The box itself handles the shims of the operator.
 func (g *Group) resolve(ctx context.Context, s Spec) (program.Command, error) {
 	q := program.Request{Path: s.Path, Args: s.Args, Name: s.Name, Dir: s.Dir, Env: s.Env}
 	if s.Box != nil {
@@ -22,7 +22,7 @@ func (g *Group) resolve(ctx context.Context, s Spec) (program.Command, error) {
 	return g.programs.Resolve(ctx, q)
 }
 
-// ask runs the tool of a shim, like any other child but without resolve, and returns what it says.
+// ask runs the tool of a shim, like any other child but without resolve, and returns its output.
 func (g *Group) ask(ctx context.Context, q program.Request) ([]byte, error) {
 	s := Spec{Path: q.Path, Args: q.Args, Dir: q.Dir, Env: q.Env}
 	c := program.Command{Path: q.Path, Argv: append([]string{q.Path}, q.Args...), File: q.Path}
@@ -40,7 +40,7 @@ func (g *Group) ask(ctx context.Context, q program.Request) ([]byte, error) {
 	return result.Stdout, nil
 }
 
-// explain turns the failure of a start into a [program.StartError], unless it is one.
+// explain turns the error of a start into a [program.StartError], unless it is one already.
 func explain(ctx context.Context, s Spec, c program.Command, err error) error {
 	if _, known := errors.AsType[*program.StartError](err); known || ctx.Err() != nil {
 		return err

@@ -12,34 +12,33 @@ const (
 	// maxStdout is the default of Call.MaxStdout.
 	maxStdout = 4 << 20
 
-	// inlineStdin is how much is written without a goroutine: a page, which an empty pipe holds
-	// even where a user has used up his share of pipe memory.
+	// inlineStdin is how much is written without a goroutine: a page, which an empty pipe can hold
+	// even if the user has used up the memory for pipes.
 	inlineStdin = 4 << 10
 )
 
-// Call is one call to a process per call.
+// A Call is one call to a process per call.
 type Call struct {
-	Stdin     []byte        // the payload; not used after the call returned
-	MaxStdout int           // how much of stdout is kept; 0: 4 MiB
-	Grace     time.Duration // from SIGTERM, when ctx ends, to SIGKILL
+	Stdin     []byte        // the payload; not used after the call has returned
+	MaxStdout int           // how much of stdout is kept; 0 means 4 MiB
+	Grace     time.Duration // the time from SIGTERM, which is sent when ctx ends, to SIGKILL
 }
 
-// Result is what a call left.
+// A Result is the result of a call.
 type Result struct {
 	Stdout    []byte
-	Stderr    string // its end, at most 4 KiB
+	Stderr    string // the end of stderr, at most 4 KiB
 	Exit      Exit
 	Truncated bool // stdout was longer than MaxStdout; the rest was read and dropped
 }
 
-// Run starts a process, writes the payload to its stdin, closes it, collects stdout and waits for
-// the exit. How the process ended is in the result and no error, whatever its code. When ctx ends
-// first, the process group gets SIGTERM and, after c.Grace, SIGKILL, and the error is the
-// context's; the result then has what was read until then.
+// Run starts a process, writes the payload to its stdin, closes stdin, collects stdout and waits
+// for the exit. Whatever the exit code, the exit is part of the result and not an error. If ctx
+// ends first, the process group gets SIGTERM and, after c.Grace, SIGKILL, and the error is the
+// context's. The result then has the output read so far.
 //
-// A process that has ended is not waited for any longer because something it started still holds
-// stdout: that may go on in the background and is left alone. It dies with the host, or when the
-// call's ctx ended first.
+// Run does not wait for processes that the program started and that still hold stdout: they may go
+// on in the background. They are killed when the host ends, or if ctx ended before the program did.
 func (g *Group) Run(ctx context.Context, s Spec, c Call) (*Result, error) {
 	p, err := g.start(ctx, s, birth{perCall: true, brief: true})
 	if err != nil {
@@ -50,7 +49,7 @@ func (g *Group) Run(ctx context.Context, s Spec, c Call) (*Result, error) {
 	return p.call(ctx, c)
 }
 
-// call sees one call through, on a process that nobody has talked to yet.
+// call makes one call, on a process that was not used before.
 func (p *Process) call(ctx context.Context, c Call) (*Result, error) {
 	unwatch := context.AfterFunc(ctx, func() { p.terminate(c.Grace) })
 	defer unwatch()
@@ -61,7 +60,7 @@ func (p *Process) call(ctx context.Context, c Call) (*Result, error) {
 	}
 	stdout, truncated, err := collect(p.stdout, limit)
 	<-p.done
-	_ = p.stdin.Close() // ends a feed that nobody reads
+	_ = p.stdin.Close() // ends a feed whose data is not read
 	<-fed
 	p.letGoStdout(err)
 	result := &Result{Stdout: stdout, Stderr: p.Stderr(), Exit: p.exit, Truncated: truncated}
@@ -71,9 +70,9 @@ func (p *Process) call(ctx context.Context, c Call) (*Result, error) {
 	return result, nil
 }
 
-// feed writes the payload and closes stdin. The channel it returns is closed when it no longer uses
-// the payload. A process that does not read its payload is none of our business: the error of
-// writing to it says nothing that its exit does not.
+// feed writes the payload and closes stdin. It returns a channel that is closed when the payload is
+// no longer used. It ignores write errors: a process need not read its payload, and its exit says
+// more than the error would.
 func (p *Process) feed(payload []byte) <-chan struct{} {
 	fed := make(chan struct{})
 	write := func() {
@@ -89,8 +88,7 @@ func (p *Process) feed(payload []byte) <-chan struct{} {
 	return fed
 }
 
-// letGoStdout closes stdout, or leaves it to be drained where the process left someone behind who
-// holds it.
+// letGoStdout closes stdout, or keeps draining it if a process that was left behind holds it.
 func (p *Process) letGoStdout(err error) {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || !p.group.adopt(p.stdout) {
 		_ = p.stdout.Close()
@@ -103,8 +101,8 @@ func (p *Process) letGoStdout(err error) {
 	}()
 }
 
-// collect reads to the end, keeping the first limit bytes. What is over the limit is read all the
-// same: the process must not block on it. The error is nil at the end of the file.
+// collect reads to the end and keeps the first limit bytes. It reads the rest too, so that the
+// process does not block. The error is nil at the end of the file.
 func collect(r *os.File, limit int) (kept []byte, truncated bool, err error) {
 	kept = make([]byte, 0, min(limit, 4<<10))
 	var surplus []byte
@@ -122,7 +120,7 @@ func collect(r *os.File, limit int) (kept []byte, truncated bool, err error) {
 		n, err = r.Read(surplus)
 		truncated = truncated || n > 0
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) { // perhaps of us, who came late: what is in the pipe was written in time
+	if errors.Is(err, os.ErrDeadlineExceeded) { // the deadline may have passed because the host was slow; what is in the pipe was written in time
 		rest := leftover(r)
 		room := min(len(rest), limit-len(kept))
 		kept, truncated = append(kept, rest[:room]...), truncated || room < len(rest)

@@ -11,48 +11,49 @@ import (
 )
 
 const (
-	// spareTime is how long a program that is not called keeps its spare, and how long a call is
-	// remembered.
+	// spareTime is how long a program that is not called keeps its spare, and how long its calls
+	// are remembered.
 	spareTime = 30 * time.Second
 
-	// maxSpares bounds those of one group: each is two or three small processes.
+	// maxSpares bounds the spares of one group. Each consists of two or three small processes.
 	maxSpares = 8
 
-	// maxStale is how many spares in a row may be of no use. What differs from call to call is not
-	// built ahead.
+	// maxStale is how many spares in a row may be out of date. Then no more are built for that
+	// program, because its boxes differ from call to call.
 	maxStale = 3
 )
 
-// spares are boxes that were built ahead, for programs that are started for each call. A spare has
-// everything that a process has, its pipes and its mark too, but for the program, which is started
-// in it when a call comes. So nothing of a plugin runs ahead, and no plugin need know of it.
+// spares holds boxes that were built ahead for programs that are started for each call. A spare has
+// everything that a process has, including pipes and a mark, except the program. The program is
+// started in it when a call comes. So no code of a plugin runs ahead, and plugins need not support
+// it.
 //
-// There is at most one for each program. The first call orders none, so that a command with one
-// call does not pay for another; each later one orders its own replacement.
+// There is at most one spare for each program. The first call does not build one, so that a command
+// with a single call does not pay for it. Each later call has its replacement built.
 type spares struct {
 	group  *Group
-	ctx    context.Context // ended by close
+	ctx    context.Context // canceled by close
 	cancel context.CancelFunc
 
 	mu    sync.Mutex // protects the fields below
 	slots map[spareKey]*slot
 }
 
-// spareKey is what calls have in common that may use each other's spare. What else must be alike is
-// for the box to say.
+// A spareKey identifies the calls that may use the same spare. The box itself compares everything
+// else.
 type spareKey struct {
 	box       Builder
 	path, dir string
 	limits    limits.Limits
 }
 
-// slot is what is known of one program.
+// A slot holds the spare of one program and its history.
 type slot struct {
 	calls    int           // so far
-	stale    int           // spares in a row that were of no use
-	ready    *Process      // nil: none
-	building chan struct{} // closed when that has ended; nil: none is being built
-	used     time.Time     // when it was last called
+	stale    int           // spares that were out of date, in a row
+	ready    *Process      // nil if there is none
+	building chan struct{} // closed when the building has ended; nil if none is being built
+	used     time.Time     // the time of the last call
 	lapse    *time.Timer
 }
 
@@ -62,13 +63,14 @@ func newSpares(g *Group) *spares {
 	return s
 }
 
-// spareKey is the Spec's, if there can be a spare for it.
+// spareKey returns the key of the Spec, and whether there can be a spare for it.
 func (s Spec) spareKey() (spareKey, bool) {
 	box, ok := s.Box.(Builder)
 	return spareKey{box, s.Path, s.Dir, s.Limits}, ok && len(s.Files) == 0
 }
 
-// startSpare starts the program in a spare. Nil without an error: there is none that could be used.
+// startSpare starts the program in a spare. It returns nil without an error if there is no usable
+// spare.
 func (g *Group) startSpare(ctx context.Context, s Spec, c program.Command) (*Process, error) {
 	key, ok := s.spareKey()
 	if !ok {
@@ -93,8 +95,8 @@ func (g *Group) startSpare(ctx context.Context, s Spec, c program.Command) (*Pro
 	return p, p.judge(ctx, s, c, err)
 }
 
-// replaceSpare orders a spare for the next call: while a long one runs, or when the function it
-// returns is called.
+// replaceSpare has a spare built for the next call: when the returned function is called, or before
+// that if the call takes longer than replaceAfter.
 func (g *Group) replaceSpare(s Spec) func() {
 	key, ok := s.spareKey()
 	if !ok {
@@ -109,7 +111,7 @@ func (g *Group) replaceSpare(s Spec) func() {
 	}
 }
 
-// begin makes a spare the process of a call, or of nobody.
+// begin connects a spare's stderr to the log of its call. drop uses it without a call.
 func (p *Process) begin(s Spec) {
 	p.stderr.log = s.Log
 	go p.stderr.run(p.group)
@@ -123,8 +125,8 @@ func (p *Process) drop() {
 	p.release()
 }
 
-// take notes a call and hands out a spare. One that is being built is waited for: a start without
-// it would only compete with it.
+// take records a call and returns a spare, or nil. If a spare is being built, it waits, because a
+// start without it would only compete with the building.
 func (s *spares) take(ctx context.Context, key spareKey) *Process {
 	p, coming := s.claim(key)
 	if coming == nil {
@@ -139,8 +141,8 @@ func (s *spares) take(ctx context.Context, key spareKey) *Process {
 	return s.slots[key].hand()
 }
 
-// claim notes a call. It returns the spare, or a channel that is closed when one was built, or
-// neither.
+// claim records a call. It returns the spare, or a channel that is closed when one has been built,
+// or neither.
 func (s *spares) claim(key spareKey) (p *Process, coming <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +161,8 @@ func (s *spares) claim(key spareKey) (p *Process, coming <-chan struct{}) {
 	return at.hand(), at.building
 }
 
-// hand empties the slot. Whether the process lives, the kernel is asked.
+// hand takes the spare out of the slot. It asks the kernel whether the process is still running,
+// and returns nil if not.
 func (at *slot) hand() *Process {
 	if at == nil || at.ready == nil {
 		return nil
@@ -173,7 +176,7 @@ func (at *slot) hand() *Process {
 	return p
 }
 
-// count notes whether a spare was of use.
+// count records whether a spare was usable.
 func (s *spares) count(key spareKey, stale bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +190,7 @@ func (s *spares) count(key spareKey, stale bool) {
 	}
 }
 
-// order has a spare built in the background, where one is to be.
+// order has a spare built in the background, if there should be one.
 func (s *spares) order(key spareKey, spec Spec) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +202,8 @@ func (s *spares) order(key spareKey, spec Spec) {
 	go s.build(key, spec)
 }
 
-// makeRoom drops the spare that was not used for the longest time where there are too many.
+// makeRoom drops the spare that has been unused for the longest time if there are too many. It
+// returns false if there is still no room.
 func (s *spares) makeRoom() bool {
 	count := 0
 	var oldest *slot
@@ -223,7 +227,7 @@ func (s *spares) makeRoom() bool {
 	return true
 }
 
-// build builds one. That it cannot be built is for a call to report, which then tries itself.
+// build builds a spare. It does not report an error: the next call tries itself, and reports it.
 func (s *spares) build(key spareKey, spec Spec) {
 	p, err := s.group.start(s.ctx, spec, birth{perCall: true, ahead: true, onLeft: s.lost})
 	s.mu.Lock()
@@ -234,7 +238,7 @@ func (s *spares) build(key spareKey, spec Spec) {
 		if at != nil {
 			at.stale++
 		}
-	case at == nil || p.hasLeft(): // closed meanwhile, or it died, and lost has not found it
+	case at == nil || p.hasLeft(): // closed meanwhile, or the process ended before lost could find it
 		p.drop()
 	default:
 		at.ready = p
@@ -245,7 +249,7 @@ func (s *spares) build(key spareKey, spec Spec) {
 	}
 }
 
-// lost is told of each spare that ends, also of those that were used.
+// lost is called for each spare that ends, including those that were used.
 func (s *spares) lost(p *Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,7 +276,7 @@ func (s *spares) lapse(key spareKey) {
 	}
 }
 
-// forget drops what there is for a program. The caller holds mu.
+// forget drops the spare and the history of a program. The caller holds mu.
 func (s *spares) forget(key spareKey) {
 	at := s.slots[key]
 	at.lapse.Stop()
@@ -282,7 +286,7 @@ func (s *spares) forget(key spareKey) {
 	delete(s.slots, key)
 }
 
-// close drops all of them, and has those that are being built end.
+// close drops all spares and cancels those that are being built.
 func (s *spares) close() {
 	s.cancel()
 	s.mu.Lock()
@@ -296,7 +300,7 @@ func (s *spares) close() {
 	}
 }
 
-// Spares is how many boxes stand ready that were built ahead.
+// Spares returns the number of boxes that were built ahead and are ready.
 func (g *Group) Spares() int {
 	g.spares.mu.Lock()
 	defer g.spares.mu.Unlock()

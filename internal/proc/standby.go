@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// replaceAfter is when a call that is still running gets its replacement started beside it. Before
-// that the replacement would take the processor from the call itself; after it the next call, which
-// may come at the same time, would find nobody.
+// replaceAfter is when the replacement for a process in a call is started while the call still
+// runs. Earlier, the replacement would take processor time from the call. Later, a concurrent call
+// would find no process.
 const replaceAfter = 20 * time.Millisecond
 
 // Standby is Run with processes started ahead. Each waits, blocked on its stdin, for the payload of
-// one call, and is replaced after it: the same protocol and the same isolation as Run, without the
-// wait for an interpreter to boot.
+// one call, and is then replaced. Protocol and isolation are those of Run, without the wait for an
+// interpreter to start.
 type Standby struct {
 	group  *Group
 	spec   Spec
-	ctx    context.Context // ended by Close
+	ctx    context.Context // canceled by Close
 	cancel context.CancelFunc
-	wake   chan struct{} // something may be due; capacity 1
-	ended  chan struct{} // closed when the stocking goroutine is gone
+	wake   chan struct{} // signals that a process may be due; capacity 1
+	ended  chan struct{} // closed when the goroutine stock has ended
 
 	mu     sync.Mutex    // protects the fields below
-	ready  []*Process    // the oldest first: it has had the most time to boot
-	due    int           // to be started; n are ready, due, or handed out and not yet to be replaced
-	failed int           // processes in a row that died waiting, or did not start
-	tried  chan struct{} // closed, and made anew, with each start
+	ready  []*Process    // the oldest first, which had the most time to start
+	due    int           // processes to be started; ready, due and handed out but not yet replaced add up to n
+	failed int           // processes in a row that ended while waiting, or did not start
+	tried  chan struct{} // closed and replaced with each start
 }
 
-// Standby keeps n processes waiting for calls. The first ones start in the background. On a closed
-// group it is born closed.
+// Standby keeps n processes waiting for calls. They are started in the background. On a closed
+// group the Standby is closed from the beginning.
 func (g *Group) Standby(s Spec, n int) *Standby {
 	ctx, cancel := context.WithCancel(context.Background())
 	sb := &Standby{
@@ -51,7 +51,7 @@ func (g *Group) Standby(s Spec, n int) *Standby {
 	return sb
 }
 
-// Run is [Group.Run] on a process that waits already, or on a new one where none does.
+// Run is [Group.Run] on a process that is already waiting, or on a new one if none is.
 func (s *Standby) Run(ctx context.Context, c Call) (*Result, error) {
 	for {
 		if ctx.Err() != nil {
@@ -67,7 +67,7 @@ func (s *Standby) Run(ctx context.Context, c Call) (*Result, error) {
 		if coming == nil {
 			return s.group.Run(ctx, s.spec, c)
 		}
-		select { // it is a fork away: a cold start would only compete with it
+		select { // it is about to start; a cold start would only compete with it
 		case <-coming:
 		case <-ctx.Done():
 		case <-s.ctx.Done():
@@ -75,7 +75,7 @@ func (s *Standby) Run(ctx context.Context, c Call) (*Result, error) {
 	}
 }
 
-// use makes the call, and has the process replaced once.
+// use makes the call and has the process replaced once.
 func (s *Standby) use(ctx context.Context, p *Process, c Call) (*Result, error) {
 	late := time.AfterFunc(replaceAfter, s.replace)
 	result, err := p.call(ctx, c)
@@ -85,15 +85,16 @@ func (s *Standby) use(ctx context.Context, p *Process, c Call) (*Result, error) 
 	return result, err
 }
 
-// Close kills the waiting processes and returns when they are gone. Calls under way are not
-// disturbed.
+// Close kills the waiting processes and returns when they have ended. It does not affect running
+// calls.
 func (s *Standby) Close() error {
 	s.cancel()
 	<-s.ended
 	return nil
 }
 
-// stock is the goroutine that starts what is due, with growing pauses while that fails.
+// stock runs on its own goroutine and starts the processes that are due, with growing pauses while
+// that fails.
 func (s *Standby) stock() {
 	defer close(s.ended)
 	defer s.clear()
@@ -111,7 +112,7 @@ func (s *Standby) stock() {
 	}
 }
 
-// await waits for a nudge or for the end of a pause, whichever is given, or for Close.
+// await waits for a nudge, for the end of a pause, or for Close. nudge and pause may be nil.
 func (s *Standby) await(nudge <-chan struct{}, pause <-chan time.Time) {
 	select {
 	case <-s.ctx.Done():
@@ -126,7 +127,8 @@ func (s *Standby) state() (due bool, failed int) {
 	return s.due > 0, s.failed
 }
 
-// add starts one. That it does not start is for Run to report, which then tries itself.
+// add starts one process. It does not report an error: Run then starts a process itself, and
+// reports it.
 func (s *Standby) add() {
 	p, err := s.group.start(s.ctx, s.spec, birth{perCall: true, onLeft: s.lost})
 	s.mu.Lock()
@@ -134,7 +136,7 @@ func (s *Standby) add() {
 	switch {
 	case err != nil:
 		s.failed++
-	case p.hasLeft(): // already; lost has not found it
+	case p.hasLeft(): // it ended before lost could find it
 		s.failed++
 		p.release()
 	default:
@@ -145,9 +147,9 @@ func (s *Standby) add() {
 	s.tried = make(chan struct{})
 }
 
-// take hands out the oldest process that is alive. Whether it is, the kernel is asked: one that
-// died before the payload was offered must not be blamed for not answering. Where there is none but
-// one is about to be, take returns a channel that is closed then.
+// take returns the oldest process that is running. It asks the kernel, because a process that ended
+// before it got the payload must not count as one that did not answer. If there is none but one is
+// about to start, take returns a channel that is closed then.
 func (s *Standby) take() (p *Process, coming <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,17 +168,17 @@ func (s *Standby) take() (p *Process, coming <-chan struct{}) {
 	return nil, nil
 }
 
-// lost is told of each process that ends. One that was still waiting is missed.
+// lost is called for each process that ends. If it was still waiting, it has to be replaced.
 func (s *Standby) lost(p *Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.Index(s.ready, p); i >= 0 { // else it was handed out
+	if i := slices.Index(s.ready, p); i >= 0 { // otherwise it was handed out
 		s.ready = slices.Delete(s.ready, i, i+1)
 		s.miss(p)
 	}
 }
 
-// miss notes that a process died waiting. The caller holds mu.
+// miss records that a process ended while waiting. The caller holds mu.
 func (s *Standby) miss(p *Process) {
 	s.failed++
 	s.due++
@@ -192,15 +194,15 @@ func (s *Standby) replace() {
 	s.nudge()
 }
 
-// nudge makes the stocking goroutine look again.
+// nudge makes the goroutine stock look again.
 func (s *Standby) nudge() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it will
+	default: // it is already signalled
 	}
 }
 
-// clear ends what is still waiting.
+// clear ends the processes that are still waiting.
 func (s *Standby) clear() {
 	s.mu.Lock()
 	ready := s.ready

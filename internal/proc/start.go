@@ -10,48 +10,49 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// maxBusyTries is how often a file that is busy is tried again, with pauses of 1, 2, 4 … ms: a
-// tenth of a second and more in all, while the forks that cause it last microseconds.
+// maxBusyTries is how often a start is repeated while the file is busy, with pauses of 1, 2, 4 …
+// ms: more than a tenth of a second in all. The forks that make a file busy last microseconds.
 const maxBusyTries = 7
 
-// Spec is what to start.
+// A Spec describes the process to start.
 type Spec struct {
-	// Path is the program. With a slash in it, it is a file, relative to Dir; without, it is looked
-	// up in the PATH of Env, and nowhere else.
+	// Path is the program. With a slash it is a file, relative to Dir. Without one it is looked up
+	// in the PATH of Env, and nowhere else.
 	Path string
 	Args []string // without argv[0]
-	Name string   // argv[0]; empty: Path
-	Dir  string   // working directory; empty: the host's
-	Env  []string // the whole environment, never added to; nil is an empty one
+	Name string   // argv[0]; Path if empty
+	Dir  string   // working directory; the host's if empty
+	Env  []string // the whole environment; nothing is added to it
 
-	// Check, where it is not nil, is asked right before the process is started. Its error is why
-	// the process is not.
+	// Check, if not nil, is called right before the process is started. If it returns an error, the
+	// process is not started.
 	Check func() error
 
-	// Box, where it is not nil, is what the process is confined in.
+	// Box, if not nil, confines the process.
 	Box Box
 
-	// Limits are what the process and all it starts may use.
+	// Limits apply to the process and all processes that it starts.
 	Limits limits.Limits
 
-	// Files become descriptors 3, 4, … of the child, which inherits nothing else. The caller closes
+	// Files become descriptors 3, 4, … of the child, which inherits no others. The caller closes
 	// them.
 	Files []*os.File
 
-	// Linger is how long what the program has left behind when it ends by itself is watched, in
-	// case it is ending too. What is still there then is killed as ever, and Process.Left tells of
-	// it. 0: nobody looks. It means nothing for a process per call, and for one in a box, whose end
-	// is that of all inside.
+	// Linger is how long the host waits for the processes that the program leaves behind when it
+	// exits, in case they are ending too. Those still running then are killed as usual, and
+	// Process.Left reports it. With 0 the host does not wait. Linger has no effect for a process
+	// per call, nor in a box, whose processes all end with the program.
 	Linger time.Duration
 
-	// Log gets each line of stderr, cut, on one goroutine; nil drops them (the tail is kept
-	// anyway). It must be quick: while it does not return, stderr is not read.
+	// Log is called with each line of stderr, cut to a maximum length, on one goroutine. If it is
+	// nil, lines are dropped, but the end of stderr is still kept. It must be quick: stderr is not
+	// read while it runs.
 	Log func(line string)
 }
 
-// Start starts a process that lives until it ends by itself or Stop ends it. ctx bounds the start
-// only. A program that cannot be started is a *[program.StartError]. When the leader ends, what is
-// left of its group is killed.
+// Start starts a process that runs until it exits or Stop ends it. ctx bounds only the start. The
+// error for a program that cannot be started is a *[program.StartError]. When the leader ends, the
+// rest of its group is killed.
 func (g *Group) Start(ctx context.Context, s Spec) (*Process, error) {
 	p, err := g.start(ctx, s, birth{})
 	if err != nil {
@@ -62,8 +63,8 @@ func (g *Group) Start(ctx context.Context, s Spec) (*Process, error) {
 	return p, nil
 }
 
-// start is the one way into existence for every child. When it returns, the child is marked, and
-// guarded unless it is one of several that are started together.
+// start starts every child of the group. When it returns, the child is marked. The guardian is up
+// too, unless several processes are being started together.
 func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -96,7 +97,7 @@ func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
 	return g.spawn(ctx, s, c, b)
 }
 
-// check asks whether the process may be started.
+// check calls Check, and wraps its error.
 func (s *Spec) check() error {
 	if s.Check == nil {
 		return nil
@@ -107,7 +108,7 @@ func (s *Spec) check() error {
 	return nil
 }
 
-// fixOf is what an error says would fix it.
+// fixOf returns the fix that an error names, if any.
 func fixOf(err error) string {
 	if f, ok := errors.AsType[interface {
 		error
@@ -118,8 +119,8 @@ func fixOf(err error) string {
 	return ""
 }
 
-// spawn makes the pipes, the process, its mark and its two goroutines. The descriptors that it
-// takes for the process are given back when that has ended, or was not made.
+// spawn creates the pipes, the process, its mark and its two goroutines. It takes the descriptors
+// for the process, which are given back when the process has ended or was not created.
 func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (*Process, error) {
 	if err := g.takeFor(s, c); err != nil {
 		return nil, err
@@ -192,14 +193,14 @@ func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (
 		hurry:  make(chan struct{}),
 		cost:   cost,
 	}
-	cost = 0 // its own from now on
+	cost = 0 // from now on p gives them back
 	g.add(p)
 	g.work.Add(2)
 	if !b.ahead {
 		go p.stderr.run(g)
 	}
 	go p.watch()
-	pipes.closeChild() // so that their ends are seen, and those of the box's
+	pipes.closeChild() // so that the end of the pipes and of the box's files is seen
 	if packed != nil {
 		packed.closeFiles()
 	}
@@ -209,7 +210,7 @@ func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (
 	return p, nil
 }
 
-// unlimited is the error of a program whose limits cannot be set; nil where err is.
+// unlimited returns the error for a program whose limits cannot be set, or nil if err is nil.
 func unlimited(c program.Command, err error) error {
 	if err == nil {
 		return nil
@@ -217,12 +218,12 @@ func unlimited(c program.Command, err error) error {
 	return &program.StartError{Path: c.File, Why: "its limits cannot be set: " + err.Error(), Err: err}
 }
 
-// fork starts the program as it is, unmarked.
+// fork starts the program without a mark.
 func fork(ctx context.Context, c program.Command, attr *os.ProcAttr) (*os.Process, error) {
 	return whileBusy(ctx, func() (*os.Process, error) { return os.StartProcess(c.Path, c.Argv, attr) })
 }
 
-// whileBusy tries a start again and again while the program's file is busy.
+// whileBusy repeats a start while the program's file is busy.
 func whileBusy(ctx context.Context, start func() (*os.Process, error)) (*os.Process, error) {
 	for try := 0; ; try++ {
 		proc, err := start()
@@ -237,7 +238,7 @@ func whileBusy(ctx context.Context, start func() (*os.Process, error)) (*os.Proc
 	}
 }
 
-// startFree starts the program and lets it run.
+// startFree starts the program without holding it.
 func startFree(c program.Command, attr *os.ProcAttr, born func(pid int)) (*os.Process, error) {
 	proc, err := os.StartProcess(c.Path, c.Argv, attr)
 	if err == nil {
@@ -246,8 +247,8 @@ func startFree(c program.Command, attr *os.ProcAttr, born func(pid int)) (*os.Pr
 	return proc, err
 }
 
-// mark marks a new process, or failing that names its group to the guardian. It returns the value,
-// or 0.
+// mark marks a new process and returns the mark. If that fails, it reports the process group to the
+// guardian and returns 0.
 func (g *Group) mark(pid int) uint64 {
 	value := g.marks.next()
 	if value != 0 {
@@ -264,7 +265,7 @@ func (g *Group) mark(pid int) uint64 {
 	return 0
 }
 
-// unmarked are the processes that the guardian knows by name only.
+// unmarked returns the processes without a mark, which the guardian knows only by their pids.
 func (g *Group) unmarked() []int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

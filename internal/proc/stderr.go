@@ -11,37 +11,37 @@ import (
 )
 
 const (
-	// maxLine is the longest line handed to the log; the rest of it is dropped.
+	// maxLine is the length at which a line for the log is cut.
 	maxLine = 8 << 10
 
 	// maxTail is how much of the end of stderr is kept for error messages.
 	maxTail = 4 << 10
 
-	// The budget of one plugin's stderr in the log. A stack trace fits many times over; a flood is
-	// cut to a rate that any log can bear.
+	// The budget for one plugin's stderr in the log. A stack trace fits many times. A flood is cut
+	// to a rate that any log can take.
 	budgetWindow = 10 * time.Second
 	budgetLines  = 1000
 	budgetBytes  = 1 << 20
 )
 
-// stderr reads a process's stderr to its end: lines to the log, the last bytes to the tail. It
-// never stops reading, so a flood does not block the plugin, and it holds one line and the tail at
-// most.
+// stderr reads a process's stderr to its end. It passes lines to the log and keeps the last bytes.
+// It never stops reading, so that a flood does not block the plugin, and it stores at most one line
+// and the last bytes.
 type stderr struct {
 	src      *os.File
-	finished chan struct{} // closed when the process's own output is read
+	finished chan struct{} // closed when the process's own output has been read
 
-	// Owned by the goroutine in run.
+	// The goroutine in run owns the following fields.
 	log     func(string) // may be nil
-	line    []byte       // the line being read, up to maxLine of it
-	began   bool         // a line is being read, though nothing of it may be kept
-	window  time.Time    // when the present budget began
-	lines   int          // spent of it
-	size    int          // spent of it, in bytes
-	dropped int          // lines beyond it
+	line    []byte       // the current line, up to maxLine bytes
+	began   bool         // a line has begun, although nothing of it may be stored
+	window  time.Time    // when the current budget began
+	lines   int          // lines of the budget used
+	size    int          // bytes of the budget used
+	dropped int          // lines beyond the budget
 
 	mu   sync.Mutex // protects last
-	last []byte     // at least the last maxTail bytes; at most twice that
+	last []byte     // at least the last maxTail bytes, at most twice as many
 }
 
 func newStderr(src *os.File, log func(string)) *stderr {
@@ -49,8 +49,8 @@ func newStderr(src *os.File, log func(string)) *stderr {
 }
 
 // run reads until every holder of the pipe has closed it, or until the deadline that is set when
-// the process has ended. What it left behind may then go on writing to the log, within limits
-// (Group.adopt).
+// the process has ended. Processes that were left behind may then continue to write to the log,
+// within limits (Group.adopt).
 func (e *stderr) run(g *Group) {
 	defer g.work.Done()
 	defer e.src.Close()
@@ -65,7 +65,7 @@ func (e *stderr) run(g *Group) {
 	}
 }
 
-// read reads to the end of the file, the deadline, or any other error.
+// read reads to the end of the file, the deadline, or another error.
 func (e *stderr) read() error {
 	buf := make([]byte, 4<<10)
 	for {
@@ -80,7 +80,7 @@ func (e *stderr) read() error {
 	}
 }
 
-// remember keeps the end of what was written.
+// remember keeps the end of the output.
 func (e *stderr) remember(chunk []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -91,7 +91,7 @@ func (e *stderr) remember(chunk []byte) {
 	e.last = append(e.last, chunk...)
 }
 
-// tail is the end of stderr, from the start of a character on.
+// tail returns the end of stderr, beginning at the start of a character.
 func (e *stderr) tail() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -105,7 +105,7 @@ func (e *stderr) tail() string {
 	return string(tail)
 }
 
-// split cuts a chunk into lines.
+// split splits a chunk into lines.
 func (e *stderr) split(chunk []byte) {
 	for len(chunk) > 0 {
 		part, rest, ended := bytes.Cut(chunk, []byte{'\n'})
@@ -118,7 +118,7 @@ func (e *stderr) split(chunk []byte) {
 	}
 }
 
-// flush ends a line without a newline, and settles the account.
+// flush ends a line without a newline, and reports dropped lines.
 func (e *stderr) flush() {
 	if e.log == nil {
 		return
@@ -129,7 +129,7 @@ func (e *stderr) flush() {
 	e.report()
 }
 
-// emit logs the line read, if the budget allows.
+// emit logs the current line, if the budget allows it.
 func (e *stderr) emit() {
 	line := bytes.TrimSuffix(e.line, []byte{'\r'})
 	e.line, e.began = e.line[:0], false
@@ -146,7 +146,7 @@ func (e *stderr) emit() {
 	e.log(string(line))
 }
 
-// report says how many lines were dropped since it last did.
+// report logs how many lines were dropped since the last report.
 func (e *stderr) report() {
 	if e.dropped > 0 {
 		e.log(fmt.Sprintf("… %d lines dropped", e.dropped))

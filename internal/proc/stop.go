@@ -5,24 +5,25 @@ import (
 	"time"
 )
 
-// killWait bounds the wait for a process that was sent SIGKILL. Only one that hangs in the kernel
-// needs longer, and waiting would not help it.
+// killWait bounds the wait for a process that was sent SIGKILL. Only a process that hangs in the
+// kernel needs longer, and then waiting does not help.
 const killWait = 5 * time.Second
 
-// Ladder is how much time a process is given on each rung of its way out.
+// A Ladder says how long Stop waits at each step.
 type Ladder struct {
 	Stdin time.Duration // from the closing of stdin to SIGTERM
 	Term  time.Duration // from SIGTERM to SIGKILL
 }
 
 // Stop ends the process: it closes stdin, waits l.Stdin, sends SIGTERM to the group, waits l.Term,
-// sends SIGKILL to the group and to what has left it. It returns as soon as nothing of the group is
-// left, with Stdout closed. When the leader goes early, the members that got SIGTERM keep the rest
-// of their time; those of a leader that followed the closing of stdin are killed. An ended ctx
-// skips the waits. Stopping again, or at the same time, is allowed; the most impatient caller wins.
+// and sends SIGKILL to the group and to the processes that have left it. It returns as soon as
+// nothing of the group is left, with Stdout closed. If the leader ends early, members that got
+// SIGTERM keep the rest of their time. If the leader ends after stdin was closed, the other members
+// are killed. If ctx ends, Stop skips the waits. Stop may be called again, or concurrently; the
+// shortest times count.
 func (p *Process) Stop(ctx context.Context, l Ladder) Exit {
 	defer p.release()
-	_ = p.stdin.Close() // closed already: fine
+	_ = p.stdin.Close() // may be closed already
 	if p.endsWithin(ctx, l.Stdin) {
 		return p.Exit()
 	}
@@ -35,12 +36,12 @@ func (p *Process) Stop(ctx context.Context, l Ladder) Exit {
 	return p.Exit()
 }
 
-// Terminate sends SIGTERM to the group and leaves stdin open; SIGKILL follows when the grace is
-// over. It does not wait: see Done.
+// Terminate sends SIGTERM to the group and leaves stdin open. SIGKILL follows after grace. It does
+// not wait: see Done.
 func (p *Process) Terminate(grace time.Duration) { p.terminate(grace) }
 
-// terminate sends SIGTERM to the group; SIGKILL follows when the grace is over, for all that are
-// left by then. It does nothing when the leader has already ended by itself.
+// terminate sends SIGTERM to the group, and after grace SIGKILL to the processes left. It does
+// nothing if the leader has already ended by itself.
 func (p *Process) terminate(grace time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,7 +50,7 @@ func (p *Process) terminate(grace time.Duration) {
 	}
 	killAt := time.Now().Add(grace)
 	if p.termed && !killAt.Before(p.killAt) {
-		return // a more impatient caller was here
+		return // another caller asked for an earlier SIGKILL
 	}
 	if !p.termed {
 		p.sendGroup(sigTerm)
@@ -61,15 +62,15 @@ func (p *Process) terminate(grace time.Duration) {
 	p.timer = time.AfterFunc(grace, p.kill)
 }
 
-// terminated reports whether the process was told to end before it did.
+// terminated reports whether SIGTERM was sent to the process before it ended.
 func (p *Process) terminated() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.termed
 }
 
-// kill sends SIGKILL to the group. What has left the group is swept up once the leader is gone
-// (lastRites).
+// kill sends SIGKILL to the group. Processes that have left the group are killed when the leader
+// has ended (lastRites).
 func (p *Process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +113,7 @@ func (p *Process) awaitEnd() bool {
 	return p.endsWithin(context.Background(), killWait)
 }
 
-// release closes our ends of the pipes. stderr's is closed by its reader.
+// release closes the host's ends of stdin and stdout. The reader of stderr closes that.
 func (p *Process) release() {
 	_ = p.stdin.Close()
 	_ = p.stdout.Close()

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// apart is a session of its own: no terminal, and no signal of the agent's reaches it.
+// apart puts the process in its own session: it has no terminal, and signals to the agent do not
+// reach it.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func end(p *os.Process) error { return p.Signal(syscall.SIGTERM) }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// apart is a process without the console of the one that starts it.
+// apart starts the process without the console of its parent.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.DETACHED_PROCESS | windows.CREATE_NEW_PROCESS_GROUP}
 }

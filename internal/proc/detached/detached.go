@@ -1,8 +1,9 @@
-// Package detached starts the two processes that are not a host's children. A daemon outlives the
-// program that starts it, so it has a session of its own, and no guardian. And a program may stand
-// in for the one that was asked: it is given the same input, and what it says is passed on.
+// Package detached starts the two kinds of processes that are not a host's children. A [Daemon]
+// outlives the program that starts it, so it has its own session and no guardian. A [StandIn]
+// answers instead of the program that was called: it gets the same input, and its output is passed
+// on.
 //
-// Everything else is started by package proc.
+// Package proc starts all other processes.
 package detached
 
 import (
@@ -19,20 +20,21 @@ import (
 	"time"
 )
 
-// A Daemon is what to start.
+// A Daemon describes the daemon to start.
 type Daemon struct {
 	Path string
 	Args []string
 	Env  []string // the whole environment
 	Dir  string
-	Log  *os.File // what it writes to stderr
+	Log  *os.File // receives its stderr
 }
 
-// maxReady is how long the line may be by which a daemon says that it is ready.
+// maxReady is the maximum length of the line by which a daemon reports that it is ready.
 const maxReady = 4096
 
-// Start starts a daemon and waits until it is ready, which it tells by a line on its stdout. A
-// daemon that ends before is an error. Where ctx ends first the daemon goes on by itself.
+// Start starts a daemon and waits until it prints a line on its stdout, which means that it is
+// ready. If the daemon ends before, Start returns an error. If ctx ends first, the daemon goes on
+// running.
 func (d Daemon) Start(ctx context.Context) error {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -42,13 +44,13 @@ func (d Daemon) Start(ctx context.Context) error {
 	cmd := exec.Command(d.Path, d.Args...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = d.Env, d.Dir, write, d.Log, apart()
 	err = cmd.Start()
-	_ = write.Close() // it is the daemon's now
+	_ = write.Close() // the daemon holds it now
 	if err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // it is nobody's zombie as long as this process lives
+	go func() { _ = cmd.Wait() }() // avoids a zombie as long as this process runs
 	if at, ok := ctx.Deadline(); ok {
-		_ = read.SetReadDeadline(at) // where a pipe has no deadlines, the line or its end comes all the same
+		_ = read.SetReadDeadline(at) // if the pipe has no deadlines, Start waits for the line or the end
 	}
 	stop := context.AfterFunc(ctx, func() { _ = read.SetReadDeadline(time.Now()) })
 	defer stop()
@@ -84,21 +86,21 @@ func quoted(line string) string {
 	return fmt.Sprintf(": %.200q", line)
 }
 
-// A StandIn is a program that answers in our stead.
+// A StandIn is a program that answers instead of this one.
 type StandIn struct {
 	Path  string
 	Args  []string
 	Env   []string
 	Dir   string
 	Input []byte
-	Most  int // bytes of its answer
+	Most  int // the maximum size of its answer in bytes
 }
 
 // maxComplaint is how much of its stderr is kept.
 const maxComplaint = 1024
 
-// Run runs it to its end, and returns what it wrote. Where ctx ends first it is told to end, and
-// then killed.
+// Run runs the program to its end and returns its output. If ctx ends first, the program is asked
+// to end, and then killed.
 func (s StandIn) Run(ctx context.Context) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, s.Path, s.Args...)
 	var out, complaint bounded
@@ -118,7 +120,7 @@ func (s StandIn) Run(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// A bounded buffer keeps the beginning of what is written.
+// A bounded buffer keeps the beginning of the data that is written to it.
 type bounded struct {
 	bytes.Buffer
 	most int
@@ -134,7 +136,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Beside finds a program that lies beside this one, or else on a PATH.
+// Beside finds a program in the directory of this one, or else on a PATH.
 func Beside(name, path string) (string, error) {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
