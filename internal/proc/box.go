@@ -87,7 +87,7 @@ func (g *Group) pack(ctx context.Context, s Spec, c program.Command, ahead bool)
 	packed, err := pack(l)
 	switch {
 	case err != nil:
-		return nil, unconfined(c, err)
+		return nil, refusedError(c, err)
 	case packed == nil:
 		return nil, errNothingToBuild
 	}
@@ -117,9 +117,9 @@ func (g *Group) launch(ctx context.Context, s Spec, c program.Command) (Launch, 
 	return Launch{Path: path, Argv: c.Argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, Behind: behind, Descriptors: g.descriptors}, nil
 }
 
-// unconfined returns the error for a program that its box refuses to start, with the fix that the
+// refusedError returns the error for a program that its box refuses to start, with the fix that the
 // box names.
-func unconfined(c program.Command, err error) error {
+func refusedError(c program.Command, err error) error {
 	e := &program.StartError{Path: c.File, Why: "the sandbox refuses it: " + err.Error(), Err: err}
 	if refused, ok := errors.AsType[interface {
 		error
@@ -137,9 +137,9 @@ func (p *Packed) closeFiles() {
 	}
 }
 
-// settle waits until the packed program runs. If it does not, settle ends the process and returns
+// awaitProgram waits until the packed program runs. If it does not, it ends the process and returns
 // why.
-func (p *Process) settle(ctx context.Context, s Spec, c program.Command) error {
+func (p *Process) awaitProgram(ctx context.Context, s Spec, c program.Command) error {
 	if p.packed == nil {
 		return nil
 	}
@@ -150,13 +150,13 @@ func (p *Process) settle(ctx context.Context, s Spec, c program.Command) error {
 	case p.birth.ahead:
 		p.begin(s)
 	default:
-		close(p.heard)
+		close(p.awaited)
 	}
-	return p.judge(ctx, s, c, err)
+	return p.endFailed(ctx, s, c, err)
 }
 
-// judge ends a process whose program failed to start, and returns an explained error.
-func (p *Process) judge(ctx context.Context, s Spec, c program.Command, err error) error {
+// endFailed ends a process whose program failed to start, and returns an explained error.
+func (p *Process) endFailed(ctx context.Context, s Spec, c program.Command, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -24,14 +24,14 @@
 //
 // # How a process is started and ended
 //
-//	Start ─► start ─► guardian.stand      once: starts the guardian, in parallel to the child
+//	Start ─► start ─► guardian.ensure     once: starts the guardian, in parallel to the child
 //	              ├─► resolve             PATH look-up; a pyenv-like shim is replaced by the program it would run (package program)
 //	              └─► spawn ─► Enforcer   only with limits: its cgroup (package limits)
 //	                       ├─► hold.start os.StartProcess, repeated while the file is busy
 //	                       │    └─► mark  before its first instruction: sets the mark by which the guardian finds it and
 //	                       │              its descendants, and its limits (Enforcer.Set)
 //	                       ├─► stderr.run goroutine: lines to the log, the end kept
-//	                       └─► watch      goroutine: await exit ─► lastRites ─► reap ─► Done
+//	                       └─► watch      goroutine: await exit ─► killLeftovers ─► reap ─► Done
 //
 //	Run ─► start ─► call ─► feed stdin, read stdout, wait for Done
 //	            └─► startSpare            instead of spawn, if a box was built ahead (spares)

@@ -32,11 +32,11 @@ func (g *Group) Foreground(ctx context.Context, s Spec, f Foreground) (Exit, err
 	if err != nil {
 		return Exit{}, explain(ctx, s, c, err)
 	}
-	return attend(child, f.Signals)
+	return waitForwarding(child, f.Signals)
 }
 
-// attend passes signals on until the program has ended.
-func attend(child *os.Process, signals <-chan os.Signal) (Exit, error) {
+// waitForwarding passes signals on until the program has ended.
+func waitForwarding(child *os.Process, signals <-chan os.Signal) (Exit, error) {
 	ended := make(chan struct{})
 	passed := make(chan struct{})
 	go func() {

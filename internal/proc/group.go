@@ -41,7 +41,7 @@ type Group struct {
 	closed   bool
 	procs    map[*Process]struct{} // started and not yet reaped
 	standbys map[*Standby]struct{} // not yet closed
-	adopted  map[*os.File]struct{} // pipes that are still held by processes that a call left behind
+	draining map[*os.File]struct{} // pipes that are still held by processes that a call left behind
 }
 
 // NewGroup returns a group without processes, and starts nothing. If log is nil, messages are
@@ -57,7 +57,7 @@ func NewGroup(log *slog.Logger) *Group {
 		descriptors: limits.HostDescriptors(),
 		procs:       make(map[*Process]struct{}),
 		standbys:    make(map[*Standby]struct{}),
-		adopted:     make(map[*os.File]struct{}),
+		draining:    make(map[*os.File]struct{}),
 	}
 	g.programs = program.NewResolver(g.ask)
 	g.spares = newSpares(g)
@@ -72,7 +72,7 @@ func (g *Group) Together() (guarded func()) {
 	g.together.Add(1)
 	return func() {
 		g.together.Add(-1)
-		g.guardian.present().awaitUp()
+		g.guardian.current().awaitUp()
 	}
 }
 
@@ -110,8 +110,8 @@ func (g *Group) close() error {
 	if err := g.cgroups.Close(); err != nil {
 		g.log.Warn("a cgroup is left behind", "err", err)
 	}
-	g.letGo()
-	g.guardian.dismiss()
+	g.endDraining()
+	g.guardian.kill()
 	if stuck > 0 { // their goroutines keep waiting, so do not wait for them
 		return fmt.Errorf("processes survive SIGKILL: %d", stuck)
 	}
@@ -168,43 +168,43 @@ func (g *Group) waiting() []*Standby {
 	return standbys
 }
 
-// maxAdopted bounds the pipes that are kept open for processes that calls left behind, so that a
+// maxDraining bounds the pipes that are kept open for processes that calls left behind, so that a
 // plugin which leaves a process behind at each call cannot use up the host's descriptors. They also
 // count against the descriptors of all plugins.
-const maxAdopted = 64
+const maxDraining = 64
 
-// adopt keeps a pipe open whose call has ended, but whose other end is still held by a process that
-// the call left behind. The output is read and discarded: closing the pipe would kill that process
-// with SIGPIPE at its next output, and with it for example an upload. The caller reads, and calls
-// disown at the end. If adopt returns false, there are too many, and the caller must close the
-// pipe.
-func (g *Group) adopt(f *os.File) bool {
+// keepDraining keeps a pipe open whose call has ended, but whose other end is still held by a
+// process that the call left behind. The output is read and discarded: closing the pipe would kill
+// that process with SIGPIPE at its next output, and with it for example an upload. The caller
+// reads, and calls doneDraining at the end. If it returns false, there are too many, and the caller
+// must close the pipe.
+func (g *Group) keepDraining(f *os.File) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed || len(g.adopted) >= maxAdopted || g.descriptors.Take(1) != nil {
+	if g.closed || len(g.draining) >= maxDraining || g.descriptors.Take(1) != nil {
 		return false
 	}
-	g.adopted[f] = struct{}{}
+	g.draining[f] = struct{}{}
 	g.work.Add(1)
 	_ = f.SetReadDeadline(time.Time{})
 	return true
 }
 
-// disown releases a pipe that adopt accepted.
-func (g *Group) disown(f *os.File) {
+// doneDraining releases a pipe that keepDraining accepted.
+func (g *Group) doneDraining(f *os.File) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.adopted, f)
+	delete(g.draining, f)
 	g.descriptors.Give(1)
 	g.work.Done()
 }
 
-// letGo ends the reading of adopted pipes. Their holders have been killed by now. The deadline is
-// for a holder that could not be killed.
-func (g *Group) letGo() {
+// endDraining ends the reading of the pipes that are being drained. Their holders have been killed
+// by now. The deadline is for a holder that could not be killed.
+func (g *Group) endDraining() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for f := range g.adopted {
+	for f := range g.draining {
 		_ = f.SetReadDeadline(time.Now())
 	}
 }

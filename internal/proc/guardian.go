@@ -15,29 +15,29 @@ import (
 )
 
 const (
-	// earlyDeath is the age below which the end of a guardian counts as a failure to start.
-	earlyDeath = time.Second
+	// startupTime is the age below which the end of a guardian counts as a failure to start.
+	startupTime = time.Second
 
-	// maxEarlyDeaths is how many of these failures in a row are allowed. Then the executable cannot
-	// be its own guardian, and no more are started.
-	maxEarlyDeaths = 3
+	// maxStartFailures is how many of these failures in a row are allowed. Then the executable
+	// cannot be its own guardian, and no more are started.
+	maxStartFailures = 3
 
-	// tellDeadline bounds the writing of a line to the guardian. The pipe holds thousands of lines,
+	// sendDeadline bounds the writing of a line to the guardian. The pipe holds thousands of lines,
 	// so only a guardian that does not read reaches it.
-	tellDeadline = 10 * time.Millisecond
+	sendDeadline = 10 * time.Millisecond
 )
 
 // guardian is the host's side of package guard. There is at most one guardian process at a time. It
 // is started with the first child, and started again with the next child if it has ended.
 type guardian struct {
-	mu      sync.Mutex // protects the fields below
-	post    *post      // nil if there is none yet
-	failed  int        // failures to start in a row
-	retired bool       // the group is closed
+	mu      sync.Mutex       // protects the fields below
+	proc    *guardianProcess // nil if there is none yet
+	failed  int              // failures to start in a row
+	retired bool             // the group is closed
 }
 
-// A post is one guardian process.
-type post struct {
+// A guardianProcess is one guardian process.
+type guardianProcess struct {
 	pipe *os.File      // the host's end, the only one; the kernel closes it when the host ends
 	up   chan struct{} // closed when the process exists, or could not be started
 	down chan struct{} // closed when it has ended
@@ -45,35 +45,35 @@ type post struct {
 	born time.Time
 }
 
-// stand starts a guardian if there is none, and returns it. It starts it in the background, so that
-// the first plugin need not wait. It returns nil if there can be no guardian, which was logged. A
-// new guardian is sent the pids that groups returns.
-func (g *guardian) stand(log *slog.Logger, mark guard.Mark, groups func() []int) *post {
+// ensure starts a guardian if there is none, and returns it. It starts it in the background, so
+// that the first plugin need not wait. It returns nil if there can be no guardian, which was
+// logged. A new guardian is sent the pids that groups returns.
+func (g *guardian) ensure(log *slog.Logger, mark guard.Mark, groups func() []int) *guardianProcess {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.post != nil && !g.post.ended() {
-		return g.post
+	if g.proc != nil && !g.proc.ended() {
+		return g.proc
 	}
-	if !guardianPossible || g.retired || g.failed >= maxEarlyDeaths {
+	if !guardianPossible || g.retired || g.failed >= maxStartFailures {
 		return nil
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
 		log.Warn("no guardian: plugins may survive a killed host", "err", err)
-		g.failed = maxEarlyDeaths
+		g.failed = maxStartFailures
 		return nil
 	}
-	p := &post{pipe: write, up: make(chan struct{}), down: make(chan struct{}), born: time.Now()}
+	p := &guardianProcess{pipe: write, up: make(chan struct{}), down: make(chan struct{}), born: time.Now()}
 	for _, pid := range groups() {
-		p.tell(pid)
+		p.sendPid(pid)
 	}
-	g.post = p
-	go g.attend(log, p, read, mark)
+	g.proc = p
+	go g.supervise(log, p, read, mark)
 	return p
 }
 
-// attend starts a guardian and waits until it ends. It owns the read end of the pipe.
-func (g *guardian) attend(log *slog.Logger, p *post, read *os.File, mark guard.Mark) {
+// supervise starts a guardian and waits until it ends. It owns the read end of the pipe.
+func (g *guardian) supervise(log *slog.Logger, p *guardianProcess, read *os.File, mark guard.Mark) {
 	defer close(p.down)
 	defer p.pipe.Close()
 	proc, err := startGuardian(read, mark)
@@ -89,13 +89,13 @@ func (g *guardian) attend(log *slog.Logger, p *post, read *os.File, mark guard.M
 	case g.retired:
 		return
 	case errors.Is(err, errors.ErrUnsupported):
-		g.failed = maxEarlyDeaths
-	case time.Since(p.born) > earlyDeath:
+		g.failed = maxStartFailures
+	case time.Since(p.born) > startupTime:
 		g.failed = 0
 	default:
 		g.failed++
 	}
-	log.Warn("guardian ended: plugins may survive a killed host", "err", err, "retry", g.failed < maxEarlyDeaths)
+	log.Warn("guardian ended: plugins may survive a killed host", "err", err, "retry", g.failed < maxStartFailures)
 }
 
 // endOf waits for the end of a process that should not end, and returns how it ended.
@@ -138,7 +138,7 @@ func startGuardian(pipe *os.File, mark guard.Mark) (*os.Process, error) {
 }
 
 // ended reports whether the guardian has ended.
-func (p *post) ended() bool {
+func (p *guardianProcess) ended() bool {
 	select {
 	case <-p.down:
 		return true
@@ -148,43 +148,44 @@ func (p *post) ended() bool {
 }
 
 // awaitUp waits until the process exists. A child that is returned after that is guarded.
-func (p *post) awaitUp() {
+func (p *guardianProcess) awaitUp() {
 	if p != nil {
 		<-p.up
 	}
 }
 
-// tell sends the id of a process group to the guardian, or withdraws it if pid is negative. Marked
-// processes need not be sent. An error means that the guardian is ending, which attend logs.
-func (p *post) tell(pid int) {
+// sendPid sends the id of a process group to the guardian, or withdraws it if pid is negative.
+// Marked processes need not be sent. An error means that the guardian is ending, which supervise
+// logs.
+func (p *guardianProcess) sendPid(pid int) {
 	if p == nil {
 		return
 	}
-	_ = p.pipe.SetWriteDeadline(time.Now().Add(tellDeadline))
+	_ = p.pipe.SetWriteDeadline(time.Now().Add(sendDeadline))
 	_, _ = p.pipe.WriteString(strconv.Itoa(pid) + "\n")
 }
 
-// tell sends a pid to the current guardian, if there is one.
-func (g *guardian) tell(pid int) {
+// sendPid sends a pid to the current guardian, if there is one.
+func (g *guardian) sendPid(pid int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.post.tell(pid)
+	g.proc.sendPid(pid)
 }
 
-// present returns the current guardian, which may still be starting. It is nil if none was needed
+// current returns the current guardian, which may still be starting. It is nil if none was needed
 // yet.
-func (g *guardian) present() *post {
+func (g *guardian) current() *guardianProcess {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.post
+	return g.proc
 }
 
-// dismiss ends the guardian. It kills it, because nothing is left for it to do, and one that is
-// still starting would take longer to end by itself.
-func (g *guardian) dismiss() {
+// kill ends the guardian. It kills it, because nothing is left for it to do, and one that is still
+// starting would take longer to end by itself.
+func (g *guardian) kill() {
 	g.mu.Lock()
 	g.retired = true
-	p := g.post
+	p := g.proc
 	g.mu.Unlock()
 	if p == nil {
 		return

@@ -189,8 +189,8 @@ func theGuardian(t *testing.T, g *Group) int {
 func TestGuardianThatCannotStay(t *testing.T) {
 	var log lines
 	var g guardian
-	for range maxEarlyDeaths + 2 {
-		p := g.stand(log.logger(), guard.Mark{Value: 1 << 40, Mask: 1 << 40}, func() []int { return nil })
+	for range maxStartFailures + 2 {
+		p := g.ensure(log.logger(), guard.Mark{Value: 1 << 40, Mask: 1 << 40}, func() []int { return nil })
 		if p == nil {
 			break
 		}
@@ -201,8 +201,8 @@ func TestGuardianThatCannotStay(t *testing.T) {
 		_ = p.proc.Kill()
 		<-p.down
 	}
-	if n := len(log.list()); n != maxEarlyDeaths {
-		t.Errorf("%d tries, want %d", n, maxEarlyDeaths)
+	if n := len(log.list()); n != maxStartFailures {
+		t.Errorf("%d tries, want %d", n, maxStartFailures)
 	}
 }
 

@@ -114,7 +114,7 @@ func (k *Kept[C]) Get() (C, error) {
 	case k.proc == nil:
 		return none, k.down
 	case ended(k.proc): // loop is about to notice
-		return none, k.obituary()
+		return none, k.downError()
 	}
 	return k.thing, nil
 }
@@ -184,9 +184,9 @@ func (k *Kept[C]) loop() {
 			failures = 0
 		}
 		failures++
-		bury := k.mourn()
+		release := k.recordExit()
 		going := k.pause(failures)
-		bury()
+		release()
 		for going && !k.reopen() {
 			failures++
 			going = k.pause(failures)
@@ -197,12 +197,12 @@ func (k *Kept[C]) loop() {
 	}
 }
 
-// mourn records the end of the current process. The function that it returns frees the process's
-// resources. It is called after the first pause, because the last reply may still be in the pipe on
-// its way to a caller.
-func (k *Kept[C]) mourn() (bury func()) {
+// recordExit records the end of the current process. The function that it returns frees the
+// process's resources. It is called after the first pause, because the last reply may still be in
+// the pipe on its way to a caller.
+func (k *Kept[C]) recordExit() (release func()) {
 	k.mu.Lock()
-	thing, proc, down := k.thing, k.proc, k.obituary()
+	thing, proc, down := k.thing, k.proc, k.downError()
 	var none C
 	k.thing, k.proc, k.down, k.reason = none, nil, down, ""
 	k.mu.Unlock()
@@ -230,14 +230,14 @@ func (k *Kept[C]) pause(failures int) bool {
 func (k *Kept[C]) reopen() bool {
 	thing, proc, err := k.open(k.ctx)
 	if err != nil {
-		k.stillDown(err)
+		k.recordFailure(err)
 		return false
 	}
-	k.revive(thing, proc)
+	k.recordUp(thing, proc)
 	return true
 }
 
-func (k *Kept[C]) revive(thing C, proc child) {
+func (k *Kept[C]) recordUp(thing C, proc child) {
 	k.mu.Lock()
 	k.thing, k.proc, k.down = thing, proc, nil
 	k.restarts++
@@ -248,7 +248,7 @@ func (k *Kept[C]) revive(thing C, proc child) {
 	}
 }
 
-func (k *Kept[C]) stillDown(err error) {
+func (k *Kept[C]) recordFailure(err error) {
 	k.mu.Lock()
 	down := *k.down
 	down.Err = err
@@ -259,8 +259,8 @@ func (k *Kept[C]) stillDown(err error) {
 	}
 }
 
-// obituary returns how the current process ended. The caller holds mu.
-func (k *Kept[C]) obituary() *DownError {
+// downError returns how the current process ended. The caller holds mu.
+func (k *Kept[C]) downError() *DownError {
 	return &DownError{Reason: k.reason, Exit: k.proc.Exit(), Stderr: k.proc.Stderr()}
 }
 

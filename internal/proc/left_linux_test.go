@@ -8,7 +8,7 @@ func TestLeft(t *testing.T) {
 	g := newGroup(t)
 	run := func(t *testing.T, s Spec) *Process {
 		t.Helper()
-		s.Linger = 50 * lookPause
+		s.Linger = 50 * leftoverPoll
 		p, err := g.Start(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +34,7 @@ func TestTerminate(t *testing.T) {
 		p := started(t, g, fake(t, name))
 		grace := patience
 		if want == "SIGKILL" {
-			grace = lookPause
+			grace = leftoverPoll
 		}
 		p.Terminate(grace)
 		<-p.Done()

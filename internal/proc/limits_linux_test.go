@@ -118,10 +118,10 @@ func TestProcessLimitOfAnOrdinaryUser(t *testing.T) {
 
 func TestLimitsThatCannotBeSetAreExplained(t *testing.T) {
 	c := program.Command{File: "plug"}
-	if err := unlimited(c, nil); err != nil {
+	if err := limitError(c, nil); err != nil {
 		t.Errorf("%v, and they are set", err)
 	}
-	err := unlimited(c, syscall.EINVAL)
+	err := limitError(c, syscall.EINVAL)
 	if start, ok := errors.AsType[*program.StartError](err); !ok || !errors.Is(err, syscall.EINVAL) || start.Path != "plug" || start.Why != "its limits cannot be set: invalid argument" {
 		t.Errorf("%v", err)
 	}

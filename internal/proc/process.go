@@ -15,8 +15,8 @@ import (
 // has to be longer than the host takes to read it.
 const drainDelay = 200 * time.Millisecond
 
-// lookPause is the time between two checks for processes that a program has left behind.
-const lookPause = 10 * time.Millisecond
+// leftoverPoll is the time between two checks for processes that a program has left behind.
+const leftoverPoll = 10 * time.Millisecond
 
 // Exit says how a process ended.
 type Exit struct {
@@ -53,22 +53,22 @@ func (e Exit) ShellCode() int {
 // A Process is a started process, the leader of its process group. Its methods are safe for
 // concurrent use.
 type Process struct {
-	group  *Group
-	os     *os.Process
-	mark   uint64 // the mark of the process and its descendants; 0 if it has none
-	birth  birth
-	linger time.Duration    // see Spec.Linger
-	packed *Packed          // the process that stands for the program; nil if it is the program itself
-	heard  chan struct{}    // closed when packed.Await has returned
-	limits *limits.Enforcer // enforces the limits; nil if there are none
-	stdin  *os.File
-	stdout *os.File
-	stderr *stderr
-	left   chan struct{} // closed when the leader has ended; it is not reaped yet
-	done   chan struct{} // closed when the leader is reaped and its stderr is read
-	exit   Exit          // written before done is closed
-	behind bool          // a process outlived the program; written before done is closed
-	cost   int           // the number of the host's descriptors that it uses
+	group   *Group
+	os      *os.Process
+	mark    uint64 // the mark of the process and its descendants; 0 if it has none
+	birth   birth
+	linger  time.Duration    // see Spec.Linger
+	packed  *Packed          // the process that stands for the program; nil if it is the program itself
+	awaited chan struct{}    // closed when packed.Await has returned
+	limits  *limits.Enforcer // enforces the limits; nil if there are none
+	stdin   *os.File
+	stdout  *os.File
+	stderr  *stderr
+	left    chan struct{} // closed when the leader has ended; it is not reaped yet
+	done    chan struct{} // closed when the leader is reaped and its stderr is read
+	exit    Exit          // written before done is closed
+	behind  bool          // a process outlived the program; written before done is closed
+	cost    int           // the number of the host's descriptors that it uses
 
 	mu     sync.Mutex // protects the fields below
 	gone   bool       // the leader has ended
@@ -136,11 +136,11 @@ func (p *Process) watch() {
 	} else {
 		awaitExit(p.os)
 	}
-	p.leave()
-	p.lastRites()
+	p.recordLeaderEnd()
+	p.killLeftovers()
 	p.reap()
 	if p.packed != nil {
-		<-p.heard // a program can end before the caller of spawn knows that it ran; the caller must still be able to read its output
+		<-p.awaited // a program can end before the caller of spawn knows that it ran; the caller must still be able to read its output
 	}
 	p.finishReading()
 	if p.packed != nil {
@@ -151,8 +151,8 @@ func (p *Process) watch() {
 	close(p.done)
 }
 
-// leave records that the leader has ended.
-func (p *Process) leave() {
+// recordLeaderEnd records that the leader has ended.
+func (p *Process) recordLeaderEnd() {
 	p.mu.Lock()
 	p.gone = true
 	p.mu.Unlock()
@@ -162,9 +162,9 @@ func (p *Process) leave() {
 	}
 }
 
-// lastRites kills the processes that the leader has left behind. If a process per call exited by
-// itself, a background upload of it may go on until the host ends.
-func (p *Process) lastRites() {
+// killLeftovers kills the processes that the leader has left behind. If a process per call exited
+// by itself, a background upload of it may go on until the host ends.
+func (p *Process) killLeftovers() {
 	if p.spares() {
 		return
 	}
@@ -174,7 +174,7 @@ func (p *Process) lastRites() {
 	if termed {
 		p.letGroupFinish(until)
 	} else {
-		p.behind = p.outlived()
+		p.behind = p.leftoversOutlast()
 	}
 	p.signalGroup(sigKill)
 	p.limits.Kill()
@@ -203,29 +203,29 @@ func (p *Process) letGroupFinish(until time.Time) {
 	}
 }
 
-// outlived waits for linger and reports whether a process that the program left behind is still
-// running then.
-func (p *Process) outlived() bool {
+// leftoversOutlast waits for linger and reports whether a process that the program left behind is
+// still running then.
+func (p *Process) leftoversOutlast() bool {
 	if p.linger == 0 {
 		return false
 	}
 	until := time.Now().Add(p.linger)
-	for p.offspring() {
+	for p.hasDescendants() {
 		if time.Now().After(until) {
 			return true
 		}
 		select {
 		case <-p.hurry:
 			return false
-		case <-time.After(lookPause):
+		case <-time.After(leftoverPoll):
 		}
 	}
 	return false
 }
 
-// offspring reports whether a process that this process started is running. Without a mark it
+// hasDescendants reports whether a process that this process started is running. Without a mark it
 // returns false.
-func (p *Process) offspring() bool {
+func (p *Process) hasDescendants() bool {
 	return p.mark != 0 && len(guard.Alive(p.group.marks.one(p.mark))) > 0
 }
 
@@ -240,7 +240,7 @@ func (p *Process) reap() {
 	}
 	p.mu.Unlock()
 	if p.mark == 0 {
-		p.group.guardian.tell(-p.Pid())
+		p.group.guardian.sendPid(-p.Pid())
 	}
 	state, err := p.os.Wait()
 	if err != nil { // other code in this program reaped the child

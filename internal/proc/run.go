@@ -62,7 +62,7 @@ func (p *Process) call(ctx context.Context, c Call) (*Result, error) {
 	<-p.done
 	_ = p.stdin.Close() // ends a feed whose data is not read
 	<-fed
-	p.letGoStdout(err)
+	p.closeOrDrainStdout(err)
 	result := &Result{Stdout: stdout, Stderr: p.Stderr(), Exit: p.exit, Truncated: truncated}
 	if p.terminated() && ctx.Err() != nil {
 		return result, context.Cause(ctx)
@@ -88,16 +88,17 @@ func (p *Process) feed(payload []byte) <-chan struct{} {
 	return fed
 }
 
-// letGoStdout closes stdout, or keeps draining it if a process that was left behind holds it.
-func (p *Process) letGoStdout(err error) {
-	if !errors.Is(err, os.ErrDeadlineExceeded) || !p.group.adopt(p.stdout) {
+// closeOrDrainStdout closes stdout, or keeps draining it if a process that was left behind holds
+// it.
+func (p *Process) closeOrDrainStdout(err error) {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || !p.group.keepDraining(p.stdout) {
 		_ = p.stdout.Close()
 		return
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, p.stdout)
 		_ = p.stdout.Close()
-		p.group.disown(p.stdout)
+		p.group.doneDraining(p.stdout)
 	}()
 }
 

@@ -154,27 +154,27 @@ func TestAdoptedPipesAreBounded(t *testing.T) {
 	}
 	defer files.closeChild()
 	defer files.closeHost()
-	if !g.adopt(files.stdout) {
+	if !g.keepDraining(files.stdout) {
 		t.Fatal("the first was refused")
 	}
-	for len(g.adopted) < maxAdopted {
+	for len(g.draining) < maxDraining {
 		other, err := openPipes()
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer other.closeChild()
 		defer other.closeHost()
-		g.adopt(other.stdout)
-		defer g.disown(other.stdout)
+		g.keepDraining(other.stdout)
+		defer g.doneDraining(other.stdout)
 	}
-	if g.adopt(files.stderr) {
+	if g.keepDraining(files.stderr) {
 		t.Error("there is no bound")
 	}
-	g.disown(files.stdout)
-	if !g.adopt(files.stderr) {
+	g.doneDraining(files.stdout)
+	if !g.keepDraining(files.stderr) {
 		t.Error("a free place was refused")
 	}
-	g.disown(files.stderr)
+	g.doneDraining(files.stderr)
 }
 
 // TestALateReaderLosesNothing: what a process wrote before it ended is read, also by an owner who

@@ -54,7 +54,7 @@ type slot struct {
 	ready    *Process      // nil if there is none
 	building chan struct{} // closed when the building has ended; nil if none is being built
 	used     time.Time     // the time of the last call
-	lapse    *time.Timer
+	expire   *time.Timer
 }
 
 func newSpares(g *Group) *spares {
@@ -92,7 +92,7 @@ func (g *Group) startSpare(ctx context.Context, s Spec, c program.Command) (*Pro
 		return nil, nil
 	}
 	p.begin(s)
-	return p, p.judge(ctx, s, c, err)
+	return p, p.endFailed(ctx, s, c, err)
 }
 
 // replaceSpare has a spare built for the next call: when the returned function is called, or before
@@ -115,7 +115,7 @@ func (g *Group) replaceSpare(s Spec) func() {
 func (p *Process) begin(s Spec) {
 	p.stderr.log = s.Log
 	go p.stderr.run(p.group)
-	close(p.heard)
+	close(p.awaited)
 }
 
 // drop ends a spare.
@@ -138,7 +138,7 @@ func (s *spares) take(ctx context.Context, key spareKey) *Process {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.slots[key].hand()
+	return s.slots[key].takeReady()
 }
 
 // claim records a call. It returns the spare, or a channel that is closed when one has been built,
@@ -152,18 +152,18 @@ func (s *spares) claim(key spareKey) (p *Process, coming <-chan struct{}) {
 	at := s.slots[key]
 	if at == nil {
 		at = new(slot)
-		at.lapse = time.AfterFunc(spareTime, func() { s.lapse(key) })
+		at.expire = time.AfterFunc(spareTime, func() { s.expire(key) })
 		s.slots[key] = at
 	}
 	at.calls++
 	at.used = time.Now()
-	at.lapse.Reset(spareTime)
-	return at.hand(), at.building
+	at.expire.Reset(spareTime)
+	return at.takeReady(), at.building
 }
 
-// hand takes the spare out of the slot. It asks the kernel whether the process is still running,
-// and returns nil if not.
-func (at *slot) hand() *Process {
+// takeReady takes the spare out of the slot. It asks the kernel whether the process is still
+// running, and returns nil if not.
+func (at *slot) takeReady() *Process {
 	if at == nil || at.ready == nil {
 		return nil
 	}
@@ -262,15 +262,15 @@ func (s *spares) lost(p *Process) {
 	}
 }
 
-// lapse forgets a program that was not called for some time.
-func (s *spares) lapse(key spareKey) {
+// expire forgets a program that was not called for some time.
+func (s *spares) expire(key spareKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := s.slots[key]
 	switch {
 	case at == nil:
 	case at.building != nil || time.Since(at.used) < spareTime:
-		at.lapse.Reset(spareTime)
+		at.expire.Reset(spareTime)
 	default:
 		s.forget(key)
 	}
@@ -279,7 +279,7 @@ func (s *spares) lapse(key spareKey) {
 // forget drops the spare and the history of a program. The caller holds mu.
 func (s *spares) forget(key spareKey) {
 	at := s.slots[key]
-	at.lapse.Stop()
+	at.expire.Stop()
 	if at.ready != nil {
 		at.ready.drop()
 	}

@@ -166,14 +166,14 @@ func TestSpares(t *testing.T) {
 	t.Run("a program that is not called any more has none", func(t *testing.T) {
 		g, s, _ := spared(t)
 		key, _ := s.spareKey()
-		g.spares.lapse(key) // not yet
+		g.spares.expire(key) // not yet
 		if g.Spares() != 1 {
 			t.Error("it is gone too soon")
 		}
 		g.spares.mu.Lock()
 		g.spares.slots[key].used = time.Now().Add(-2 * spareTime)
 		g.spares.mu.Unlock()
-		g.spares.lapse(key)
+		g.spares.expire(key)
 		if g.Spares() != 0 {
 			t.Error("it is still there")
 		}

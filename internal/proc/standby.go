@@ -160,7 +160,7 @@ func (s *Standby) take() (p *Process, coming <-chan struct{}) {
 			s.failed = 0
 			return p, nil
 		}
-		s.miss(p)
+		s.recordLost(p)
 	}
 	if s.due > 0 && s.failed == 0 {
 		return nil, s.tried
@@ -174,12 +174,12 @@ func (s *Standby) lost(p *Process) {
 	defer s.mu.Unlock()
 	if i := slices.Index(s.ready, p); i >= 0 { // otherwise it was handed out
 		s.ready = slices.Delete(s.ready, i, i+1)
-		s.miss(p)
+		s.recordLost(p)
 	}
 }
 
-// miss records that a process ended while waiting. The caller holds mu.
-func (s *Standby) miss(p *Process) {
+// recordLost records that a process ended while waiting. The caller holds mu.
+func (s *Standby) recordLost(p *Process) {
 	s.failed++
 	s.due++
 	s.nudge()

@@ -81,7 +81,7 @@ func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
 			g.log.Warn("descriptors the host inherited may reach plugins", "err", err)
 		}
 	})
-	guardian := g.guardian.stand(g.log, g.marks.all(), g.unmarked)
+	guardian := g.guardian.ensure(g.log, g.marks.all(), g.unmarked)
 	if g.together.Load() == 0 {
 		defer guardian.awaitUp()
 	}
@@ -166,7 +166,7 @@ func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (
 		})
 	})
 	if err == nil {
-		err = unlimited(c, enforcer.Check(proc))
+		err = limitError(c, enforcer.Check(proc))
 	}
 	if err != nil {
 		enforcer.Abandon()
@@ -177,21 +177,21 @@ func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (
 		return nil, explain(ctx, s, c, err)
 	}
 	p := &Process{
-		group:  g,
-		os:     proc,
-		mark:   mark,
-		birth:  b,
-		linger: s.Linger,
-		packed: packed,
-		heard:  make(chan struct{}),
-		limits: enforcer,
-		stdin:  pipes.stdin,
-		stdout: pipes.stdout,
-		stderr: newStderr(pipes.stderr, s.Log),
-		left:   make(chan struct{}),
-		done:   make(chan struct{}),
-		hurry:  make(chan struct{}),
-		cost:   cost,
+		group:   g,
+		os:      proc,
+		mark:    mark,
+		birth:   b,
+		linger:  s.Linger,
+		packed:  packed,
+		awaited: make(chan struct{}),
+		limits:  enforcer,
+		stdin:   pipes.stdin,
+		stdout:  pipes.stdout,
+		stderr:  newStderr(pipes.stderr, s.Log),
+		left:    make(chan struct{}),
+		done:    make(chan struct{}),
+		hurry:   make(chan struct{}),
+		cost:    cost,
 	}
 	cost = 0 // from now on p gives them back
 	g.add(p)
@@ -204,14 +204,14 @@ func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (
 	if packed != nil {
 		packed.closeFiles()
 	}
-	if err := p.settle(ctx, s, c); err != nil {
+	if err := p.awaitProgram(ctx, s, c); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// unlimited returns the error for a program whose limits cannot be set, or nil if err is nil.
-func unlimited(c program.Command, err error) error {
+// limitError returns the error for a program whose limits cannot be set, or nil if err is nil.
+func limitError(c program.Command, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -261,7 +261,7 @@ func (g *Group) mark(pid int) uint64 {
 			g.log.Warn("a process cannot be marked: what leaves its process group may survive", "pid", pid, "err", err)
 		})
 	}
-	g.guardian.tell(pid)
+	g.guardian.sendPid(pid)
 	return 0
 }
 

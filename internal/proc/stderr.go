@@ -50,18 +50,18 @@ func newStderr(src *os.File, log func(string)) *stderr {
 
 // run reads until every holder of the pipe has closed it, or until the deadline that is set when
 // the process has ended. Processes that were left behind may then continue to write to the log,
-// within limits (Group.adopt).
+// within limits (Group.keepDraining).
 func (e *stderr) run(g *Group) {
 	defer g.work.Done()
 	defer e.src.Close()
 	err := e.read()
 	e.flush()
-	adopted := errors.Is(err, os.ErrDeadlineExceeded) && g.adopt(e.src)
+	draining := errors.Is(err, os.ErrDeadlineExceeded) && g.keepDraining(e.src)
 	close(e.finished)
-	if adopted {
+	if draining {
 		_ = e.read()
 		e.flush()
-		g.disown(e.src)
+		g.doneDraining(e.src)
 	}
 }
 

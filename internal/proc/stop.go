@@ -70,7 +70,7 @@ func (p *Process) terminated() bool {
 }
 
 // kill sends SIGKILL to the group. Processes that have left the group are killed when the leader
-// has ended (lastRites).
+// has ended (killLeftovers).
 func (p *Process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
