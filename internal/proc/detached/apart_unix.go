@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// apart puts the process in its own session: it has no terminal, and signals to the agent do not
+// x puts the process in its own session: it has no terminal, and signals to the agent do not
 // reach it.
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func detachedAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func end(p *os.Process) error { return p.Signal(syscall.SIGTERM) }

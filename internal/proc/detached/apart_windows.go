@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// apart starts the process without the console of its parent.
-func apart() *syscall.SysProcAttr {
+// x starts the process without the console of its parent.
+func detachedAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.DETACHED_PROCESS | windows.CREATE_NEW_PROCESS_GROUP}
 }
 

@@ -42,7 +42,7 @@ func (d Daemon) Start(ctx context.Context) error {
 	}
 	defer read.Close()
 	cmd := exec.Command(d.Path, d.Args...)
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = d.Env, d.Dir, write, d.Log, apart()
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = d.Env, d.Dir, write, d.Log, detachedAttr()
 	err = cmd.Start()
 	_ = write.Close() // the daemon holds it now
 	if err != nil {
