@@ -30,7 +30,7 @@ type Builder interface {
 
 // ErrStale is returned by Packed.Start if the box that was built ahead is not the one that the
 // program must have now. Nothing was started.
-var ErrStale = errors.New("what was built ahead is out of date")
+var ErrStale = errors.New("the box that was built ahead is out of date")
 
 // A Launch is a program that is ready to be started.
 type Launch struct {

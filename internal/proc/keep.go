@@ -30,7 +30,7 @@ func (e *DownError) Error() string {
 	case e.Reason != "":
 		return "restarting: " + e.Reason
 	case e.Stderr != "":
-		return fmt.Sprintf("restarting: it ended with %s, its last words: %q", e.Exit, lastWords(e.Stderr))
+		return fmt.Sprintf("restarting: it ended with %s, the end of its stderr: %q", e.Exit, lastWords(e.Stderr))
 	}
 	return fmt.Sprintf("restarting: it ended with %s", e.Exit)
 }

@@ -258,7 +258,7 @@ func (g *Group) mark(pid int) uint64 {
 		}
 		g.marks.free(value)
 		g.marks.failed.Do(func() {
-			g.log.Warn("a process cannot be marked: what leaves its process group may survive", "pid", pid, "err", err)
+			g.log.Warn("a process cannot be marked: its descendants that leave the process group may survive", "pid", pid, "err", err)
 		})
 	}
 	g.guardian.sendPid(pid)

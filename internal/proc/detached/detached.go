@@ -76,7 +76,7 @@ func readLine(r io.Reader) (string, error) {
 		}
 		line = append(line, one[0])
 	}
-	return string(line), errors.New("it talks too much")
+	return string(line), errors.New("its first line is too long")
 }
 
 func quoted(line string) string {
