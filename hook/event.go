@@ -8,7 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// DefaultPriority is the priority of a plugin that names none (seed 003: "Default is 500").
+// DefaultPriority is the priority of a plugin that names none (docs/protocols/scaffold.md, row
+// S39).
 const DefaultPriority = 500
 
 // An Object is the top level of a JSON object: fields in order, values raw and compact.

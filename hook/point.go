@@ -61,7 +61,7 @@ type Spec struct {
 	Joined  []string // fields that several plugins add to, instead of replacing
 }
 
-// specs is DESIGN's table of points. The order is the order of [Points].
+// specs is the table of all points, in the order of [Points].
 var specs = []Spec{
 	{Point: SessionStart, Mode: Chain, Joined: []string{"inject"},
 		Fields: []string{"session_id", "working_dir", "project_root", "inject"},

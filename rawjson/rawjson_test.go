@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// documents are the seeds of every fuzz target here, valid and not.
+// documents is the corpus that every fuzz target here starts from: valid and invalid JSON.
 var documents = []string{
 	`{}`, `[]`, `""`, `0`, `-0`, `-1.5e+10`, `1E9`, `true`, `false`, `null`, ` { } `, "\t[\n]\r",
 	`{"jsonrpc":"2.0","id":1,"result":{"action":"continue"}}`,

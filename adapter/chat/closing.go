@@ -11,17 +11,18 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// How long the plugins that are told of a turn's end may take: as long as the slowest of their
-// protocols allows (seed 002: hook_timeout_sec "1-60"), and once the user has had enough, as long
-// as the quickest (seed 003: "5-second timeout per hook response").
+// farewellTimeout and farewellGrace bound the time that plugins have at the end of a turn. The
+// first is the longest time that a protocol allows for a hook (docs/protocols/kaged.md, row K46).
+// The second applies once the user has interrupted the turn, and is the shortest such time
+// (docs/protocols/scaffold.md, row S41).
 const (
 	farewellTimeout = 60 * time.Second
 	farewellGrace   = 5 * time.Second
 )
 
-// final gives the answer to plugins, keeps it, and shows it. The rulings: "on_final is skipped on
-// empty text". What is kept is what the user is shown, so that a transcript has nothing in it that
-// a plugin took out.
+// final gives the answer to plugins, keeps it, and shows it. Plugins do not get an empty answer:
+// docs/protocols/python.md, row P56. What is kept is what the user is shown, so that a transcript
+// has nothing in it that a plugin took out.
 func (r *run) final(ctx context.Context, text string) error {
 	if text != "" {
 		fields, _, err := r.pass(ctx, hook.TurnFinal, struct {

@@ -205,8 +205,8 @@ func (r *run) keepCompaction(ctx context.Context, c session.Compaction) error {
 	return nil
 }
 
-// delegated asks the plugins. The rulings: "pre_compact → null, or from the compactor {messages} or
-// {summary}". Nil means that no plugin did it.
+// delegated lets a plugin compact the transcript: docs/protocols/kaged.md, row K90. It returns nil
+// if no plugin did.
 func (r *run) delegated(ctx context.Context, s *shortening, all []model.Message) (*shortened, error) {
 	fields, out, err := r.pass(ctx, hook.CompactBefore, struct {
 		Messages  []model.Message `json:"messages"`
@@ -251,8 +251,8 @@ func (s *shortening) answer(all []model.Message, fields hook.Object) (*shortened
 	return &shortened{strategy: StrategyDelegate, gone: less(all, stands), stands: stands}, nil
 }
 
-// retained lets plugins bring back messages and add text. The rulings: "post_compact … → {retain,
-// inject?}". Both come after what opens the transcript, the summary, and before what was kept.
+// retained lets plugins bring back messages and add text: docs/protocols/kaged.md, row K91. Both
+// come after what opens the transcript, the summary, and before what was kept.
 func (r *run) retained(ctx context.Context, s *shortening, done *shortened) error {
 	fields, _, err := r.pass(ctx, hook.CompactAfter, struct {
 		Compacted []model.Message `json:"messages_being_compacted"`

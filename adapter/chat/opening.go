@@ -37,8 +37,8 @@ func (r *run) begin(ctx context.Context) error {
 	return err
 }
 
-// input gives the user's message to plugins and returns what they made of it. Seed 003: skip,
-// "Discard the event entirely".
+// input gives the user's message to plugins and returns what they made of it. A plugin that answers
+// skip drops the message: docs/protocols/scaffold.md, row S35.
 func (r *run) input(ctx context.Context) (message string, err error) {
 	fields, out, err := r.pass(ctx, hook.TurnInput, struct {
 		Message string `json:"message"`

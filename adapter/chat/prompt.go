@@ -55,9 +55,8 @@ func (r *run) ownPrompt() string {
 	return defaultPrompt + "\n\nThe working directory is " + r.about.WorkingDir + "."
 }
 
-// buildPrompt gathers context, once a turn. Seed 003, context_enhance: "Fires during prompt
-// building", and the prompt is built for the user's message, not for each call to the model that
-// comes of it.
+// buildPrompt gathers context, once a turn: the prompt is built for the user's message, not for
+// each call to the model that follows. See docs/protocols/scaffold.md, row S34.
 func (r *run) buildPrompt(ctx context.Context, message string) error {
 	fields, _, err := r.pass(ctx, hook.PromptContext, struct {
 		UserMessage    string `json:"user_message"`
@@ -71,9 +70,9 @@ func (r *run) buildPrompt(ctx context.Context, message string) error {
 	return nil
 }
 
-// sendPrompt shows plugins the prompt, before each call to the model. Seed 003, pre_llm_send:
-// "Fires after the full prompt is built, before sending to the LLM". Each time it is the prompt as
-// built, so that what a plugin adds does not pile up over the calls of a turn.
+// sendPrompt shows plugins the prompt, before each call to the model: docs/protocols/scaffold.md,
+// row S34. Each time it is the prompt as built, so that what a plugin adds does not pile up over
+// the calls of a turn.
 func (r *run) sendPrompt(ctx context.Context) (prompt, error) {
 	fields, _, err := r.pass(ctx, hook.PromptSend, struct {
 		BasePrompt     string `json:"base_prompt"`

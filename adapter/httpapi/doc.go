@@ -1,6 +1,6 @@
-// Package httpapi is the HTTP API of `patchbay serve`: the routes of seed 004 as that document
-// prints them, and under /v1 everything else. It turns requests into calls of a [Backend] and
-// answers into JSON or server-sent events; /openapi.json describes all of it.
+// Package httpapi is the HTTP API of `patchbay serve`: the routes of the python protocol
+// (docs/protocols/python.md, row P50), and under /v1 everything else. It turns requests into calls
+// of a [Backend] and answers into JSON or server-sent events; /openapi.json describes all of it.
 //
 //	front.ServeHTTP      front.go      every request: panics, log, headers
 //	  gate.check         security.go   Host, Origin, Sec-Fetch-Site, token, content type

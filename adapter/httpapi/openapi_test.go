@@ -62,7 +62,7 @@ func TestOpenAPI(t *testing.T) {
 			t.Errorf("only %d references", len(parts)-1)
 		}
 	})
-	t.Run("it has every route of the seed and of the rulings", func(t *testing.T) {
+	t.Run("it has every route of the protocol and of the API", func(t *testing.T) {
 		for _, route := range []string{"get /plugin/list", "get /plugin/{name}", "post /plugin/save", "delete /plugin/{name}",
 			"post /plugin/{name}/reload", "post /plugin/validate", "post /feature/{name}/enable", "post /feature/{name}/disable",
 			"get /features", "get /features/{name}", "post /session", "get /session", "get /session/{id}", "patch /session/{id}",

@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A problem is an error as clients get it: seed 004 prints {"detail": "…"} and nothing beside.
+// A problem is an error as clients get it: docs/protocols/python.md, row P58.
 type problem struct {
 	status int
 	Detail string `json:"detail" doc:"What went wrong, for a person to read."`
@@ -36,7 +36,7 @@ func (p *problem) write(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(p) // a client that is gone misses nothing
 }
 
-// The texts of seed 004 and of the rulings on it, which clients may compare.
+// Texts that clients may compare: docs/protocols/python.md, row P58.
 const (
 	detailFeatureOff  = "Plugins feature is not enabled. Enable it in settings."
 	detailNoPlugin    = "Plugin not found: "

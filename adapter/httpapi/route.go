@@ -135,7 +135,8 @@ var tags = []*huma.Tag{
 }
 
 // newConfig is huma with JSON alone, without its pages, which load scripts from elsewhere, and
-// without its links in answers, which are not in the seed.
+// without its links in answers, which the answers of docs/protocols/python.md, row P50, do not
+// have.
 func newConfig(o *Options) huma.Config {
 	security := []map[string][]string{{"bearer": {}}, {"basic": {}}}
 	if o.Token.Empty() {

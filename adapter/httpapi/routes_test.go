@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/feature"
 )
 
-// TestPlugins are the rulings on seed 004 that the document does not print.
+// TestPlugins: rows P48, P58 and P59 of docs/protocols/python.md, and what the routes do with bad
+// input.
 func TestPlugins(t *testing.T) {
 	const save = `{"name":"footer","content":"@on_final\nasync def f(ctx, text): return text"}`
 	t.Run("while the flag is off, nothing is changed", func(t *testing.T) {

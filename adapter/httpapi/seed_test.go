@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// endpoint is what seed 004 prints of one route: its JSON blocks, in order.
+// endpoint returns the JSON blocks that the protocol document prints for one route, in order.
 func endpoint(t *testing.T, doc *plugtest.Document, heading string) []string {
 	t.Helper()
 	var blocks []string

@@ -42,7 +42,7 @@ type sessionPage struct {
 	Body []session.Session
 }
 
-// A prefix is one of the two places where sessions are found: as seed 004 has it, and under /v1.
+// A prefix is one of the two paths of sessions: that of the python protocol, and the one under /v1.
 type prefix struct {
 	path, id string
 }

@@ -9,12 +9,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// namePattern is the ruling on seed 004: "a name outside … is 400 (no path escapes the directory)".
+// namePattern is the pattern of names in paths and bodies, so that no name leads out of the
+// directory: docs/protocols/python.md, row P51.
 var namePattern = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 
 const nameRule = ". A name has letters, digits, _ and -, at most 64, and does not begin with -."
 
-// The routes of seed 004, "API Endpoints". The order of fields is that of the document.
+// The types below are what the routes of docs/protocols/python.md, row P50, take and answer. The
+// protocol fixes the order of their fields.
 
 type sourceName struct {
 	Name string `path:"name" doc:"The plugin's name: its file's, without .py."`
@@ -109,8 +111,7 @@ func (a *api) listSources(ctx context.Context, _ *struct{}) (*answer[sourceList]
 	return answered(list, err)
 }
 
-// getSource shows a plugin that does not load as well. Seed 004: "Check plugin loaded without
-// errors: `GET /plugin/{name}`".
+// getSource shows one plugin, also one that does not load: docs/protocols/python.md, row P59.
 func (a *api) getSource(ctx context.Context, in *sourceName) (*answer[sourceDetail], error) {
 	if err := checkName(in.Name); err != nil {
 		return nil, err
@@ -167,7 +168,8 @@ func (a *api) mayChange(ctx context.Context, name string) error {
 	return checkName(name)
 }
 
-// pluginsEnabled tells how the flag stands; without flags it is off, as is its default in the seed.
+// pluginsEnabled reports whether the flag is on. Without a store of flags it is off, which is its
+// default: docs/protocols/python.md, row P48.
 func (a *api) pluginsEnabled(ctx context.Context) (bool, error) {
 	if a.Features == nil {
 		return false, nil

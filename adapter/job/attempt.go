@@ -26,8 +26,8 @@ import (
 const PluginDialect = "dotagent"
 
 const (
-	exitTimedOut = 124             // the rulings: "A timed-out agent has exit code 124"
-	sinkLines    = 500             // the rulings: "the captured stdout, last 500 lines"
+	exitTimedOut = 124             // docs/protocols/dotagent.md, row D52
+	sinkLines    = 500             // docs/protocols/dotagent.md, row D53
 	maxLine      = 64 << 10        // bytes of a line; what is longer is told as several
 	termGrace    = 5 * time.Second // from SIGTERM to SIGKILL, as for plugins
 )

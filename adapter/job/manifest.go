@@ -67,7 +67,7 @@ type Retry struct {
 // asked.
 type Hook struct {
 	Plugin  string
-	Config  json.RawMessage // an object, "{}" where it was left out: the rulings want no null
+	Config  json.RawMessage // an object, "{}" if it was left out: docs/protocols/dotagent.md, row D31
 	Events  []Event         // empty: all
 	Timeout time.Duration   // 0: the plugin's dialect decides
 	At      Place
@@ -102,8 +102,8 @@ func (n Notifier) String() string { return "notifier " + n.At.Key + " (" + strin
 // A Driver is how a notifier reaches people.
 type Driver string
 
-// The drivers. Seed 000 has a plugin of any author as the one beyond the built-in ones: `wired via
-// driver = "plugin"`.
+// The drivers. All but the last are built in; DriverPlugin sends through a plugin:
+// docs/protocols/dotagent.md, row D54.
 const (
 	DriverDesktop  Driver = "desktop"
 	DriverIMessage Driver = "imessage"

@@ -118,7 +118,7 @@ func readSecurity(t *document.Table, dir string) Security {
 	return s
 }
 
-// readNetwork: the rulings, "network (allow | deny | host list)".
+// readNetwork reads "allow", "deny" or a list of hosts: docs/protocols/dotagent.md, row D49.
 func readNetwork(t *document.Table) Network {
 	const key = "network"
 	if t.Value(key).Kind() != document.List {

@@ -14,8 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// manifestFile is what makes a directory an agent: the rulings, "Agents are directories with an
-// agent.toml".
+// manifestFile is the file that makes a directory an agent: docs/protocols/dotagent.md, row D45.
 const manifestFile = "agent.toml"
 
 // maxAgents bounds what is read from all directories together. People have a dozen; a directory
@@ -95,10 +94,10 @@ type Broken struct {
 	Err  error
 }
 
-// LoadDirs reads the agents in some directories, each of which holds one directory an agent. The
-// rulings: "One broken manifest never stops the others." A directory that is not there holds none.
-// Of two agents with one name in one directory the second is broken; in two directories the second
-// is hidden.
+// LoadDirs reads the agents in some directories, each of which holds one directory per agent. A
+// broken manifest never stops the others: docs/protocols/dotagent.md, row D46. A directory that
+// does not exist holds no agents. Of two agents with one name in one directory the second is
+// broken; in two directories the second is hidden.
 func LoadDirs(dirs []string) Loaded {
 	paths, broken := findManifests(dirs)
 	l := Loaded{Broken: broken}

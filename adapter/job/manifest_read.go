@@ -8,8 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// What a manifest says where it says nothing: the rulings, "timeout_seconds (1800)", "max_retries
-// 3, retry_backoff_minutes [5,15,30], stale_after_minutes 120".
+// The defaults of keys that a manifest leaves out: docs/protocols/dotagent.md, row D45.
 const (
 	defaultTimeout    = 1800 * time.Second
 	defaultRetries    = 3
@@ -81,8 +80,9 @@ func readName(t *document.Table, key string) string {
 	return name
 }
 
-// readProgram: a command with a slash in it is relative to the manifest, as the rulings have it of
-// working_dir; one without is looked up in $PATH.
+// readProgram reads the table [run]. A command with a slash in it and working_dir are relative to
+// the manifest; a command without a slash is looked up in $PATH: docs/protocols/dotagent.md, row
+// D47.
 func readProgram(t *document.Table, m *Manifest) Program {
 	written := t.Required("command")
 	p := Program{

@@ -53,7 +53,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestEveryKey: each key of the rulings lands where it belongs.
+// TestEveryKey: each key of docs/jobs.md sets its field.
 func TestEveryKey(t *testing.T) {
 	m, err := Load(filepath.Join("testdata", "full.toml"))
 	if err != nil {

@@ -56,7 +56,8 @@ var events = []string{
 	string(RunRecovered), string(BeforeRun), string(GoneStale), string(DailySummary),
 }
 
-// readEvents is an array of events; the rulings: "events empty means all".
+// readEvents reads a list of events. An empty list means all of them: docs/protocols/dotagent.md,
+// row D50.
 func readEvents(t *document.Table, key string) []Event {
 	names := t.List(key)
 	list := make([]Event, len(names))

@@ -51,8 +51,8 @@ func readSchedule(t *document.Table, defaults Retry) Schedule {
 	return s
 }
 
-// readCron: the rulings, "cron (weekdays 0=Sun, hours, minute)". Hours must be there: a schedule
-// that runs every hour because a line was forgotten is a surprise.
+// readCron reads weekdays, hours and minute: docs/protocols/dotagent.md, row D48. Hours are
+// required: a schedule that runs every hour because a line was forgotten is a surprise.
 func (s *Schedule) readCron(t *document.Table) {
 	s.Weekdays = numbers(t, "weekdays", span{0, 6})
 	s.Hours = numbers(t, "hours", span{0, 23})

@@ -96,8 +96,8 @@ func (t *Teller) sender(host Host, d *Notifier) (notify.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The rulings: "${VAR} in a notifier's strings comes from the secrets file, then the
-	// environment".
+	// ${NAME} comes from the secrets file, then from the environment: docs/protocols/dotagent.md,
+	// row D55.
 	written := h.Config
 	if h.Config, err = notify.ExpandJSON(written, t.options.Lookup); err != nil {
 		return nil, err
@@ -184,8 +184,8 @@ func configOr(config json.RawMessage) json.RawMessage {
 	return config
 }
 
-// text is a notice in words. Seed 000: suggest is forwarded "into any failure notification so the
-// user knows what to fix".
+// text returns the message that a plugin of the kind notify gets. It has the suggestion of a
+// preflight that refused: docs/protocols/dotagent.md, row D57.
 func text(m notify.Message) string {
 	lines := []string{m.Headline()}
 	if m.Body != "" {

@@ -11,15 +11,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// quickScript makes the offline model call a tool that the seed's shell blocker minds, harmless as
-// it is.
+// quickScript makes the offline model call a tool that the shell blocker of the protocol document
+// refuses, harmless as the call is.
 const quickScript = `
 - tools: [{name: shell, arguments: {cmd: "echo sudo rm"}}]
 - text: Done.
 `
 
-// TestSeedQuickStart types the commands of seed 004 as they are printed, and has its example
-// plugins act on a turn.
+// TestSeedQuickStart types the commands of the protocol document as they are printed, and has its
+// example plugins act on a turn: docs/protocols/python.md, row P46.
 func TestSeedQuickStart(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "python3"} {
 		plugtest.NeedTool(t, tool)
@@ -114,7 +114,8 @@ func of(blocks []plugtest.Block, heading string) []plugtest.Block {
 	return under
 }
 
-// seedAddress is the address that the seed prints, or another one where that is taken.
+// seedAddress returns the address that the protocol document prints, or a free one if that is
+// taken.
 func seedAddress(t *testing.T) string {
 	for _, address := range []string{"127.0.0.1:8000", "127.0.0.1:0"} {
 		l, err := net.Listen("tcp", address)

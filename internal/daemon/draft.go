@@ -20,7 +20,7 @@ type Draft struct {
 	Feedback    string   // what was wrong with it, or should be different
 }
 
-// draftPrompt teaches a model the protocol. Seed 004, in our words.
+// draftPrompt teaches a model the protocol of docs/protocols/python.md.
 const draftPrompt = `You write one plugin for an agent: a single Python file. Answer with the file alone, in one code block.
 
 The file starts with a docstring of one line and then

@@ -144,8 +144,8 @@ func (c *Core) inProject(ctx context.Context, t *sessionstore.Turn, use turnUse)
 	return use(ctx, t, host)
 }
 
-// chosen are the plugins of code that take part in a session's turns. Seed 004: "Confirm plugins
-// feature is enabled", "Check session has the plugin configured".
+// chosen returns the python plugins that take part in a session's turns: those that the session
+// names, while the feature is on. See docs/protocols/python.md, row P49.
 func (c *Core) chosen(ctx context.Context, id string) ([]string, error) {
 	s, err := c.Sessions.Get(ctx, id)
 	if err != nil {

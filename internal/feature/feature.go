@@ -18,8 +18,8 @@ const (
 	Stable       Stage = "stable"
 )
 
-// Plugins is the flag of the plugins that are written over HTTP. Seed 004: "The plugin system must
-// be enabled via feature flag".
+// Plugins is the flag that enables plugins which are written over HTTP: docs/protocols/python.md,
+// row P48.
 const Plugins = "plugins"
 
 // A Feature is a flag as it stands.
@@ -34,7 +34,7 @@ type Feature struct {
 // Known are the flags at their defaults, by name.
 func Known() []Feature {
 	return []Feature{
-		// Seed 004, "Feature Flag": the description is the seed's.
+		// The protocol fixes the description: docs/protocols/python.md, row P48.
 		{Name: Plugins, Description: "Enable plugin system for agent customization", Stage: Experimental},
 	}
 }

@@ -57,9 +57,8 @@ type DispatchOptions struct {
 	Logger   *slog.Logger   // nil discards
 }
 
-// A Dispatch sends messages in the background, as well as it can. Seed 000: "Best-effort — dotagent
-// does not retry notifications". Nobody waits for it, and no failure reaches a run; failures are
-// logged and counted.
+// A Dispatch sends messages in the background, on a best-effort basis: docs/protocols/dotagent.md,
+// row D56. No run waits for it or fails because of it; failures are logged and counted.
 //
 // The messages of one agent through one route are sent one after another: "given up" does not
 // overtake "attempt 3 failed". It is safe for concurrent use.

@@ -5,7 +5,8 @@
 // What it is not: of a manifest it reads a driver's own keys alone, and it knows no agent, only
 // messages about one. The driver "plugin" is not here; the hub calls those, and a caller that wants
 // them under the same rate limits wraps them in a [Sender]. It is no queue that survives the
-// process either: a notification is news, and seed 000 wants it "best-effort".
+// process either: a notification is news, and is sent on a best-effort basis
+// (docs/protocols/dotagent.md, row D56).
 //
 // # The way of one message
 //

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The events of a scheduled agent, as the rulings name them.
+// The events of a scheduled agent: docs/protocols/dotagent.md, row D51.
 const (
 	Success       = "success"
 	AttemptFailed = "attempt_failed"

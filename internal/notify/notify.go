@@ -57,8 +57,8 @@ type Preview struct {
 
 // Options are what notifiers have in common. The zero value knows no variables and no programs.
 type Options struct {
-	// Lookup is the value of a variable in a setting, ${NAME}: by the rulings from the secrets
-	// file, else from the environment. nil: none is known.
+	// Lookup returns the value of a variable in a setting, ${NAME}: from the secrets file, else
+	// from the environment (docs/protocols/dotagent.md, row D55). nil: no variable is known.
 	Lookup func(name string) (string, bool)
 	HTTP   *http.Client // nil: a plain one; its redirect policy is replaced
 	Procs  *proc.Group  // runs the programs of desktop and imessage, which cannot be without it

@@ -185,8 +185,8 @@ func (d *Document) Span(first, last string) Block {
 }
 
 // Rows are the rows of the first table in the section of that name. It knows Markdown's tables, and
-// those that lost their rulings: a line `Field Type …`, then a line a row, where what starts with a
-// bracket belongs to the row before.
+// those that lost the lines between their cells: a line `Field Type …`, then a line a row, where
+// what starts with a bracket belongs to the row before.
 func (d *Document) Rows(section string) []Row {
 	d.t.Helper()
 	start := slices.IndexFunc(d.lines, func(line string) bool {

@@ -65,7 +65,7 @@ func TestRows(t *testing.T) {
 	}{
 		{"markdown", sample, []Row{{"x", "yes"}, {"y", "no"}}},
 		{
-			"without rulings", "Part `one`\n\nWords.\n\nField Type\na string yes\n[min: 1]\nb:[] object\n\nOther",
+			"without lines between the cells", "Part `one`\n\nWords.\n\nField Type\na string yes\n[min: 1]\nb:[] object\n\nOther",
 			[]Row{{"a", "string yes\n[min: 1]"}, {"b:[]", "object"}},
 		},
 		{"to the end", "Part `one`\nField Type\na b", []Row{{"a", "b"}}},

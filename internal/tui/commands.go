@@ -53,7 +53,7 @@ func commands() []command {
 	}
 }
 
-// strategies are the ways to compact; seed 002 names them.
+// strategies are the ways to compact a transcript: docs/agent.md, Compaction.
 func strategies() []choice {
 	return []choice{
 		{text: "summarize", about: "the model sums up what was said"},

@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// hooks are the ones a python plugin may have; seed 004, "Decorators Available".
+// hooks are the hooks of a python plugin: docs/protocols/python.md, rows P52 to P57.
 var hooks = []struct{ name, about string }{
 	{"on_begin", "when a turn begins"},
 	{"on_tool_call", "before a tool runs; may change the call"},
