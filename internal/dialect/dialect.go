@@ -18,159 +18,159 @@ import (
 
 // A Dialect is one plugin-side protocol.
 type Dialect interface {
-	// Name is the word users know it by, e.g. "scaffold".
+	// Name returns the name that users know the protocol by, e.g. "scaffold".
 	Name() string
-	// Places says where Find looks, for people who want to put a plugin there.
+	// Places returns the directories that Find searches, to show users where to put a plugin.
 	Places(env Env) []Place
-	// Points are the points at which its plugins can natively be asked.
+	// Points returns the points at which the hooks of its plugins are called unless the
+	// configuration connects them elsewhere.
 	Points() []hook.Point
-	// Find lists the plugins in the places where this protocol's plugins live, in the order in
-	// which they are to be opened. It starts nothing. A place that does not exist is not an error.
+	// Find lists the plugins in the directories of this protocol, in the order in which the host
+	// opens them. It starts no process. A directory that does not exist is not an error.
 	Find(env Env) []Found
-	// At looks at one path a user named. ok is false where it is not a plugin of this dialect; a
-	// plugin that is at fault is found, and broken.
+	// At returns the plugin at a path that a user named. ok is false if path is not a plugin of
+	// this dialect. A plugin with a faulty manifest is returned with ok true and the state Broken.
 	At(path string, env Env) (found Found, ok bool)
-	// Open brings a found plugin to life. It returns when the plugin is ready for calls; ctx bounds
-	// only that.
+	// Open starts a plugin. It returns when the plugin is ready for calls; ctx bounds only that.
 	Open(ctx context.Context, f Found, s Settings, rt *Runtime) (Plugin, error)
 }
 
-// A Place is a directory in which the plugins of a dialect live.
+// A Place is a directory that holds plugins of a dialect.
 type Place struct {
 	Dialect string `json:"dialect"`
 	Dir     string `json:"dir"`
 	Form    string `json:"form"` // what a plugin looks like there, e.g. "NAME/manifest.yaml"
 }
 
-// A State is what became of a plugin.
+// A State says whether a plugin can be used.
 type State string
 
 // The states.
 const (
 	Ready       State = "ready"
-	Broken      State = "broken"      // found, but it cannot work; Err says why
-	Disabled    State = "disabled"    // by the configuration
+	Broken      State = "broken"      // found, but cannot work; Err says why
+	Disabled    State = "disabled"    // switched off in the configuration
 	Skipped     State = "skipped"     // left out by a rule of its dialect
-	Unsupported State = "unsupported" // not for this system
+	Unsupported State = "unsupported" // not made for this operating system
 )
 
-// ErrUnsupported is wrapped by the error of Open for a plugin that is not meant for this system: it
-// is not broken, only not for here.
+// ErrUnsupported is wrapped by the error that Open returns for a plugin which is made for another
+// operating system. Such a plugin is not broken.
 var ErrUnsupported = errors.New("unsupported")
 
 // Found is a plugin on disk.
 type Found struct {
 	Dialect  string
-	Name     string    // the best known before it runs
+	Name     string    // the name that is known before the plugin runs
 	Place    string    // the name of its file or directory, which only the person who installs it chooses
 	Path     string    // its file or directory, absolute
-	Project  string    // the root of the project that brings it along; "": it is the user's own
-	State    State     // "": it may be opened; else Err says why not
+	Project  string    // the root of the project that the plugin belongs to; "": it belongs to the user
+	State    State     // "": it may be opened; otherwise Err says why it may not
 	Err      error     // why it is in this state
-	Problems []Problem // what is wrong with its manifest, all of it
-	Warnings []Problem // what is odd about it
-	Info     *Info     // what it declares; nil: not known until it is opened
-	File     string    // its manifest, absolute; "": it has none that could be read
-	Sole     string    // a role that only one enabled plugin may have, e.g. "compactor"; "": none
-	Manifest any       // the dialect's own
+	Problems []Problem // all faults of its manifest
+	Warnings []Problem // things that work differently from what its author may expect
+	Info     *Info     // what it declares; nil: unknown until it is opened
+	File     string    // its manifest, absolute; "": it has none, or none that can be read
+	Sole     string    // a role that only one enabled plugin may have, e.g. "compactor"; "": no such role
+	Manifest any       // the parsed manifest, of a type of the dialect
 }
 
-// A Problem is something wrong with a plugin's files.
+// A Problem is a fault in a plugin's files.
 type Problem struct {
 	Path    string `json:"path"`
-	Line    int    `json:"line"`   // from 1; 0 where it is about the whole file
-	Column  int    `json:"column"` // from 1
+	Line    int    `json:"line"`   // counts from 1; 0 if the problem concerns the whole file
+	Column  int    `json:"column"` // counts from 1
 	Message string `json:"message"`
 	Fix     string `json:"fix,omitempty"`
 }
 
-// Info is what a plugin says of itself.
+// Info is what a plugin declares about itself.
 type Info struct {
 	Name        string
-	Called      string // what it calls itself, where that is not its name
+	Called      string // the name that the plugin gives itself, if that differs from Name
 	Version     string
 	Description string
 	Author      string
 	License     string
 	Homepage    string
-	Hooks       []string // the dialect's own names
+	Hooks       []string // in the words of the dialect
 	Tools       []Tool
-	Knobs       []Knob          // settings that a person may turn
+	Knobs       []Knob          // settings that a user may change
 	Schema      json.RawMessage // JSON Schema of its config, an object; nil: it declares none
 	Commands    []string
-	CommandDocs []CommandDoc // of the commands, where its dialect has words for them
+	CommandDocs []CommandDoc // describes Commands, if the dialect has descriptions
 	Methods     []string
 	Kinds       []string
-	Priority    int // a dialect whose plugins name none gives hook.DefaultPriority
+	Priority    int // a dialect without priorities sets hook.DefaultPriority
 
-	Protocol string // the version of the dialect's protocol that it is made for; "": it does not say
+	Protocol string // the protocol version that the plugin is made for; "": unknown
 
-	Capabilities []string                // what it declares it needs, in its dialect's words
-	Needs        []capability.Capability // the same in the sandbox's words, as far as it has words for it; nil: its dialect declares nothing, empty: it needs nothing
-	AnyProgram   bool                    // its dialect has no way to declare the programs it starts
+	Capabilities []string                // what it declares it needs, in the words of its dialect
+	Needs        []capability.Capability // Capabilities translated for the sandbox, as far as possible; nil: the dialect has no declarations, empty: it needs nothing
+	AnyProgram   bool                    // its dialect has no way to declare the programs that the plugin starts
 }
 
-// A CommandDoc is what a plugin says of one of its commands.
+// A CommandDoc describes one command of a plugin.
 type CommandDoc struct {
 	Name        string `json:"name"`
 	Args        string `json:"args"` // as in a line of help, e.g. "[--vault NAME]"
 	Description string `json:"description"`
-	Stdin       string `json:"stdin,omitempty"` // whose stdin it has; "": what its protocol sends
+	Stdin       string `json:"stdin,omitempty"` // where its stdin comes from; "": the host writes the protocol's message to it
 }
 
-// DefaultToolTimeout bounds a tool or method call where the configuration does not: long enough for
-// a build, short enough that a dead tool is noticed.
+// DefaultToolTimeout bounds a tool or method call if the configuration does not. It is long enough
+// for a build, and short enough to notice a tool that hangs.
 const DefaultToolTimeout = 2 * time.Minute
 
-// A Tool is a function a plugin offers to a model.
+// A Tool is a function that a plugin offers to a model.
 type Tool struct {
-	Name        string          `json:"name"` // as the host calls it, with the plugin's name in it
+	Name        string          `json:"name"` // as the host calls it; includes the plugin's name
 	Plugin      string          `json:"plugin"`
 	Dialect     string          `json:"dialect"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"` // JSON Schema of an object
 
-	// Definition is the tool in the words of its protocol, where that has more to say; nil: it has
-	// not.
+	// Definition is the tool as its protocol describes it; nil if the protocol says no more than
+	// the fields above.
 	Definition json.RawMessage `json:"-"`
 }
 
-// A ToolResult is what a tool call came to.
+// A ToolResult is the result of a tool call.
 type ToolResult struct {
 	Tool    string `json:"tool"`
 	Success bool   `json:"success"`
 	Result  string `json:"result"`
-	Error   string `json:"error"` // set where Success is false
+	Error   string `json:"error"` // set if Success is false
 
-	// Raw is the result in the words of the plugin's protocol, where that has more to say than a
-	// text: an object.
+	// Raw is the result as the plugin's protocol has it, an object; nil if the protocol knows only
+	// text.
 	Raw json.RawMessage `json:"-"`
-	// Pending: the tool asks for something before it goes on, and Raw says for what.
+	// Pending means that the tool needs input before it can go on. Raw says which.
 	Pending bool `json:"-"`
 }
 
 // A Plugin is an opened plugin. All its methods are safe for concurrent use.
 type Plugin interface {
 	Info() Info
-	// Hooks is the native wiring. The host fills in what the configuration says: priority,
-	// position, what a failure does.
+	// Hooks returns the plugin's hooks at their native points. The host adds what the configuration
+	// sets: priority, position, on_failure.
 	Hooks() []hook.Hook
-	// Status tells what is known. It asks neither the plugin nor anybody else, and returns at once:
-	// listings and metrics are made of it.
+	// Status returns what is known without asking the plugin, so that listings and metrics never
+	// wait for it.
 	Status() Status
-	// Close says farewell in the protocol's way and ends the process.
+	// Close ends the plugin as its protocol demands, and stops its process.
 	Close(ctx context.Context) error
 }
 
-// A HealthChecker is a plugin that is asked how it is when somebody wants to know, and not at
-// intervals. Its Status has the answer afterwards. ctx bounds the question.
+// A HealthChecker is a plugin whose health is checked on demand and not at intervals. CheckHealth
+// stores the result for Status. ctx bounds the check.
 type HealthChecker interface {
 	CheckHealth(ctx context.Context)
 }
 
-// A Reloader is a plugin that looks itself whether its file has changed: the host need not open it
-// anew for that. Plugins that share an interpreter are unloaded from it by their path, so the host
-// has one loaded again after another of the same file was closed.
+// A Reloader is a plugin that can load its file again without being reopened. Plugins that share an
+// interpreter are unloaded from it by path. So when one of two plugins with the same file is
+// closed, the host reloads the other.
 type Reloader interface {
 	Reload(ctx context.Context) error
 }
@@ -180,33 +180,34 @@ type ToolCaller interface {
 	CallTool(ctx context.Context, name string, arguments json.RawMessage) (ToolResult, error)
 }
 
-// A Lister is a plugin whose tools may be others from one moment to the next, and that may have
-// more than tools to offer. It calls [Runtime.Changed] when they are.
+// A Lister is a plugin whose tools may change while it runs, and that may offer more than tools. It
+// calls [Runtime.Changed] when either changes.
 type Lister interface {
 	Tools() []Tool
 	Offers() []Offer
 }
 
-// An OfferKind says what a plugin has to offer beside tools.
+// An OfferKind is the kind of an [Offer].
 type OfferKind string
 
-// The kinds of offers. They are asked for with the methods of their protocol: see [MethodCaller].
+// The kinds of offers. Programs use an offer through the methods of its protocol: see
+// [MethodCaller].
 const (
 	Prompt           OfferKind = "prompt"
 	Resource         OfferKind = "resource"
 	ResourceTemplate OfferKind = "resource_template"
 )
 
-// An Offer is something that a plugin has beside its tools.
+// An Offer is something other than a tool that a plugin offers.
 type Offer struct {
 	Kind       OfferKind       `json:"kind"`
-	Name       string          `json:"name"` // of a resource its address
+	Name       string          `json:"name"` // the URI if it is a resource
 	Plugin     string          `json:"plugin"`
 	Dialect    string          `json:"dialect"`
-	Definition json.RawMessage `json:"definition"` // in the words of its protocol
+	Definition json.RawMessage `json:"definition"` // as its protocol describes it
 }
 
-// A ChangeKind says what has changed.
+// A ChangeKind says what a [Change] is about.
 type ChangeKind string
 
 // The kinds of changes.
@@ -214,133 +215,134 @@ const (
 	ToolsChanged     ChangeKind = "tools"
 	PromptsChanged   ChangeKind = "prompts"
 	ResourcesChanged ChangeKind = "resources"
-	ResourceUpdated  ChangeKind = "resource" // the one at URI
+	ResourceUpdated  ChangeKind = "resource" // the resource at URI
 )
 
-// A Change is news of what plugins have to offer.
+// A Change reports that the offers of a plugin have changed.
 type Change struct {
 	Kind ChangeKind
 	URI  string
 }
 
-// A MethodCaller is a plugin with JSON-RPC methods of its own.
+// A MethodCaller is a plugin that declares JSON-RPC methods.
 type MethodCaller interface {
 	CallMethod(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 }
 
-// A Commander is a plugin with commands of its own, run for a user at a terminal.
+// A Commander is a plugin that adds commands for users at a terminal.
 type Commander interface {
-	// RunCommand runs a command with its arguments untouched. What the plugin prints goes to Out
-	// and ErrOut as it comes. The code is the plugin's exit code.
+	// RunCommand runs a command and passes its arguments on unchanged. The plugin's output goes to
+	// Out and ErrOut as it arrives. code is the plugin's exit code.
 	RunCommand(ctx context.Context, c Command) (code int, err error)
 }
 
-// A Command is one run of a plugin's own command.
+// A Command is one run of a plugin's command.
 type Command struct {
 	Name   string
 	Args   []string
-	In     io.Reader // the user's, for commands that want it; nil: there is none
+	In     io.Reader // the user's stdin, for commands that declare it; nil: there is none
 	Out    io.Writer
 	ErrOut io.Writer
 
-	// Terminal is the user's, where one sits at it. A plugin that is not confined has it for
-	// itself, and In, Out and ErrOut are not used.
+	// Terminal is the user's terminal, nil if there is none. A plugin that is not sandboxed uses it
+	// directly, and In, Out and ErrOut are ignored.
 	Terminal *Terminal
-	// Failed takes what the plugin says went wrong, in place of ErrOut; may be nil.
+	// Failed is called with the plugin's error message, which is then not written to ErrOut; may be
+	// nil.
 	Failed func(message string)
 }
 
-// A Terminal is what a program in the foreground is given of its host.
+// A Terminal holds the host's terminal files for a program in the foreground.
 type Terminal struct {
 	In, Out, ErrOut *os.File
-	Signals         <-chan os.Signal // passed on to the program
+	Signals         <-chan os.Signal // forwarded to the program
 }
 
-// A Connector is a plugin whose hooks can be wired to points beyond their own.
+// A Connector is a plugin whose hooks can be connected to points other than their own.
 type Connector interface {
-	// Connect returns the named hook as it is asked at p, or an error that says at which points
-	// that hook has a meaning.
+	// Connect returns the named hook as it is called at p. The error names the points to which that
+	// hook can be connected.
 	Connect(name string, p hook.Point) (hook.Hook, error)
 }
 
-// A Refresher is a plugin that looks at its files again where a turn begins, so that what was
-// changed acts from then on.
+// A Refresher is a plugin that checks its files at the start of each turn, so that a change acts on
+// that turn.
 type Refresher interface {
 	Refresh(ctx context.Context)
 }
 
-// A Limited dialect runs at most so many of the plugins that Find lists. Those that are disabled or
-// do not start take no place.
+// A Limited dialect runs at most Most of the plugins that Find lists. Plugins that are disabled or
+// do not start do not count.
 type Limited interface {
 	Most() int
 }
 
-// Wiring is where a plugin's hooks are: what the host puts on its bus.
+// Wiring is the set of hooks that the host puts on its bus for one plugin.
 type Wiring interface {
 	Hooks() []hook.Hook
 	Connector
 }
 
-// A Declarer is a dialect whose plugins declare their hooks in a file, so that they are known even
-// of a plugin that cannot be opened.
+// A Declarer is a dialect whose plugins declare their hooks in a file. The host knows these hooks
+// even if the plugin cannot be opened.
 type Declarer interface {
-	// Declared are the hooks of such a plugin, each of which fails with why. ok is false where they
-	// are not known.
+	// Declared returns the hooks of a plugin that cannot be opened; each of them fails with why. ok
+	// is false if its hooks are unknown.
 	Declared(f Found, why error) (w Wiring, ok bool)
 }
 
-// A ConfigChecker is a plugin that can tell whether a configuration would do, such as the one a job
-// gives it with each call.
+// A ConfigChecker is a plugin that can check a configuration, for example the one that a job sends
+// with each call.
 type ConfigChecker interface {
 	CheckConfig(ctx context.Context, config json.RawMessage) error
 }
 
-// A Fleeting plugin has no process between two calls. To open it again when its files have changed
-// loses nothing, and what it says of itself is up to date.
+// A Fleeting plugin has no process between two calls. The host may reopen it when its files change,
+// and loses nothing.
 type Fleeting interface {
 	Fleeting()
 }
 
-// An Examiner is a dialect that sees more wrong with a user's files than with any one plugin, such
-// as a script that lacks its executable bit.
+// An Examiner is a dialect that finds faults which belong to no plugin, such as a script without
+// its executable bit.
 type Examiner interface {
 	Examine(env Env) []Problem
 }
 
-// A Notification is something a plugin said unasked.
+// A Notification is a message that a plugin sends without a request.
 type Notification struct {
 	Time     time.Time       `json:"time"`
 	Method   string          `json:"method"`
-	Params   json.RawMessage `json:"params"`   // in the place of long ones their beginning, as a text
-	Declared bool            `json:"declared"` // the plugin's manifest announces it
+	Params   json.RawMessage `json:"params"`   // long ones are replaced by a string with their beginning
+	Declared bool            `json:"declared"` // the plugin's manifest lists the method
 }
 
-// A Notifier is a plugin that speaks unasked.
+// A Notifier is a plugin that sends notifications.
 type Notifier interface {
-	// Notifications are the last ones, oldest first.
+	// Notifications returns the last ones, oldest first.
 	Notifications() []Notification
 }
 
-// A Reconfigurer is a plugin that can be given another configuration while it runs.
+// A Reconfigurer is a plugin whose configuration can be replaced while it runs.
 type Reconfigurer interface {
-	// Reconfigure returns when the plugin works with the new configuration, or says why it does
-	// not. Calls wait meanwhile; those under way come to their end first.
+	// Reconfigure returns when the plugin works with the new configuration, or fails to. It waits
+	// for calls under way; new calls wait for it.
 	Reconfigure(ctx context.Context, s Settings) error
 }
 
-// Settings are what the configuration says about one plugin.
+// Settings holds what the configuration sets for one plugin.
 type Settings struct {
-	Timeout      time.Duration           // for hooks; 0: the dialect's
-	ToolTimeout  time.Duration           // for tools; 0: the dialect's
-	Standby      int                     // processes kept ready
-	Env          []string                // names and patterns (GIT_*) passed on beside the dialect's own
+	Timeout      time.Duration           // of hooks; 0: the dialect's default
+	ToolTimeout  time.Duration           // of tools; 0: the dialect's default
+	Standby      int                     // the number of processes that are started ahead
+	Env          []string                // names and patterns (GIT_*) of variables that it gets in addition to the dialect's own
 	Config       json.RawMessage         // an object; nil: none
-	SystemConfig json.RawMessage         // the same, from the secrets file; never logged
-	Grants       []capability.Capability // what it may do; nil: what it declares
-	Withheld     []string                // of what it declares, what was not granted when it was recorded
+	SystemConfig json.RawMessage         // the same from the secrets file; never logged
+	Grants       []capability.Capability // what the sandbox allows; nil: what the plugin declares
+	Withheld     []string                // declared capabilities that were not granted when the plugin was recorded as trusted
 }
 
-// Storage is a plugin's own keys and values, kept across runs.
+// Storage holds a plugin's keys and values across runs.
 type Storage interface {
 	Get(ctx context.Context, key string) (value json.RawMessage, ok bool, err error)
 	Put(ctx context.Context, key string, value json.RawMessage) error
@@ -348,58 +350,59 @@ type Storage interface {
 	List(ctx context.Context, prefix string) ([]string, error)
 }
 
-// A StorageQuota bounds what one plugin stores. Zero stands for the default.
+// A StorageQuota limits what one plugin stores. Zero means the default.
 type StorageQuota struct {
 	Bytes int64 // of keys and values together
 	Keys  int
 }
 
-// Runtime is what a dialect may use of its host.
+// Runtime is the part of the host that a dialect uses.
 type Runtime struct {
 	Procs       *proc.Group
 	Log         *slog.Logger // with plugin and dialect set; never nil
 	Env         Env
 	Storage     Storage                               // the plugin's own; nil: it has none
-	Settings    func(called string) (Settings, error) // for a plugin that says only once it runs what it calls itself; may be nil
-	Note        func(p Problem, unusable bool)        // takes what Odd and Unusable report; may be nil
-	Rewire      func()                                // to be called when a plugin's Hooks have changed; may be nil
-	Notify      func(Notification)                    // is told what plugins say unasked and have announced; may be nil
-	Changed     func(Change)                          // to be called by a [Lister] when it has something else to offer; may be nil
+	Settings    func(called string) (Settings, error) // for a plugin whose own name is known only once it runs; may be nil
+	Note        func(p Problem, unusable bool)        // is called with what Odd and Unusable report; may be nil
+	Rewire      func()                                // must be called when a plugin's Hooks have changed; may be nil
+	Notify      func(Notification)                    // is called with each notification that the plugin has declared; may be nil
+	Changed     func(Change)                          // must be called by a [Lister] when its offers have changed; may be nil
 	HostVersion string
-	Dir         string // where the host does its work
-	ProjectRoot string // the project the host works in
+	Dir         string // the host's working directory
+	ProjectRoot string // the root of the project in which the host works
 	ProjectID   string
 
-	// Program is started in the place of the plugin's file, which only leads to it. "": the file is
-	// the program.
+	// Program is started instead of the plugin's file, if that file only points to it. "": the file
+	// itself is the program.
 	Program string
 
-	// Vet tells why a plugin's files must not be run as they are now. It is to be asked before code
-	// is loaded into a process that runs already. VetStarts says that it is asked before each
+	// Vet returns why a plugin's files must not be run as they are now, or nil. A dialect calls it
+	// before it loads code into a running process. With VetStarts it is also called before each
 	// process is started. May be nil.
 	Vet       func() error
 	VetStarts bool
 
-	// Box puts a plugin's processes into its sandbox; own are its files. nil: it has none.
+	// Box returns the sandbox for the plugin's processes; own lists the plugin's files. nil: the
+	// plugin is not sandboxed.
 	Box    func(own ...string) proc.Box
 	Limits Limits
 }
 
-// Limits are what a plugin may use.
+// Limits bounds what a plugin may use.
 type Limits struct {
 	limits.Limits
-	Output int // bytes of one answer; 0: as much as its dialect allows
+	Output int // bytes of one answer; 0: the dialect's limit
 }
 
 // FindingKey marks a log record that is also a finding. A command that lists the findings leaves
 // such records out, so that nothing is printed twice.
 const FindingKey = "finding"
 
-// Odd reports something that works otherwise than the plugin's author thinks, such as a hook that
-// does not exist: to the log, and to those who list findings.
+// Odd reports something that works differently from what the plugin's author may expect, such as a
+// hook that does not exist. It goes to the log and to the findings.
 func (rt *Runtime) Odd(message, fix string) { rt.note(message, fix, false) }
 
-// Unusable reports something that the plugin declares and that cannot be used, such as a tool
+// Unusable reports something that the plugin declares and that the host cannot use, such as a tool
 // without a name. The rest of the plugin works.
 func (rt *Runtime) Unusable(message, fix string) { rt.note(message, fix, true) }
 
@@ -414,12 +417,12 @@ func (rt *Runtime) note(message, fix string, unusable bool) {
 	}
 }
 
-// noCompiled keeps Python from taking the compiled files in __pycache__ for those that were vetted:
-// they are none of a plugin's files, since Python itself writes them.
+// noCompiled keeps Python from running compiled files in __pycache__. Python itself writes them, so
+// they are not among the files that were vetted.
 const noCompiled = "PYTHONPYCACHEPREFIX=" + os.DevNull
 
-// Confined is a program to be started for a plugin, within the plugin's limits and in its sandbox,
-// if it has one. own are the plugin's files.
+// Confined returns s with the plugin's limits and its sandbox, if it has one. own lists the
+// plugin's files.
 func (rt *Runtime) Confined(s proc.Spec, own ...string) proc.Spec {
 	s.Limits = rt.Limits.Limits
 	if rt.Program != "" {
@@ -435,7 +438,8 @@ func (rt *Runtime) Confined(s proc.Spec, own ...string) proc.Spec {
 	return s
 }
 
-// Most is the largest answer the plugin may give where its dialect allows most.
+// Most returns the size limit of the plugin's answers: most, which is the dialect's limit, or less
+// if the configuration says so.
 func (rt *Runtime) Most(most int) int {
 	if rt.Limits.Output > 0 {
 		return min(most, rt.Limits.Output)

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Env is the host's environment, as a plugin's surroundings are made from it.
+// Env is the host's environment, from which the environment of each plugin is built.
 type Env struct {
-	Vars []string // "NAME=value"; the last of a name counts
+	Vars []string // "NAME=value"; the last entry of a name wins
 }
 
-// Get returns a variable's value, "" where it is not set.
+// Get returns a variable's value, or "" if it is not set.
 func (e Env) Get(name string) string {
 	for _, v := range slices.Backward(e.Vars) {
 		if n, value, ok := strings.Cut(v, "="); ok && n == name {
@@ -22,10 +22,10 @@ func (e Env) Get(name string) string {
 	return ""
 }
 
-// Home is the user's directory, as $HOME says.
+// Home returns the user's home directory, $HOME.
 func (e Env) Home() string { return e.Get("HOME") }
 
-// InHome joins elements to the home directory; "" where there is none.
+// InHome joins elements to the home directory. It returns "" if there is none.
 func (e Env) InHome(elem ...string) string {
 	home := e.Home()
 	if home == "" {
@@ -34,7 +34,7 @@ func (e Env) InHome(elem ...string) string {
 	return filepath.Join(append([]string{home}, elem...)...)
 }
 
-// ConfigHome is $XDG_CONFIG_HOME, by default ~/.config.
+// ConfigHome returns $XDG_CONFIG_HOME, by default ~/.config.
 func (e Env) ConfigHome() string {
 	if dir := e.Get("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -42,7 +42,7 @@ func (e Env) ConfigHome() string {
 	return e.InHome(".config")
 }
 
-// InConfigHome joins elements to the configuration directory; "" where there is none.
+// InConfigHome joins elements to the configuration directory. It returns "" if there is none.
 func (e Env) InConfigHome(elem ...string) string {
 	config := e.ConfigHome()
 	if config == "" {
@@ -51,7 +51,7 @@ func (e Env) InConfigHome(elem ...string) string {
 	return filepath.Join(append([]string{config}, elem...)...)
 }
 
-// DataHome is $XDG_DATA_HOME, by default ~/.local/share.
+// DataHome returns $XDG_DATA_HOME, by default ~/.local/share.
 func (e Env) DataHome() string {
 	if dir := e.Get("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -59,7 +59,7 @@ func (e Env) DataHome() string {
 	return e.InHome(".local", "share")
 }
 
-// InDataHome joins elements to the data directory; "" where there is none.
+// InDataHome joins elements to the data directory. It returns "" if there is none.
 func (e Env) InDataHome(elem ...string) string {
 	data := e.DataHome()
 	if data == "" {
@@ -68,12 +68,13 @@ func (e Env) InDataHome(elem ...string) string {
 	return filepath.Join(append([]string{data}, elem...)...)
 }
 
-// BaseNames are the variables that scaffold, kaged and python plugins get.
+// BaseNames are the variables that scaffold, kaged and python plugins get:
+// docs/protocols/scaffold.md, row S50, kaged.md, row K49, and python.md, row P44.
 var BaseNames = []string{"PATH", "HOME", "LANG", "LC_ALL", "TERM", "USER", "LOGNAME", "TMPDIR", "TZ"}
 
-// Pick builds a plugin's environment up from nothing: the variables whose names are listed, or
-// match a listed pattern (GIT_*), and are set; then extra, whose values win. Nothing else of the
-// host's reaches a plugin.
+// Pick builds a plugin's environment from nothing. It has the variables of the host that are set
+// and whose names are listed or match a listed pattern (GIT_*), and then extra, which overrides
+// them. No other variable of the host reaches a plugin.
 func (e Env) Pick(names []string, extra ...string) []string {
 	values := make(map[string]string)
 	for _, v := range e.Vars {

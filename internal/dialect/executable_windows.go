@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Executable goes by the extension: Windows has no bit for it.
+// Executable reports whether path has the extension of a program. Windows has no executable bit.
 func Executable(path string) bool {
 	return slices.Contains([]string{".exe", ".bat", ".cmd", ".com"}, strings.ToLower(filepath.Ext(path)))
 }

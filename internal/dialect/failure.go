@@ -10,12 +10,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// exitWait is how long a call that lost its pipe waits to learn how the process ended: the pipe's
-// end and the exit are moments apart.
+// exitWait is how long a call that lost its pipe waits for the process to exit. The end of the pipe
+// and the exit are moments apart.
 const exitWait = time.Second
 
-// CallFailure puts the error of a JSON-RPC call to a long-lived plugin into the hub's words. A
-// context's error passes through: the hub knows whose it was.
+// CallFailure turns the error of a JSON-RPC call to a long-lived plugin into a [hook.Error]. The
+// error of a context is returned unchanged: the hub knows whose context it was.
 func CallFailure(err error, p *proc.Process) error {
 	switch {
 	case errors.Is(err, wire.ErrTooLarge):
@@ -34,7 +34,7 @@ func CallFailure(err error, p *proc.Process) error {
 	return err
 }
 
-// crash says how the plugin's process ended, and its last words.
+// crash reports how the plugin's process ended, with the end of its stderr.
 func crash(err error, p *proc.Process) error {
 	timer := time.NewTimer(exitWait)
 	defer timer.Stop()

@@ -2,9 +2,9 @@ package dialect
 
 import "github.com/patchbay-dev/patchbay/hook"
 
-// Failures decides what a broken, slow or garbled plugin does to an event, for every dialect. It is
-// the only place that decides this. The page docs/when-a-plugin-cannot-be-asked.md shows it, and a
-// test holds both together.
+// Failures decides what a failure of a plugin does to an event, for every dialect. Nothing else
+// decides this. The page docs/when-a-plugin-cannot-be-asked.md shows the table, and
+// TestThePagesTable compares the two.
 var Failures = hook.FailureTable{
 	{Mode: hook.Notify, Action: hook.ActionSkip,
 		Cite: "at a notify point no answer and no failure changes anything, and every failure is recorded"},
@@ -12,24 +12,24 @@ var Failures = hook.FailureTable{
 	// A gate never opens by accident. The one exception is a hook that has no way to refuse: a
 	// python on_begin returns nothing, so no refusal is lost.
 	{Dialect: "python", Mode: hook.Gate, Action: hook.ActionSkip,
-		Cite: `docs/protocols/python.md: "Plugin errors are logged but don't crash the pipeline"`},
+		Cite: "docs/protocols/python.md, row P38: a failure is logged, and the chain goes on"},
 	{Mode: hook.Gate, Action: hook.ActionDeny,
-		Cite: `a gate never opens by accident; docs/protocols/dotagent.md: "exit with 0 for success, non-zero for failure"`},
+		Cite: "docs/protocols/dotagent.md, row D37: a gate never opens by accident"},
 
 	{Dialect: "scaffold", Kind: hook.Timeout, Action: hook.ActionSkip,
-		Cite: `docs/protocols/scaffold.md: "If a plugin times out on a hook, it is skipped for that event"`},
+		Cite: "docs/protocols/scaffold.md, row S41: a plugin that times out is skipped for that event"},
 	{Dialect: "scaffold", Action: hook.ActionSkip,
-		Cite: `docs/protocols/scaffold.md: "If a plugin crashes mid-session, its hook calls fail silently and scaffold continues"`},
+		Cite: "docs/protocols/scaffold.md, row S45: the calls of a plugin that crashed fail, and the others go on"},
 	{Dialect: "kaged", Action: hook.ActionSkip,
-		Cite: `docs/protocols/kaged.md: hook_timeout_sec, "Seconds the daemon waits for a hook response before treating it as a timeout"`},
+		Cite: "docs/protocols/kaged.md, row K69: a plugin that times out is skipped for that event"},
 	{Dialect: "python", Action: hook.ActionSkip,
-		Cite: `docs/protocols/python.md: "Plugin errors are logged but don't crash the pipeline"`},
+		Cite: "docs/protocols/python.md, row P38: a failure is logged, and the chain goes on"},
 	{Dialect: "mine", Kind: hook.Outdated, Action: hook.ActionSkip,
-		Cite: `docs/protocols/mine.md: "Plugins should check this field and fail gracefully if the major version is unsupported"`},
+		Cite: "docs/protocols/mine.md, rows M29 and M49: a plugin of another protocol version is passed over with a warning"},
 	{Dialect: "mine", Action: hook.ActionAbort,
-		Cite: "docs/protocols/mine.md: a transform hook that cannot be asked, or whose answer cannot be used, aborts the command"},
+		Cite: "docs/protocols/mine.md, rows M30 and M42: any error of a transform hook aborts the command"},
 	{Dialect: "dotagent", Action: hook.ActionSkip,
-		Cite: `docs/protocols/dotagent.md: "failure of a sink … does not roll back the agent"; notify is "Best-effort"`},
+		Cite: "docs/protocols/dotagent.md, row D38: a sink or a notifier that failed changes nothing else"},
 
 	{Action: hook.ActionSkip, Cite: "a plugin that does not work is left out, and its error recorded"},
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// TestFailureTable holds the table against what the protocols say.
+// TestFailureTable: the table does what the protocols demand.
 func TestFailureTable(t *testing.T) {
 	kinds := []hook.Kind{hook.Timeout, hook.Crash, hook.Garbled, hook.TooLarge, hook.Refused, hook.Unavailable, hook.Outdated, hook.Unknown}
 	for _, want := range []struct {
@@ -25,7 +25,7 @@ func TestFailureTable(t *testing.T) {
 	} {
 		for _, kind := range kinds {
 			if want.dialect == "mine" && want.mode == hook.Chain && kind == hook.Outdated {
-				continue // it says so itself, and is passed over: the next test
+				continue // the plugin itself reports it, and the event goes on: see the next test
 			}
 			if got := Failures.Action(want.dialect, want.mode, kind); got != want.action {
 				t.Errorf("%s × %s × %s: %s, want %s", want.dialect, want.mode, kind, got, want.action)
@@ -42,8 +42,8 @@ func TestFailureTable(t *testing.T) {
 	}
 }
 
-// TestThePagesTable: docs/when-a-plugin-cannot-be-asked.md says what the code does, for every
-// dialect, mode and kind.
+// TestThePagesTable: docs/when-a-plugin-cannot-be-asked.md and the code agree for every dialect,
+// mode and kind.
 func TestThePagesTable(t *testing.T) {
 	page, err := os.ReadFile("../../docs/when-a-plugin-cannot-be-asked.md")
 	if err != nil {
@@ -63,7 +63,7 @@ func TestThePagesTable(t *testing.T) {
 		cells := strings.Split(strings.Trim(row, "| "), " | ")
 		dialect := cells[0]
 		if strings.Contains(dialect, " ") {
-			dialect = "" // nobody's
+			dialect = "" // no dialect's
 		}
 		for mode, cell := range map[hook.Mode]string{hook.Chain: cells[1], hook.First: cells[1], hook.Gate: cells[2], hook.Notify: cells[3]} {
 			for _, kind := range kinds {

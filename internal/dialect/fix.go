@@ -7,13 +7,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
-// A fixable error says how to fix it: its text ends with that, and commands show it apart.
+// A fixable error has a fix. Its text ends with the fix, and commands show the fix on a line of its
+// own.
 type fixable struct {
 	err error
 	fix string
 }
 
-// WithFix adds to an error what mends it; without a fix the error stays as it is.
+// WithFix adds a fix to an error. Without a fix it returns err unchanged.
 func WithFix(err error, fix string) error {
 	if err == nil || fix == "" {
 		return err
@@ -24,11 +25,11 @@ func WithFix(err error, fix string) error {
 func (e *fixable) Error() string { return e.err.Error() + "; " + e.fix }
 func (e *fixable) Unwrap() error { return e.err }
 
-// Fix is what mends it.
+// Fix returns what a person can do about the error.
 func (e *fixable) Fix() string { return e.fix }
 
-// Meant is the fix for a name that is not known: the one that was probably meant; "" where none is
-// near.
+// Meant returns the fix for an unknown name, which suggests the nearest known one. It returns "" if
+// none is near.
 func Meant(name string, known []string) string {
 	if near := nearest.Word(name, known); near != "" {
 		return "did you mean " + near + "?"
@@ -36,13 +37,13 @@ func Meant(name string, known []string) string {
 	return ""
 }
 
-// NoHook is the error of a connection that names a hook which its plugin does not have.
+// NoHook returns the error of a connection to a hook that the plugin does not have.
 func NoHook(plugin, name string, have []string) error {
 	return WithFix(fmt.Errorf("plugin %s has no hook %q", plugin, name), nearest.Suggest(name, have))
 }
 
-// NoMeaning is the error of a connection to a point where a hook cannot be asked; points are those
-// where it can.
+// NoMeaning returns the error of a connection to a point where the hook cannot be called. points
+// are those where it can.
 func NoMeaning(dialect string, want Spot, points []string) error {
 	return WithFix(fmt.Errorf("%s hook %s has no meaning at %s", dialect, want.Hook, want.Point), "connect it to "+strings.Join(points, ", "))
 }

@@ -12,11 +12,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// What dialects share about finding plugins: files, or folders with a manifest.
-
-// FoldersIn lists the folders in a place, by name. Hidden ones are no plugins; a link to a folder
-// is as good as one, and a link to nothing is listed, so that somebody hears of it. A place that
-// cannot be read has none: [ExaminePlace] says why.
+// FoldersIn lists the folders in a place, by name. It leaves hidden ones out. It lists links to
+// folders, and links to nothing, so that the latter are reported. It returns nil if the place
+// cannot be read; [ExaminePlace] reports why.
 func FoldersIn(place string) []string {
 	if place == "" {
 		return nil
@@ -36,8 +34,8 @@ func FoldersIn(place string) []string {
 	return dirs
 }
 
-// FilesIn lists the regular files in a place, by name; links to one count, hidden ones do not. A
-// place that cannot be read has none.
+// FilesIn lists the regular files in a place, and links to them, by name. It leaves hidden ones
+// out. It returns nil if the place cannot be read.
 func FilesIn(place string) []string {
 	if place == "" {
 		return nil
@@ -56,7 +54,7 @@ func FilesIn(place string) []string {
 	return files
 }
 
-// IsScript tells a file that names its interpreter in a #! line.
+// IsScript reports whether a file names its interpreter in a #! line.
 func IsScript(path string) bool {
 	f, err := plainfile.Open(path)
 	if err != nil {
@@ -68,7 +66,7 @@ func IsScript(path string) bool {
 	return err == nil && string(start) == "#!"
 }
 
-// ExaminePlace reports what keeps a place of plugins from being read. One that does not exist is no
+// ExaminePlace reports why a place of plugins cannot be read. A place that does not exist is not a
 // problem.
 func ExaminePlace(place string) []Problem {
 	if place == "" {
@@ -92,12 +90,12 @@ func ReadManifest(file string, most int) ([]byte, error) {
 	return data, nil
 }
 
-// MissingManifest is what mends a directory among the plugins in which there is no manifest.
+// MissingManifest returns the fix for a directory among the plugins that has no manifest.
 func MissingManifest(name string) (fix string) {
 	return "write a " + name + " there, or remove the directory"
 }
 
-// Cause is an error of the file system without the path, which its message has in another place
+// Cause returns an error of the file system without its path, for messages that have the path
 // already.
 func Cause(err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
@@ -106,7 +104,8 @@ func Cause(err error) error {
 	return err
 }
 
-// FirstProblem is the error of a manifest with problems: the first, and how many more.
+// FirstProblem returns an error for a manifest with problems: the first one, and how many more
+// there are.
 func FirstProblem(problems []Problem) error {
 	p := problems[0]
 	where := p.Path
@@ -123,9 +122,9 @@ func FirstProblem(problems []Problem) error {
 	}
 }
 
-// RefuseTwins leaves out the second of two plugins with one name: a user could not tell them apart,
-// and their tools go by that name. The name of a directory belongs to the plugin in it, whoever
-// else calls itself so.
+// RefuseTwins skips the second of two plugins with the same name: users could not tell them apart,
+// and tool names contain the plugin's name. A plugin whose directory has the name goes before any
+// other that declares it.
 func RefuseTwins(all []Found) {
 	owner, first := make(map[string]string), make(map[string]string)
 	for _, f := range all {
@@ -148,7 +147,7 @@ func RefuseTwins(all []Found) {
 	}
 }
 
-// twin is the error of a plugin whose name another has.
+// twin returns the error of a plugin whose name is taken by the plugin at path.
 func twin(name, path string) error {
 	return WithFix(fmt.Errorf("another plugin is called %s: %s", name, path), "rename one of them")
 }

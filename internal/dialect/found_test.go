@@ -23,7 +23,7 @@ func TestFoldersIn(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(place, ".hidden"), 0o755))
 	must(t, os.WriteFile(filepath.Join(place, "a-file"), nil, 0o600))
 	want := []string{filepath.Join(place, "b")}
-	if os.Symlink("nowhere", filepath.Join(place, "c")) == nil { // not everybody may make links on Windows
+	if os.Symlink("nowhere", filepath.Join(place, "c")) == nil { // Windows lets only some users make links
 		must(t, os.Symlink("b", filepath.Join(place, "d")))
 		want = append(want, filepath.Join(place, "c"), filepath.Join(place, "d"))
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestANamedPipeAsAManifest: nobody writes to it, and the host must not wait for somebody who does.
+// TestANamedPipeAsAManifest: a named pipe is refused at once; the host does not wait for a writer.
 func TestANamedPipeAsAManifest(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "manifest.yaml")
 	must(t, syscall.Mkfifo(pipe, 0o755))

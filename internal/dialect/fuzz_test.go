@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// FuzzText: whatever JSON a plugin sent, it can be passed on as a string and be shown in a few
-// bytes.
+// FuzzText: any JSON that a plugin sends can be passed on as a string, and be shortened for
+// display.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{``, `null`, `"a"`, `{"a":"\n"}`, ` 7 `, "\"\xff\"", `"日本語"`, `"\ud800"`} {
 		f.Add([]byte(seed), 3)
@@ -34,8 +34,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// FuzzPick: nothing of the host's environment reaches a plugin that was not asked for by name or
-// pattern.
+// FuzzPick: a plugin gets no variable of the host that is not listed by name or pattern.
 func FuzzPick(f *testing.F) {
 	f.Add("PATH\nGIT_*", "PATH=/bin\nGIT_DIR=x\nSECRET=y\nGIT_=\n=odd\nPATH=/usr/bin")
 	f.Add("[\n*]\n\\", "[=1\nA=B=C\nno value")

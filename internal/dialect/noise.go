@@ -9,31 +9,32 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// The budget of one plugin's unexpected output in the log: enough to see what is wrong, too little
-// to fill a disk. A plugin that prints to its stdout prints a lot.
+// noiseLines is how many lines of one plugin's unexpected output are logged in each noiseWindow:
+// enough to see the mistake, too few to fill a disk. A plugin that prints to its stdout prints a
+// lot.
 const (
 	noiseWindow = 10 * time.Second
 	noiseLines  = 20
 )
 
-// A NoiseLog logs what a plugin sent that belongs to no call, alike in every dialect. What is over
-// the budget is counted, and told with the next line that is logged. It is safe for concurrent use.
-// Make it with [NewNoiseLog]; a nil one logs nothing.
+// A NoiseLog logs what a plugin sends that belongs to no call, in the same way for every dialect.
+// Lines over the budget are counted, and the next line that is logged has their number. It is safe
+// for concurrent use. Make it with [NewNoiseLog]; a nil one logs nothing.
 type NoiseLog struct {
 	log func() *slog.Logger
 
 	mu      sync.Mutex // protects the fields below
-	began   time.Time  // the present window
-	logged  int        // in it
-	dropped int        // since one was last logged
+	began   time.Time  // of the present window
+	logged  int        // lines in the present window
+	dropped int        // lines since the last one that was logged
 }
 
-// NewNoiseLog makes the log of one plugin's unexpected output. Which logger it goes to is asked for
-// each line.
+// NewNoiseLog returns a log for one plugin. log is called for each line and returns the logger to
+// use.
 func NewNoiseLog(log func() *slog.Logger) *NoiseLog { return &NoiseLog{log: log} }
 
-// Take logs one noise, where the budget allows it. A late reply is a detail: that its call had no
-// answer in time was reported.
+// Take logs one line, if the budget allows it. A late reply is logged at debug level only, since
+// the timeout of its call was reported.
 func (n *NoiseLog) Take(one wire.Noise) {
 	if n == nil {
 		return
@@ -49,9 +50,8 @@ func (n *NoiseLog) Take(one wire.Noise) {
 	n.write(level, noiseText(one.Kind), attrs)
 }
 
-// TakeAnswer logs the output of a program that is started for each call, where that output is no
-// answer. Unlike a line between messages it cannot be passed over: the call has failed, and its
-// error says why.
+// TakeAnswer logs the output of a program that is started for each call, if that output is not an
+// answer. The call has failed then, and its error says why.
 func (n *NoiseLog) TakeAnswer(output string) {
 	if n == nil {
 		return
@@ -75,7 +75,7 @@ func (n *NoiseLog) write(level slog.Level, message string, attrs []slog.Attr) {
 	n.log().LogAttrs(context.Background(), level, message, attrs...)
 }
 
-// noiseText says what came, what became of it, and what the plugin's author can do.
+// noiseText says what arrived, what the host did with it, and what the plugin's author can do.
 func noiseText(k wire.NoiseKind) string {
 	const text = "unexpected output on stdout: "
 	switch k {
@@ -95,8 +95,9 @@ func noiseText(k wire.NoiseKind) string {
 	return "an answer to the plugin's own request could not be sent"
 }
 
-// spend takes a line out of the budget, or counts it as dropped. last is the last line of the
-// window, dropped is how many were not logged before it.
+// spend takes one line from the budget. If none is left it counts the line as dropped and returns
+// ok false. last reports whether this is the last line of the window; dropped is the number of
+// lines dropped before it.
 func (n *NoiseLog) spend(now time.Time) (last bool, dropped int, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -35,8 +35,7 @@ func TestUnexpectedOutputHasABudget(t *testing.T) {
 	})
 }
 
-// Whoever prints a banner, or leaves a debugging line in, reads what that line was and where it
-// belongs.
+// TestUnexpectedOutputSaysWhatToDo: the log shows the line, and says where such output belongs.
 func TestUnexpectedOutputSaysWhatToDo(t *testing.T) {
 	log := &strings.Builder{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
@@ -51,7 +50,7 @@ func TestUnexpectedOutputSaysWhatToDo(t *testing.T) {
 	for k := wire.NoiseGarbage; k <= wire.NoiseUnsent; k++ {
 		texts[noiseText(k)] = true
 	}
-	if len(texts) != int(wire.NoiseUnsent)-1 { // a second and a stale reply have one mistake behind them
+	if len(texts) != int(wire.NoiseUnsent)-1 { // a second and a stale reply share one text
 		t.Errorf("%d texts for %d kinds", len(texts), wire.NoiseUnsent)
 	}
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// maxProblems bounds a report. No author mends more in one go, and a file that is not a manifest at
-// all can have thousands.
+// maxProblems limits a report. No author fixes more at a time, and a file that is not a manifest
+// can have thousands.
 const maxProblems = 200
 
-// Problems are what a manifest's reader complained of, in the order of the file, cut.
+// Problems converts the complaints about a manifest, in the order of the file, and leaves out those
+// over maxProblems.
 func Problems(list []document.Problem) []Problem {
 	var out []Problem
 	for i, p := range list {
@@ -26,7 +27,7 @@ func Problems(list []document.Problem) []Problem {
 	return out
 }
 
-// NoManifest is why a file is no manifest at all.
+// NoManifest returns the problems of a file that cannot be parsed as a manifest.
 func NoManifest(err error) []Problem {
 	if e, ok := errors.AsType[*document.Error](err); ok {
 		return Problems(e.Problems)

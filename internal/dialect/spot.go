@@ -7,13 +7,13 @@ import (
 )
 
 // A Spot is one of a protocol's hooks at one point. Each dialect has tables of what its hooks mean
-// where; T below is an entry of such a table.
+// at which point; T below is the type of an entry.
 type Spot struct {
-	Hook  string // the protocol's name
+	Hook  string // in the words of the protocol
 	Point hook.Point
 }
 
-// Points are those of a table, in its order.
+// Points returns the points of a table, in its order.
 func Points[T any](table []T, spot func(*T) Spot) []hook.Point {
 	var points []hook.Point
 	for i := range table {
@@ -22,8 +22,8 @@ func Points[T any](table []T, spot func(*T) Spot) []hook.Point {
 	return points
 }
 
-// Connection finds the entry for a spot in the tables of a dialect; the error says at which points
-// that hook has a meaning.
+// Connection finds the entry for a spot in the tables of a dialect. The error names the points to
+// which that hook can be connected.
 func Connection[T any](dialect string, want Spot, spot func(*T) Spot, tables ...[]T) (*T, error) {
 	var points []string
 	for _, table := range tables {

@@ -11,10 +11,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// Missing reports whether a value is not there: absent, or null.
+// Missing reports whether a value is absent or null.
 func Missing(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
-// Or is the first of several values that is there, nil where none is.
+// Or returns the first value that is not [Missing], or nil.
 func Or(values ...json.RawMessage) json.RawMessage {
 	for _, v := range values {
 		if !Missing(v) {
@@ -24,7 +24,7 @@ func Or(values ...json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// OrNull is a value that must not be absent.
+// OrNull returns v, or null if v is absent.
 func OrNull(v json.RawMessage) json.RawMessage {
 	if len(v) == 0 {
 		return json.RawMessage("null")
@@ -32,7 +32,8 @@ func OrNull(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// AsText is a value as a JSON string: "" where it is missing; what is not a string is serialised.
+// AsText returns a value as a JSON string: "" if it is missing. A value that is not a string is
+// serialised.
 func AsText(v json.RawMessage) json.RawMessage {
 	switch {
 	case Missing(v):
@@ -43,14 +44,14 @@ func AsText(v json.RawMessage) json.RawMessage {
 	return rawjson.Quote(v)
 }
 
-// Plain is a value as text: what AsText says, without the quotes.
+// Plain returns the text of a value: what AsText returns, unquoted.
 func Plain(v json.RawMessage) string {
 	s, _ := rawjson.Unquote(AsText(v))
 	return s
 }
 
-// JSONMismatch says in plain words why JSON is not of the form that was expected. The words of
-// encoding/json name types of this program, which help nobody.
+// JSONMismatch says in plain words why JSON has the wrong form. The messages of encoding/json name
+// Go types, which a plugin's author does not know.
 func JSONMismatch(err error) string {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
