@@ -19,8 +19,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// run starts the plugin with one verb and waits for its end. How it ended is in the result; the
-// error is for calls that got no answer. Its texts are the rulings'.
+// run starts the plugin with one verb and waits until it exits. The result says how it exited; the
+// error is for calls without an answer. docs/protocols/dotagent.md, row D41, fixes the text of a
+// timeout.
 func (p *plugin) run(ctx context.Context, verb string, stdin []byte) (*proc.Result, error) {
 	allowed := timeLeft(ctx)
 	result, err := p.start(ctx, verb, proc.Call{Stdin: stdin, MaxStdout: p.rt.Most(mostStdout), Grace: p.dialect.grace})
@@ -35,7 +36,7 @@ func (p *plugin) run(ctx context.Context, verb string, stdin []byte) (*proc.Resu
 	return nil, p.unstarted(err)
 }
 
-// start takes a process that waits already where the verb is the one they wait for.
+// start runs one call. For invoke it uses a process that was started ahead, if there are any.
 func (p *plugin) start(ctx context.Context, verb string, c proc.Call) (*proc.Result, error) {
 	if verb == verbInvoke && p.standby != nil {
 		return p.standby.Run(ctx, c)
@@ -48,9 +49,9 @@ func (p *plugin) spec(verb string) proc.Spec {
 		Log: func(line string) { p.rt.Log.Info("stderr", "line", line) }}, p.path)
 }
 
-// timeLeft is a context's time in the words of the rulings: "exceeded Ns". What the way here took
-// of it is rounded off, always up: to a whole second, a tenth, or a twentieth, the longer the
-// coarser.
+// timeLeft formats the time that a context has left for the message of docs/protocols/dotagent.md,
+// row D41. It rounds up, to a whole second, a tenth or a twentieth, because some of the time has
+// passed since the deadline was set. The longer the time, the coarser the rounding.
 func timeLeft(ctx context.Context) string {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -67,7 +68,8 @@ func timeLeft(ctx context.Context) string {
 	return strconv.FormatFloat(left.Seconds(), 'f', -1, 64) + "s"
 }
 
-// unstarted puts the failure of a start into the hub's words. A context's error passes through.
+// unstarted turns the error of a start into a [hook.Error]. Other errors, such as that of a
+// context, are returned unchanged.
 func (p *plugin) unstarted(err error) error {
 	start, ok := errors.AsType[*program.StartError](err)
 	if !ok && !errors.Is(err, proc.ErrClosed) {
@@ -79,7 +81,7 @@ func (p *plugin) unstarted(err error) error {
 	return hook.Failure(hook.Unavailable, err)
 }
 
-// notFound is the error of a plugin whose file is gone. The rulings: "plugin not found: N".
+// notFound is the error of a plugin whose file was removed: docs/protocols/dotagent.md, row D34.
 type notFound struct {
 	name  string
 	cause *program.StartError
@@ -87,20 +89,20 @@ type notFound struct {
 
 func (e *notFound) Error() string { return "plugin not found: " + e.name }
 
-// Unwrap has the path, and what mends it.
+// Unwrap returns the cause, which has the path and the fix.
 func (e *notFound) Unwrap() error { return e.cause }
 
-// An answer is what a plugin said to validate or invoke.
+// An answer is a plugin's reply to validate or invoke.
 type answer struct {
 	ok      bool
-	reason  string // set where it is not ok
+	reason  string // set if ok is false
 	suggest string // shown to a person, never executed
 	extra   hook.Object
 }
 
-// answer reads what a call came to. The rulings: "ok is required. Exit code other than 0 is
-// failure; its text is stdout's error where stdout is a valid reply, else stderr." A plugin that
-// says no and exits with 1 has said no: its suggestion is not lost.
+// answer reads the reply of a call. ok is required, and an exit code other than 0 is a failure:
+// docs/protocols/dotagent.md, rows D32 and D33. A reply with ok false counts whatever the exit code
+// is, so that its suggestion is not lost: row D36.
 func (p *plugin) answer(verb string, r *proc.Result) (answer, error) {
 	a, err := parseAnswer(r.Stdout)
 	switch {
@@ -119,13 +121,15 @@ func (p *plugin) answer(verb string, r *proc.Result) (answer, error) {
 	return a, hook.Failure(hook.Crash, errors.New(p.failed(r, a.reason)))
 }
 
-// failed: "plugin P failed (exit C): … (C is -1 on a signal)".
+// failed returns the message of docs/protocols/dotagent.md, row D33. The exit code is -1 after a
+// signal.
 func (p *plugin) failed(r *proc.Result, reason string) string {
 	reason = cmp.Or(reason, lastWords(r.Stderr), "it gave no reason ("+r.Exit.String()+")")
 	return fmt.Sprintf("plugin %s failed (exit %d): %s", p.name, r.Exit.Code, reason)
 }
 
-// parseAnswer reads a reply; the error completes a sentence about it.
+// parseAnswer parses a reply. The text of its error continues a sentence that begins with "its
+// reply".
 func parseAnswer(stdout []byte) (answer, error) {
 	stdout = bytes.TrimSpace(stdout)
 	if len(stdout) == 0 {
@@ -153,7 +157,8 @@ func parseAnswer(stdout []byte) (answer, error) {
 	return a, nil
 }
 
-// complaint is the error that stdout tells of, whatever else it is; "" where it tells of none.
+// complaint returns the field error of stdout, or "" if stdout has none. It does not matter what
+// else stdout holds.
 func complaint(stdout []byte) string {
 	o, err := rawjson.ParseWithin(bytes.TrimSpace(stdout), rawjson.MaxForeign)
 	if err != nil {
@@ -163,7 +168,8 @@ func complaint(stdout []byte) string {
 	return reason
 }
 
-// unread says why stdout was not read; it completes a sentence about it.
+// unread says why stdout was not parsed. The text of its error continues a sentence that begins
+// with "its reply".
 func unread(stdout []byte, err error) error {
 	if deep, ok := errors.AsType[*rawjson.DepthError](err); ok {
 		return fmt.Errorf("is %w: %q", deep, cut(stdout))
@@ -171,7 +177,7 @@ func unread(stdout []byte, err error) error {
 	return fmt.Errorf("is not a JSON object: %q", cut(stdout))
 }
 
-// received is stdout as the trace shows it: JSON as it is, anything else as text.
+// received returns stdout as the trace shows it: JSON unchanged, anything else as a string.
 func received(stdout []byte) json.RawMessage {
 	stdout = bytes.TrimSpace(stdout)
 	if len(stdout) == 0 {
@@ -180,12 +186,12 @@ func received(stdout []byte) json.RawMessage {
 	if clean, err := rawjson.CleanWithin(stdout, rawjson.MaxForeign); err == nil {
 		return clean
 	}
-	const most = 4 << 10 // to recognise it by
+	const most = 4 << 10 // enough to recognise it
 	return rawjson.String(string(stdout[:min(len(stdout), most)]))
 }
 
-// lastWords is stderr, short enough for an error: its beginning and its end. Python says last what
-// went wrong, and Rust first, before a backtrace.
+// lastWords shortens stderr for an error message to its beginning and its end. Python prints the
+// error last, Rust prints it first, before a backtrace.
 func lastWords(stderr string) string {
 	const first, last = 300, 700
 	s := strings.TrimSpace(stderr)

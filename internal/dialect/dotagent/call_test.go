@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestPreflightRefuses: "ok=false to abort the run", and "May include suggest in the response".
+// TestPreflightRefuses: a preflight that answers ok false refuses, with its reason and suggestion.
 func TestPreflightRefuses(t *testing.T) {
 	for _, c := range []struct{ rule, behaviour, reason, suggest string }{
 		{"ok false", "refuse", "VPN is down", "connect the VPN"},
@@ -32,12 +32,12 @@ func TestPreflightRefuses(t *testing.T) {
 	}
 }
 
-// TestFailures holds what a call came to against the rulings' texts, for a plugin that is to do
-// something.
+// TestFailures: a sink that fails returns an error with the kind and the text of
+// docs/protocols/dotagent.md, rows D32 to D41.
 func TestFailures(t *testing.T) {
 	for _, c := range []struct {
 		behaviour string
-		kind      hook.Kind // "": it works
+		kind      hook.Kind // "": the call succeeds
 		text      string
 	}{
 		{"ok", "", ""},
@@ -79,8 +79,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestAGateNeverOpensByAccident: a preflight that does not work refuses, at a gate and wherever
-// else it is wired.
+// TestAGateNeverOpensByAccident: a preflight that does not work refuses, at every point.
 func TestAGateNeverOpensByAccident(t *testing.T) {
 	for _, behaviour := range []string{"crash", "garbage", "empty", "no-ok", "hang"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -102,7 +101,7 @@ func TestAGateNeverOpensByAccident(t *testing.T) {
 	}
 }
 
-// TestTrace: what was sent and what came back, extra fields included.
+// TestTrace: the trace has the payload and the reply, with all fields of the reply.
 func TestTrace(t *testing.T) {
 	for behaviour, received := range map[string]string{
 		"extra":   `{"ok":true,"page_id":"#42","suggest":"s"}`,
@@ -132,7 +131,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestExceeded: "plugin P.V exceeded Ns — killed", N being what the call was given.
+// TestExceeded: the message of a timeout names the time that the call was given.
 func TestExceeded(t *testing.T) {
 	for given, want := range map[time.Duration]string{
 		300 * time.Second: "300s", 15 * time.Second: "15s", 1500 * time.Millisecond: "1.5s", 250 * time.Millisecond: "0.25s",
@@ -148,7 +147,7 @@ func TestExceeded(t *testing.T) {
 	}
 }
 
-// TestACallerWhoGivesUp is not told of a time-out.
+// TestACallerWhoGivesUp: a call that its caller cancels does not report a timeout.
 func TestACallerWhoGivesUp(t *testing.T) {
 	h, err := fake(t, "ok").open().Connect(kindNotify, hook.JobNotify)
 	if err != nil {
@@ -161,7 +160,8 @@ func TestACallerWhoGivesUp(t *testing.T) {
 	}
 }
 
-// TestStandby: with processes kept ready the protocol is the same, and Close frees them.
+// TestStandby: plugins get the same messages from processes that were started ahead, and Close
+// stops these.
 func TestStandby(t *testing.T) {
 	r := fake(t, "ok")
 	r.settings.Standby = 1
@@ -189,8 +189,7 @@ func TestStandby(t *testing.T) {
 	}
 }
 
-// TestLastWords: an error that is told before a long backtrace is not lost, nor one that is told
-// after it.
+// TestLastWords: an error before a long backtrace is shown, and so is one after it.
 func TestLastWords(t *testing.T) {
 	trace := strings.Repeat("at main.rs:1\n", 200)
 	if got := lastWords("Error: no such file\n" + trace); !strings.HasPrefix(got, "Error: no such file\n") || len(got) > 1100 {

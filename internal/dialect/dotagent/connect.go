@@ -8,9 +8,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// elsewhere are the points beyond a job's at which a kind has a meaning: a preflight wherever
-// something is about to happen, a sink wherever there is a text to keep, a notifier wherever
-// something is over. The agent is then the host itself, and the schedule the point.
+// elsewhere lists the points other than those of jobs to which a kind can be connected: a preflight
+// to points before something happens, a sink to points with a text to store, a notifier to points
+// after something happened. There the agent is the host and the schedule is the point.
 var elsewhere = []translation{
 	{kindPreflight, hook.TurnBegin, aboutToHappen},
 	{kindPreflight, hook.ToolBefore, aboutToHappen},
@@ -35,14 +35,15 @@ var elsewhere = []translation{
 	{kindNotify, hook.JobSink, ofJob},
 }
 
-// connection looks a kind up at a point; the error says where it has a meaning.
+// connection returns the entry of a kind at a point. The error names the points to which that kind
+// can be connected.
 func connection(kind string, point hook.Point) (*translation, error) {
 	return dialect.Connection(Name, dialect.Spot{Hook: kind, Point: point}, (*translation).spot, native, elsewhere)
 }
 
 func aboutToHappen(hook.Object) occasion { return occasion{event: eventPreflight} }
 
-// outcome is how something went, as the protocol's events have it.
+// outcome returns the protocol's event for a success or a failure.
 func outcome(failed bool) string {
 	if failed {
 		return eventFailed
@@ -58,8 +59,8 @@ func toolResult(p hook.Object) occasion {
 	return occasion{event: outcome(toolFailed(p)), message: dialect.AsText(p.Get("result"))}
 }
 
-// commandOutput is a program's stdout, as a sink's message natively is the agent's; any other
-// result is serialised.
+// commandOutput returns the stdout of a program, as a sink of a job gets the agent's stdout. Any
+// other result is serialised.
 func commandOutput(p hook.Object) occasion {
 	o := occasion{event: outcome(exitCode(p) != ""), message: dialect.AsText(p.Get("result"))}
 	if result, err := rawjson.Parse(p.Get("result")); err == nil && result.Get("stdout") != nil {
@@ -68,7 +69,7 @@ func commandOutput(p hook.Object) occasion {
 	return o
 }
 
-// news is a message of the host's own words.
+// news returns a translation to a message of the host.
 func news(format string, args ...any) func(hook.Object) occasion {
 	return func(hook.Object) occasion {
 		return occasion{event: eventSuccess, message: rawjson.String(fmt.Sprintf(format, args...))}
@@ -116,7 +117,8 @@ func toolFailed(p hook.Object) bool {
 	return string(p.Get("success")) == "false" || dialect.Plain(p.Get("error")) != ""
 }
 
-// exitCode is that of a program that failed; "" where it did not, or there was none.
+// exitCode returns the exit code of a program that failed. It returns "" if the program succeeded,
+// or if there was none.
 func exitCode(p hook.Object) string {
 	result, err := rawjson.Parse(p.Get("result"))
 	if err != nil {

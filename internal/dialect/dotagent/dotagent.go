@@ -18,11 +18,11 @@ import (
 // Name is the dialect's name.
 const Name = "dotagent"
 
-// A Dialect is the dotagent protocol. Its fields have the protocol's values; tests of plugins that
-// never answer have no time for those.
+// A Dialect is the dotagent protocol. Its fields have the protocol's values; tests set shorter
+// times.
 type Dialect struct {
 	info, validate, grace time.Duration
-	system                string // the third place
+	system                string // the third place of docs/protocols/dotagent.md, row D21
 }
 
 // New returns the dialect.
@@ -33,8 +33,8 @@ func New() *Dialect {
 // Name is "dotagent".
 func (*Dialect) Name() string { return Name }
 
-// Places are the folders people put plugins into. $PATH is searched as well, and is no place to put
-// one.
+// Places returns the directories for plugins. $PATH is searched too, but is not a place to install
+// plugins.
 func (d *Dialect) Places(env dialect.Env) []dialect.Place {
 	var places []dialect.Place
 	for _, dir := range d.ownFolders(env) {
@@ -43,14 +43,13 @@ func (d *Dialect) Places(env dialect.Env) []dialect.Place {
 	return places
 }
 
-// Points are those of the three kinds.
+// Points returns the points of the three kinds.
 func (*Dialect) Points() []hook.Point {
 	return dialect.Points(native, (*translation).spot)
 }
 
-// Find lists the plugins by name. Seed 000: "dotagent searches for the binary in this order,
-// returning the first match": a name counts where it is met first, also when that file cannot be
-// executed.
+// Find lists the plugins by name. The first file of a name counts, even if it cannot be executed:
+// docs/protocols/dotagent.md, rows D21 and D23.
 func (d *Dialect) Find(env dialect.Env) []dialect.Found {
 	var found []dialect.Found
 	for _, s := range d.sightings(env) {
@@ -62,7 +61,7 @@ func (d *Dialect) Find(env dialect.Env) []dialect.Found {
 	return found
 }
 
-// At knows a plugin by its file's name, as Find does.
+// At recognises a plugin by the name of its file, as Find does.
 func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	name, ok := pluginName(filepath.Base(path))
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || !ok {
@@ -71,8 +70,8 @@ func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	return look(name, path, env), true
 }
 
-// Open asks a plugin what it is and checks its configuration. No process is left running, unless
-// some are to be kept ready.
+// Open calls info and checks the configuration. It leaves no process running except those of
+// standby.
 func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
 	if f.State != "" {
 		return nil, fmt.Errorf("it is %s: %w", f.State, f.Err)
@@ -84,7 +83,7 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	return p, nil
 }
 
-// Examine names the plugins that are hidden by another of the same name.
+// Examine reports the plugins that are hidden by another one of the same name.
 func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
 	first := make(map[string]string)
 	var problems []dialect.Problem
@@ -92,7 +91,7 @@ func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
 		switch {
 		case !s.hidden:
 			first[s.name] = s.path
-		case !sameFile(first[s.name], s.path): // one file may have two names
+		case !sameFile(first[s.name], s.path): // not a second link to the same file
 			problems = append(problems, dialect.Problem{Path: s.path,
 				Message: "it is not used: " + first[s.name] + " comes first"})
 		}
@@ -104,10 +103,10 @@ func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
 type sighting struct {
 	name   string
 	path   string
-	hidden bool // another of the name was met before
+	hidden bool // another file of that name comes first
 }
 
-// sightings lists every file with a plugin's name, place after place.
+// sightings lists every file with a plugin's name, in the order of the places.
 func (d *Dialect) sightings(env dialect.Env) []sighting {
 	var all []sighting
 	met := make(map[string]bool)
@@ -125,20 +124,20 @@ func (d *Dialect) sightings(env dialect.Env) []sighting {
 	return all
 }
 
-// folders are the four places of seed 000, in its order.
+// folders returns the four places of docs/protocols/dotagent.md, row D21, in order.
 func (d *Dialect) folders(env dialect.Env) []string {
 	path := resolve(filepath.SplitList(env.Get("PATH")), env)
 	return unique(append(d.ownFolders(env), path...))
 }
 
-// ownFolders are the first three of them.
+// ownFolders returns the first three places: all but $PATH.
 func (d *Dialect) ownFolders(env dialect.Env) []string {
 	all := filepath.SplitList(env.Get("DOTAGENT_PLUGIN_PATH"))
 	return unique(resolve(append(all, env.InHome(".config", "dotagent", "plugins"), d.system), env))
 }
 
-// resolve makes folders absolute. What is empty in a list is nowhere, not the working directory: a
-// plugin is not to be picked up by walking into its folder.
+// resolve makes folders absolute. An empty entry of a list is ignored and does not mean the working
+// directory: a plugin must not be found because the user changed into its folder.
 func resolve(dirs []string, env dialect.Env) []string {
 	var folders []string
 	for _, dir := range dirs {
@@ -152,8 +151,8 @@ func resolve(dirs []string, env dialect.Env) []string {
 	return folders
 }
 
-// apart leaves out folders that do not exist, and other names of the same folder: on most systems
-// /bin is /usr/bin, whose thousands of names take a millisecond to read.
+// apart drops folders that do not exist, and second names of the same folder. On most systems /bin
+// is /usr/bin, and its thousands of names take a millisecond to read.
 func apart(folders []string) []string {
 	var out []string
 	var met []os.FileInfo
@@ -167,7 +166,7 @@ func apart(folders []string) []string {
 	return out
 }
 
-// unique keeps the first of each.
+// unique drops repeated folders.
 func unique(folders []string) []string {
 	var out []string
 	for _, dir := range folders {
@@ -178,8 +177,8 @@ func unique(folders []string) []string {
 	return out
 }
 
-// filesIn lists the files of a folder that have a plugin's name. A folder that does not exist has
-// none. The names alone are read: $PATH has thousands.
+// filesIn lists the files of a folder that have a plugin's name. It returns nil if the folder does
+// not exist. It reads only the names: $PATH has thousands of files.
 func filesIn(dir string) []string {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -195,7 +194,7 @@ func filesIn(dir string) []string {
 	return names
 }
 
-// pluginName is the <name> of dotagent-plugin-<name>.
+// pluginName returns the <name> of dotagent-plugin-<name>.
 func pluginName(file string) (string, bool) {
 	name, ok := strings.CutPrefix(file, filePrefix)
 	if runtime.GOOS == "windows" {
@@ -204,8 +203,8 @@ func pluginName(file string) (string, bool) {
 	return name, ok && name != ""
 }
 
-// look is the plugin at a path. The rulings: "A file that is found but not executable is reported
-// as such, with the chmod that mends it."
+// look describes the plugin at a path. A file that is not executable is broken, and the error has
+// the chmod that fixes it: docs/protocols/dotagent.md, row D23.
 func look(name, path string, env dialect.Env) dialect.Found {
 	f := dialect.Found{Dialect: Name, Name: name, Place: name, Path: path}
 	if !dialect.Executable(path) {
@@ -216,13 +215,13 @@ func look(name, path string, env dialect.Env) dialect.Found {
 	return f
 }
 
-// unstartable is the error of a file that cannot be started. It says what mends it, for those who
-// see only the error.
+// unstartable is the error of a file that cannot be started. Its text ends with the fix, for
+// callers that show only the text.
 type unstartable struct{ start *program.StartError }
 
 func (e *unstartable) Error() string { return "it " + e.start.Why + "; " + e.start.Fix }
 
-// Unwrap has the path, the reason and the fix apart.
+// Unwrap returns the error with path, reason and fix apart.
 func (e *unstartable) Unwrap() error { return e.start }
 
 func sameFile(a, b string) bool {

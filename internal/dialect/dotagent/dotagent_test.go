@@ -17,7 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestMain plays a plugin where the test binary was started under a plugin's name.
+// TestMain acts as a plugin if the test binary was started under a plugin's name.
 func TestMain(m *testing.M) {
 	plugtest.PlayPart()
 	if behaviour, ok := pluginName(filepath.Base(os.Args[0])); ok && len(os.Args) == 2 {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// play is a plugin that keeps a record of its calls and misbehaves as its name says.
+// play acts as a plugin that records its calls and misbehaves as its name says.
 func play(behaviour, verb string) (code int) {
 	stdin, err := io.ReadAll(os.Stdin)
 	if err != nil {
@@ -81,7 +81,7 @@ var misbehaviours = map[string]func() int{
 	"validate validate-hang": plugtest.Hang,
 }
 
-// place is a folder below home, made on the way.
+// place makes a folder below home and returns it.
 func place(t *testing.T, home string, elem ...string) string {
 	t.Helper()
 	dir := filepath.Join(append([]string{home}, elem...)...)
@@ -95,13 +95,13 @@ func userPlace(t *testing.T, home string) string {
 	return place(t, home, ".config", "dotagent", "plugins")
 }
 
-// install puts the test binary into a folder under a plugin's name.
+// install copies the test binary to a folder under a plugin's name.
 func install(t *testing.T, dir, behaviour string) {
 	t.Helper()
 	plugtest.InstallSelf(t, filepath.Join(dir, filePrefix+behaviour))
 }
 
-// script installs a plugin that is a script.
+// script installs a script as a plugin.
 func script(t *testing.T, home, name, text string) {
 	t.Helper()
 	path := filepath.Join(userPlace(t, home), filePrefix+name)
@@ -110,7 +110,7 @@ func script(t *testing.T, home, name, text string) {
 	}
 }
 
-// A rig opens one plugin below a home of its own.
+// A rig opens one plugin in a home directory of its own.
 type rig struct {
 	*testing.T
 	dialect  *Dialect
@@ -124,14 +124,14 @@ func newRig(t *testing.T) *rig {
 	return &rig{T: t, dialect: New(), home: home, rt: plugtest.Runtime(t, home)}
 }
 
-// fake is a rig with one fake installed.
+// fake returns a rig with one misbehaving plugin installed.
 func fake(t *testing.T, behaviour string) *rig {
 	r := newRig(t)
 	install(t, userPlace(t, r.home), behaviour)
 	return r
 }
 
-// try finds the one plugin there is and opens it.
+// try finds the only plugin and opens it.
 func (r *rig) try() (*plugin, error) {
 	r.Helper()
 	found := r.dialect.Find(r.rt.Env)
@@ -159,7 +159,7 @@ func (r *rig) open() *plugin {
 	return p
 }
 
-// fire takes one event through some hooks, as a host would wire them.
+// fire sends one event through hooks, registered as a host would.
 func fire(t *testing.T, point hook.Point, payload string, hooks ...hook.Hook) *hook.Outcome {
 	t.Helper()
 	for i := range hooks {
@@ -172,7 +172,7 @@ func fire(t *testing.T, point hook.Point, payload string, hooks ...hook.Hook) *h
 	return out
 }
 
-// step is the one step of an outcome.
+// step returns the only step of an outcome.
 func step(t *testing.T, out *hook.Outcome) *hook.Step {
 	t.Helper()
 	if len(out.Steps) != 1 {

@@ -8,12 +8,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// narrowed is what a plugin still gets where the configuration lists its environment: it finds
-// programs and its own files.
+// narrowed lists the variables that a plugin gets even if the configuration lists its environment,
+// so that it finds programs and its own files.
 var narrowed = []string{"PATH", "HOME"}
 
-// environment is what a plugin sees: the host's environment, "as theirs always did, less Patchbay's
-// own secrets and model keys". passed is the configuration's list: nil is none.
+// environment returns a plugin's environment: the host's, without Patchbay's secrets and the keys
+// of models, or the variables that the configuration lists. See docs/protocols/dotagent.md, row
+// D43. passed is the configuration's list, nil if there is none.
 func environment(env dialect.Env, passed []string) []string {
 	if passed != nil {
 		return env.Pick(append(slices.Clone(narrowed), passed...))
@@ -21,7 +22,7 @@ func environment(env dialect.Env, passed []string) []string {
 	values := make(map[string]string)
 	for _, v := range env.Vars {
 		if name, _, ok := strings.Cut(v, "="); ok && !secretenv.Is(name) {
-			values[name] = v // the last of a name counts
+			values[name] = v // the last entry of a name wins
 		}
 	}
 	vars := make([]string, 0, len(values))

@@ -24,7 +24,7 @@ func write(t *testing.T, path string, mode os.FileMode) string {
 	return path
 }
 
-// searched is a dialect with its four places below one folder, and the environment that names them.
+// searched returns a dialect with its places below one folder, and the environment that names them.
 func searched(t *testing.T) (d *Dialect, env dialect.Env, places []string) {
 	root := t.TempDir()
 	places = []string{
@@ -41,7 +41,7 @@ func searched(t *testing.T) (d *Dialect, env dialect.Env, places []string) {
 	return d, env, places
 }
 
-// TestFindOrder: "dotagent searches for the binary in this order, returning the first match".
+// TestFindOrder: the first file of a name wins: docs/protocols/dotagent.md, row D21.
 func TestFindOrder(t *testing.T) {
 	d, env, places := searched(t)
 	if found := d.Find(env); len(found) != 0 {
@@ -102,8 +102,8 @@ func TestAFolderWithTwoNamesIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestNotExecutable: "A file that is found but not executable is reported as such, with the chmod
-// that mends it."
+// TestNotExecutable: a file that is not executable is reported with the chmod that fixes it, and a
+// file of the same name further down does not replace it: docs/protocols/dotagent.md, row D23.
 func TestNotExecutable(t *testing.T) {
 	d, env, places := searched(t)
 	path := write(t, filepath.Join(places[2], "dotagent-plugin-roam"), 0o644)
@@ -163,7 +163,7 @@ func TestExamineNamesWhatIsHidden(t *testing.T) {
 	d, env, places := searched(t)
 	first := write(t, filepath.Join(places[0], "dotagent-plugin-roam"), 0o755)
 	hidden := write(t, filepath.Join(places[3], "dotagent-plugin-roam"), 0o755)
-	if err := os.Symlink(places[0], places[5]); err != nil { // one folder by two names
+	if err := os.Symlink(places[0], places[5]); err != nil { // one folder with two names
 		t.Fatal(err)
 	}
 	problems := d.Examine(env)
@@ -172,7 +172,7 @@ func TestExamineNamesWhatIsHidden(t *testing.T) {
 	}
 }
 
-// TestPlacesAndPoints: what people are told before there is a plugin.
+// TestPlacesAndPoints: places and points are known before any plugin is installed.
 func TestPlacesAndPoints(t *testing.T) {
 	var d dialect.Dialect = New()
 	places := d.Places(dialect.Env{Vars: []string{"HOME=/h", "DOTAGENT_PLUGIN_PATH=/p", "PATH=/bin"}})

@@ -13,12 +13,12 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// longestError bounds what an error repeats of a plugin's reply: [cut] and lastWords, with room for
-// our own words.
+// longestError limits what an error repeats of a plugin's reply: the limits of [cut] and lastWords,
+// with room for the host's own text.
 const longestError = 4 << 10
 
-// FuzzAnswer: however a call ended and whatever it printed, only a plain ok:true with exit code 0
-// is a yes, a no has a reason, and what is repeated of either stream is short and can be printed.
+// FuzzAnswer: only ok:true with exit code 0 is a success, every refusal has a reason, and errors
+// repeat little of the plugin's output and can be printed.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []struct {
 		stdout, stderr string
@@ -50,15 +50,15 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// saysYes is encoding/json's opinion. It matches names without regard to case; the protocol does
-// not.
+// saysYes is the same check with encoding/json, on names as they are written: the protocol does not
+// ignore case.
 func saysYes(stdout []byte) bool {
 	var fields map[string]json.RawMessage
 	return json.Unmarshal(stdout, &fields) == nil && bytes.Equal(fields["ok"], []byte("true"))
 }
 
-// FuzzInvocation: whatever an event carries, every kind is sent one JSON object with the same six
-// keys in their order.
+// FuzzInvocation: for any event, every kind is sent one JSON object with the same six keys in
+// order.
 func FuzzInvocation(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"agent":"a","schedule":"s","event":"stale","message":"m","config":{"k":1}}`, `{"agent":7,"message":[1,{}],"config":null}`,

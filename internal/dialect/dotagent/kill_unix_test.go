@@ -12,15 +12,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestTheWholeGroupDiesOnTheDeadline: "on the deadline the group gets SIGTERM, 5 s later SIGKILL (a
-// sink's grandchild must die with it)". The grandchild holds a pipe open, and its end is the end of
-// the pipe.
+// TestTheWholeGroupDiesOnTheDeadline: at the deadline the whole process group is stopped:
+// docs/protocols/dotagent.md, row D42. The grandchild holds a pipe open, and the test waits for the
+// end of that pipe.
 func TestTheWholeGroupDiesOnTheDeadline(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	for _, c := range []struct {
 		rule, trap string
 		grace      time.Duration
-		says       string // what the grandchild says before it dies
+		says       string // what the grandchild prints before it is killed
 	}{
 		{"on SIGTERM, with time to say farewell", `trap 'echo farewell >&3; exit' TERM;`, time.Minute, "up farewell"},
 		{"on SIGKILL, where it ignores SIGTERM", `trap '' TERM;`, 10 * time.Millisecond, "up"},

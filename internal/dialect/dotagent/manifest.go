@@ -16,18 +16,17 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A manifest is what a plugin says of itself when it is asked for info.
+// A manifest is a plugin's answer to info.
 type manifest struct {
 	dialect.Info
 	platforms []string
-	schema    *schema.Schema // nil where there is none, or none that can be used
+	schema    *schema.Schema // nil: the plugin has none, or an unusable one
 	warnings  []string
-	lost      []string // what it declares and cannot be used
+	lost      []string // declarations that cannot be used
 }
 
-// parseInfo reads the answer to info. The rulings: "only name is required; version, kinds,
-// platforms, schema may be missing. An unknown kind makes the plugin broken." file is the name that
-// the plugin's file has.
+// parseInfo parses the answer to info: docs/protocols/dotagent.md, rows D26 and D27. file is the
+// name from the plugin's file name.
 func parseInfo(stdout []byte, file string) (*manifest, error) {
 	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
 	if err != nil {
@@ -48,8 +47,8 @@ func parseInfo(stdout []byte, file string) (*manifest, error) {
 	return m, nil
 }
 
-// readName: jobs name a plugin by its file, "dotagent searches for the binary", so that name stays
-// its name whatever it calls itself.
+// readName checks the name in info. Jobs name a plugin by its file, so the file's name counts:
+// docs/protocols/dotagent.md, row D24.
 func (m *manifest) readName(raw json.RawMessage) error {
 	name, ok := rawjson.Unquote(raw)
 	switch {
@@ -79,7 +78,7 @@ func (m *manifest) readKinds(raw json.RawMessage) error {
 			return fmt.Errorf("info has an unknown kind %q; %s", cut([]byte(k)), nearest.Suggest(k, kinds))
 		}
 	}
-	// In the order of a job, each once.
+	// In the order of a job, without repetitions.
 	m.Kinds = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return !slices.Contains(m.Kinds, k) })
 	m.Hooks = m.Kinds
 	if len(m.Kinds) == 0 {
@@ -88,8 +87,8 @@ func (m *manifest) readKinds(raw json.RawMessage) error {
 	return nil
 }
 
-// readSchema: a schema that cannot be used is the plugin's fault and not worth its loss: validate,
-// which knows more, is asked all the same.
+// readSchema compiles the schema. A schema that cannot be used does not break the plugin: validate
+// still checks the config.
 func (m *manifest) readSchema(raw json.RawMessage) {
 	if dialect.Missing(raw) {
 		return
@@ -104,10 +103,10 @@ func (m *manifest) readSchema(raw json.RawMessage) {
 	m.schema = s
 }
 
-// mostConfig bounds a config that is held against a schema; people's have a few lines.
+// mostConfig limits a config that is checked against a schema. Usual ones have a few lines.
 const mostConfig = 256 << 10
 
-// misfit names everything in a config that the schema does not allow.
+// misfit lists everything in a config that the schema does not allow.
 func (m *manifest) misfit(config json.RawMessage) error {
 	if m.schema != nil && len(config) > mostConfig {
 		return fmt.Errorf("it has over %d KiB", mostConfig>>10)
@@ -122,12 +121,12 @@ func (m *manifest) warn(format string, args ...any) {
 	m.warnings = append(m.warnings, fmt.Sprintf(format, args...))
 }
 
-// supported: seed 000, "platforms … empty means cross-platform". The rulings: "platforms that
-// exclude this OS: plugin unsupported".
+// supported returns an error if the plugin is not for this system: docs/protocols/dotagent.md, row
+// D28.
 func (m *manifest) supported(system string) error {
 	names := []string{system}
 	if system == "darwin" {
-		names = append(names, "macos") // what Rust calls it
+		names = append(names, "macos") // Rust's name for it
 	}
 	fits := func(p string) bool { return slices.Contains(names, p) }
 	if len(m.platforms) == 0 || slices.ContainsFunc(m.platforms, fits) {
@@ -147,9 +146,9 @@ func readList(field string, raw json.RawMessage, into *[]string) error {
 	return nil
 }
 
-// inShort puts what is wrong with a schema or a config on one line.
+// inShort joins the faults of a schema or a config to one line.
 func inShort[T any](all []T, text func(T) string) string {
-	const most = 20 // nobody reads on
+	const most = 20 // more than anyone reads
 	var out []string
 	for _, one := range all[:min(len(all), most)] {
 		out = append(out, cut([]byte(text(one))))
@@ -160,7 +159,7 @@ func inShort[T any](all []T, text func(T) string) string {
 	return strings.Join(out, "; ")
 }
 
-// cut keeps a foreign text from filling the screen.
+// cut shortens text of a plugin for messages.
 func cut(text []byte) string {
-	return excerpt.Of(bytes.TrimSpace(text), 200) // enough to recognise it by
+	return excerpt.Of(bytes.TrimSpace(text), 200) // enough to recognise it
 }

@@ -101,8 +101,8 @@ func TestSchema(t *testing.T) {
 	})
 }
 
-// FuzzParseInfo: what a plugin says of itself has the file's name and kinds there are, holding a
-// config against its schema comes to an end, and what is repeated of it is short.
+// FuzzParseInfo: any answer to info yields the file's name and known kinds, checking a config
+// against its schema ends, and errors repeat little of the answer.
 func FuzzParseInfo(f *testing.F) {
 	f.Add([]byte(`{"name":"n","kinds":["sink"],"platforms":["linux"],"schema":{"type":"object"}}`))
 	f.Add([]byte(`{"name":"n","schema":{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#"}]}}}}`))
@@ -117,7 +117,7 @@ func FuzzParseInfo(f *testing.F) {
 			}
 			return
 		}
-		_ = m.misfit(json.RawMessage(`{"page":"today","n":[1,{}]}`)) // must come to an end
+		_ = m.misfit(json.RawMessage(`{"page":"today","n":[1,{}]}`)) // must return
 		if m.Name != "n" || slices.ContainsFunc(m.Kinds, func(k string) bool { return !slices.Contains(kinds, k) }) {
 			t.Errorf("%q is %+v", data, m.Info)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestOpen: info and validate when it is loaded, invoke when it is fired, and nothing else.
+// TestOpen: opening calls info and validate, firing calls invoke, and nothing else is called.
 func TestOpen(t *testing.T) {
 	r := fake(t, "ok")
 	r.settings.Config = json.RawMessage(`{"page":"today"}`)
@@ -61,8 +61,8 @@ func TestOpenFailures(t *testing.T) {
 	}
 }
 
-// TestConfig: "When info carries a schema, config is checked against it before validate is run",
-// and "validate runs when a manifest is loaded, so that doctor shows the error".
+// TestConfig: a config is checked against the schema, then with validate:
+// docs/protocols/dotagent.md, row D29.
 func TestConfig(t *testing.T) {
 	for _, c := range []struct{ rule, behaviour, config, want, calls string }{
 		{"it fits the schema", "needy", `{"page":"today"}`, "", "info validate"},
@@ -94,8 +94,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestNoConfig: a plugin whose config comes with each job's call is ready without one of its own.
-// Its health says so, and nothing is wrong with it.
+// TestNoConfig: a plugin that needs a config and has none is ready, because jobs send one. Its
+// health says so.
 func TestNoConfig(t *testing.T) {
 	for behaviour, why := range map[string]string{"needy": "config.page: is required", "picky": "no such page"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestNoConfig(t *testing.T) {
 	})
 }
 
-// TestAPluginWithoutKinds is asked only where somebody says as what.
+// TestAPluginWithoutKinds: a plugin without kinds is called only if a job or a connection names it.
 func TestAPluginWithoutKinds(t *testing.T) {
 	p := fake(t, "info-bare").open()
 	hooks := p.Hooks()
@@ -160,7 +160,8 @@ func TestAPluginWithoutKinds(t *testing.T) {
 	}
 }
 
-// TestNotFound: "plugin not found: N".
+// TestNotFound: a call of a plugin whose file was removed fails with the message of
+// docs/protocols/dotagent.md, row D34.
 func TestNotFound(t *testing.T) {
 	r := fake(t, "ok")
 	p := r.open()
@@ -186,8 +187,7 @@ func TestOpenHonoursItsContext(t *testing.T) {
 	}
 }
 
-// TestEnvironment: "dotagent plugins inherit the host's environment … less Patchbay's own secrets
-// and model keys, unless env … narrows it".
+// TestEnvironment: a plugin gets the environment of docs/protocols/dotagent.md, row D43.
 func TestEnvironment(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	for _, c := range []struct {

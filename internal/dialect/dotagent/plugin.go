@@ -16,19 +16,19 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A plugin is a dotagent plugin that said what it is. It has no process but the calls under way and
-// those kept ready.
+// A plugin is a dotagent plugin that has answered info. It has no processes except those of calls
+// under way and of standby.
 type plugin struct {
 	dialect  *Dialect
 	name     string
 	path     string
-	config   json.RawMessage // what the configuration gives it; nil: nothing
+	config   json.RawMessage // from the configuration; nil: none
 	env      []string
 	rt       *dialect.Runtime
 	noise    *dialect.NoiseLog
 	manifest *manifest
-	standby  *proc.Standby // processes waiting for invoke; nil: none are kept
-	unfit    error         // why it cannot do with an empty config, where it has no other
+	standby  *proc.Standby // processes that wait for an invoke; nil: none
+	unfit    error         // why the plugin refuses an empty config, if it has no other
 }
 
 func newPlugin(d *Dialect, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) *plugin {
@@ -36,7 +36,7 @@ func newPlugin(d *Dialect, f dialect.Found, s dialect.Settings, rt *dialect.Runt
 		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}
 }
 
-// open asks for info, checks the config, and starts what is to be kept ready.
+// open calls info, checks the config, and starts the processes of standby.
 func (p *plugin) open(ctx context.Context, standby int) error {
 	if err := p.learn(ctx); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (p *plugin) open(ctx context.Context, standby int) error {
 	return nil
 }
 
-// An infoError is why a plugin could not say what it is. Its words are those of the protocol.
+// An infoError is why a call of info failed.
 type infoError struct {
 	error
 	path string
@@ -58,14 +58,14 @@ type infoError struct {
 
 func (e *infoError) Unwrap() error { return e.error }
 
-// Fix is how a person sees what the plugin does.
+// Fix names the command that shows what the plugin prints.
 func (e *infoError) Fix() string { return "`" + e.path + " info` shows what it prints" }
 
-// learn asks the plugin what it is.
+// learn calls info and stores the answer.
 func (p *plugin) learn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.dialect.info)
 	defer cancel()
-	result, err := p.run(ctx, verbInfo, nil) // seed 000: "No stdin"
+	result, err := p.run(ctx, verbInfo, nil) // no stdin: docs/protocols/dotagent.md, row D26
 	if err != nil {
 		return err
 	}
@@ -84,9 +84,8 @@ func (p *plugin) learn(ctx context.Context) error {
 	return p.manifest.supported(runtime.GOOS)
 }
 
-// configure checks what the configuration gives the plugin. A plugin that is given nothing, and
-// cannot do with nothing, is not broken for it: jobs bring their own config with each call. Its
-// status says so.
+// configure checks the config of the configuration. A plugin without one that refuses an empty
+// config is not broken, because jobs send a config with each call. Its status says so.
 func (p *plugin) configure(ctx context.Context) error {
 	err := p.CheckConfig(ctx, dialect.Or(p.config, emptyConfig))
 	if err == nil || ctx.Err() != nil {
@@ -103,11 +102,11 @@ func (p *plugin) configure(ctx context.Context) error {
 	return nil
 }
 
-// CheckConfig tells what is wrong with a config: the schema of info, then the plugin's own
-// validate. Seed 000: "dotagent calls this when loading manifests so misconfigurations surface in
-// dotagent doctor rather than at firing time".
+// CheckConfig checks a config against the schema of info, and then with validate. It is called when
+// a manifest is loaded, so that the doctor reports a faulty config before a job runs:
+// docs/protocols/dotagent.md, row D29.
 func (p *plugin) CheckConfig(ctx context.Context, config json.RawMessage) error {
-	config = rawjson.Clean(config) // "JSON sent to a plugin is compact"
+	config = rawjson.Clean(config) // compact: docs/protocols/dotagent.md, row D25
 	if _, err := rawjson.Parse(config); err != nil {
 		return fmt.Errorf("its config is not a JSON object: %q", cut(config))
 	}
@@ -130,11 +129,11 @@ func (p *plugin) CheckConfig(ctx context.Context, config json.RawMessage) error 
 	return nil
 }
 
-// Info is what the plugin said of itself.
+// Info returns what the plugin declared.
 func (p *plugin) Info() dialect.Info { return p.manifest.Info }
 
-// Hooks are the plugin's kinds at the points of a job. A plugin that names no kind gets it from the
-// manifest list that names the plugin. It is not asked otherwise.
+// Hooks returns the plugin's kinds at the points of a job. A plugin without kinds has all three,
+// each called only if a job's manifest or a connection names the plugin.
 func (p *plugin) Hooks() []hook.Hook {
 	var hooks []hook.Hook
 	for i := range native {
@@ -147,7 +146,7 @@ func (p *plugin) Hooks() []hook.Hook {
 	return hooks
 }
 
-// Connect is one of the plugin's kinds at another point than its own.
+// Connect returns one of the plugin's kinds at another point.
 func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	have := p.manifest.Kinds
 	if len(have) == 0 {
@@ -163,8 +162,8 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	return p.wire(t), nil
 }
 
-// wire makes a hook. A preflight that fails refuses, wherever it is wired: "A gate never opens by
-// accident", and at a point that is no gate the failure table cannot know that it is one.
+// wire returns the hook of a translation. A preflight that fails refuses at every point, also where
+// the failure table would skip it: docs/protocols/dotagent.md, row D37.
 func (p *plugin) wire(t *translation) hook.Hook {
 	h := hook.Hook{Name: t.kind, Point: t.point, Timeout: timeouts[t.kind], Observer: t.kind != kindPreflight,
 		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.invoke(ctx, t, ev) }}
@@ -174,11 +173,10 @@ func (p *plugin) wire(t *translation) hook.Hook {
 	return h
 }
 
-// mostExtra is how much of a reply's other fields is logged, in bytes: a line of a log. The trace
-// has all of them.
+// mostExtra is how many bytes of a reply's further fields are logged. The trace has all of them.
 const mostExtra = 1000
 
-// invoke asks the plugin about one event.
+// invoke calls the plugin for one event.
 func (p *plugin) invoke(ctx context.Context, t *translation, ev *hook.Event) (hook.Reply, error) {
 	payload, err := t.invocation(ev.Payload, p.config)
 	if err != nil {
@@ -203,18 +201,18 @@ func (p *plugin) invoke(ctx context.Context, t *translation, ev *hook.Event) (ho
 	return t.refused(reply, a)
 }
 
-// Status: there is no process that could be down.
+// Status is always ok: there is no process that could be down.
 func (p *plugin) Status() dialect.Status {
-	if p.unfit != nil { // nothing is wrong with it
+	if p.unfit != nil { // the plugin works; a job must bring the config
 		return dialect.Status{Health: "ok; " + p.unfit.Error()}
 	}
 	return dialect.Status{Health: "ok"}
 }
 
-// Fleeting: there is no process between two calls.
+// Fleeting marks the plugin as one without a process between two calls.
 func (*plugin) Fleeting() {}
 
-// Close ends the processes that are kept ready.
+// Close stops the processes of standby.
 func (p *plugin) Close(context.Context) error {
 	if p.standby == nil {
 		return nil
@@ -222,6 +220,5 @@ func (p *plugin) Close(context.Context) error {
 	return p.standby.Close()
 }
 
-// line ends a payload with a newline, as `echo` in seed 000 does: a shell's read fails on a line
-// without.
+// line ends a payload with a newline: `read` of a shell fails on a line without one.
 func line(payload []byte) []byte { return append(slices.Clip(payload), '\n') }

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// sinkRoam is a plugin as the document describes one, in Python: it wants a page, and keeps what it
-// is sent.
+// sinkRoam is a plugin as the protocol document describes one: it requires a page, and stores what
+// it is sent.
 const sinkRoam = `#!/usr/bin/env python3
 import json, os, sys
 
@@ -31,9 +31,9 @@ print("page is", config["page"], file=sys.stderr)
 print(json.dumps({"ok": True, "page": config["page"]}))
 `
 
-// TestSeedByHand runs the three commands under "Testing a plugin", as they are printed, and
-// Patchbay after them: the plugin is sent the same, byte for byte. "If your plugin passes the three
-// commands above, it integrates with dotagent."
+// TestSeedByHand: the three commands that the protocol document prints under "Testing a plugin"
+// work, and Patchbay sends the plugin the same bytes as they do: docs/protocols/dotagent.md, row
+// D44.
 func TestSeedByHand(t *testing.T) {
 	for _, tool := range []string{"bash", "python3", "jq"} {
 		plugtest.NeedTool(t, tool)
@@ -68,7 +68,7 @@ func TestSeedByHand(t *testing.T) {
 	}
 }
 
-// kept is what the plugin was last sent with a verb.
+// kept returns what the plugin was last sent with a verb.
 func kept(t *testing.T, r *rig, verb string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(r.home, verb))
@@ -78,7 +78,7 @@ func kept(t *testing.T, r *rig, verb string) string {
 	return string(data)
 }
 
-// uncommented is a JSON block of the document without its comments.
+// uncommented returns a JSON block of the document without its comments.
 func uncommented(b plugtest.Block) string {
 	var text strings.Builder
 	for line := range strings.Lines(b.Text) {
@@ -88,7 +88,7 @@ func uncommented(b plugtest.Block) string {
 	return text.String()
 }
 
-// printed is the same, compact.
+// printed returns a JSON block of the document, compact and without comments.
 func printed(t *testing.T, b plugtest.Block) string {
 	t.Helper()
 	var compact bytes.Buffer
@@ -98,7 +98,7 @@ func printed(t *testing.T, b plugtest.Block) string {
 	return compact.String()
 }
 
-// TestSeedBlocks replays every JSON block of the document.
+// TestSeedBlocks sends and reads every JSON block of the document.
 func TestSeedBlocks(t *testing.T) {
 	blocks := plugtest.Seed(t, "000").Blocks("jsonc")
 	if len(blocks) != 3 {
@@ -161,8 +161,8 @@ func TestSeedReplies(t *testing.T) {
 	}
 }
 
-// TestShellPlugins: "JSON sent to a plugin is compact: shell plugins match it with sed/grep", and
-// read takes a line.
+// TestShellPlugins: the payload is compact and ends with a newline, so that shell plugins can match
+// it: docs/protocols/dotagent.md, row D25.
 func TestShellPlugins(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	r := newRig(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A translation is one kind of plugin at one point: what the event there is in the protocol's
-// words.
+// A translation is one kind of plugin at one point, with the function that turns the event there
+// into an occasion.
 type translation struct {
 	kind  string
 	point hook.Point
@@ -19,24 +19,23 @@ type translation struct {
 
 func (t *translation) spot() dialect.Spot { return dialect.Spot{Hook: t.kind, Point: t.point} }
 
-// An occasion is what an event fills into an invocation.
+// An occasion holds the fields of an invocation that depend on the event.
 type occasion struct {
 	agent    json.RawMessage // nil: the host
 	schedule json.RawMessage // nil: the point
 	event    string
 	message  json.RawMessage // nil: null
-	config   json.RawMessage // nil: the plugin's own
+	config   json.RawMessage // nil: the plugin's own, from the configuration
 }
 
-// native are the three kinds at the points of a job.
+// native lists the three kinds at the points of a job.
 var native = []translation{
 	{kindPreflight, hook.JobPreflight, ofPreflight},
 	{kindSink, hook.JobSink, ofJob},
 	{kindNotify, hook.JobNotify, ofJob},
 }
 
-// ofJob takes what the event says. A sink's event is success unless it says otherwise: "Sinks run
-// after a successful run".
+// ofJob copies the fields of a job's event. The event is success if the field is missing.
 func ofJob(p hook.Object) occasion {
 	o := occasion{agent: dialect.AsText(p.Get("agent")), schedule: dialect.AsText(p.Get("schedule")),
 		event: eventSuccess, message: dialect.AsText(p.Get("message")), config: p.Get("config")}
@@ -46,15 +45,16 @@ func ofJob(p hook.Object) occasion {
 	return o
 }
 
-// ofPreflight: the rulings, "message is null for preflight, never absent".
+// ofPreflight copies the fields of a job's event, but for the message, which is null:
+// docs/protocols/dotagent.md, row D31.
 func ofPreflight(p hook.Object) occasion {
 	o := ofJob(p)
 	o.event, o.message = eventPreflight, nil
 	return o
 }
 
-// invocation is the payload of an event. The rulings: "Payload key order: kind, agent, schedule,
-// event, message, config". own is the plugin's config.
+// invocation returns the payload for an event, with its keys in the order of
+// docs/protocols/dotagent.md, row D30. own is the plugin's config.
 func (t *translation) invocation(p hook.Object, own json.RawMessage) (json.RawMessage, error) {
 	o := t.of(p)
 	config := dialect.Or(o.config, own, emptyConfig)
@@ -71,9 +71,9 @@ func (t *translation) invocation(p hook.Object, own json.RawMessage) (json.RawMe
 	}.JSON(), nil
 }
 
-// refused is what ok:false comes to. A preflight's is an answer: "ok=false to abort the run", with
-// suggest "so the user knows what to fix". A sink's or a notifier's is a failure: it was to do
-// something, and did not.
+// refused turns ok:false into a reply or an error. Of a preflight it is an answer, with the reason
+// and the suggestion: docs/protocols/dotagent.md, row D36. Of a sink or a notifier it is a failure:
+// row D38.
 func (t *translation) refused(reply hook.Reply, a answer) (hook.Reply, error) {
 	if t.kind != kindPreflight {
 		return reply, hook.Failure(hook.Refused, errors.New(a.reason))

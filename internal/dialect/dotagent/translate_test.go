@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// sent is what a kind is sent at a point.
+// sent returns what a kind is sent at a point.
 func sent(t *testing.T, kind string, point hook.Point, payload, config string) string {
 	t.Helper()
 	tr, err := connection(kind, point)
@@ -27,7 +27,8 @@ func sent(t *testing.T, kind string, point hook.Point, payload, config string) s
 	return string(raw)
 }
 
-// TestPayload: "Payload key order: kind, agent, schedule, event, message, config."
+// TestPayload: a payload has the keys and the order of docs/protocols/dotagent.md, rows D30 and
+// D31.
 func TestPayload(t *testing.T) {
 	for _, c := range []struct {
 		rule, kind            string
@@ -63,8 +64,8 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// TestConnections: each kind at every point where it has a meaning; the agent is the host, the
-// schedule the point.
+// TestConnections: at each point to which a kind can be connected, the agent is the host and the
+// schedule is the point.
 func TestConnections(t *testing.T) {
 	for _, c := range []struct {
 		kind                    string
@@ -116,7 +117,7 @@ func TestConnections(t *testing.T) {
 	})
 }
 
-// TestConnectionsThatMeanNothing: the error lists the points where the hook has a meaning.
+// TestConnectionsThatMeanNothing: the error names the points to which the hook can be connected.
 func TestConnectionsThatMeanNothing(t *testing.T) {
 	_, err := connection(kindPreflight, hook.ToolAfter)
 	want := "dotagent hook preflight has no meaning at tool.after; connect it to job.preflight, turn.begin, tool.before, command.validate, command.before"
@@ -132,7 +133,7 @@ func TestConnectionsThatMeanNothing(t *testing.T) {
 	}
 }
 
-// TestConnectedPreflight refuses a tool call with its reason and suggestion.
+// TestConnectedPreflight: a connected preflight refuses with its reason and suggestion.
 func TestConnectedPreflight(t *testing.T) {
 	p := fake(t, "refuse").open()
 	for _, point := range []hook.Point{hook.TurnBegin, hook.ToolBefore, hook.CommandBefore} {
@@ -147,7 +148,7 @@ func TestConnectedPreflight(t *testing.T) {
 	}
 }
 
-// TestConnectedSink: a sink that fails does not change the chain it is wired to.
+// TestConnectedSink: a connected sink that fails does not change the chain.
 func TestConnectedSink(t *testing.T) {
 	h, err := fake(t, "refuse").open().Connect(kindSink, hook.TurnFinal)
 	if err != nil {

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// The protocol's figures, all from the rulings: "Deadlines: info 10 s, validate 30 s, preflight 30
-// s, sink 300 s, notify 15 s" and "on the deadline the group gets SIGTERM, 5 s later SIGKILL".
+// The times of docs/protocols/dotagent.md, rows D40 and D42.
 const (
 	infoTimeout      = 10 * time.Second
 	validateTimeout  = 30 * time.Second
@@ -16,17 +15,17 @@ const (
 	killGrace        = 5 * time.Second
 )
 
-// mostStdout bounds a reply. The protocol names no limit; a reply is a few words, and a schema, the
-// longest thing a plugin prints, has kilobytes.
+// mostStdout limits a reply. The protocol has no limit; replies are short, and a schema, the
+// longest thing that a plugin prints, has kilobytes.
 const mostStdout = 4 << 20
 
-// filePrefix: seed 000, "any binary named dotagent-plugin-<name>".
+// filePrefix begins the name of a plugin's file: docs/protocols/dotagent.md, row D1.
 const filePrefix = "dotagent-plugin-"
 
-// systemPlace: seed 000, the third of the places that are searched.
+// systemPlace is the third place of docs/protocols/dotagent.md, row D21.
 const systemPlace = "/usr/local/lib/dotagent/plugins"
 
-// The verbs. Seed 000: "A plugin must accept exactly one positional argument: the verb".
+// The verbs. Each is the only argument of a call: docs/protocols/dotagent.md, row D25.
 const (
 	verbInfo     = "info"
 	verbValidate = "validate"
@@ -40,29 +39,28 @@ const (
 	kindNotify    = "notify"
 )
 
-// kinds are all of them, in the order in which a job meets them.
+// kinds lists all kinds, in the order in which a job calls them.
 var kinds = []string{kindPreflight, kindSink, kindNotify}
 
-// timeouts are how long an invoke of each kind may take.
+// timeouts has the deadline of invoke for each kind.
 var timeouts = map[string]time.Duration{
 	kindPreflight: preflightTimeout,
 	kindSink:      sinkTimeout,
 	kindNotify:    notifyTimeout,
 }
 
-// The events that the host itself names; the others come with a job's event.
+// The events that the host itself sets; all others come with a job's event.
 const (
 	eventPreflight = "preflight"
 	eventSuccess   = "success"
 	eventFailed    = "attempt_failed"
 )
 
-// emptyConfig: the rulings, "config left out of the manifest is sent as {} (typed plugins cannot
-// parse null)".
+// emptyConfig is sent if there is no config: docs/protocols/dotagent.md, row D31.
 var emptyConfig = json.RawMessage("{}")
 
-// Reply fields with a meaning. Seed 000 of all others: "Extra fields are forwarded into dotagent's
-// logs and --verbose output".
+// The fields of a reply that the host reads. All others are logged: docs/protocols/dotagent.md, row
+// D39.
 const (
 	fieldOK      = "ok"
 	fieldError   = "error"
