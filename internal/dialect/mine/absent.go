@@ -10,17 +10,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// An absent plugin is one whose manifest can be read and that cannot be opened: its program is
-// missing, or not executable, or the manifest is at fault. It was installed to be asked, so its
-// hooks are where they would be, and every one of them fails:
-// docs/when-a-plugin-cannot-be-asked.md.
+// An absent plugin has a manifest that can be read, but cannot be opened: its program is missing or
+// not executable, or the manifest has a fault. Its hooks are registered as usual, and every call of
+// one fails: docs/when-a-plugin-cannot-be-asked.md.
 type absent struct {
 	manifest *manifest
 	why      error
 }
 
-// Declared are the hooks of a plugin that cannot be opened, which fail with why. A manifest that
-// cannot be read declares none.
+// Declared returns the hooks of a plugin that cannot be opened; each of them fails with why. ok is
+// false if the manifest cannot be read or has no hooks.
 func (*Dialect) Declared(f dialect.Found, why error) (dialect.Wiring, bool) {
 	m, ok := f.Manifest.(*manifest)
 	if !ok || len(m.hooks) == 0 {
@@ -29,27 +28,27 @@ func (*Dialect) Declared(f dialect.Found, why error) (dialect.Wiring, bool) {
 	return &absent{m, why}, true
 }
 
-// Hooks are those of the manifest that could be read.
+// Hooks returns the hooks of the manifest.
 func (a *absent) Hooks() []hook.Hook { return a.manifest.wireAll(a.fails) }
 
-// Connect is one of its stages at another point.
+// Connect returns one of its stages at another point.
 func (a *absent) Connect(name string, point hook.Point) (hook.Hook, error) {
 	return a.manifest.connect(name, point, a.fails)
 }
 
-// fails is the call of each of its hooks.
+// fails is the caller of its hooks.
 func (a *absent) fails(*translation) call {
 	return func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, a.why }
 }
 
-// A call asks a plugin at a hook; a caller makes one for a stage at a point.
+// A call calls a plugin for one event. A caller makes the call of a stage at a point.
 type (
 	call   func(context.Context, *hook.Event) (hook.Reply, error)
 	caller func(*translation) call
 )
 
-// wireAll are the manifest's hooks, each at the point of its stage. They are in the protocol's
-// order, which the hub keeps among hooks of one plugin.
+// wireAll returns the manifest's hooks, each at the point of its stage. They are in the order of
+// docs/protocols/mine.md, row M37; the hub keeps the order among hooks of one plugin.
 func (m *manifest) wireAll(of caller) []hook.Hook {
 	var hooks []hook.Hook
 	for _, r := range m.hooks {
@@ -58,9 +57,9 @@ func (m *manifest) wireAll(of caller) []hook.Hook {
 	return hooks
 }
 
-// connect is one of the plugin's stages at another point than its own. Where the manifest has
-// several hooks in it, the plugin is asked once, if any of their patterns fits: it could not tell
-// one hook from another.
+// connect returns one of the plugin's stages at another point. If the manifest has several hooks of
+// that stage, the plugin is called once, if any of their patterns matches: it could not tell one
+// hook from another.
 func (m *manifest) connect(name string, point hook.Point, of caller) (hook.Hook, error) {
 	have := m.at(name)
 	if len(have) == 0 {
@@ -73,9 +72,9 @@ func (m *manifest) connect(name string, point hook.Point, of caller) (hook.Hook,
 	return wired(t, have, of), nil
 }
 
-// wired is a hook. One that is not for the event's command is not asked. The protocol says of
-// notify hooks that their "failures are logged but do not abort the command", also where the point
-// is a chain.
+// wired returns a hook for some registrations of one stage. It is called only if one of their
+// patterns matches the event's command. A notify hook that fails never aborts the event, even at a
+// chain: docs/protocols/mine.md, row M39.
 func wired(t *translation, of []registration, by caller) hook.Hook {
 	h := hook.Hook{Name: t.stage, Point: t.point, Call: by(t), For: patterns(of), OwnMode: modeOf(t.stage)}
 	if t.command != "" {
@@ -90,7 +89,7 @@ func wired(t *translation, of []registration, by caller) hook.Hook {
 	return h
 }
 
-// patterns are those of some registrations, each once.
+// patterns joins the patterns of some registrations, without repetitions.
 func patterns(of []registration) string {
 	var all []string
 	for _, r := range of {
@@ -101,8 +100,8 @@ func patterns(of []registration) string {
 	return strings.Join(all, " ")
 }
 
-// outdated is the error of a manifest that asks for another major version of the protocol. Whatever
-// else is wrong with it, that is the reason.
+// outdated returns an error if the manifest asks for another major version of the protocol,
+// whatever other problems it has.
 func outdated(problems []dialect.Problem) error {
 	for _, p := range problems {
 		if strings.HasPrefix(p.Message, unsupportedVersion) {
@@ -112,5 +111,5 @@ func outdated(problems []dialect.Problem) error {
 	return nil
 }
 
-// unsupportedVersion begins the problem of such a manifest.
+// unsupportedVersion begins the message of that problem.
 const unsupportedVersion = "plugin.protocol_version: unsupported protocol version"

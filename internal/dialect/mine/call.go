@@ -15,10 +15,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// run starts the plugin, or takes a process that waits already, gives it one invocation and waits
-// for its end. How it ended is in the result; the error is for calls that got no answer. Seed 001:
-// "If a plugin exceeds its timeout, mine kills the process and reports an error": there is no
-// grace.
+// run gives one invocation to a new process, or to one that was started ahead, and waits until it
+// exits. The result says how it exited; the error is for calls without an answer. A process that
+// exceeds its timeout is killed at once: docs/protocols/mine.md, row M48.
 func (p *plugin) run(ctx context.Context, invocation json.RawMessage, most int) (*proc.Result, error) {
 	c := proc.Call{Stdin: line(invocation), MaxStdout: most}
 	var result *proc.Result
@@ -34,17 +33,17 @@ func (p *plugin) run(ctx context.Context, invocation json.RawMessage, most int) 
 	return result, nil
 }
 
-// spec: seed 001, "the only requirement is a binary that reads JSON from stdin": no arguments.
+// spec starts the program without arguments: docs/protocols/mine.md, row M61.
 func (p *plugin) spec() proc.Spec {
 	return p.rt.Confined(proc.Spec{Path: p.program, Dir: p.rt.Dir, Env: p.env,
 		Log: func(line string) { p.rt.Log.Info("stderr", "line", line) }}, p.dir)
 }
 
-// line ends an invocation with a newline: a shell's read fails on a line without.
+// line ends an invocation with a newline: `read` of a shell fails on a line without one.
 func line(invocation json.RawMessage) []byte { return append(slices.Clip(invocation), '\n') }
 
-// unstarted puts the failure of a start into the hub's words. A context's error passes through: the
-// hub knows whose it was.
+// unstarted turns the error of a start into a [hook.Error]. The error of a context is returned
+// unchanged: the hub knows whose context it was.
 func unstarted(err error) error {
 	if start, ok := errors.AsType[*program.StartError](err); ok {
 		return hook.Failure(hook.Unavailable, explain(start))
@@ -55,9 +54,9 @@ func unstarted(err error) error {
 	return err
 }
 
-// ended is nil for a plugin that exited with 0. The rulings: "Error text, in order: stderr's JSON
-// error and code; raw stderr; plugin exited unexpectedly." One that says why has refused; one that
-// does not has crashed.
+// ended returns the error of a plugin that exited with a code other than 0, or nil. Its text is
+// that of docs/protocols/mine.md, rows M44 to M46. A plugin with an error object on stderr has
+// refused; any other has crashed.
 func (p *plugin) ended(r *proc.Result) error {
 	if r.Exit.Code == 0 {
 		return nil
@@ -71,12 +70,11 @@ func (p *plugin) ended(r *proc.Result) error {
 	return hook.Failure(hook.Crash, unexpected(r.Exit))
 }
 
-// unexpected: seed 001, "Plugin crash (non-zero exit, no stderr): mine reports “plugin exited
-// unexpectedly”".
+// unexpected is the error of docs/protocols/mine.md, row M46.
 func unexpected(exit proc.Exit) error { return fmt.Errorf("plugin exited unexpectedly (%s)", exit) }
 
-// saidOn is the error object on stderr. Seed 001: "If stderr is not valid JSON, mine displays the
-// raw stderr text": it is the whole of stderr or none.
+// saidOn returns the error object on stderr, or nil if stderr as a whole is not one:
+// docs/protocols/mine.md, rows M44 and M45.
 func saidOn(stderr string) *errorObject {
 	o, err := rawjson.ParseWithin([]byte(strings.TrimSpace(stderr)), rawjson.MaxForeign)
 	if err != nil {
@@ -85,8 +83,8 @@ func saidOn(stderr string) *errorObject {
 	return parseError(o)
 }
 
-// heed is the failure of a plugin that answers with an error. One that refuses the protocol's
-// version is not asked again.
+// heed returns the failure for an error object. It also remembers a plugin that refuses the
+// protocol's version, which is then not called again.
 func (p *plugin) heed(said *errorObject) error {
 	if said.outdated() {
 		p.outdated.Store(said)
@@ -95,9 +93,8 @@ func (p *plugin) heed(said *errorObject) error {
 	return hook.Failure(hook.Refused, said)
 }
 
-// answer reads what a transform came to; nil: it changed nothing. Seed 001: "Malformed JSON
-// response: mine logs the raw output and reports a parse error", the one place where both are asked
-// for.
+// answer reads the reply of a transform hook. It returns nil if nothing was changed. Output that is
+// not a reply is logged, and is an error: docs/protocols/mine.md, row M43.
 func (p *plugin) answer(r *proc.Result) (*changes, error) {
 	if err := p.ended(r); err != nil {
 		return nil, err
@@ -115,7 +112,7 @@ func (p *plugin) answer(r *proc.Result) (*changes, error) {
 	return c, err
 }
 
-// received is stdout as the trace shows it: JSON as it is, anything else as text.
+// received returns stdout as the trace shows it: JSON unchanged, anything else as a string.
 func received(stdout []byte) json.RawMessage {
 	stdout = bytes.TrimSpace(stdout)
 	if len(stdout) == 0 {
@@ -127,7 +124,7 @@ func received(stdout []byte) json.RawMessage {
 	return rawjson.String(cut(string(stdout)))
 }
 
-// lastWords is the end of stderr, short enough for an error.
+// lastWords returns the end of stderr, short enough for an error.
 func lastWords(stderr string) string {
 	const most = 1000
 	s := strings.TrimSpace(stderr)

@@ -17,12 +17,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// commandGrace is the time a command has to tidy up when the user interrupts it.
+// commandGrace is how long a command may run on after the user has interrupted it.
 const commandGrace = 2 * time.Second
 
-// RunCommand runs one of the plugin's own commands. Seed 001: "The plugin writes raw output to
-// stdout (not JSON). This output is displayed directly to the user." It has all the time it wants:
-// "Command: None".
+// RunCommand runs one of the plugin's commands. Its output goes to the user unchanged, and it has
+// no timeout: docs/protocols/mine.md, row M51.
 func (p *plugin) RunCommand(ctx context.Context, c dialect.Command) (code int, err error) {
 	if known := p.manifest.commandNames(); !slices.Contains(known, c.Name) {
 		return -1, fmt.Errorf("plugin %s has no command %q; %s", p.manifest.name, c.Name, nearest.Suggest(c.Name, known))
@@ -40,7 +39,7 @@ func (p *plugin) RunCommand(ctx context.Context, c dialect.Command) (code int, e
 	if err != nil {
 		return -1, unstarted(err)
 	}
-	defer process.Stop(context.Background(), proc.Ladder{}) // lets go of the pipes
+	defer process.Stop(context.Background(), proc.Ladder{}) // closes the pipes
 	unwatch := context.AfterFunc(ctx, func() { process.Stop(context.Background(), proc.Ladder{Term: commandGrace}) })
 	defer unwatch()
 	copied := passOn(process, p.stdin(c, own), c.Out)
@@ -51,10 +50,10 @@ func (p *plugin) RunCommand(ctx context.Context, c dialect.Command) (code int, e
 	return stderr.end(ctx, process.Exit())
 }
 
-// invocationVar has the invocation of a command whose stdin is the user's.
+// invocationVar holds the invocation of a command that reads the user's stdin.
 const invocationVar = "MINE_INVOCATION"
 
-// stdin is what a command reads: its invocation, or what the user has for it.
+// stdin returns what a command reads: its invocation, or the user's stdin.
 func (p *plugin) stdin(c dialect.Command, own bool) io.Reader {
 	switch {
 	case !own:
@@ -65,14 +64,13 @@ func (p *plugin) stdin(c dialect.Command, own bool) io.Reader {
 	return c.In
 }
 
-// passOn gives the process its stdin, and its output to whoever wants it. The channel has how the
-// output went once that is done with the process's pipes. A plugin whose output nobody takes any
-// more is stopped. Nobody waits for stdin: the user may have more of it than the plugin wants, or
-// be slow to type it.
+// passOn copies stdin to the process and the process's output to out. The channel gets the error of
+// the output once it has been copied. If out fails, the process is stopped. passOn does not wait
+// for stdin: the user may type more than the plugin reads, or type slowly.
 func passOn(process *proc.Process, stdin io.Reader, out io.Writer) <-chan error {
 	copied := make(chan error, 1)
 	go func() {
-		_, _ = io.Copy(process.Stdin(), stdin) // a plugin that does not read it says so by its exit
+		_, _ = io.Copy(process.Stdin(), stdin) // if the plugin does not read it, its exit code says whether that matters
 		_ = process.Stdin().Close()
 	}()
 	go func() {
@@ -85,22 +83,23 @@ func passOn(process *proc.Process, stdin io.Reader, out io.Writer) <-chan error 
 	return copied
 }
 
-// An errorStream passes on what a command writes to stderr, as it comes. What starts like an error
-// object is held back: seed 001 has it shown as its message.
+// An errorStream passes on what a command writes to stderr, line by line. Output that starts like
+// an error object is held back until the command ends, because an error object is shown as its
+// message: docs/protocols/mine.md, row M52.
 type errorStream struct {
 	mu      sync.Mutex // protects the fields below, and writes to out
 	out     io.Writer
-	held    []string // lines of what may be an error object
-	size    int      // their bytes
+	held    []string // lines that may be an error object
+	size    int      // of held, in bytes
 	first   string   // the first line that is not blank
-	passing bool     // it is no error object: lines go straight on
+	passing bool     // stderr is not an error object: lines are passed on at once
 	failed  func(string)
 }
 
-// mostHeld bounds what is held back: an error object is a line or a few.
+// mostHeld limits what is held back. An error object has one line or a few.
 const mostHeld = 64 << 10
 
-// line takes one line. It is called by the one goroutine that reads stderr.
+// line takes one line. Only the goroutine that reads stderr calls it.
 func (s *errorStream) line(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +110,7 @@ func (s *errorStream) line(text string) {
 	}
 }
 
-// release passes on what was held back, and from then on everything.
+// release passes on what was held back, and all that follows.
 func (s *errorStream) release() {
 	s.passing = true
 	for _, text := range s.held {
@@ -120,10 +119,10 @@ func (s *errorStream) release() {
 	s.held = nil
 }
 
-// print writes a line; where it cannot be written nobody is left to be told.
+// print writes a line. It ignores errors, since there is no other place to report them.
 func (s *errorStream) print(text string) { _, _ = io.WriteString(s.out, text+"\n") }
 
-// fail tells what went wrong, in the words of the plugin where it has any.
+// fail reports an error message.
 func (s *errorStream) fail(message string) {
 	if s.failed != nil {
 		s.failed(message)
@@ -132,9 +131,8 @@ func (s *errorStream) fail(message string) {
 	s.print(message)
 }
 
-// end says how the command came out. Seed 001: "On error, plugins should exit with a non-zero
-// status code and write a JSON error object to stderr. … If stderr is not valid JSON, mine displays
-// the raw stderr text".
+// end returns the exit code of the command, after it has shown the error object or what was held
+// back: docs/protocols/mine.md, row M52.
 func (s *errorStream) end(ctx context.Context, exit proc.Exit) (code int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +141,7 @@ func (s *errorStream) end(ctx context.Context, exit proc.Exit) (code int, err er
 		s.held = nil
 	}
 	s.release()
-	defer func() { s.out = io.Discard }() // who still writes was left behind, and the caller is gone
+	defer func() { s.out = io.Discard }() // a process that was left behind may still write, after the caller has returned
 	switch {
 	case ctx.Err() != nil:
 		return exit.ShellCode(), context.Cause(ctx)

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// TestCommands: "The plugin writes raw output to stdout (not JSON)", and its exit code is passed
-// on.
+// TestCommands: a command's output and its exit code are passed on unchanged:
+// docs/protocols/mine.md, row M51.
 func TestCommands(t *testing.T) {
 	for _, c := range []struct {
 		rule, behaviour string
@@ -39,8 +39,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestCommandInvocation: "args contains the raw, unparsed command-line arguments exactly as the
-// user typed them", and is absent where there are none.
+// TestCommandInvocation: args are what the user typed, and are left out if there are none:
+// docs/protocols/mine.md, row M50.
 func TestCommandInvocation(t *testing.T) {
 	for want, args := range map[string][]string{
 		`{"protocol_version":"1.0.0","type":"command","command":"sync"}`:                           nil,
@@ -90,7 +90,7 @@ type closed struct{}
 
 func (closed) Write([]byte) (int, error) { return 0, errClosed }
 
-// TestErrorStream: lines go on as they come, unless they may be an error object.
+// TestErrorStream: lines are passed on at once, unless they may be an error object.
 func TestErrorStream(t *testing.T) {
 	for _, c := range []struct {
 		rule  string

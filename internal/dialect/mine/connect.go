@@ -10,10 +10,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// elsewhere are the points beyond a command's at which a stage has a meaning. A tool is a command
-// whose arguments are flags. Where there are only texts, they are the flags of a command with the
-// point's name before the model, and its result after. A notification can be about anything: what
-// there is to know is its result.
+// elsewhere lists the points other than those of commands to which a stage can be connected. A tool
+// is shown as a command whose arguments are flags. Texts are shown as flags of a command that has
+// the point's name, before the model; after it, as the result of one. For a notify hook the whole
+// event is the result.
 var elsewhere = []translation{
 	{stage: stagePrevalidate, point: hook.CommandBefore, command: "command", show: ofCommand, apply: toCommand},
 	{stage: stagePrevalidate, point: hook.ToolBefore, command: "tool", show: ofTool, apply: toTool},
@@ -42,7 +42,8 @@ var elsewhere = []translation{
 	{stage: stageNotify, point: hook.JobNotify, show: ofEvent(hook.JobNotify)},
 }
 
-// connection looks a stage up at a point; the error says where it has a meaning.
+// connection returns the entry of a stage at a point. The error names the points to which that
+// stage can be connected.
 func connection(stage string, point hook.Point) (*translation, error) {
 	return dialect.Connection(Name, dialect.Spot{Hook: stage, Point: point}, (*translation).spot, native, elsewhere)
 }
@@ -51,7 +52,7 @@ func ofTool(p hook.Object) hookContext {
 	return hookContext{command: dialect.Plain(p.Get("tool")), flags: flatten(object(p.Get("arguments")))}
 }
 
-// toTool takes changed flags back into the tool's arguments.
+// toTool writes changed flags back to the tool's arguments.
 func toTool(p hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string) {
 	if c.command != nil && *c.command != shown.command {
 		set = append(set, hook.Field{Name: "tool", Value: rawjson.String(*c.command)})
@@ -78,7 +79,7 @@ func ofToolResult(p hook.Object) hookContext {
 	return c
 }
 
-// toToolResult: the tool has run, so that only its result can change.
+// toToolResult sets only the result, since the tool has run.
 func toToolResult(p hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string) {
 	if _, changed := restored(object(p.Get("arguments")), c.flags); changed || len(c.args) > 0 {
 		notes = append(notes, "args and flags are passed over: the tool has run")
@@ -100,7 +101,7 @@ func ofTexts(point hook.Point, names ...string) func(hook.Object) hookContext {
 	}
 }
 
-// toTexts takes changed flags back into the fields that may change.
+// toTexts writes changed flags back to the fields that may change.
 func toTexts(names ...string) func(hook.Object, *hookContext, *changes) (hook.Object, []string) {
 	return func(p hook.Object, _ *hookContext, c *changes) (set hook.Object, notes []string) {
 		for _, f := range c.flags {
@@ -130,7 +131,7 @@ func toResult(_ hook.Object, shown *hookContext, c *changes) (set hook.Object, n
 	return set, nil
 }
 
-// ofEvent shows a whole event as a result.
+// ofEvent shows the whole event as a result.
 func ofEvent(point hook.Point) func(hook.Object) hookContext {
 	return func(p hook.Object) hookContext {
 		return hookContext{command: string(point), result: p.JSON()}

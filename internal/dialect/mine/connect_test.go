@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// TestConnections: each stage at every point where it has a meaning: what is shown, and what a
-// changed context sets.
+// TestConnections: at each point to which a stage can be connected, the context shows the event,
+// and a changed context sets the right fields.
 func TestConnections(t *testing.T) {
 	for _, c := range []struct {
 		stage                            string
@@ -102,8 +102,8 @@ func TestConnectionsThatMeanNothing(t *testing.T) {
 	}
 }
 
-// TestConnectedOnce: with several hooks in a stage the plugin is asked once, where any of their
-// patterns fits.
+// TestConnectedOnce: a plugin with several hooks of a stage is called once, if any of their
+// patterns matches.
 func TestConnectedOnce(t *testing.T) {
 	r := newRig(t)
 	r.fake("p", "[[hooks]]\ncommand=\"write_*\"\nstage=\"preexec\"\nmode=\"transform\"\n[[hooks]]\ncommand=\"*_file\"\nstage=\"preexec\"\nmode=\"transform\"\n")

@@ -7,13 +7,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// A Declaration is what a manifest says of how a plugin is called, for those who call it without a
-// host.
+// A Declaration is the part of a manifest that is needed to call the plugin without a host.
 type Declaration struct {
 	Program  string // its path
 	Hooks    []Registration
 	Commands []dialect.CommandDoc
-	Environ  []string // what the program sees
+	Environ  []string // the program's environment
 }
 
 // A Registration is one entry of a manifest's hooks.
@@ -24,8 +23,8 @@ type Registration struct {
 	Timeout time.Duration
 }
 
-// Declares reads the declaration of a plugin that was found. ok is false where its manifest cannot
-// be read.
+// Declares returns the declaration of a plugin that Find or At returned. ok is false if its
+// manifest cannot be read.
 func Declares(f dialect.Found, env dialect.Env) (d Declaration, ok bool) {
 	m, ok := f.Manifest.(*manifest)
 	if !ok {

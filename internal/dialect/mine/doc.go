@@ -1,20 +1,21 @@
-// Package mine speaks the mine protocol (seed 001): a folder with a mine-plugin.toml and a program
-// beside it, which is started once for each call, without arguments, with one JSON object on stdin.
+// Package mine speaks the mine protocol: docs/protocols/mine.md. A plugin is a folder with a
+// mine-plugin.toml and a program, which is started once for each call, without arguments, with one
+// JSON object on stdin.
 //
-//	Find                mine.go        one folder a plugin; its manifest and its program are looked at
-//	  parseManifest     manifest.go    every problem at once, with line and column (toml.go)
-//	Open                plugin.go
-//	  greet             lifecycle.go   the event init, which nobody waits for
+//	Find                mine.go        one folder per plugin; reads the manifest, checks the program
+//	  parseManifest     manifest.go    reports every problem at once, with line and column
+//	Open                mine.go
+//	  greet             lifecycle.go   sends the event init, and does not wait for it
 //	Hooks, Connect      plugin.go      prevalidate, preexec, postexec, notify
-//	  show              translate.go   event to context (connect.go: at points not its own)
+//	  show              translate.go   event to context (connect.go: at points of other hosts)
 //	  run               call.go        one process; standby, deadline, group kill
 //	  parseReply        wire.go        stdout to what the plugin changed
 //	Declared            absent.go      the hooks of a plugin that cannot be opened, all of which fail
-//	RunCommand          command.go     a command of the plugin's own, its output passed on as it comes
-//	  atTerminal        terminal.go    the same for a user at a terminal, who is given to the program
-//	Status              lifecycle.go   the event health, asked once
-//	Close               lifecycle.go   the event shutdown
+//	RunCommand          command.go     one of the plugin's commands, its output passed on as it arrives
+//	  atTerminal        terminal.go    the same for a user at a terminal, which the program then uses directly
+//	CheckHealth         lifecycle.go   sends the event health; Status returns the answer
+//	Close               lifecycle.go   sends the event shutdown
 //
-// What it is not: it runs no commands of a user's and parses no arguments; the command adapter
-// does, and fires the four points. The protocol's own words stay in wire.go.
+// What it is not: it does not run the user's commands and parses no arguments. adapter/command
+// does, and fires the four points. The names and limits of the protocol are in wire.go.
 package mine

@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// TestErrorRules: each rule of seed 001 about errors, at a transform hook. "Any transform error
-// aborts the command and names the hook."
+// TestErrorRules: any error of a transform hook aborts the command and names the hook:
+// docs/protocols/mine.md, rows M42 to M48.
 func TestErrorRules(t *testing.T) {
 	for _, c := range []struct {
 		rule, behaviour string
@@ -77,7 +77,8 @@ func TestErrorRules(t *testing.T) {
 	})
 }
 
-// TestProgramLostLater: what was there when the plugin was opened can be gone when it is asked.
+// TestProgramLostLater: a program that is removed or changed after the plugin was opened is
+// reported when it is called.
 func TestProgramLostLater(t *testing.T) {
 	for _, c := range []struct {
 		rule string
@@ -85,7 +86,7 @@ func TestProgramLostLater(t *testing.T) {
 		says []string
 	}{
 		{"binary missing", os.Remove, []string{"missing", "reinstall"}},
-		{"not executable", func(path string) error { // a fresh file: the fake's inode is the test binary's own
+		{"not executable", func(path string) error { // a new file, because the fake is a link to the test binary
 			if err := os.Remove(path); err != nil {
 				return err
 			}
@@ -109,8 +110,8 @@ func TestProgramLostLater(t *testing.T) {
 	}
 }
 
-// TestNotifyFailures: "failures are logged but do not abort the command", at its own point and at a
-// chain.
+// TestNotifyFailures: a notify hook that fails does not abort the command, at its own point and at
+// a chain: docs/protocols/mine.md, row M39.
 func TestNotifyFailures(t *testing.T) {
 	for _, behaviour := range []string{"crash", "refuse", "words"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -130,8 +131,8 @@ func TestNotifyFailures(t *testing.T) {
 	}
 }
 
-// TestOutdated: "A plugin that answers an unsupported major protocol version with an error is
-// broken, not fatal."
+// TestOutdated: a plugin that refuses the protocol's version is passed over:
+// docs/protocols/mine.md, rows M29 and M49.
 func TestOutdated(t *testing.T) {
 	t.Run("said to a hook", func(t *testing.T) {
 		r, p := openFake(t, "outdated")
@@ -171,7 +172,7 @@ func TestDeclared(t *testing.T) {
 	for _, c := range []struct {
 		rule, manifest string
 		point          hook.Point
-		action         hook.Action // "": it is not asked
+		action         hook.Action // "": the hook is not called
 	}{
 		{"a transform hook", manifestOf("p", everyStage), hook.CommandBefore, hook.ActionAbort},
 		{"a notify hook", manifestOf("p", everyStage), hook.CommandDone, hook.ActionSkip},

@@ -59,7 +59,7 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// TestBroken: what can be seen to be wrong before anything is started.
+// TestBroken: faults that are visible before the program is started are reported.
 func TestBroken(t *testing.T) {
 	for _, c := range []struct {
 		rule  string
@@ -112,7 +112,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// interpreted is a plugin p whose program is a script, and where it is.
+// interpreted installs a plugin p whose program is a script, and returns its folder.
 func (r *rig) interpreted(text string) (dir string) {
 	r.script("p", "", text)
 	return filepath.Join(r.home, ".local", "share", "mine", "plugins", "p")
@@ -167,7 +167,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// TestPlacesAndPoints: what people are told before there is a plugin.
+// TestPlacesAndPoints: places and points are known before any plugin is installed.
 func TestPlacesAndPoints(t *testing.T) {
 	var d dialect.Dialect = New()
 	places := d.Places(dialect.Env{Vars: []string{"HOME=/h"}})

@@ -11,12 +11,12 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// longestError bounds what an error or a note repeats of a plugin's words: a cut or two, with room
-// for our own.
+// longestError limits what an error or a note repeats of a plugin's output: one or two results of
+// cut, with room for the host's own text.
 const longestError = 4 << 10
 
-// FuzzReply takes a transform's stdout to every point where it has a meaning: what is set is JSON,
-// in a field that the point has, and a reply that repeats what it was shown sets nothing.
+// FuzzReply: at every point, any stdout of a transform hook sets only valid JSON in fields that the
+// point has, and a reply that repeats the context sets nothing.
 func FuzzReply(f *testing.F) {
 	const payload = `{"command":"todo.add","args":["a",1],"flags":{"n":5,"b":true,"o":{"x": 1}},"result":null,"tool":"t","arguments":{"k":[]},"message":"m","text":"t"}`
 	for _, stdout := range []string{
@@ -77,8 +77,8 @@ func checkReply(t *testing.T, tr *translation, p hook.Object, stdout []byte) {
 	}
 }
 
-// FuzzStderr: what a plugin that failed wrote is its error object or its last words, short and
-// printable either way.
+// FuzzStderr: the error of a plugin that failed is its error object or the end of its stderr, short
+// and printable.
 func FuzzStderr(f *testing.F) {
 	for _, seed := range []string{
 		``, `{"status":"error","error":"no tags","code":"TAGS"}`, `{"error":"unsupported protocol version"}`, `{"status":"ok"}`, "Traceback:\n KeyError\n",

@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// TestStages: "Commands traverse four hook stages", each at its point, with its mode.
+// TestStages: each stage is called at its point, with its mode: docs/protocols/mine.md, row M32.
 func TestStages(t *testing.T) {
 	for _, c := range []struct {
 		stage, mode string
@@ -46,7 +46,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestContext: what an event is as a context.
+// TestContext: an event is shown as the context of docs/protocols/mine.md, row M34.
 func TestContext(t *testing.T) {
 	for _, c := range []struct{ rule, payload, want string }{
 		{"what is missing is empty, and the result null", `{}`, `{"command":"","args":[],"flags":{},"result":null,"timestamp":"NOW"}`},
@@ -81,7 +81,7 @@ func TestContext(t *testing.T) {
 	})
 }
 
-// TestReplies: what a context in a reply sets in the payload.
+// TestReplies: the context in a reply sets fields of the payload: docs/protocols/mine.md, row M35.
 func TestReplies(t *testing.T) {
 	const payload = `{"command":"todo.add","args":["a"],"flags":{"n":5,"b":true,"s":"x"},"timestamp":"2026-01-15T10:30:00Z"}`
 	for _, c := range []struct{ rule, reply, set string }{
@@ -139,8 +139,8 @@ func TestGarbledReplies(t *testing.T) {
 	}
 }
 
-// TestPatternsDecideWhoIsAsked: a hook that is not for the command is not asked, and starts no
-// process.
+// TestPatternsDecideWhoIsAsked: a hook whose pattern does not match is not called, and no process
+// is started.
 func TestPatternsDecideWhoIsAsked(t *testing.T) {
 	r := newRig(t)
 	r.fake("p", "[[hooks]]\ncommand=\"todo.*\"\nstage=\"preexec\"\nmode=\"transform\"\n")
@@ -158,7 +158,7 @@ func TestPatternsDecideWhoIsAsked(t *testing.T) {
 	}
 }
 
-// TestOrder: "Transform hooks of one stage run in the order of <plugin>:<command pattern>:<stage>."
+// TestOrder: transform hooks run in the order of docs/protocols/mine.md, row M37.
 func TestOrder(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	r := newRig(t)
@@ -179,13 +179,13 @@ printf '{"status":"ok","context":{"command":"%s `+name+`"}}' "$command"
 		}
 	}
 	out := fired(t, hook.CommandBefore, `{"command":"todo.add"}`, hooks...)
-	// The patterns * come before todo.*; after the first change only * fits, and todo.* still does.
+	// The pattern * comes before todo.*, and the command still matches both after each change.
 	if got := string(out.Payload); got != `{"command":"todo.add a-z a-z a a b b"}` {
 		t.Errorf("got %s", got)
 	}
 }
 
-// TestTimeouts: "Configurable: Per-hook in manifest".
+// TestTimeouts: the manifest sets the timeout of each hook: docs/protocols/mine.md, row M41.
 func TestTimeouts(t *testing.T) {
 	r := newRig(t)
 	r.fake("p", "[[hooks]]\ncommand=\"a\"\nstage=\"preexec\"\nmode=\"transform\"\ntimeout=\"250ms\"\n"+
@@ -207,8 +207,8 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// TestNotifyDoesNotReadStdout: "For notify mode hooks, mine does not read stdout", whatever is
-// there and however long.
+// TestNotifyDoesNotReadStdout: the stdout of a notify hook is ignored, whatever and however much it
+// prints: docs/protocols/mine.md, row M38.
 func TestNotifyDoesNotReadStdout(t *testing.T) {
 	for _, behaviour := range []string{"garbage", "refuse-stdout", "chatty"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -222,8 +222,7 @@ func TestNotifyDoesNotReadStdout(t *testing.T) {
 	}
 }
 
-// TestEnvironment: "PATH, HOME, the declared env_vars that are set, and
-// MINE_CONFIG_DIR/MINE_DATA_DIR when config_read. Nothing else of the host's."
+// TestEnvironment: a plugin gets the environment of docs/protocols/mine.md, row M59.
 func TestEnvironment(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	for _, c := range []struct {
@@ -266,7 +265,8 @@ printf '{"status":"ok","context":{"result":"%s|%s|%s|%s"}}' "$vars" "$MINE_CONFI
 	}
 }
 
-// TestStandby: with processes kept ready the protocol is the same, and Close frees them.
+// TestStandby: plugins get the same messages from processes that were started ahead, and Close
+// stops these.
 func TestStandby(t *testing.T) {
 	r := newRig(t)
 	r.settings.Standby = 1

@@ -11,22 +11,21 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// Seed 001: "Plugins may optionally handle lifecycle events". Many do not, and crash on an
-// invocation without a context; that says nothing about their hooks, so it is logged for those who
-// look closely and otherwise passed over.
+// Lifecycle events are optional: docs/protocols/mine.md, row M58. Many plugins crash on an
+// invocation without a context. That says nothing about their hooks, so it is logged at debug level
+// only.
 
-// greet tells the plugin that the host has started. Nobody waits: "None (fire-and-forget)". Close
-// sees to it that it is over.
+// greet sends the event init and does not wait for it. Close does.
 func (p *plugin) greet() {
 	p.greeting.Go(func() { p.tell(context.Background(), eventInit) })
 }
 
-// Close tells the plugin that the host exits, and waits until it knows, lest the process be killed
-// with the host before it has done what it wants to do. Then the processes kept ready are ended.
+// Close sends the event shutdown and waits until the plugin has handled it, so that the process is
+// not killed halfway when the host exits. Then it stops the processes of standby.
 func (p *plugin) Close(ctx context.Context) error {
 	var err error
 	p.farewell.Do(func() {
-		p.greeting.Wait() // bounded by its own time
+		p.greeting.Wait() // ends within lifecycleTimeout
 		p.tell(ctx, eventShutdown)
 		if p.standby != nil {
 			err = p.standby.Close()
@@ -35,7 +34,7 @@ func (p *plugin) Close(ctx context.Context) error {
 	return err
 }
 
-// tell sends a lifecycle event whose answer does not matter.
+// tell sends a lifecycle event and ignores the answer.
 func (p *plugin) tell(ctx context.Context, event string) {
 	result, err := p.lifecycle(ctx, event)
 	if err == nil {
@@ -52,10 +51,10 @@ func (p *plugin) lifecycle(ctx context.Context, event string) (*proc.Result, err
 	return p.run(ctx, lifecycleCall(event), p.rt.Most(mostStdout))
 }
 
-// healthUnknown is the health of a plugin that was not asked for it.
+// healthUnknown is the health of a plugin before the first check.
 const healthUnknown = "unknown"
 
-// Status is the plugin's own word on its health, where it was asked for it.
+// Status returns the health that the last check found.
 func (p *plugin) Status() dialect.Status {
 	if said := p.outdated.Load(); said != nil {
 		return dialect.Status{Health: "broken", Err: said}
@@ -66,8 +65,8 @@ func (p *plugin) Status() dialect.Status {
 	return dialect.Status{Health: healthUnknown}
 }
 
-// CheckHealth asks for the health: docs/protocols/mine.md, the event health for `plugin info`. What
-// a caller who gives up leaves unanswered is not remembered.
+// CheckHealth sends the event health and stores the answer for Status: docs/protocols/mine.md, row
+// M57. It stores nothing if the caller cancels it.
 func (p *plugin) CheckHealth(ctx context.Context) {
 	known := p.checkHealth(ctx)
 	if errors.Is(ctx.Err(), context.Canceled) {
@@ -76,8 +75,8 @@ func (p *plugin) CheckHealth(ctx context.Context) {
 	p.health.Store(&known)
 }
 
-// checkHealth asks for the health. A plugin that says it is unwell, or that cannot even be started,
-// has an error; one that does not know the event has none.
+// checkHealth sends the event health. The status has an error if the plugin reports one or cannot
+// be started. A plugin that does not know the event has no error.
 func (p *plugin) checkHealth(ctx context.Context) dialect.Status {
 	result, err := p.lifecycle(ctx, eventHealth)
 	if err == nil {
@@ -92,7 +91,7 @@ func (p *plugin) checkHealth(ctx context.Context) dialect.Status {
 	return dialect.Status{Health: "no answer to health: " + hook.LastWords(err.Error())}
 }
 
-// healthOf: the expected response is {"status": "ok"}.
+// healthOf returns nil if the answer is {"status":"ok"}: docs/protocols/mine.md, row M57.
 func (p *plugin) healthOf(r *proc.Result) error {
 	if err := p.ended(r); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// TestLifecycle: init at the host's start, shutdown at its exit, each once.
+// TestLifecycle: init is sent when the plugin is opened and shutdown when it is closed, each once.
 func TestLifecycle(t *testing.T) {
 	r, p := openFake(t, "p")
 	for range 2 {
@@ -25,8 +25,8 @@ func TestLifecycle(t *testing.T) {
 	}
 }
 
-// TestLifecycleIsBounded: nobody waits for init; what hangs is ended, and costs neither readiness
-// nor the exit.
+// TestLifecycleIsBounded: a plugin that hangs in a lifecycle event is stopped, and delays neither
+// Open nor, beyond its timeout, Close.
 func TestLifecycleIsBounded(t *testing.T) {
 	for _, behaviour := range []string{"slow-init", "slow-exit"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestLifecycleIsBounded(t *testing.T) {
 	}
 }
 
-// TestHealth: the expected response is {"status": "ok"}; a plugin that does not know the event is
-// no worse for it.
+// TestHealth: the answer to health is {"status":"ok"}, and a plugin that does not know the event
+// has no error: docs/protocols/mine.md, rows M57 and M58.
 func TestHealth(t *testing.T) {
 	for _, c := range []struct {
 		behaviour, health string

@@ -15,11 +15,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// mostManifest bounds the file: manifests are written by hand, and have kilobytes.
+// mostManifest limits the file. Manifests are written by hand, and have kilobytes.
 const mostManifest = 256 << 10
 
-// namePattern and envPattern: the first is the rulings'; the second keeps a manifest from asking
-// for more than it names, such as "*".
+// namePattern is the pattern of names in docs/protocols/mine.md, row M24. envPattern keeps a
+// manifest from asking for more variables than it names, for example with "*".
 var (
 	namePattern = pattern.New(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 	envPattern  = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -44,11 +44,11 @@ type registration struct {
 	pattern string // a glob over commands
 	stage   string
 	timeout time.Duration
-	tells   bool // its mode is notify: it is no guard, whatever its stage
+	tells   bool // its mode is notify, so it cannot refuse, whatever its stage
 }
 
-// permissions are what the plugin asks for. Only the environment is held to them here; the rest is
-// reported, and enforced where the host has a sandbox.
+// permissions are what the plugin asks for. This package enforces env_vars; the sandbox enforces
+// the others, if the host has one.
 type permissions struct {
 	network     bool
 	filesystem  []string
@@ -59,8 +59,8 @@ type permissions struct {
 }
 
 // parseManifest reads a manifest and reports every problem at once, in the order of the file. The
-// manifest is usable only where there are none; until then it holds what could be read, so that a
-// report can name the plugin and its hooks are known. It is nil where the file is not TOML.
+// manifest may be used only if there are no problems. Otherwise it holds what could be read, so
+// that a report can name the plugin and its hooks are known. It is nil if the file is not TOML.
 func parseManifest(file string, data []byte) (m *manifest, problems, warnings []dialect.Problem) {
 	top, err := document.TOML(file, data)
 	if err != nil {
@@ -75,8 +75,7 @@ func parseManifest(file string, data []byte) (m *manifest, problems, warnings []
 	return m, dialect.Problems(top.Problems()), dialect.Problems(top.Warnings())
 }
 
-// readPlugin: the rulings, "[plugin] name, version, description, author, protocol_version (all
-// required), license, min_mine_version, entrypoint".
+// readPlugin reads the table [plugin]: docs/protocols/mine.md, row M1.
 func (m *manifest) readPlugin(t *document.Table) {
 	m.name = t.Required("name")
 	if m.name != "" && !namePattern.MatchString(m.name) {
@@ -88,7 +87,7 @@ func (m *manifest) readPlugin(t *document.Table) {
 	m.protocolVersion = t.Required("protocol_version")
 	m.checkVersion(t)
 	m.license = t.Text("license", "")
-	t.Text("min_mine_version", "") // a version of another program: nothing to hold it against
+	t.Text("min_mine_version", "") // a version of another program; not checked
 	m.entrypoint = cmp.Or(t.Text("entrypoint", ""), programPrefix+m.name)
 	if !filepath.IsLocal(m.entrypoint) {
 		t.Bad("entrypoint", "", "%q leads out of the plugin's folder", cut(m.entrypoint))
@@ -96,8 +95,8 @@ func (m *manifest) readPlugin(t *document.Table) {
 	t.EndWarning()
 }
 
-// checkVersion: seed 001, "Plugins should check this field and fail gracefully if the major version
-// is unsupported". So does the host.
+// checkVersion refuses a manifest for another major version of the protocol:
+// docs/protocols/mine.md, row M29.
 func (m *manifest) checkVersion(t *document.Table) {
 	if m.protocolVersion == "" {
 		return
@@ -127,17 +126,17 @@ func (m *manifest) readHooks(tables []*document.Table) {
 		r.tells = mode == modeNotify
 		r.timeout = readTimeout(t, r.stage)
 		t.EndWarning()
-		if r.stage != "" && r.pattern != "" && bad == nil { // where and for what it is asked can be read
+		if r.stage != "" && r.pattern != "" && bad == nil { // stage and pattern are known, so the hook can be registered
 			m.hooks = append(m.hooks, r)
 		}
 	}
-	// "Transform hooks of one stage run in the order of <plugin>:<command pattern>:<stage>."
+	// The order of docs/protocols/mine.md, row M37.
 	slices.SortStableFunc(m.hooks, func(a, b registration) int {
 		return strings.Compare(a.pattern+":"+a.stage, b.pattern+":"+b.stage)
 	})
 }
 
-// pairFix is what to write in place of a stage and a mode that do not go together.
+// pairFix returns the fix for a stage and a mode that do not go together.
 func pairFix(stage string) string {
 	if stage == stageNotify {
 		return `write mode = "notify"`
@@ -145,7 +144,7 @@ func pairFix(stage string) string {
 	return `write stage = "notify" for a hook that is only told, or mode = "transform"`
 }
 
-// word is a required string that must be one of a few.
+// word reads a required string that must be one of allowed.
 func word(t *document.Table, name string, allowed ...string) string {
 	if t.Required(name) == "" {
 		return ""
@@ -153,8 +152,8 @@ func word(t *document.Table, name string, allowed ...string) string {
 	return document.OneOf(t, name, "", allowed...)
 }
 
-// readTimeout reads a Go duration. One that does not parse is an error of the manifest:
-// docs/protocols/mine.md.
+// readTimeout reads a Go duration. One that does not parse is a fault of the manifest:
+// docs/protocols/mine.md, row M28.
 func readTimeout(t *document.Table, stage string) time.Duration {
 	otherwise := transformTimeout
 	if modeOf(stage) == modeNotify {
@@ -175,23 +174,23 @@ func (m *manifest) readCommands(tables []*document.Table) {
 		if c.Description == "" {
 			t.Self.Warn(`add description = "…": a line of help`, "has no description")
 		}
-		c.Args = t.Text("args", "") // a line of help: "Flag parsing is the plugin's responsibility"
+		c.Args = t.Text("args", "") // a line of help; the plugin itself parses flags
 		c.Stdin = document.OneOf(t, "stdin", "", stdinUser)
 		t.EndWarning()
 		m.commands = append(m.commands, c)
 	}
 }
 
-// stdinUser is the stdin of a command that is given the user's in place of its invocation:
-// docs/decisions/0019-stdin-of-commands.md.
+// stdinUser is the value of stdin for a command that reads the user's stdin instead of its
+// invocation: docs/decisions/0019-stdin-of-commands.md.
 const stdinUser = "user"
 
-// readsUser tells whether a command has the user's stdin.
+// readsUser reports whether a command reads the user's stdin.
 func (m *manifest) readsUser(command string) bool {
 	return slices.ContainsFunc(m.commands, func(c dialect.CommandDoc) bool { return c.Name == command && c.Stdin == stdinUser })
 }
 
-// commandNames are the commands' names, in their order.
+// commandNames returns the names of the commands, in their order.
 func (m *manifest) commandNames() []string {
 	names := make([]string, len(m.commands))
 	for i, c := range m.commands {
@@ -217,14 +216,14 @@ func (m *manifest) readPermissions(t *document.Table) {
 	t.EndWarning()
 }
 
-// info is what the manifest declares, in the hub's words.
+// info returns what the manifest declares.
 func (m *manifest) info() *dialect.Info {
 	return &dialect.Info{Name: m.name, Version: m.version, Description: m.description, Hooks: m.stages(),
 		Commands: m.commandNames(), CommandDocs: slices.Clone(m.commands), Author: m.author, License: m.license, Protocol: m.protocolVersion,
 		Capabilities: m.permissions.names(), AnyProgram: true, Priority: hook.DefaultPriority}
 }
 
-// stages are those the plugin has a hook in, in the order of a command.
+// stages returns the stages in which the plugin has a hook, in the order of a command.
 func (m *manifest) stages() []string {
 	var have []string
 	for _, stage := range stages {
@@ -235,7 +234,7 @@ func (m *manifest) stages() []string {
 	return have
 }
 
-// at are the hooks of one stage.
+// at returns the hooks of one stage.
 func (m *manifest) at(stage string) []registration {
 	var at []registration
 	for _, r := range m.hooks {
@@ -246,7 +245,7 @@ func (m *manifest) at(stage string) []registration {
 	return at
 }
 
-// names are the permissions as a list, for those who show them.
+// names lists the permissions for display.
 func (p *permissions) names() []string {
 	var names []string
 	for _, flag := range []struct {
@@ -266,8 +265,8 @@ func (p *permissions) names() []string {
 	return names
 }
 
-// matches tells whether a hook is for a command. The rulings: "a glob, * also crosses dots"; it
-// crosses slashes too, which are as good as dots in a name.
+// matches reports whether a hook's pattern matches a command. A * also crosses dots
+// (docs/protocols/mine.md, row M27) and slashes, which mean the same as dots in a name.
 func matches(pattern, command string) bool {
 	flat := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 	ok, err := path.Match(flat(pattern), flat(command))

@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// full is a manifest with every key there is.
+// full is a manifest with every key.
 const full = `
 [plugin]
 name = "obsidian-sync"
@@ -77,7 +77,7 @@ func TestManifestDefaults(t *testing.T) {
 		t.Errorf("entrypoint %s", m.entrypoint)
 	}
 	for _, h := range m.hooks {
-		want := 5 * time.Second // "Transform 5s", "Notify 30s"
+		want := 5 * time.Second // docs/protocols/mine.md, row M41
 		if h.stage == stageNotify {
 			want = 30 * time.Second
 		}
@@ -87,7 +87,7 @@ func TestManifestDefaults(t *testing.T) {
 	}
 }
 
-// TestEveryProblemAtOnce: with line and column, in the order of the file.
+// TestEveryProblemAtOnce: all problems are reported with line and column, in the order of the file.
 func TestEveryProblemAtOnce(t *testing.T) {
 	_, problems, warnings := parseManifest("m.toml", []byte(`colour = "blue"
 [plugin]
@@ -156,7 +156,7 @@ func TestManifestChecks(t *testing.T) {
 		{"a hook is no table", "hooks = [7]\n" + manifestOf("p", ""), "1:10: hooks[0]: must be a table"},
 		{"an inline hook has a place too", "hooks = [{command = \"*\", stage = \"now\", mode = \"notify\"}]\n" + manifestOf("p", ""),
 			"1:34: hooks[0].stage: must be one of"},
-		{"a dotted key has a place too", manifestOf("p", "permissions.network = 1\n"), ""}, // it is plugin.permissions
+		{"a dotted key has a place too", manifestOf("p", "permissions.network = 1\n"), ""}, // the key is plugin.permissions
 		{"the notify stage needs notify mode", hooks("command=\"*\"\nstage=\"notify\"\nmode=\"transform\"\n"),
 			"7:3: hooks[0]: the stage notify needs the mode notify, got transform"},
 		{"and the reverse", hooks("command=\"*\"\nstage=\"postexec\"\nmode=\"notify\"\n"),
@@ -212,7 +212,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestPatterns: "a glob, * also crosses dots".
+// TestPatterns: a pattern is a glob in which * also crosses dots: docs/protocols/mine.md, row M27.
 func TestPatterns(t *testing.T) {
 	for _, c := range []struct {
 		pattern, command string

@@ -21,8 +21,7 @@ const Name = "mine"
 
 // A Dialect is the mine protocol.
 type Dialect struct {
-	// How long a plugin may take over a lifecycle event. Tests of plugins that never answer have no
-	// time for the real value.
+	// lifecycle bounds a lifecycle event. Tests set a shorter time.
 	lifecycle time.Duration
 }
 
@@ -32,19 +31,19 @@ func New() *Dialect { return &Dialect{lifecycle: lifecycleTimeout} }
 // Name is "mine".
 func (*Dialect) Name() string { return Name }
 
-// Places is the one folder.
+// Places returns the one directory.
 func (*Dialect) Places(env dialect.Env) []dialect.Place {
 	return []dialect.Place{{Dialect: Name, Dir: pluginsDir(env), Form: "NAME/" + manifestFile}}
 }
 
-// Points are those of the four stages.
+// Points returns the points of the four stages.
 func (*Dialect) Points() []hook.Point {
 	return dialect.Points(native, (*translation).spot)
 }
 
-// Find lists the plugins in $XDG_DATA_HOME/mine/plugins, one folder each. They are in the order in
-// which their hooks run: "in the order of <plugin>:<command pattern>:<stage>", where a colon sorts
-// after digits and hyphens.
+// Find lists the plugins in $XDG_DATA_HOME/mine/plugins, one folder each, in the order in which
+// their hooks run: docs/protocols/mine.md, row M37. They are sorted with a colon after the name,
+// because a colon sorts after digits and hyphens.
 func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	var all []dialect.Found
 	for _, dir := range dialect.FoldersIn(pluginsDir(env)) {
@@ -55,7 +54,7 @@ func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	return all
 }
 
-// At looks at a plugin's folder, or at its manifest.
+// At returns the plugin of a folder, or of a manifest file.
 func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	if filepath.Base(path) == manifestFile {
 		path = filepath.Dir(path)
@@ -66,8 +65,7 @@ func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	return look(path, env), true
 }
 
-// Open makes a plugin ready for calls. No process is left running, unless some are to be kept
-// ready.
+// Open makes a plugin ready for calls. It leaves no process running except those of standby.
 func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
 	m, ok := f.Manifest.(*manifest)
 	if !ok || f.State != "" {
@@ -81,17 +79,17 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	return p, nil
 }
 
-// Examine reports what keeps the place of the plugins itself from being read.
+// Examine reports why the directory of plugins cannot be read.
 func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
 	return dialect.ExaminePlace(pluginsDir(env))
 }
 
-// pluginsDir is where mine's plugins live; "" where there is no home.
+// pluginsDir returns the directory of plugins, or "" if there is no home directory.
 func pluginsDir(env dialect.Env) string {
 	return env.InDataHome(Name, "plugins")
 }
 
-// look reads a plugin's manifest and sees whether its program could be started.
+// look reads a plugin's manifest and checks whether its program can be started.
 func look(dir string, env dialect.Env) dialect.Found {
 	f := dialect.Found{Dialect: Name, Name: filepath.Base(dir), Place: filepath.Base(dir), Path: dir}
 	file := filepath.Join(dir, manifestFile)
@@ -106,7 +104,7 @@ func look(dir string, env dialect.Env) dialect.Found {
 	}
 	m, problems, warnings := parseManifest(file, data)
 	f.Problems, f.Warnings = problems, warnings
-	if m == nil { // nothing of it can be read
+	if m == nil { // the file cannot be parsed
 		f.State, f.Err = dialect.Broken, dialect.FirstProblem(problems)
 		return f
 	}
@@ -129,7 +127,7 @@ func look(dir string, env dialect.Env) dialect.Found {
 	return f
 }
 
-// startable looks at a plugin's program without starting it.
+// startable returns why a program cannot be started, or nil. It does not start it.
 func startable(path string, env dialect.Env) error {
 	if !dialect.Executable(path) {
 		return explain(program.Diagnose(path, env.Vars, nil))
@@ -140,9 +138,7 @@ func startable(path string, env dialect.Env) error {
 	return nil
 }
 
-// explain puts a program that does not start into seed 001's words: "Plugin not executable: mine
-// reports a permission error with fix instructions", "Plugin binary missing: mine reports the
-// plugin as broken, suggests reinstall".
+// explain returns the error of docs/protocols/mine.md, row M30, for a program that does not start.
 func explain(start *program.StartError) error {
 	switch info, err := os.Stat(start.Path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -153,7 +149,7 @@ func explain(start *program.StartError) error {
 	return start
 }
 
-// unstartable is the error of a program that cannot be started, in the seed's words.
+// unstartable is the error of a program that is missing or not executable.
 type unstartable struct {
 	start *program.StartError
 	text  string
@@ -161,5 +157,5 @@ type unstartable struct {
 
 func (e *unstartable) Error() string { return e.text }
 
-// Unwrap has the path, the reason and the fix apart.
+// Unwrap returns the error with path, reason and fix apart.
 func (e *unstartable) Unwrap() error { return e.start }

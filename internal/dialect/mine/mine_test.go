@@ -20,7 +20,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestMain plays a plugin where the test binary was started under a plugin's name.
+// TestMain acts as a plugin if the test binary was started under a plugin's name.
 func TestMain(m *testing.M) {
 	plugtest.PlayPart()
 	if behaviour, ok := strings.CutPrefix(filepath.Base(os.Args[0]), programPrefix); ok && len(os.Args) == 1 {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// An invocationWire is what the fake reads.
+// An invocationWire is the message that the fake reads.
 type invocationWire struct {
 	Type    string          `json:"type"`
 	Event   string          `json:"event"`
@@ -38,7 +38,7 @@ type invocationWire struct {
 	Context json.RawMessage `json:"context"`
 }
 
-// play is a plugin that keeps a record of its calls and misbehaves as its name says.
+// play acts as a plugin that records its calls and misbehaves as its name says.
 func play(behaviour string) (code int) {
 	stdin, err := io.ReadAll(os.Stdin)
 	if err != nil {
@@ -108,10 +108,10 @@ var misbehaviours = map[string]func() int{
 	"command kill-self":           plugtest.KillSelf,
 }
 
-// busy is the time a fake has on a machine that has much else to do.
+// busy is the timeout of fakes, long enough for a busy machine.
 const busy = time.Minute
 
-// A rig opens plugins below a home of its own.
+// A rig opens plugins in a home directory of its own.
 type rig struct {
 	*testing.T
 	dialect  *Dialect
@@ -128,12 +128,12 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// manifestOf is a manifest with everything that is required, and more.
+// manifestOf returns a manifest with all required keys, followed by more.
 func manifestOf(name, more string) string {
 	return "[plugin]\nname = \"" + name + "\"\nversion = \"1.2.3\"\ndescription = \"a fake\"\nauthor = \"me\"\nprotocol_version = \"1.0.0\"\n" + more
 }
 
-// everyStage has a hook in each, for every command.
+// everyStage has a hook for every command in each stage.
 const everyStage = `
 [[hooks]]
 command = "*"
@@ -156,7 +156,7 @@ name = "sync"
 description = "sync"
 `
 
-// folder is a plugin's folder, with its manifest.
+// folder makes a plugin's folder, writes its manifest and returns the folder.
 func (r *rig) folder(name, manifest string) string {
 	r.Helper()
 	dir := filepath.Join(r.home, ".local", "share", "mine", "plugins", name)
@@ -175,7 +175,7 @@ func (r *rig) fake(name, more string) {
 	plugtest.InstallSelf(r, filepath.Join(r.folder(name, manifestOf(name, more)), programPrefix+name))
 }
 
-// script installs a plugin that is a script.
+// script installs a script as a plugin.
 func (r *rig) script(name, more, text string) {
 	r.Helper()
 	dir := r.folder(name, manifestOf(name, more))
@@ -184,7 +184,7 @@ func (r *rig) script(name, more, text string) {
 	}
 }
 
-// open opens every plugin there is; they are closed with the test.
+// open opens all plugins. They are closed when the test ends.
 func (r *rig) open() []*plugin {
 	r.Helper()
 	var all []*plugin
@@ -206,7 +206,7 @@ func (r *rig) open() []*plugin {
 	return all
 }
 
-// openFake is a rig with one fake that has a hook in every stage, and that fake.
+// openFake returns a rig with one fake that has a hook in every stage, and that fake.
 func openFake(t *testing.T, behaviour string) (*rig, *plugin) {
 	t.Helper()
 	r := newRig(t)
@@ -214,13 +214,13 @@ func openFake(t *testing.T, behaviour string) (*rig, *plugin) {
 	return r, r.open()[0]
 }
 
-// calls are what the fakes below home were sent, in order.
+// calls returns what the fakes below home were sent, in order.
 func (r *rig) calls() []string {
 	r.Helper()
 	return plugtest.Recorded(r, r.home)
 }
 
-// hookCalls are those of them that are hooks.
+// hookCalls returns those calls that are hooks.
 func (r *rig) hookCalls() []string {
 	var hooks []string
 	for _, call := range r.calls() {
@@ -231,7 +231,7 @@ func (r *rig) hookCalls() []string {
 	return hooks
 }
 
-// fire takes one event through the hooks of some plugins, as a host would wire them.
+// fire sends one event through hooks, registered as a host would.
 func fire(t *testing.T, point hook.Point, payload string, hooks ...hook.Hook) (*hook.Outcome, error) {
 	t.Helper()
 	for i := range hooks {
@@ -244,7 +244,7 @@ func fire(t *testing.T, point hook.Point, payload string, hooks ...hook.Hook) (*
 	return plugtest.Fire(t, point, payload, hooks...)
 }
 
-// fired is fire where no plugin may fail.
+// fired is fire for events that must not fail.
 func fired(t *testing.T, point hook.Point, payload string, hooks ...hook.Hook) *hook.Outcome {
 	t.Helper()
 	out, err := fire(t, point, payload, hooks...)

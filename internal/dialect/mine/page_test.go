@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// TestThePagesMessages: the messages that docs/protocols/mine.md prints are those that are sent,
-// byte for byte, and the replies are understood.
+// TestThePagesMessages: the messages that docs/protocols/mine.md prints are sent byte for byte, and
+// the replies that it prints are understood.
 func TestThePagesMessages(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/protocols/mine.md")
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// without are the permissions less the variables that were not granted.
+// without returns the permissions without the variables that were withheld.
 func (p *permissions) without(withheld []string) *permissions {
 	rest := *p
 	rest.envVars = slices.DeleteFunc(slices.Clone(p.envVars), func(name string) bool { return slices.Contains(withheld, "env:"+name) })
 	return &rest
 }
 
-// needs are the permissions in the words of the sandbox. The network is all or nothing here; a
-// directory of filesystem is one to work in, to be read and changed; store is the folder of that
-// name among mine's data, not the plugins beside it; config_read and config_write are mine's own
-// configuration. What programs a plugin starts it has no way to declare, so any may be. A path that
-// is not absolute, or below ~, means nothing that could be granted.
+// needs translates the permissions to capabilities. network allows every host or none. A directory
+// of filesystem may be read and changed. store is the folder of that name in mine's data, without
+// the plugins beside it. config_read and config_write are about mine's own configuration. Plugins
+// cannot declare which programs they start, so programs are not among the needs. A path that is
+// neither absolute nor below ~ is ignored.
 func (p *permissions) needs(env dialect.Env) []capability.Capability {
 	needs := []capability.Capability{{Kind: capability.NetNone}}
 	if p.network {
@@ -32,7 +32,7 @@ func (p *permissions) needs(env dialect.Env) []capability.Capability {
 		}
 	}
 	for _, dir := range p.filesystem {
-		if below, ok := strings.CutPrefix(dir, "~"); ok && (below == "" || below[0] == '/') { // ~bob is somebody else's home
+		if below, ok := strings.CutPrefix(dir, "~"); ok && (below == "" || below[0] == '/') { // ~bob is the home of another user
 			dir = env.InHome(below)
 		}
 		add(capability.WriteFS, dir)

@@ -15,23 +15,23 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// A plugin is a mine plugin ready for calls. It has no process but the calls under way and those
-// kept ready.
+// A plugin is a mine plugin that is ready for calls. It has no processes except those of calls
+// under way and of standby.
 type plugin struct {
 	dialect  *Dialect
 	manifest *manifest
-	dir      string // its own
+	dir      string // the plugin's folder
 	program  string
 	env      []string
 	rt       *dialect.Runtime
 	noise    *dialect.NoiseLog
-	standby  *proc.Standby                  // nil: none are kept
-	greeting sync.WaitGroup                 // init, while it is under way
-	farewell sync.Once                      // Close
-	health   atomic.Pointer[dialect.Status] // what it last said of its health; nil: it was not asked
+	standby  *proc.Standby                  // nil: no processes are started ahead
+	greeting sync.WaitGroup                 // waits for the event init
+	farewell sync.Once                      // runs Close once
+	health   atomic.Pointer[dialect.Status] // the result of the last check; nil: there was none
 
-	// outdated is set once the plugin has refused the protocol's version. "A plugin that answers an
-	// unsupported major protocol version with an error is broken": it is not asked again.
+	// outdated is set once the plugin has refused the protocol's version. It is not called again:
+	// docs/protocols/mine.md, row M49.
 	outdated atomic.Pointer[errorObject]
 }
 
@@ -45,9 +45,8 @@ func newPlugin(d *Dialect, dir string, m *manifest, s dialect.Settings, rt *dial
 	return p
 }
 
-// environment: the rulings, "PATH, HOME, the declared env_vars that are set, and
-// MINE_CONFIG_DIR/MINE_DATA_DIR when config_read. Nothing else of the host's", and what the
-// configuration passes on.
+// environment returns the plugin's environment: docs/protocols/mine.md, row M59. passed lists the
+// variables that the configuration adds.
 func environment(env dialect.Env, p *permissions, passed []string) []string {
 	names := slices.Concat([]string{"PATH", "HOME"}, p.envVars, passed)
 	if !p.configRead {
@@ -63,7 +62,7 @@ func environment(env dialect.Env, p *permissions, passed []string) []string {
 	return env.Pick(names, extra...)
 }
 
-// configDir is $XDG_CONFIG_HOME/mine, by default ~/.config/mine.
+// configDir returns $XDG_CONFIG_HOME/mine, by default ~/.config/mine.
 func configDir(env dialect.Env) string {
 	if dir := env.Get("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, Name)
@@ -71,23 +70,23 @@ func configDir(env dialect.Env) string {
 	return env.InHome(".config", Name)
 }
 
-// Info is what the manifest declares.
+// Info returns what the manifest declares.
 func (p *plugin) Info() dialect.Info { return *p.manifest.info() }
 
-// Hooks are the manifest's, each at the point of its stage.
+// Hooks returns the manifest's hooks, each at the point of its stage.
 func (p *plugin) Hooks() []hook.Hook { return p.manifest.wireAll(p.asks) }
 
-// Connect is one of the plugin's stages at another point than its own.
+// Connect returns one of the plugin's stages at another point.
 func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	return p.manifest.connect(name, point, p.asks)
 }
 
-// asks is the call of each of its hooks.
+// asks is the caller of its hooks.
 func (p *plugin) asks(t *translation) call {
 	return func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.hook(ctx, t, ev) }
 }
 
-// hook asks the plugin about one event.
+// hook calls the plugin for one event.
 func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook.Reply, error) {
 	if said := p.outdated.Load(); said != nil {
 		return hook.Reply{}, hook.Failure(hook.Outdated, said)
@@ -113,8 +112,8 @@ func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook
 	return reply, nil
 }
 
-// notify: seed 001, "mine does not read stdout". It is emptied all the same, lest the plugin block
-// on it; one byte is the least that can be kept.
+// notify calls a notify hook, whose stdout is ignored: docs/protocols/mine.md, row M38. It is
+// drained, so that the plugin does not block; one byte is the smallest limit there is.
 func (p *plugin) notify(ctx context.Context, invocation json.RawMessage) error {
 	result, err := p.run(ctx, invocation, 1)
 	if err != nil {

@@ -26,16 +26,15 @@ func (r *rig) pipe(name string) string {
 	return path
 }
 
-// forks is a plugin whose grandchild ignores SIGTERM and holds the pipe "alive" open while it
-// lives.
+// forks is a plugin whose grandchild ignores SIGTERM and holds the pipe "alive" open while it runs.
 const forks = `#!/bin/sh
 read -r line
 case $line in *'"type":"lifecycle"'*) exit ;; esac
 (exec 3>"$HOME/alive"; trap '' TERM; echo up >&3; while :; do sleep 0.05; done) & wait
 `
 
-// TestTheWholeGroupDiesOnTheDeadline: "If a plugin exceeds its timeout, mine kills the process",
-// and what it started.
+// TestTheWholeGroupDiesOnTheDeadline: a plugin that exceeds its timeout is killed, with all it
+// started: docs/protocols/mine.md, row M48.
 func TestTheWholeGroupDiesOnTheDeadline(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	r := newRig(t)
@@ -59,7 +58,7 @@ func TestTheWholeGroupDiesOnTheDeadline(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedCommandIsKilled: with what it started.
+// TestAnInterruptedCommandIsKilled: an interrupted command is stopped, with all it started.
 func TestAnInterruptedCommandIsKilled(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	r := newRig(t)
@@ -81,8 +80,8 @@ func TestAnInterruptedCommandIsKilled(t *testing.T) {
 	}
 }
 
-// TestOutputIsPassedOnAsItComes: each line of stdout and stderr is there while the command still
-// waits for the next.
+// TestOutputIsPassedOnAsItComes: each line of stdout and stderr is passed on while the command
+// still waits for the next.
 func TestOutputIsPassedOnAsItComes(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	r := newRig(t)

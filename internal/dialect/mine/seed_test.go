@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// compact is a JSON object of the document as it goes over the wire.
+// compact returns a JSON object of the document without spaces, as it is sent.
 func compact(t *testing.T, b plugtest.Block) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -24,8 +24,8 @@ func compact(t *testing.T, b plugtest.Block) string {
 	return out.String()
 }
 
-// TestSeedObjects replays every JSON object of the document: what the host sends, byte for byte,
-// and what it is answered.
+// TestSeedObjects: the host sends and reads every JSON object that the document prints, byte for
+// byte.
 func TestSeedObjects(t *testing.T) {
 	objects := plugtest.Seed(t, "001").Objects()
 	if len(objects) != 5 {
@@ -81,10 +81,11 @@ func TestSeedObjects(t *testing.T) {
 	})
 }
 
-// indentation is what the document's Python program lost: the depth of each of its lines.
+// indentation has the depth of each line of the document's Python program, which is printed without
+// its indentation.
 const indentation = "000011112332211121122101"
 
-// pythonExample is the document's transform plugin, with its indentation put back.
+// pythonExample returns the document's transform plugin, with its indentation put back.
 func pythonExample(t *testing.T) string {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(plugtest.Seed(t, "001").Span("#!/usr/bin/env python3", "main()").Text, "\n"), "\n")
@@ -97,8 +98,8 @@ func pythonExample(t *testing.T) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// TestSeedPythonExample runs the document's transform plugin. It knows no lifecycle events and
-// crashes on them, and is ready all the same.
+// TestSeedPythonExample: the document's transform plugin works. It crashes on lifecycle events, and
+// is ready all the same.
 func TestSeedPythonExample(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	r := newRig(t)
@@ -145,7 +146,7 @@ func TestSeedPythonExample(t *testing.T) {
 	})
 }
 
-// TestSeedGoExample compiles and runs the document's notify plugin.
+// TestSeedGoExample: the document's notify plugin compiles and works.
 func TestSeedGoExample(t *testing.T) {
 	plugtest.NeedTool(t, "go")
 	program := plugtest.Seed(t, "001").Span("package main", "").Text
@@ -172,8 +173,8 @@ func TestSeedGoExample(t *testing.T) {
 	}
 }
 
-// TestShellPlugins: "JSON sent to a plugin is compact: shell plugins match it with sed/grep", and
-// read takes a line.
+// TestShellPlugins: the message is compact and ends with a newline, so that shell plugins can match
+// it.
 func TestShellPlugins(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	plugtest.NeedTool(t, "jq")

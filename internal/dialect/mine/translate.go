@@ -12,20 +12,20 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A translation is one stage at one point: the event as the protocol's context, and what a changed
-// context sets in the payload.
+// A translation is one stage at one point. show turns the event into the protocol's context, and
+// apply turns a changed context into fields of the payload.
 type translation struct {
 	stage   string
 	point   hook.Point
-	command string // the field that a hook's pattern is about; "": the event has no such thing
+	command string // the field that a hook's pattern is matched against; "": every event matches
 	show    func(p hook.Object) hookContext
-	// apply is nil in the stage notify, whose plugins answer nothing.
+	// apply is nil in the stage notify, whose plugins do not answer.
 	apply func(p hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string)
 }
 
 func (t *translation) spot() dialect.Spot { return dialect.Spot{Hook: t.stage, Point: t.point} }
 
-// native are the four stages of seed 001 at their own points.
+// native lists the four stages at their own points: docs/protocols/mine.md, row M32.
 var native = []translation{
 	{stage: stagePrevalidate, point: hook.CommandValidate, command: "command", show: ofCommand, apply: toCommand},
 	{stage: stagePreexec, point: hook.CommandBefore, command: "command", show: ofCommand, apply: toCommand},
@@ -33,7 +33,7 @@ var native = []translation{
 	{stage: stageNotify, point: hook.CommandDone, command: "command", show: ofCommand},
 }
 
-// nativeAt is a stage at its own point. The manifest was checked: there is one.
+// nativeAt returns the entry of a stage. The manifest was checked, so there is one.
 func nativeAt(stage string) *translation {
 	return &native[slices.IndexFunc(native, func(t translation) bool { return t.stage == stage })]
 }
@@ -43,7 +43,7 @@ func ofCommand(p hook.Object) hookContext {
 		flags: flatten(object(p.Get("flags"))), result: p.Get("result"), timestamp: utc(p.Get("timestamp"))}
 }
 
-// toCommand sets what the plugin changed, and nothing else; the timestamp is not its to change.
+// toCommand sets the fields that the plugin changed. The timestamp cannot be changed.
 func toCommand(p hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string) {
 	if c.command != nil && *c.command != shown.command {
 		set = append(set, hook.Field{Name: "command", Value: rawjson.String(*c.command)})
@@ -60,14 +60,14 @@ func toCommand(p hook.Object, shown *hookContext, c *changes) (set hook.Object, 
 	return set, nil
 }
 
-// changesResult: null is what the plugin was shown where there is no result.
+// changesResult reports whether the plugin changed the result. A missing result was shown as null.
 func (c *changes) changesResult(shown *hookContext) bool {
 	return c.result != nil && !bytes.Equal(c.result, dialect.OrNull(shown.result))
 }
 
 // restored puts flags back into the object they were made from. A value that the plugin did not
-// touch keeps its JSON type; one that it changed takes it where it can. changed is false where
-// nothing is.
+// change keeps its JSON type. A changed value gets the old type if its text allows that. changed is
+// false if all values are the same.
 func restored(was, flags hook.Object) (now json.RawMessage, changed bool) {
 	if flags == nil {
 		return nil, false
@@ -88,8 +88,8 @@ func restored(was, flags hook.Object) (now json.RawMessage, changed bool) {
 	return out.JSON(), changed
 }
 
-// retyped gives a changed flag the type of the value it was made from: 5 that became "7" is 7, and
-// 5 that became "many" is a string.
+// retyped gives a changed flag the type of its old value: if the old value is 5, "7" becomes the
+// number 7 and "many" stays a string.
 func retyped(old, flag json.RawMessage) json.RawMessage {
 	if dialect.Missing(old) || old[0] == '"' {
 		return flag
@@ -112,7 +112,7 @@ func kind(v json.RawMessage) byte {
 	}
 }
 
-// texts is a list of the payload as strings; what is no list is empty.
+// texts returns a list of the payload as strings, or nil if it is not a list.
 func texts(raw json.RawMessage) []string {
 	var items []json.RawMessage
 	if dialect.Missing(raw) || json.Unmarshal(raw, &items) != nil {
@@ -125,7 +125,7 @@ func texts(raw json.RawMessage) []string {
 	return out
 }
 
-// object is an object of the payload; what is none is empty.
+// object returns an object of the payload, or an empty one if it is not an object.
 func object(raw json.RawMessage) hook.Object {
 	o, err := rawjson.Parse(raw)
 	if err != nil {
@@ -134,7 +134,8 @@ func object(raw json.RawMessage) hook.Object {
 	return o
 }
 
-// utc is a payload's timestamp: "timestamps are RFC 3339 UTC". What is none is "".
+// utc returns a payload's timestamp in RFC 3339 and UTC: docs/protocols/mine.md, row M34. It
+// returns "" if it is not a timestamp.
 func utc(raw json.RawMessage) string {
 	text := dialect.Plain(raw)
 	t, err := time.Parse(time.RFC3339, text)

@@ -14,23 +14,21 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// The protocol's figures.
 const (
-	// protocolVersion: seed 001, "protocol_version": "1.0.0".
+	// protocolVersion is the version that is sent: docs/protocols/mine.md, row M33.
 	protocolVersion = "1.0.0"
-	// transformTimeout and notifyTimeout: seed 001, the table of timeouts.
+	// transformTimeout and notifyTimeout are those of docs/protocols/mine.md, row M41.
 	transformTimeout = 5 * time.Second
 	notifyTimeout    = 30 * time.Second
-	// lifecycleTimeout bounds what nobody waits for. The seed names no figure; it is the shorter of
-	// its others.
+	// lifecycleTimeout is that of docs/protocols/mine.md, row M12.
 	lifecycleTimeout = 5 * time.Second
-	// mostStdout bounds a reply. The seed names no limit; a context is as long as the result in it,
-	// and a terminal shows no more than this.
+	// mostStdout limits a reply. The protocol has no limit; a context is as long as the result in
+	// it, and a terminal shows no more than this.
 	mostStdout = 4 << 20
 )
 
-// manifestFile and programPrefix: the rulings, "mine-plugin.toml beside the entrypoint",
-// "entrypoint (default mine-plugin-<name>)".
+// manifestFile and programPrefix are the names of a plugin's files. The manifest may name another
+// program.
 const (
 	manifestFile  = "mine-plugin.toml"
 	programPrefix = "mine-plugin-"
@@ -43,7 +41,7 @@ const (
 	typeLifecycle = "lifecycle"
 )
 
-// The four stages of seed 001, which are also the names of the hooks.
+// The four stages, which are also the names of the hooks: docs/protocols/mine.md, row M32.
 const (
 	stagePrevalidate = "prevalidate"
 	stagePreexec     = "preexec"
@@ -51,7 +49,7 @@ const (
 	stageNotify      = "notify"
 )
 
-// stages are all of them, in the order in which a command meets them.
+// stages lists all stages, in the order of a command.
 var stages = []string{stagePrevalidate, stagePreexec, stagePostexec, stageNotify}
 
 // The two modes.
@@ -60,7 +58,7 @@ const (
 	modeNotify    = "notify"
 )
 
-// modeOf is the one mode a stage can have: "The notify stage needs notify mode and the reverse".
+// modeOf returns the only mode that a stage can have: docs/protocols/mine.md, row M26.
 func modeOf(stage string) string {
 	if stage == stageNotify {
 		return modeNotify
@@ -80,11 +78,11 @@ const (
 	statusError = "error"
 )
 
-// A hookContext is the protocol's Context object.
+// A hookContext is the object context of the protocol.
 type hookContext struct {
 	command   string
 	args      []string
-	flags     hook.Object // each value a JSON string: "context.flags maps string to string"
+	flags     hook.Object // each value is a JSON string: docs/protocols/mine.md, row M34
 	result    json.RawMessage
 	timestamp string
 }
@@ -94,13 +92,13 @@ func (c *hookContext) object() hook.Object {
 		{Name: "command", Value: rawjson.String(c.command)},
 		{Name: "args", Value: list(c.args)},
 		{Name: "flags", Value: c.flags.JSON()},
-		{Name: "result", Value: dialect.OrNull(c.result)}, // "null until there is one"
+		{Name: "result", Value: dialect.OrNull(c.result)}, // null until there is a result: docs/protocols/mine.md, row M34
 		{Name: "timestamp", Value: rawjson.String(c.timestamp)},
 	}
 }
 
-// The rulings: "Key order: protocol_version, type, stage, mode, event, command, context, args,
-// flags; args and flags absent where empty".
+// hookCall returns the message of a hook, with its keys in the order of docs/protocols/mine.md, row
+// M33.
 
 func hookCall(stage string, c *hookContext) json.RawMessage {
 	return invocation(typeHook,
@@ -109,7 +107,7 @@ func hookCall(stage string, c *hookContext) json.RawMessage {
 		hook.Field{Name: "context", Value: c.object().JSON()})
 }
 
-// commandCall: seed 001, "The flags field is not populated for command invocations".
+// commandCall returns the message of a command. It has no flags: docs/protocols/mine.md, row M50.
 func commandCall(name string, args []string) json.RawMessage {
 	fields := []hook.Field{{Name: "command", Value: rawjson.String(name)}}
 	if len(args) > 0 {
@@ -129,7 +127,7 @@ func invocation(kind string, fields ...hook.Field) json.RawMessage {
 	}, fields...).JSON()
 }
 
-// list is a JSON list of strings, [] where there are none.
+// list returns a JSON list of strings.
 func list(items []string) json.RawMessage {
 	out := json.RawMessage("[")
 	for i, item := range items {
@@ -141,7 +139,7 @@ func list(items []string) json.RawMessage {
 	return append(out, ']')
 }
 
-// An errorObject is the protocol's way to say what went wrong.
+// An errorObject is an error as plugins report it.
 type errorObject struct {
 	message string
 	code    string
@@ -154,15 +152,15 @@ func (e *errorObject) Error() string {
 	return e.message + " (" + e.code + ")"
 }
 
-// outdated reports whether the plugin refuses this version of the protocol, as seed 001's own
-// example does with "unsupported protocol version".
+// outdated reports whether the plugin refuses this version of the protocol. It looks for words,
+// because plugins phrase it differently.
 func (e *errorObject) outdated() bool {
 	text := strings.ReplaceAll(strings.ToLower(e.message+" "+e.code), "_", " ")
 	return strings.Contains(text, "protocol") && strings.Contains(text, "version") &&
 		(strings.Contains(text, "unsupported") || strings.Contains(text, "not supported"))
 }
 
-// parseError reads an error object: seed 001, {"status": "error", "error": …, "code": …}.
+// parseError reads an error object: docs/protocols/mine.md, row M8. It returns nil if o is not one.
 func parseError(o hook.Object) *errorObject {
 	message, _ := o.String("error")
 	code, _ := o.String("code")
@@ -172,8 +170,7 @@ func parseError(o hook.Object) *errorObject {
 	return &errorObject{message: cut(message), code: cut(code)}
 }
 
-// changes are the fields of the context that a plugin answered with; what is nil it did not
-// mention.
+// changes are the fields of the context in a plugin's reply; a nil field was not in the reply.
 type changes struct {
 	command *string
 	args    []string
@@ -181,8 +178,8 @@ type changes struct {
 	result  json.RawMessage
 }
 
-// parseReply reads a transform's stdout. The rulings: "status:"error" with exit 0 is an error too.
-// A reply without context leaves it unchanged, as does empty stdout." Nil: unchanged.
+// parseReply reads the stdout of a transform hook: docs/protocols/mine.md, rows M36 and M47. It
+// returns nil if nothing was changed.
 func parseReply(stdout []byte) (*changes, error) {
 	stdout = bytes.TrimSpace(stdout)
 	if len(stdout) == 0 {
@@ -230,7 +227,7 @@ func parseContext(raw json.RawMessage) (*changes, error) {
 	return c, err
 }
 
-// parseArgs: null is what some languages write for an empty list.
+// parseArgs reads a list of strings. Some languages write null for an empty list.
 func parseArgs(raw json.RawMessage) ([]string, error) {
 	if raw == nil {
 		return nil, nil
@@ -239,10 +236,11 @@ func parseArgs(raw json.RawMessage) ([]string, error) {
 	if err := json.Unmarshal(raw, &args); err != nil {
 		return nil, garbled("parse error: context.args is not a list of strings: %q", cut(string(raw)))
 	}
-	return append([]string{}, args...), nil // empty is not nil here
+	return append([]string{}, args...), nil // empty, but not nil
 }
 
-// parseFlags takes a value that is no string for its text: dynamic languages make no difference.
+// parseFlags reads an object and makes strings of values that are none, because plugins in dynamic
+// languages mix them up.
 func parseFlags(raw json.RawMessage) (hook.Object, error) {
 	switch {
 	case raw == nil:
@@ -270,7 +268,7 @@ func flatten(o hook.Object) hook.Object {
 	return flat
 }
 
-// cut keeps a foreign text from filling the screen.
+// cut shortens text of a plugin for messages.
 func cut(s string) string {
-	return excerpt.Of(s, 500) // an error message fits
+	return excerpt.Of(s, 500) // room for an error message
 }
