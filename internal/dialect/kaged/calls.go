@@ -19,13 +19,13 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// agentPath is the one agent there is, by the name plugins know it: the seed knows agents below it,
-// this host does not.
+// agentPath is the agent_path of every call: docs/protocols/kaged.md, row K70. The protocol allows
+// agents below it, which this host does not have.
 const agentPath = "primary"
 
 // CallTool runs one of the plugin's tools. Arguments that do not fit its parameters_schema, and an
-// error the plugin answers with, are results; the model that made the call can read them and do
-// better.
+// error that the plugin answers, are results and not Go errors, so that the model that made the
+// call can read them: docs/protocols/kaged.md, rows K72 and K73.
 func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMessage) (dialect.ToolResult, error) {
 	tool, err := p.tool(name)
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 	return dialect.ToolResult{Tool: name, Success: true, Result: asText(result)}, nil
 }
 
-// tool looks up a tool by its full name.
+// tool returns the tool of a full name.
 func (p *plugin) tool(name string) (*Tool, error) {
 	for i := range p.manifest.Tools {
 		if toolName(p.manifest, p.manifest.Tools[i]) == name {
@@ -59,8 +59,8 @@ func (p *plugin) tool(name string) (*Tool, error) {
 	return nil, fmt.Errorf("plugin %s has no tool %q, only %s", p.manifest.Name, name, orNone(names))
 }
 
-// toolParams checks the arguments and puts `_context` beside them. Whatever the model calls
-// `_context` itself gives way to the host's.
+// toolParams checks the arguments and adds `_context` to them. An argument of that name is
+// replaced.
 func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, about callContext) (params json.RawMessage, fault string) {
 	o, err := object(arguments)
 	if err != nil {
@@ -72,8 +72,8 @@ func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, about callContex
 	return about.beside(o), ""
 }
 
-// about says for whom and where a call is made. A call that is made by hand has no session; it has
-// an id that is the same for every such call in a project, so that a plugin that keeps something by
+// about returns the `_context` of a tool call. A call that is made by hand has no session. It gets
+// an id that is the same for every such call in a project, so that a plugin which stores data by
 // session finds it again.
 func (p *plugin) about(ctx context.Context) callContext {
 	c := p.callContext(hook.Session(ctx), "")
@@ -83,13 +83,14 @@ func (p *plugin) about(ctx context.Context) callContext {
 	return c
 }
 
-// projectSession is the session id of calls by hand in a project.
+// projectSession returns the session id of calls by hand in a project.
 func projectSession(root string) string {
 	sum := sha256.Sum256([]byte(root))
 	return "project-" + hex.EncodeToString(sum[:8])
 }
 
-// callContext is about a session in a project; "" stands for none, and for the host's own project.
+// callContext returns the `_context` of a call. An empty sessionID means no session, an empty
+// projectRoot the host's project.
 func (p *plugin) callContext(sessionID, projectRoot string) callContext {
 	c := callContext{
 		sessionID:   sessionID,
@@ -97,7 +98,7 @@ func (p *plugin) callContext(sessionID, projectRoot string) callContext {
 		projectID:   p.rt.ProjectID,
 		projectRoot: p.rt.ProjectRoot,
 	}
-	_, _ = rand.Read(c.requestID[:]) // never fails, its documentation says
+	_, _ = rand.Read(c.requestID[:]) // never fails: see its documentation
 	if projectRoot != "" && projectRoot != c.projectRoot {
 		c.projectRoot, c.projectID = projectRoot, filepath.Base(projectRoot)
 	}
@@ -108,7 +109,7 @@ func unsuccessful(tool, why string) dialect.ToolResult {
 	return dialect.ToolResult{Tool: tool, Result: why, Error: why}
 }
 
-// asText is a tool's result as text: a string as it is, anything else serialised.
+// asText returns a tool's result as text: a string unchanged, anything else serialised.
 func asText(result json.RawMessage) string {
 	if s, ok := rawjson.Unquote(result); ok {
 		return s
@@ -116,7 +117,7 @@ func asText(result json.RawMessage) string {
 	return string(result)
 }
 
-// CallMethod calls one of the methods the manifest declares.
+// CallMethod calls a method that the manifest declares.
 func (p *plugin) CallMethod(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if !slices.Contains(p.manifest.Methods, method) {
 		return nil, fmt.Errorf("plugin %s declares no method %q, only %s", p.manifest.Name, method, orNone(p.manifest.Methods))
@@ -128,7 +129,7 @@ func (p *plugin) CallMethod(ctx context.Context, method string, params json.RawM
 	return p.do(ctx, method, compact)
 }
 
-// do calls a tool or a method, within its time.
+// do calls a tool or a method, within its timeout.
 func (p *plugin) do(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	timeout := cmp.Or(p.settings.ToolTimeout, callTimeout)
 	return hook.Do(ctx, p.named(method, timeout), func(ctx context.Context) (json.RawMessage, error) {

@@ -15,8 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// someTools: a tool's method is its full name, here fake.echo and the like, since the plugin is
-// called fake.
+// someTools has tools of the plugin fake. A tool's method is its full name, such as fake.add.
 const someTools = `
 tools:
   - {name: add, description: adds, parameters_schema: {type: object, required: [text], properties: {text: {type: string}, n: {type: integer}}}}
@@ -25,14 +24,14 @@ tools:
   - {name: hang, description: hangs, parameters_schema: {type: object}}
 `
 
-// toolRig is a fake whose name is fake, whatever its behaviour.
+// toolRig returns a rig with a plugin that is called fake.
 func toolRig(t *testing.T, more string) *rig {
 	t.Helper()
 	return newRig(t, "fake", more)
 }
 
-// TestToolParams: "Tools are called as <plugin>.<tool>, arguments flat in params beside _context
-// {operator_id, project_id, agent_path, session_id, request_id, project_root}".
+// TestToolParams: a tool is called with its arguments and `_context` in params:
+// docs/protocols/kaged.md, row K70.
 func TestToolParams(t *testing.T) {
 	r := toolRig(t, someTools)
 	r.runtime.Env.Vars = append(r.runtime.Env.Vars, "USER=ada")
@@ -133,7 +132,8 @@ func TestMethods(t *testing.T) {
 	})
 }
 
-// TestCallsMayBeUnderWayAtOnce: replies are matched by id, not by order.
+// TestCallsMayBeUnderWayAtOnce: replies are matched by id, not by order: docs/protocols/kaged.md,
+// row K77.
 func TestCallsMayBeUnderWayAtOnce(t *testing.T) {
 	p := newRig(t, "out-of-order", "").open()
 	var calls sync.WaitGroup
@@ -147,8 +147,8 @@ func TestCallsMayBeUnderWayAtOnce(t *testing.T) {
 	calls.Wait()
 }
 
-// TestTooLarge: "Over 4 MB in either direction: that message fails with a clear error and the
-// plugin lives on".
+// TestTooLarge: a message over the limit fails, and the plugin goes on: docs/protocols/kaged.md,
+// row K78.
 func TestTooLarge(t *testing.T) {
 	p := newRig(t, "echo", "").open()
 	big := json.RawMessage(`{"text":"` + strings.Repeat("x", maxMessage) + `"}`)
@@ -168,7 +168,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestHooks: what reaches the plugin, and what the trace keeps.
+// TestHooks: the plugin gets the event as params, and the trace has params and result.
 func TestHooks(t *testing.T) {
 	r := newRig(t, "echo", "hooks: [post_compact, on_session_start, pre_compact, on_session_idle]\nhook_timeout_sec: 7")
 	p := r.open()
@@ -231,7 +231,7 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// TestStorageRequests: a plugin's requests reach its own storage, as far as its capabilities go.
+// TestStorageRequests: a plugin's requests reach its own storage, if its capabilities allow them.
 func TestStorageRequests(t *testing.T) {
 	ask := func(p *plugin, method, params string) string {
 		t.Helper()

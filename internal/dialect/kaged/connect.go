@@ -9,10 +9,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// elsewhere lists where the protocol's hooks have a meaning beyond their own points. What
-// on_session_start injects is context, so it fits where context is gathered; what on_session_idle
-// is given is a text to keep, so it fits where one is finished. The compaction hooks mean nothing
-// without a compaction.
+// elsewhere lists the points other than their own to which hooks can be connected. on_session_start
+// injects context, so it can be connected where context is gathered. on_session_idle gets a text to
+// store, so it can be connected where a text is finished. The compaction hooks need a compaction.
 var elsewhere = []wiring{
 	{hook: "on_session_start", point: hook.PromptContext, ask: without("dynamic_context"), answer: injectedInto("dynamic_context")},
 	{hook: "on_session_idle", point: hook.TurnFinal, ask: transcriptOf("text"), answer: nothing},
@@ -21,7 +20,7 @@ var elsewhere = []wiring{
 	{hook: "on_session_idle", point: hook.JobSink, ask: transcriptOf("message"), answer: nothing},
 }
 
-// transcriptOf passes the event's fields on with one of them called transcript.
+// transcriptOf passes the event's fields on, with the named one renamed to transcript.
 func transcriptOf(name string) func(hook.Object) hook.Object {
 	return func(payload hook.Object) hook.Object {
 		params := slices.Clone(payload)
@@ -34,7 +33,7 @@ func transcriptOf(name string) func(hook.Object) hook.Object {
 	}
 }
 
-// injectedInto adds what a hook injects to the text of a payload field, a blank line between.
+// injectedInto appends what a hook injects to a field of the payload, after a blank line.
 func injectedInto(name string) func(json.RawMessage, hook.Object) (hook.Reply, error) {
 	return func(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
 		reply, err := injected(result, payload)
@@ -49,7 +48,8 @@ func injectedInto(name string) func(json.RawMessage, hook.Object) (hook.Reply, e
 	}
 }
 
-// findWiring looks up a hook at a point; the error says where it has a meaning.
+// findWiring returns the entry of a hook at a point. The error names the points to which that hook
+// can be connected.
 func findWiring(name string, p hook.Point) (*wiring, error) {
 	return dialect.Connection(Name, dialect.Spot{Hook: name, Point: p}, (*wiring).spot, natively, elsewhere)
 }

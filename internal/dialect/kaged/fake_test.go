@@ -19,10 +19,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// fakeVariable names the behaviour of a fake; a manifest's env sets it.
+// fakeVariable names the behaviour of a fake. The env of its manifest sets it.
 const fakeVariable = "KAGED_FAKE"
 
-// receivedFile is where a fake writes every line it is sent, in its own directory.
+// receivedFile is the file in which a fake records every line it is sent.
 const receivedFile = "received.jsonl"
 
 func TestMain(m *testing.M) {
@@ -33,14 +33,14 @@ func TestMain(m *testing.M) {
 	plugtest.Main(m, plugtest.Fake{Answer: wellBehaved, Target: hookPrefix + "on_session_start", Huge: maxMessage + 1})
 }
 
-// A fake is a kaged plugin played by the test binary. It answers what it is asked, but for what its
+// A fake is a kaged plugin that the test binary plays. It answers every request, except as its
 // behaviour says.
 type fake struct {
 	behaviour string
 	mu        sync.Mutex // protects out and asked
 	out       *bufio.Writer
-	held      string                      // out-of-order: the reply that is waiting for the next request
-	asked     map[string]chan fakeMessage // answers to the fake's own requests, by id
+	held      string                      // out-of-order: the reply that waits for the next request
+	asked     map[string]chan fakeMessage // answers to the fake's requests, by id
 	received  *os.File
 }
 
@@ -71,7 +71,7 @@ func (f *fake) play() {
 	}
 }
 
-// end is the end of stdin.
+// end is called when stdin ends.
 func (f *fake) end() {
 	if f.behaviour == "ignores-shutdown" {
 		time.Sleep(time.Hour) // until a signal
@@ -154,7 +154,7 @@ func (f *fake) request(m *fakeMessage) {
 	f.behave(m)
 }
 
-// behave is what every fake can do.
+// behave does what every fake can do.
 func (f *fake) behave(m *fakeMessage) {
 	switch m.Method {
 	case methodInitialize:
@@ -174,7 +174,7 @@ func (f *fake) behave(m *fakeMessage) {
 		f.write(`{"jsonrpc":"2.0","method":"fake.tick","params":{"n":1}}` + "\n" + `{"jsonrpc":"2.0","method":"fake.rumour"}`)
 		f.result(m, nil)
 	case "fake.ask":
-		go func() { f.result(m, f.ask(m.Params)) }() // the answer comes in on the reading goroutine
+		go func() { f.result(m, f.ask(m.Params)) }() // the answer arrives on the reading goroutine
 	case "fake.text":
 		f.result(m, "plain text")
 	default:
@@ -197,7 +197,7 @@ func (f *fake) welcome() map[string]any {
 	return w
 }
 
-// ask makes a request of the host and returns its answer, error or not.
+// ask sends a request to the host and returns the answer, which may be an error.
 func (f *fake) ask(request json.RawMessage) any {
 	var m fakeMessage
 	if err := json.Unmarshal(request, &m); err != nil {
@@ -237,19 +237,19 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// fakeMethods are the methods every fake declares and has.
+// fakeMethods are the methods that every fake declares and has.
 var fakeMethods = []string{"fake.echo", "fake.environment", "fake.hang", "fake.crash", "fake.refuse", "fake.notify", "fake.ask"}
 
-// testingEnv is what a test binary needs in its manifest's env to be a plugin like any other.
+// testingEnv returns the variables that the test binary needs in order to run as a plugin.
 func testingEnv() string {
-	env := "GORACE: atexit_sleep_ms=0" // else a race detector takes a second to exit
+	env := "GORACE: atexit_sleep_ms=0" // otherwise the race detector delays the exit by a second
 	if testing.CoverMode() != "" {
-		env += ", GOCOVERDIR: ." // else each exit ends in a complaint on stderr
+		env += ", GOCOVERDIR: ." // otherwise each exit prints a complaint to stderr
 	}
 	return env
 }
 
-// fakeManifest is the manifest of a fake; more is added at its end.
+// fakeManifest returns the manifest of a fake, followed by more.
 func fakeManifest(name, behaviour, more string) string {
 	self := must(json.Marshal(must(os.Executable())))
 	env := fakeVariable + ": " + behaviour + ", " + testingEnv()
@@ -273,11 +273,11 @@ type rig struct {
 	runtime  *dialect.Runtime
 	log      *plugtest.Log
 	settings dialect.Settings
-	dir      string // of the plugin
+	dir      string // the plugin's directory
 	found    dialect.Found
 }
 
-// newRig installs a fake; its name is its behaviour.
+// newRig installs a fake whose name is its behaviour.
 func newRig(t *testing.T, behaviour, more string) *rig {
 	t.Helper()
 	home := t.TempDir()
@@ -293,7 +293,7 @@ func newRig(t *testing.T, behaviour, more string) *rig {
 
 func (r *rig) manifest() *Manifest { return r.found.Manifest.(*Manifest) }
 
-// open opens the fake, and closes it with the test.
+// open opens the fake. It is closed when the test ends.
 func (r *rig) open() *plugin {
 	r.t.Helper()
 	p, err := r.dialect.Open(r.t.Context(), r.found, r.settings, r.runtime)
@@ -311,7 +311,7 @@ func (r *rig) open() *plugin {
 	return p.(*plugin)
 }
 
-// refused opens a fake that is not to be opened.
+// refused opens a fake that must not open, and returns the error.
 func (r *rig) refused() error {
 	r.t.Helper()
 	p, err := r.dialect.Open(r.t.Context(), r.found, r.settings, r.runtime)
@@ -322,7 +322,7 @@ func (r *rig) refused() error {
 	return err
 }
 
-// received are the messages the fake was sent so far.
+// received returns the messages that the fake was sent so far.
 func (r *rig) received() []fakeMessage {
 	r.t.Helper()
 	data, err := os.ReadFile(filepath.Join(r.dir, receivedFile))
@@ -339,13 +339,13 @@ func (r *rig) received() []fakeMessage {
 	return all
 }
 
-// count is how often the fake was sent a method.
+// count returns how often the fake was sent a method.
 func (r *rig) count(method string) int {
 	all := r.received()
 	return len(slices.DeleteFunc(all, func(m fakeMessage) bool { return m.Method != method }))
 }
 
-// eventually polls a condition; what it waits for happens in another process.
+// eventually polls a condition that another process makes true.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)

@@ -15,24 +15,25 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// manifestNames are the names a manifest may have, the preferred one first.
+// manifestNames are the names that a manifest may have, the preferred one first:
+// docs/protocols/kaged.md, row K34.
 var manifestNames = []string{"manifest.yaml", "kaged-plugin.yaml"}
 
-// maxManifest bounds the manifest file. The seed names no limit; schemas make the longest
-// manifests, and they have kilobytes.
+// maxManifest limits the manifest file. The protocol has no limit; the longest manifests are those
+// with schemas, and have kilobytes.
 const maxManifest = document.MaxSize
 
-// pluginsDir is where kaged's plugins live; "" where there is no home.
+// pluginsDir returns the directory of plugins, or "" if there is no home directory.
 func pluginsDir(env dialect.Env) string {
 	return env.InDataHome(Name, "plugins")
 }
 
-// Places is the one directory of plugins.
+// Places returns the one directory of plugins.
 func (d *Dialect) Places(env dialect.Env) []dialect.Place {
 	return []dialect.Place{{Dialect: Name, Dir: pluginsDir(env), Form: "NAME/" + manifestNames[0]}}
 }
 
-// Points are those of the four hooks.
+// Points returns the points of the four hooks.
 func (d *Dialect) Points() []hook.Point {
 	return dialect.Points(natively, (*wiring).spot)
 }
@@ -49,12 +50,12 @@ func (d *Dialect) Find(env dialect.Env) []dialect.Found {
 	return all
 }
 
-// Examine reports what keeps the place of the plugins itself from being read.
+// Examine reports why the directory of plugins cannot be read.
 func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
 	return dialect.ExaminePlace(pluginsDir(env))
 }
 
-// lookIn looks at one folder of that directory, which may be a link to nothing.
+// lookIn describes the plugin in one folder of that directory. The folder may be a link to nothing.
 func lookIn(dir string) dialect.Found {
 	if _, err := os.Stat(dir); err != nil {
 		f := newFound(dir)
@@ -64,7 +65,7 @@ func lookIn(dir string) dialect.Found {
 	return look(dir, "")
 }
 
-// At looks at a plugin's directory, or at its manifest.
+// At returns the plugin of a directory, or of a manifest file.
 func (d *Dialect) At(path string, _ dialect.Env) (dialect.Found, bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -81,7 +82,7 @@ func (d *Dialect) At(path string, _ dialect.Env) (dialect.Found, bool) {
 	return look(filepath.Clean(dir), file), slices.Contains(manifestNames, file)
 }
 
-// look reads a plugin's manifest; file is its name, "" to search for it.
+// look reads a plugin's manifest. file is its name; with "" look searches for it.
 func look(dir, file string) dialect.Found {
 	f := newFound(dir)
 	if file == "" {
@@ -99,7 +100,7 @@ func look(dir, file string) dialect.Found {
 	return f.Found
 }
 
-// manifestsIn lists the manifests of a directory by name, the one that counts first.
+// manifestsIn lists the names of the manifests in a directory. The first one is used.
 func manifestsIn(dir string) []string {
 	return slices.DeleteFunc(slices.Clone(manifestNames), func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))
@@ -107,7 +108,7 @@ func manifestsIn(dir string) []string {
 	})
 }
 
-// found is a plugin on disk while it is being looked at.
+// found is a dialect.Found that look fills in.
 type found struct{ dialect.Found }
 
 func newFound(dir string) *found {
@@ -120,7 +121,7 @@ func (f *found) warn(path, message string) {
 	f.Warnings = append(f.Warnings, dialect.Problem{Path: path, Message: message})
 }
 
-// readManifest fills in what the manifest says, and everything that is wrong with it.
+// readManifest fills in what the manifest declares, and all its problems.
 func (f *found) readManifest(file string) {
 	f.File = file
 	data, err := dialect.ReadManifest(file, maxManifest)
@@ -132,7 +133,7 @@ func (f *found) readManifest(file string) {
 	f.Problems = dialect.Problems(problems)
 	f.Manifest, f.Info = m, infoOf(m)
 	if m.Compactor() {
-		f.Sole = "compactor" // seed 002: "At most one compactor per agent"
+		f.Sole = "compactor" // docs/protocols/kaged.md, row K47
 	}
 	f.Warnings = append(f.Warnings, dialect.Problems(m.Warnings)...)
 	f.nameOf(m, file)
@@ -141,7 +142,8 @@ func (f *found) readManifest(file string) {
 	}
 }
 
-// nameOf: the manifest's name counts; the directory's stands in where that is missing.
+// nameOf sets the plugin's name to that of the manifest. If the manifest has none, the plugin keeps
+// the name of its directory.
 func (f *found) nameOf(m *Manifest, file string) {
 	if m.Name == "" {
 		f.Info.Name = f.Name
@@ -153,7 +155,7 @@ func (f *found) nameOf(m *Manifest, file string) {
 	f.Name = m.Name
 }
 
-// infoOf is what the manifest declares.
+// infoOf returns what the manifest declares.
 func infoOf(m *Manifest) *dialect.Info {
 	info := &dialect.Info{Name: m.Name, Version: m.Version, Description: m.Description,
 		Author: m.Author, License: m.License, Homepage: m.Homepage, Knobs: slices.Clone(m.Knobs), Schema: m.ConfigSchema.JSON(),
@@ -166,7 +168,7 @@ func infoOf(m *Manifest) *dialect.Info {
 	return info
 }
 
-// capabilityNames is capabilities as a manifest would write them.
+// capabilityNames formats capabilities as a manifest has them.
 func capabilityNames(list []capability.Capability) []string {
 	var names []string
 	for _, c := range list {

@@ -10,12 +10,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// minimal is a manifest with the required fields and something to do.
+// minimal returns a manifest with the required fields and one hook.
 func minimal(name string) string {
 	return fmt.Sprintf("name: %s\nversion: 1.0.0\nkaged_api: 1\ndescription: a test\ncommand: [./run]\nhooks: [on_session_start]\n", name)
 }
 
-// place puts a file into the plugins directory below home.
+// place writes a file to the plugins directory below home.
 func place(t *testing.T, home, plugin, file, content string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(home, ".local", "share", "kaged", "plugins", plugin)
@@ -30,7 +30,7 @@ func place(t *testing.T, home, plugin, file, content string) (dir string) {
 
 func homeEnv(home string) dialect.Env { return dialect.Env{Vars: []string{"HOME=" + home}} }
 
-// found looks one plugin up among all that Find lists.
+// foundAs returns one of the plugins that Find lists, by name.
 func foundAs(t *testing.T, all []dialect.Found, name string) dialect.Found {
 	t.Helper()
 	for _, f := range all {
@@ -222,7 +222,8 @@ func TestFindOddities(t *testing.T) {
 	})
 }
 
-// Seed 002: "At most one compactor per agent". The host chooses, who knows which are enabled.
+// TestACompactorIsTheSoleOne: a compactor is marked as sole, so that the host, which knows the
+// enabled plugins, can choose one: docs/protocols/kaged.md, row K47.
 func TestACompactorIsTheSoleOne(t *testing.T) {
 	home := t.TempDir()
 	place(t, home, "alpha", "manifest.yaml", strings.Replace(minimal("alpha"), "[on_session_start]", "[pre_compact]\nroles: [compactor]", 1))

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// FuzzStorage serves a plugin's requests: each is answered with JSON or with an error for the
-// plugin's eyes, what was put is got again, and a plugin that may only read changes nothing.
+// FuzzStorage: each request is answered with JSON or an RPC error, a value that was put is got
+// again, and a plugin that may only read changes nothing.
 func FuzzStorage(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"kaged.storage.get", `{"key":"a"}`}, {"kaged.storage.put", `{"key":"a/b","value":{"x":[1, 2]}}`}, {"kaged.storage.put", `{"key":"n","value":null}`},
@@ -24,7 +24,7 @@ func FuzzStorage(f *testing.F) {
 		f.Add(seed[0], []byte(seed[1]))
 	}
 	f.Fuzz(func(t *testing.T, method string, params []byte) {
-		if len(params) > 0 && rawjson.Check(params) != nil { // the wire lets nothing else through
+		if len(params) > 0 && rawjson.Check(params) != nil { // wire.Peer passes only valid JSON on
 			return
 		}
 		params = rawjson.Clean(params)
@@ -59,8 +59,8 @@ func checkServed(t *testing.T, s *storage, method string, params json.RawMessage
 	}
 }
 
-// FuzzNotification: what is kept and logged of a notification is bounded and can be printed,
-// however often it comes.
+// FuzzNotification: what is stored and logged of a notification is bounded and printable, however
+// often it is sent.
 func FuzzNotification(f *testing.F) {
 	f.Add("clock.tick", []byte(`{"n":1}`), 3)
 	f.Add(strings.Repeat("日", 300), []byte(`"`+strings.Repeat("é", 3000)+`"`), 150)
@@ -79,14 +79,14 @@ func FuzzNotification(f *testing.F) {
 			t.Errorf("%d notifications, %d kept: %s", times, len(all), log)
 		}
 		one := all[0]
-		const cut = len("…\uFFFD") // what stands for the rest, and for half a character before it
+		const cut = len("…\uFFFD") // the mark of a cut, and half a character before it
 		if len(one.Method) > keptName+cut || len(one.Params) > keptParams+2*cut || rawjson.Check(one.Params) != nil || !utf8.ValidString(one.Method+string(one.Params)) {
 			t.Errorf("%q %q is kept as %+v", method, params, one)
 		}
 	})
 }
 
-// FuzzArguments: whatever a model calls a tool with, the plugin gets one object, with the host's
+// FuzzArguments: for any arguments of a model the plugin gets one object, with the host's
 // `_context` and not the model's.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{``, `null`, `{}`, `{"a":1,"_context":{"operator_id":"root"}}`, `[1]`, `{"_context":1,"_context":2}`, `{"a":`, `"{}"`} {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A gate lets calls through to a process, and keeps them waiting while the process is exchanged for
-// another. It is exchanged between two calls: none is under way then.
+// A gate lets calls through to a process, and makes them wait while the process is replaced. The
+// process is replaced when no call is under way.
 type gate struct {
 	mu    sync.Mutex    // protects the fields below
-	calls int           // under way
+	calls int           // calls under way
 	shut  chan struct{} // closed when the gate opens again; nil: it is open
-	quiet chan struct{} // closed when the last call under way ends; nil if no restart is waiting
+	quiet chan struct{} // closed when the last call under way ends; nil: close does not wait for it
 }
 
-// enter waits until the gate is open.
+// enter waits until the gate is open, and counts the call.
 func (g *gate) enter(ctx context.Context) error {
 	for {
 		g.mu.Lock()
@@ -44,12 +44,12 @@ func (g *gate) leave() {
 	}
 }
 
-// patience is how long a gate waits for a moment without calls before it keeps new ones waiting: a
-// hook behind a slow tool would run out of time.
+// patience is how long close waits for a moment without calls before it makes new calls wait. If it
+// did so at once, a hook that waits for a slow tool would time out.
 const patience = time.Minute
 
-// close waits until no call is under way, and lets no other begin. One at a time may close a gate.
-// Where ctx ends first, the gate stays open.
+// close waits until no call is under way, and makes new calls wait. Only one goroutine at a time
+// may call it. If ctx ends first, the gate stays open.
 func (g *gate) close(ctx context.Context) error {
 	force := time.After(patience)
 	for {
@@ -70,7 +70,7 @@ func (g *gate) close(ctx context.Context) error {
 	}
 }
 
-// settle waits for the calls under way behind a gate that is shut.
+// settle waits for the calls under way, with the gate shut.
 func (g *gate) settle(ctx context.Context, quiet chan struct{}) error {
 	select {
 	case <-quiet:
@@ -81,8 +81,8 @@ func (g *gate) settle(ctx context.Context, quiet chan struct{}) error {
 	}
 }
 
-// tryClose shuts the gate where no call is under way, or in any case. Where some are, it returns
-// what tells that they have ended.
+// tryClose shuts the gate if no call is under way, or if anyway is set. It returns nil if there are
+// no calls; otherwise a channel that is closed when the last one has ended.
 func (g *gate) tryClose(anyway bool) (quiet chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

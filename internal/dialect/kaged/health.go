@@ -8,14 +8,13 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// A heart pings a plugin at intervals (seed 002: "Daemon pings plugin at health_interval_sec
-// intervals. Plugin must respond within 5 seconds"). It knows neither processes nor the wire, only
-// when to ask and how long to wait.
+// A heart sends health.check at intervals: docs/protocols/kaged.md, rows K81 and K82. It knows no
+// processes and no messages, only when to ping and how long to wait.
 type heart struct {
 	every  time.Duration                   // between pings
-	within time.Duration                   // for the answer
-	ping   func(ctx context.Context) error // returns when the plugin answered, or with why it did not
-	lost   func(err error)                 // the plugin did not answer
+	within time.Duration                   // the time for an answer
+	ping   func(ctx context.Context) error // returns nil if the plugin answered, otherwise why not
+	lost   func(err error)                 // is called if the plugin did not answer
 }
 
 // beat pings until ctx ends.
@@ -37,15 +36,15 @@ func (h *heart) beat(ctx context.Context) {
 	}
 }
 
-// alive: "any reply to health.check, an error included, is a sign of life; no reply within 5 s is
-// not". A plugin that was not there to be asked is not lost either: its keeper is about to start it
-// again.
+// alive reports whether a plugin need not be restarted after a ping with this error. Any reply
+// counts, even an error: docs/protocols/kaged.md, row K81. A plugin that has exited need not be
+// restarted either, because proc.Keep does that.
 func alive(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, hook.Refused), errors.Is(err, hook.Garbled), errors.Is(err, hook.TooLarge):
-		return true // a reply
+		return true // it replied
 	case errors.Is(err, hook.Crash), errors.Is(err, hook.Unavailable):
-		return true // its keeper's matter
+		return true // proc.Keep restarts it
 	}
 	return false
 }

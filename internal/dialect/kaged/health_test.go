@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// beating runs a heart for a minute of fake time and returns when it pinged and when it found the
-// plugin lost, in seconds from its start.
+// beating runs a heart for a minute of fake time. It returns when it pinged and when it found the
+// plugin lost, in seconds.
 func beating(t *testing.T, ping func(ctx context.Context) error) (pinged, lost []float64) {
 	t.Helper()
 	start := time.Now()

@@ -17,8 +17,8 @@ const Name = "kaged"
 
 // A Dialect is the kaged protocol.
 type Dialect struct {
-	// How long a plugin may take to answer initialize and health.check. Tests of plugins that never
-	// answer have no time for the real values.
+	// handshake and health bound the answers to initialize and health.check. Tests set shorter
+	// times.
 	handshake, health time.Duration
 }
 
@@ -28,8 +28,8 @@ func New() *Dialect { return &Dialect{handshake: handshakeTimeout, health: healt
 // Name is "kaged".
 func (d *Dialect) Name() string { return Name }
 
-// Open checks the plugin's configuration, starts it and shakes hands with it. From then on it is
-// pinged, and started again whenever it dies.
+// Open checks the plugin's configuration, starts the plugin and shakes hands with it. From then on
+// the plugin is pinged, and restarted whenever it exits.
 func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
 	m, ok := f.Manifest.(*Manifest)
 	if !ok || f.State != "" {
@@ -46,12 +46,12 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	return p, nil
 }
 
-// unopened is the error of a plugin that never got as far as a call.
+// unopened returns the error of a plugin that could not be opened.
 func unopened(plugin string, err error) error {
 	return &hook.Error{Plugin: plugin, Dialect: Name, Kind: hook.Unavailable, Err: err}
 }
 
-// CheckSettings tells whether settings would do for a plugin, which is not started.
+// CheckSettings checks settings for a plugin without starting it.
 func (d *Dialect) CheckSettings(f dialect.Found, s dialect.Settings) error {
 	m, ok := f.Manifest.(*Manifest)
 	if !ok {
@@ -61,8 +61,8 @@ func (d *Dialect) CheckSettings(f dialect.Found, s dialect.Settings) error {
 	return err
 }
 
-// complete adds the defaults of the knobs, and holds the whole against the schemas and the knobs.
-// Everything that does not fit is reported at once.
+// complete adds the defaults of the knobs, and checks the result against the schemas and the knobs.
+// It reports all faults at once.
 func complete(m *Manifest, s dialect.Settings) (dialect.Settings, error) {
 	config, err := withDefaults(m.Knobs, orEmpty(s.Config))
 	if err != nil {
@@ -77,8 +77,7 @@ func complete(m *Manifest, s dialect.Settings) (dialect.Settings, error) {
 	return s, nil
 }
 
-// outsideKnobs lists the values that their knobs cannot have, but for those that are known to be
-// faulty already.
+// outsideKnobs lists the values that their knobs do not allow, except those that are in known.
 func outsideKnobs(knobs []dialect.Knob, config json.RawMessage, known []dialect.ConfigFault) []dialect.ConfigFault {
 	var out []dialect.ConfigFault
 	for i := range knobs {
@@ -99,7 +98,7 @@ func outsideKnobs(knobs []dialect.Knob, config json.RawMessage, known []dialect.
 	return out
 }
 
-// configFaults are what does not fit a schema. A schema.Error names the field and the rule, never
+// configFaults converts the errors of a schema. A schema.Error names the field and the rule, never
 // the value, which in system_config is a secret.
 func configFaults(errs []schema.Error) []dialect.ConfigFault {
 	var out []dialect.ConfigFault
@@ -109,7 +108,7 @@ func configFaults(errs []schema.Error) []dialect.ConfigFault {
 	return out
 }
 
-// misfits names each place: params.servers[0].port: …
+// misfits formats errors with their places: params.servers[0].port: …
 func misfits(where string, errs []schema.Error) []string {
 	var out []string
 	for _, e := range errs {

@@ -13,8 +13,8 @@ import (
 
 // The types of knobs.
 const (
-	knobRange      = "range"     // a number between Min and Max
-	knobIntRange   = "int_range" // a whole number between them
+	knobRange      = "range"     // a number from Min to Max
+	knobIntRange   = "int_range" // a whole number from Min to Max
 	knobEnum       = "enum"      // one of Values
 	knobBoolean    = "boolean"
 	knobText       = "text" // one line
@@ -23,8 +23,7 @@ const (
 	knobPath       = "path"        // a file or directory
 )
 
-// knobTypes lists the types, and with each the keys that mean something to it beside those every
-// knob has.
+// knobTypes lists the types, and for each the keys that it uses in addition to those of every knob.
 var knobTypes = []struct {
 	name string
 	keys []string
@@ -55,8 +54,8 @@ func (c *checker) knobs(e, config document.Value) {
 	}
 }
 
-// knob reads one knob. The document demands type, label and binds_to. A knob without limits of its
-// own has those of the schema field that it is bound to, or none.
+// knob reads one knob. type, label and binds_to are required. A knob without limits has those of
+// the schema field that it is bound to: docs/protocols/kaged.md, row K43.
 func (c *checker) knob(e *document.Table, config document.Value) dialect.Knob {
 	label := e.Value("label")
 	label.Required()
@@ -82,7 +81,7 @@ func (c *checker) knob(e *document.Table, config document.Value) dialect.Knob {
 	return k
 }
 
-// knobType reads the type and warns of keys that mean nothing to it.
+// knobType reads the type, and warns about keys that this type does not use.
 func (c *checker) knobType(e *document.Table) string {
 	names := make([]string, len(knobTypes))
 	for i, t := range knobTypes {
@@ -100,8 +99,8 @@ func (c *checker) knobType(e *document.Table) string {
 	return name
 }
 
-// binding reads `binds_to` ("must reference a field in config_schema; binding to system_config is
-// forbidden") and returns the schema of the field it names.
+// binding reads binds_to, which must name a field of config_schema and never one of system_config.
+// It returns the schema of that field.
 func (c *checker) binding(e, config document.Value, k *dialect.Knob) (field document.Value) {
 	e.Required()
 	s, ok := e.Text()
@@ -116,7 +115,7 @@ func (c *checker) binding(e, config document.Value, k *dialect.Knob) (field docu
 		e.Bad("", "must be config.<field>, got %s", schema.Cite(s))
 	case !config.Present():
 		e.Bad("", "the manifest has no config_schema for %s to be in", schema.Cite(name))
-	case config.Kind() != document.Map: // reported already
+	case config.Kind() != document.Map: // already reported
 	default:
 		path, field := fieldAt(config, name)
 		if path == nil {
@@ -128,8 +127,7 @@ func (c *checker) binding(e, config document.Value, k *dialect.Knob) (field docu
 	return document.Value{}
 }
 
-// fieldAt finds the schema of a field by its name, which may have dots in it, or by a path of
-// names.
+// fieldAt finds the schema of a field by its name, which may contain dots, or by a path of names.
 func fieldAt(config document.Value, name string) (path []string, field document.Value) {
 	if slices.Contains(propertyNames(config), name) {
 		return []string{name}, config.Get("properties").Get(name)
@@ -147,7 +145,8 @@ func fieldAt(config document.Value, name string) (path []string, field document.
 
 func propertyNames(schema document.Value) []string { return properties(schema).Names() }
 
-// either is the knob's own key, or else the keyword of the schema field it is bound to.
+// either returns the knob's key if it is present, and otherwise the keyword of the schema field
+// that the knob is bound to.
 func either(knob, field document.Value, keyword string) document.Value {
 	if knob.Present() || !field.Present() || field.Kind() != document.Map {
 		return knob
@@ -166,7 +165,7 @@ func (c *checker) knobRange(e *document.Table, field document.Value, k *dialect.
 	}
 }
 
-// knobNumber reads a number of a range; int_range wants whole ones.
+// knobNumber reads a limit or the step of a range. In an int_range they must be whole.
 func (c *checker) knobNumber(e document.Value, k *dialect.Knob) *float64 {
 	if k.Type == knobIntRange {
 		n, ok := e.Whole()
@@ -215,8 +214,8 @@ func (c *checker) knobValues(values document.Value, k *dialect.Knob) {
 	}
 }
 
-// knobLabels reads the labels: a list with one for each value, or a mapping from values to labels,
-// in which a value without a label is shown as itself.
+// knobLabels reads the labels: a list with one for each value, or a mapping from values to labels.
+// In a mapping, a value without a label is shown as itself.
 func (c *checker) knobLabels(e document.Value, k *dialect.Knob) {
 	if !e.Present() {
 		return
@@ -264,7 +263,7 @@ func (c *checker) knobText(e *document.Table, field document.Value, k *dialect.K
 	k.MaxLength = given(n, ok)
 }
 
-// knobDefault checks that a knob can stand where it starts.
+// knobDefault reads the default and checks that the knob allows it.
 func (c *checker) knobDefault(e document.Value, k *dialect.Knob) {
 	if !e.Present() {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect/kaged"
 )
 
-// knobbed is a manifest's end with one knob, which begins in line 10.
+// knobbed returns the end of a manifest with one knob, which begins in line 10.
 func knobbed(knob string) string {
 	return "config_schema:\n  properties: {heat: {}, deep.er: {}, server: {properties: {port: {minimum: 1, maximum: 9}}}}\nknobs:\n  k: " + knob
 }
@@ -147,7 +147,7 @@ func TestKnobsKeepTheirOrderAndValues(t *testing.T) {
 }
 
 // TestAKnobTakesItsLimitsFromTheField: a knob without min, max, values or max_length has those of
-// the schema field it is bound to.
+// its schema field.
 func TestAKnobTakesItsLimitsFromTheField(t *testing.T) {
 	m, problems := kaged.ParseManifest("", []byte(edited(0, `config_schema:
   properties:

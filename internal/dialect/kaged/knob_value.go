@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// outside tells why a knob cannot have a value; "" where it can. Step is how far a control moves at
-// once: a value between two steps is not outside.
+// outside returns why a knob does not allow a value, or "" if it does. A value between two steps is
+// allowed: the step only says how far a control moves.
 func outside(k *dialect.Knob, value json.RawMessage) string {
 	switch k.Type {
 	case knobRange, knobIntRange:
@@ -47,7 +47,7 @@ func outsideRange(k *dialect.Knob, value json.RawMessage) string {
 	return ""
 }
 
-// rangeText says which numbers a range has: "from 0 to 50", "at least 0", "at most 50".
+// rangeText describes a range: "from 0 to 50", "at least 0", "at most 50".
 func rangeText(k *dialect.Knob) string {
 	switch {
 	case k.Min != nil && k.Max != nil:
@@ -70,7 +70,7 @@ func outsideEnum(k *dialect.Knob, value json.RawMessage) string {
 	return "must be one of " + strings.Join(words, ", ")
 }
 
-// sameValue compares what two pieces of JSON mean: 1 and 1.0 are one number.
+// sameValue reports whether two pieces of JSON have the same value: 1 and 1.0 do.
 func sameValue(a, b json.RawMessage) bool {
 	var x, y any
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
@@ -92,7 +92,7 @@ func outsideText(k *dialect.Knob, value json.RawMessage) string {
 	return ""
 }
 
-// kindOf names what a JSON value is.
+// kindOf names the type of a JSON value.
 func kindOf(value json.RawMessage) string {
 	switch {
 	case len(value) == 0, string(value) == "null":
@@ -109,8 +109,8 @@ func kindOf(value json.RawMessage) string {
 	return "a number"
 }
 
-// withDefaults adds the defaults of knobs where config has no value. A value that stands where a
-// field of objects would be is left alone: the check of the schema tells of it.
+// withDefaults adds the defaults of knobs that have no value in config. If a path leads through a
+// value that is not an object, the config is left alone: the check against the schema reports it.
 func withDefaults(knobs []dialect.Knob, config json.RawMessage) (json.RawMessage, error) {
 	top, err := object(config)
 	if err != nil {
@@ -137,7 +137,7 @@ func withDefault(o rawjson.Object, path []string, value json.RawMessage) rawjson
 	return o.With(field(path[0], value))
 }
 
-// valueAt is the value at a path of names; nil where there is none.
+// valueAt returns the value at a path of names, or nil.
 func valueAt(config json.RawMessage, path []string) json.RawMessage {
 	for _, name := range path {
 		o, err := rawjson.Parse(config)

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// published has what the manifests of published plugins have: labels by value, keys of the author's
-// own tools, a schema that is stricter than the knobs.
+// published has what manifests of published plugins have: labels by value, keys for other tools, a
+// schema that is stricter than the knobs.
 const published = `
 config_schema:
   type: object
@@ -31,8 +31,7 @@ knobs:
   port: {type: int_range, label: Port, min: 1, max: 65535, default: 80, binds_to: config.server.port}
 `
 
-// TestKnobDefaultsAreDelivered: where the config has no value, the plugin is sent the knob's
-// default.
+// TestKnobDefaultsAreDelivered: a plugin gets the knob's default if its config has no value.
 func TestKnobDefaultsAreDelivered(t *testing.T) {
 	r := newRig(t, "echo", published)
 	r.settings.Config = json.RawMessage(`{"boost":1}`)
@@ -42,8 +41,8 @@ func TestKnobDefaultsAreDelivered(t *testing.T) {
 	}
 }
 
-// TestAValueOutsideItsKnob: such a value is an error of the config, which names the field; the
-// plugin is not started.
+// TestAValueOutsideItsKnob: a value that its knob does not allow is an error that names the field,
+// and the plugin is not started.
 func TestAValueOutsideItsKnob(t *testing.T) {
 	for _, tc := range []struct{ rule, config, says string }{
 		{"above max", `{"boost":6}`, "config.boost: must be from 0 to 5 (knob \"boost\")"},

@@ -15,7 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// TestACrashDuringACall: the error says how it ended; then it is restarted and shakes hands again.
+// TestACrashDuringACall: the error says how the process ended; the plugin is restarted and shakes
+// hands again.
 func TestACrashDuringACall(t *testing.T) {
 	r := newRig(t, "echo", "")
 	p := r.open()
@@ -43,8 +44,8 @@ func TestACrashDuringACall(t *testing.T) {
 	}
 }
 
-// TestAPluginThatIsDownIsUnavailable: between a crash and the restart calls say so, and the status
-// why.
+// TestAPluginThatIsDownIsUnavailable: between a crash and the restart calls fail as unavailable,
+// and the status says why.
 func TestAPluginThatIsDownIsUnavailable(t *testing.T) {
 	r := newRig(t, "echo", "")
 	p := r.open()
@@ -62,7 +63,8 @@ func TestAPluginThatIsDownIsUnavailable(t *testing.T) {
 	}
 }
 
-// TestHealthCheck: "no reply within 5 s" (here less) restarts the plugin.
+// TestHealthCheck: a plugin that does not answer in time is restarted: docs/protocols/kaged.md, row
+// K82.
 func TestHealthCheck(t *testing.T) {
 	r := newRig(t, "no-health", "")
 	r.manifest().HealthInterval = 20 * time.Millisecond
@@ -80,7 +82,8 @@ func TestHealthCheck(t *testing.T) {
 	}
 }
 
-// TestAnErrorIsASignOfLife: "any reply to health.check, an error included, is a sign of life".
+// TestAnErrorIsASignOfLife: an error is an answer to health.check too: docs/protocols/kaged.md, row
+// K81.
 func TestAnErrorIsASignOfLife(t *testing.T) {
 	r := newRig(t, "health-error", "")
 	r.manifest().HealthInterval = 10 * time.Millisecond
@@ -91,8 +94,8 @@ func TestAnErrorIsASignOfLife(t *testing.T) {
 	}
 }
 
-// TestNotificationFlood: "Over 100 notifications a second: the surplus is dropped, counted and
-// reported, and the host stays responsive".
+// TestNotificationFlood: notifications over the rate limit are dropped, counted and reported, and
+// calls still work: docs/protocols/kaged.md, row K79.
 func TestNotificationFlood(t *testing.T) {
 	r := newRig(t, "notify-flood", "")
 	p := r.open()
@@ -121,10 +124,10 @@ func TestNotifications(t *testing.T) {
 	if all[0].Method != "fake.tick" || string(all[0].Params) != `{"n":1}` || !all[0].Declared || all[1].Method != "fake.rumour" || all[1].Declared {
 		t.Errorf("notifications %+v", all)
 	}
-	eventually(t, "the undeclared one is warned of", func() bool { return strings.Contains(r.log.String(), "fake.rumour") }) // it is kept first
+	eventually(t, "the undeclared one is warned of", func() bool { return strings.Contains(r.log.String(), "fake.rumour") }) // it is stored before it is logged
 }
 
-// TestShutdown: "On shutdown, the daemon sends a shutdown request"; then stdin is closed.
+// TestShutdown: Close sends shutdown and then closes stdin: docs/protocols/kaged.md, row K84.
 func TestShutdown(t *testing.T) {
 	r := newRig(t, "echo", "")
 	p, err := r.dialect.Open(t.Context(), r.found, r.settings, r.runtime)
@@ -152,8 +155,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestARefusalOfShutdownIsAnAnswer: the end of stdin follows at once, and with it the end of the
-// plugin.
+// TestARefusalOfShutdownIsAnAnswer: after an error to shutdown, stdin is closed at once.
 func TestARefusalOfShutdownIsAnAnswer(t *testing.T) {
 	r := newRig(t, "refuses-shutdown", "")
 	r.manifest().ShutdownTimeout = time.Hour
@@ -167,8 +169,8 @@ func TestARefusalOfShutdownIsAnAnswer(t *testing.T) {
 	}
 }
 
-// TestAPluginThatWillNotGo: after shutdown_timeout_sec comes the stop ladder, whether it answered
-// or not.
+// TestAPluginThatWillNotGo: a process that outlives shutdown_timeout_sec is stopped by signals,
+// whether it answered or not.
 func TestAPluginThatWillNotGo(t *testing.T) {
 	for _, behaviour := range []string{"ignores-shutdown", "answers-shutdown-and-stays"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -193,7 +195,7 @@ func TestAPluginThatWillNotGo(t *testing.T) {
 	}
 }
 
-// TestCloseEndsCallsUnderWay: they get an error of kind unavailable, not a crash.
+// TestCloseEndsCallsUnderWay: calls under way fail as unavailable, not as a crash.
 func TestCloseEndsCallsUnderWay(t *testing.T) {
 	r := newRig(t, "echo", "")
 	p := r.open()
@@ -211,8 +213,7 @@ func TestCloseEndsCallsUnderWay(t *testing.T) {
 	}
 }
 
-// TestAnImpatientCloseIsQuick: an ended context skips the waits, and the process is gone all the
-// same.
+// TestAnImpatientCloseIsQuick: with an ended context, Close stops the process without waiting.
 func TestAnImpatientCloseIsQuick(t *testing.T) {
 	r := newRig(t, "ignores-shutdown", "")
 	r.manifest().ShutdownTimeout = time.Hour
@@ -228,7 +229,7 @@ func TestAnImpatientCloseIsQuick(t *testing.T) {
 	}
 }
 
-// TestCloseWhileItIsDown does not wait for a restart.
+// TestCloseWhileItIsDown: Close does not wait for a restart.
 func TestCloseWhileItIsDown(t *testing.T) {
 	r := newRig(t, "echo", "")
 	p := r.open()
@@ -242,7 +243,7 @@ func TestCloseWhileItIsDown(t *testing.T) {
 	}
 }
 
-// TestTimeoutLeavesThePluginAlive: a late reply belongs to nobody and disturbs nobody.
+// TestTimeoutLeavesThePluginAlive: the plugin goes on after a timeout, and a late reply is ignored.
 func TestTimeoutLeavesThePluginAlive(t *testing.T) {
 	r := newRig(t, "echo", "")
 	r.settings.ToolTimeout = 50 * time.Millisecond
@@ -259,8 +260,8 @@ func TestTimeoutLeavesThePluginAlive(t *testing.T) {
 	}
 }
 
-// TestStderrIsLogged under its plugin, and a flood of it costs nothing (see also the suite's
-// stderr-flood).
+// TestStderrIsLogged: the plugin's stderr is in the log. The suite's stderr-flood tests large
+// amounts.
 func TestStderrIsLogged(t *testing.T) {
 	r := newRig(t, "crash-at-initialize", "")
 	_ = r.refused()

@@ -18,13 +18,12 @@ type link struct {
 	peer    *wire.Peer
 }
 
-// connect starts a process and shakes hands with it. It is called for the first start and for every
-// restart.
+// connect starts a process and shakes hands with it, for the first start and for every restart.
 func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 	process, err := p.rt.Procs.Start(ctx, p.rt.Confined(proc.Spec{
 		Path: p.manifest.Command[0],
 		Args: p.manifest.Command[1:],
-		Dir:  p.dir, // rulings: "Working directory is the plugin's own"
+		Dir:  p.dir, // docs/protocols/kaged.md, row K49
 		Env:  p.environment(),
 		Log:  func(line string) { p.log.Info("stderr", "line", line) },
 	}, p.dir))
@@ -41,9 +40,8 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 	return l, process, nil
 }
 
-// environment: "the manifest's `env` over PATH, HOME, LANG, TMPDIR, and KAGED_CONFIG_ROOT,
-// KAGED_PROJECT_ROOT, KAGED_PROJECT_ID". A root the host does not have is left out, so that a
-// plugin's own default applies.
+// environment returns the plugin's environment: docs/protocols/kaged.md, row K49. A root that the
+// host does not have is left out, so that the plugin uses its default.
 func (p *plugin) environment() []string {
 	names := append([]string{}, dialect.BaseNames...)
 	names = append(names, p.settings.Env...)
@@ -73,7 +71,8 @@ func (p *plugin) peerOptions() wire.PeerOptions {
 	}
 }
 
-// handshake: seed 002, "performs a handshake (initialize → initialized), then routes method calls".
+// handshake sends initialize, checks the answer and sends initialized: docs/protocols/kaged.md,
+// rows K50 to K59.
 func (p *plugin) handshake(ctx context.Context, l *link) error {
 	_, err := hook.Do(ctx, p.named(methodInitialize, p.dialect.handshake), func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, p.greet(ctx, l)
@@ -116,24 +115,23 @@ func (p *plugin) hello() *hello {
 	return h
 }
 
-// farewell: seed 002, "the daemon sends a shutdown request and waits up to shutdown_timeout_sec",
-// and the rulings: "After shutdown is answered the host closes stdin, then waits out
-// shutdown_timeout_sec, then the stop ladder". The answer and the exit share one allowance.
+// farewell sends shutdown, closes stdin and then stops the process: docs/protocols/kaged.md, row
+// K84. The answer and the exit share one allowance.
 func (l *link) farewell(ctx context.Context, allowance time.Duration) (exit proc.Exit, answer error) {
 	deadline := time.Now().Add(allowance)
 	callCtx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	_, answer = l.peer.Call(callCtx, methodShutdown, emptyObject)
 	if _, refused := errors.AsType[*wire.RPCError](answer); refused {
-		answer = nil // an answer all the same
+		answer = nil // an error is an answer too
 	}
 	exit = l.process.Stop(ctx, proc.Ladder{Stdin: max(time.Until(deadline), stdinGrace), Term: termGrace})
 	return exit, answer
 }
 
-// close ends the reading; the process is gone already.
+// close stops reading. The process has ended already.
 func (l *link) close() {
-	_ = l.peer.Close() // it can only say that the pipes are closed
+	_ = l.peer.Close() // the only error is that the pipes are closed
 }
 
 func (l *link) ended() bool {
@@ -145,8 +143,8 @@ func (l *link) ended() bool {
 	}
 }
 
-// withStderr adds a plugin's last words to an error that has none: why it did not answer in time is
-// often written there.
+// withStderr adds the end of a plugin's stderr to an error that has none. It often says why the
+// plugin did not answer in time.
 func withStderr(err error, process *proc.Process) error {
 	e, ok := errors.AsType[*hook.Error](err)
 	if !ok || e.Stderr != "" {
@@ -157,8 +155,8 @@ func withStderr(err error, process *proc.Process) error {
 	return &with
 }
 
-// call makes one request of the process there is now. It is the one place that does, but for the
-// handshake, the ping and the farewell.
+// call sends one request to the current process. All requests go through it except those of the
+// handshake and of the farewell.
 func (p *plugin) call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if err := p.gate.enter(ctx); err != nil {
 		return nil, err
@@ -179,7 +177,7 @@ func (p *plugin) call(ctx context.Context, method string, params json.RawMessage
 		return nil, hook.Failure(hook.Unavailable, errShutdown)
 	}
 	failure := dialect.CallFailure(err, l.process)
-	if !l.ended() { // it lives on without its stdout: nothing can come of it any more
+	if !l.ended() { // it has closed its stdout, so it can never answer again
 		l.process.Stop(ctx, proc.Ladder{})
 	}
 	return nil, failure

@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// A Manifest is what a plugin's manifest.yaml declares, with the defaults of the seed's table
-// filled in.
+// A Manifest is what a plugin's manifest.yaml declares, with defaults filled in:
+// docs/protocols/kaged.md, The manifest.
 type Manifest struct {
 	Name        string
 	Version     string
@@ -33,38 +33,39 @@ type Manifest struct {
 	Roles         []string
 	Tools         []Tool
 
-	ConfigSchema       *schema.Schema // nil where there is none
-	SystemConfigSchema *schema.Schema // the same; for the operator's secrets
+	ConfigSchema       *schema.Schema // nil: the manifest has none
+	SystemConfigSchema *schema.Schema // the same for secrets
 	Knobs              []dialect.Knob // in the order of the file
 
 	ShutdownTimeout time.Duration
 	HealthInterval  time.Duration
 	HookTimeout     time.Duration
 
-	// Warnings are what is odd but not wrong, such as a key this host does not know: manifests in
-	// the world carry keys of their tools and of versions to come, and a plugin is not to be
+	// Warnings are things that do not prevent the plugin from being used, such as unknown keys.
+	// Real manifests have keys for other tools and for later versions, and a plugin must not be
 	// refused for them.
 	Warnings []document.Problem
 }
 
 // A Tool is one entry of a manifest's tools.
 type Tool struct {
-	Name        string // one segment; the host prefixes the plugin's name
+	Name        string // one segment; the host adds the plugin's name in front
 	Description string
 	Parameters  *schema.Schema  // parameters_schema, compiled
-	JSON        json.RawMessage // the same as written
+	JSON        json.RawMessage // the same as JSON
 }
 
-// Compactor reports whether the plugin asks to do the compacting, rather than to be told of it.
+// Compactor reports whether the plugin wants to compact transcripts itself, and not only to observe
+// it.
 func (m *Manifest) Compactor() bool { return slices.Contains(m.Roles, roleCompactor) }
 
 // ParseManifest reads a manifest and reports every violated field at once, in the order of the
-// file. The manifest is never nil, but usable only where there are no problems; until then it holds
-// what could be read, so that a report can name the plugin.
+// file. The manifest is never nil, but may be used only if there are no problems. Otherwise it
+// holds what could be read, so that a report can name the plugin.
 //
 //	ParseManifest
 //	  document.YAML     bytes to values; bounded, without aliases
-//	  checker.manifest  one method for each part of the seed's table
+//	  checker.manifest  one method for each part of the manifest
 //	    schema.Compile  config_schema, system_config_schema, parameters_schema
 //	    capability.Parse
 //	    checker.knobs

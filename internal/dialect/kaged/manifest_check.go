@@ -6,10 +6,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// A checker fills in one manifest. What is wrong with it is noted where it is read.
+// A checker fills in one manifest. Problems are recorded in the document while it is read.
 type checker struct{ m *Manifest }
 
-// argument reads a string that goes to the operating system, which ends strings at a NUL.
+// argument reads a string for the operating system, in which a string ends at a NUL.
 func argument(e document.Value) (string, bool) {
 	s, ok := e.Text()
 	if ok && strings.ContainsRune(s, 0) {
@@ -19,12 +19,12 @@ func argument(e document.Value) (string, bool) {
 	return s, ok
 }
 
-// texts reads a list of strings, each as read says.
+// texts reads a list of strings, each with read.
 func texts(e document.Value, read func(document.Value) (string, bool)) []string {
 	return document.Each(e, "a list of strings", read)
 }
 
-// distinct reports a word that an earlier entry has already.
+// distinct reports whether no earlier entry has this word, and complains if one has.
 func distinct(seen map[string]string, e document.Value, word string) bool {
 	if first, twice := seen[word]; twice {
 		e.Bad("", "repeats %s", first)

@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// The words the seed allows in hooks and in roles.
+// The hooks and roles of a manifest: docs/protocols/kaged.md, rows K63 and K44.
 const (
 	hookPreCompact = "pre_compact"
 	roleObserver   = "observer"
@@ -25,7 +25,7 @@ var (
 	roleNames = []string{roleObserver, roleCompactor}
 )
 
-// manifest checks every field of the seed's table.
+// manifest checks every field: docs/protocols/kaged.md, rows K37 to K46.
 func (c *checker) manifest(top *document.Table) {
 	c.identity(top)
 	c.process(top)
@@ -39,7 +39,7 @@ func (c *checker) manifest(top *document.Table) {
 	top.EndWarning()
 }
 
-// identity checks who the plugin says it is.
+// identity checks name, version and the other fields of docs/protocols/kaged.md, row K37.
 func (c *checker) identity(top *document.Table) {
 	m := c.m
 	m.Name = c.name(top.Value("name"))
@@ -51,13 +51,13 @@ func (c *checker) identity(top *document.Table) {
 	m.Homepage = c.homepage(top.Value("homepage"))
 }
 
-// "Plugin name — lowercase slug (a-z, 0-9, hyphens; max 64 chars)."
+// pluginName and maxName are the rule for names in docs/protocols/kaged.md, row K37.
 var pluginName = pattern.New(`^[a-z][a-z0-9-]*$`)
 
 const maxName = 64
 
-// reservedNames: a plugin's methods and tools begin with its name, and "must not start with kaged.*
-// or system.*".
+// reservedNames are refused: a plugin's methods and tools begin with its name, and these prefixes
+// are the host's.
 var reservedNames = []string{"kaged", "system"}
 
 func (c *checker) name(e document.Value) string {
@@ -78,8 +78,7 @@ func (c *checker) name(e document.Value) string {
 	return ""
 }
 
-// "Semver version string." No part of it is optional in semver 2.0.0, nor is a "v" in front a part
-// of it.
+// semver is a version of semver 2.0.0: no part is optional, and there is no "v" in front.
 var semver = pattern.New(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
 	`(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?` +
 	`(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
@@ -100,8 +99,7 @@ func (c *checker) version(e document.Value) string {
 	return ""
 }
 
-// api checks kaged_api. Another version than the host's is known to be useless here and now, so it
-// need not wait for the handshake to be refused.
+// api checks kaged_api. A plugin for another version is refused here, before it is started.
 func (c *checker) api(e document.Value) int {
 	e.Required()
 	n, ok := e.Whole()
@@ -115,7 +113,7 @@ func (c *checker) api(e document.Value) int {
 	return n
 }
 
-// "Short description (1-200 chars)."
+// maxDescription is in characters: docs/protocols/kaged.md, row K37.
 const maxDescription = 200
 
 func (c *checker) description(e document.Value) string {
@@ -127,7 +125,7 @@ func (c *checker) description(e document.Value) string {
 	return s
 }
 
-// homepage: the document says "url", of whatever scheme. It is shown, and never opened.
+// homepage accepts a URL of any scheme. It is shown and never opened.
 func (c *checker) homepage(e document.Value) string {
 	s, ok := e.Text()
 	if !ok {
@@ -141,7 +139,7 @@ func (c *checker) homepage(e document.Value) string {
 	return s
 }
 
-// process checks how the plugin is started.
+// process checks command and env: docs/protocols/kaged.md, row K39.
 func (c *checker) process(top *document.Table) {
 	command := top.Value("command")
 	command.Required()
@@ -203,26 +201,26 @@ func (c *checker) capabilities(list document.Value) {
 	}
 }
 
-// interfaces checks the names of methods and notifications.
+// interfaces checks the names of methods and notifications: docs/protocols/kaged.md, row K41.
 func (c *checker) interfaces(top *document.Table) {
 	methods, notifications := top.Value("methods"), top.Value("notifications")
 	c.m.Methods = texts(methods, c.method)
 	c.m.Notifications = texts(notifications, document.Value.Filled)
 	c.warnRepeats(methods)
 	c.warnRepeats(notifications)
-	// "May be empty if `hooks` or `tools` is non-empty."
+	// Methods are required only of a plugin without hooks and tools.
 	if hollow(methods) && hollow(top.Value("hooks")) && hollow(top.Value("tools")) {
 		methods.Bad("", "a plugin must have at least one method, hook or tool")
 	}
 }
 
-// hollow reports a list that is missing or empty.
+// hollow reports whether a list is missing or empty.
 func hollow(e document.Value) bool {
 	return !e.Present() || e.Kind() == document.List && e.Len() == 0
 }
 
-// "Must be dot-delimited, 2-4 segments, lowercase." What a segment may hold is not said; letters,
-// digits, _ and - after a letter are what names elsewhere in the seed hold.
+// methodName is the rule for methods in docs/protocols/kaged.md, row K41. The protocol does not say
+// which characters a segment may have; these are the ones that its other names have.
 var methodName = pattern.New(`^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*){1,3}$`)
 
 func (c *checker) method(e document.Value) (string, bool) {
@@ -233,7 +231,7 @@ func (c *checker) method(e document.Value) (string, bool) {
 	case !methodName.MatchString(s):
 		e.Bad("", "must be 2 to 4 lowercase segments with dots between, such as notes.search, got %s", schema.Cite(s))
 	case strings.HasPrefix(s, "kaged.") || strings.HasPrefix(s, "system."):
-		// "Method names must not start with kaged.* or system.* — these prefixes are reserved."
+		// docs/protocols/kaged.md, row K41
 		e.Bad("", "must not start with kaged. or system.: these prefixes are reserved")
 	default:
 		return s, true
@@ -260,7 +258,7 @@ func (c *checker) hooks(e document.Value) {
 	c.m.Hooks = c.words(e, hookNames)
 }
 
-// words reads a list of known words, each once.
+// words reads a list of known words without repetitions.
 func (c *checker) words(e document.Value, known []string) []string {
 	seen := make(map[string]string)
 	return texts(e, func(item document.Value) (string, bool) {
@@ -269,8 +267,8 @@ func (c *checker) words(e document.Value, known []string) []string {
 	})
 }
 
-// roles: "Default: [observer] when `hooks` is non-empty, else []. `compactor` requires
-// `pre_compact` in hooks." That there is one compactor at most is for those who see all plugins.
+// roles reads the roles: docs/protocols/kaged.md, row K44. The host checks that only one plugin is
+// the compactor.
 func (c *checker) roles(e document.Value) {
 	c.m.Roles = c.words(e, roleNames)
 	if !e.Present() && len(c.m.Hooks) > 0 {
@@ -286,7 +284,7 @@ func (c *checker) roles(e document.Value) {
 	}
 }
 
-// times checks the three durations, with their ranges and defaults.
+// times checks the three durations: docs/protocols/kaged.md, row K46.
 func (c *checker) times(top *document.Table) {
 	c.m.ShutdownTimeout = c.seconds(top.Value("shutdown_timeout_sec"), 1, 30, 5)
 	c.m.HealthInterval = c.seconds(top.Value("health_interval_sec"), 5, 300, 30)

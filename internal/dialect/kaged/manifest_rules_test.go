@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// One subtest a rule of the seed's table, in the order of the table. The rules of knobs are in
-// knob_test.go, those of YAML in manifest_yaml_test.go.
+// These tests have one subtest for each rule of the manifest: docs/protocols/kaged.md, rows K37 to
+// K46. The rules of knobs are in knob_test.go, those of YAML in manifest_yaml_test.go.
 
 func TestIdentity(t *testing.T) {
 	runManifestCases(t, []manifestCase{

@@ -8,8 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// "Each entry declares `name` (single-segment, lowercase; auto-prefixed with plugin name at
-// registration), `description`, and `parameters_schema` (JSON Schema)."
+// toolBaseName is the name of a tool without that of its plugin: docs/protocols/kaged.md, row K45.
 var toolBaseName = pattern.New(`^[a-z][a-z0-9_-]*$`)
 
 func (c *checker) tools(e document.Value) {
@@ -45,7 +44,7 @@ func (c *checker) tool(table *document.Table, seen map[string]string) Tool {
 	return t
 }
 
-// configuration checks the two schemas and the knobs that turn what is in the first.
+// configuration checks the two schemas and the knobs.
 func (c *checker) configuration(top *document.Table) {
 	config, system := top.Value("config_schema"), top.Value("system_config_schema")
 	c.m.ConfigSchema = c.schema(config)
@@ -54,7 +53,7 @@ func (c *checker) configuration(top *document.Table) {
 	c.knobs(top.Value("knobs"), config)
 }
 
-// disjoint: "Field names must be disjoint from config_schema."
+// disjoint complains about fields that are in both schemas: docs/protocols/kaged.md, row K42.
 func disjoint(config, system document.Value) {
 	names := properties(config).Names()
 	own := properties(system)
@@ -65,7 +64,7 @@ func disjoint(config, system document.Value) {
 	}
 }
 
-// properties are the fields a schema names at its top.
+// properties returns the fields that a schema declares at its top.
 func properties(e document.Value) document.Value {
 	if !e.Present() {
 		return e
@@ -73,7 +72,7 @@ func properties(e document.Value) document.Value {
 	return e.Get("properties")
 }
 
-// schema compiles a JSON Schema and reports what is wrong with it where it stands.
+// schema compiles a JSON Schema and reports its faults at their places.
 func (c *checker) schema(e document.Value) *schema.Schema {
 	if !e.Is(document.Map, "a mapping: a JSON Schema") {
 		return nil

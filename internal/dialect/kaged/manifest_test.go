@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// minimal is the shortest manifest there is; the cases below change one line of it (from 1) or add
-// to its end.
+// minimal is the shortest valid manifest. The cases below change one line of it (counted from 1) or
+// add to its end.
 const minimal = `name: tiny
 version: 0.1.0
 kaged_api: 1
@@ -24,7 +24,7 @@ command: [./tiny]
 methods: [tiny.run]
 `
 
-// edited puts text in the place of one line of minimal; line 0 is the end.
+// edited replaces one line of minimal with text; line 0 is the end.
 func edited(line int, text string) string {
 	if line == 0 {
 		return minimal + text + "\n"
@@ -39,7 +39,7 @@ type manifestCase struct {
 	rule     string
 	line     int
 	text     string
-	problems []string // as Problem.String: line:column: field: message
+	problems []string // as Problem.String formats it: line:column: field: message
 	warnings []string
 }
 

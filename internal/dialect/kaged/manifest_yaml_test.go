@@ -99,7 +99,7 @@ func TestPositionsCountTabsAndWideCharacters(t *testing.T) {
 	}
 }
 
-// Plain scalars are read by YAML 1.2, and numbers keep their digits on the way to JSON.
+// TestYAMLToJSON: plain scalars are read as in YAML 1.2, and numbers keep their digits.
 func TestYAMLToJSON(t *testing.T) {
 	for _, tc := range []struct{ yaml, want string }{
 		{"[1, -1, +1, 007, -0, 0]", "[1,-1,1,7,0,0]"},
@@ -125,8 +125,9 @@ func TestYAMLToJSON(t *testing.T) {
 	}
 }
 
-// Each of these keeps the YAML library busy for seconds to hours, or fills the memory, where it
-// gets them. The test's own time limit is what they would break.
+// TestHostileManifestsAreRefusedBeforeTheyCost: files that would keep the YAML library busy for
+// seconds to hours, or fill the memory, are refused first. Without that the test would run into its
+// time limit.
 func TestHostileManifestsAreRefusedBeforeTheyCost(t *testing.T) {
 	const mib = 1 << 20
 	repeat := func(s string) string { return strings.Repeat(s, mib/len(s)) }

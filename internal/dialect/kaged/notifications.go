@@ -14,28 +14,29 @@ import (
 )
 
 const (
-	keptNotifications = 100  // how many are kept for those who ask
-	keptName          = 200  // bytes of each one's name
-	keptParams        = 2048 // bytes of each one's params; a plugin must not fill the host's memory
-	loggedParams      = 200  // bytes of them in the log
-	warnedNames       = 100  // undeclared names that are warned of; beyond them a plugin is only noisy
+	keptNotifications = 100  // how many are stored
+	keptName          = 200  // bytes of each name
+	keptParams        = 2048 // bytes of each one's params, so that a plugin cannot fill the host's memory
+	loggedParams      = 200  // bytes of the params in the log
+	warnedNames       = 100  // the number of undeclared names that are warned about
 )
 
-// notifications keeps the last ones of a plugin, logs them, and passes on those that the manifest
-// declares. The wire has already dropped what exceeds the rate.
+// notifications stores the last notifications of a plugin, logs them, and passes on those that the
+// manifest declares: docs/protocols/kaged.md, row K80. [wire.Peer] has already dropped those over
+// the rate limit.
 type notifications struct {
 	log      *slog.Logger
 	declared []string
-	pass     func(dialect.Notification) // may be nil
-	passed   atomic.Int64               // how many were taken
+	pass     func(dialect.Notification) // is called with each declared one; may be nil
+	passed   atomic.Int64               // the number received
 	dropped  atomic.Int64
 
 	mu     sync.Mutex             // protects the fields below
 	last   []dialect.Notification // oldest first
-	warned map[string]bool        // undeclared names seen
+	warned map[string]bool        // undeclared names that were warned about
 }
 
-// take is called for each notification, in order.
+// take is called with each notification, in order.
 func (n *notifications) take(method string, params json.RawMessage) {
 	declared := slices.Contains(n.declared, method)
 	method = head(method, keptName)
@@ -55,13 +56,13 @@ func (n *notifications) take(method string, params json.RawMessage) {
 	}
 }
 
-// shown is a notification's params, and in the place of long ones their beginning, as a text.
+// shown returns a notification's params. Long ones are replaced by a string with their beginning.
 func shown(params json.RawMessage) json.RawMessage {
 	switch {
 	case len(params) == 0:
 		return json.RawMessage("null")
 	case len(params) > keptParams:
-		return rawjson.String(head(string(params), keptParams/2)) // quotes in it take twice the room
+		return rawjson.String(head(string(params), keptParams/2)) // half, because each quote becomes two bytes
 	}
 	return params
 }
@@ -75,7 +76,7 @@ func (n *notifications) keep(one dialect.Notification) {
 	n.last = append(n.last, one)
 }
 
-// first reports whether this undeclared name is new and worth a warning.
+// first reports whether this undeclared name is new and deserves a warning.
 func (n *notifications) first(method string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -89,7 +90,8 @@ func (n *notifications) first(method string) bool {
 	return true
 }
 
-// drop counts what the rate limit dropped. The wire calls it once a second at most.
+// drop counts the notifications that the rate limit dropped. [wire.Peer] calls it at most once a
+// second.
 func (n *notifications) drop(count int) {
 	total := n.dropped.Add(int64(count))
 	n.log.Warn("plugin notifications dropped: over the rate limit", "dropped", count, "total", total, "limit", notifyRate)
@@ -101,5 +103,5 @@ func (n *notifications) all() []dialect.Notification {
 	return slices.Clone(n.last)
 }
 
-// head is the start of a foreign text.
+// head shortens text of a plugin.
 func head(s string, most int) string { return excerpt.Of(s, most) }

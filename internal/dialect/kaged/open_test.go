@@ -16,7 +16,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestHandshake: "performs a handshake (initialize → initialized), then routes method calls".
+// TestHandshake: opening sends initialize and initialized: docs/protocols/kaged.md, rows K50 and
+// K59.
 func TestHandshake(t *testing.T) {
 	r := newRig(t, "echo", `
 capabilities: ["kaged:storage:read"]
@@ -127,7 +128,8 @@ func TestOpenHonoursItsContext(t *testing.T) {
 	}
 }
 
-// TestConfiguration: everything that does not fit is told at once, and a secret's value never.
+// TestConfiguration: all faults of both configurations are reported at once, and never the value of
+// a secret: docs/protocols/kaged.md, row K51.
 func TestConfiguration(t *testing.T) {
 	const schemas = `
 config_schema: {type: object, required: [url], properties: {url: {type: string}, level: {type: integer}}}
@@ -156,8 +158,8 @@ system_config_schema: {type: object, properties: {token: {type: string, minLengt
 	})
 }
 
-// TestEnvironment: "Working directory is the plugin's own. Environment: the manifest's env over
-// PATH, HOME, LANG, TMPDIR, and KAGED_CONFIG_ROOT, …".
+// TestEnvironment: a plugin gets the directory and the environment of docs/protocols/kaged.md, row
+// K49.
 func TestEnvironment(t *testing.T) {
 	r := newRig(t, "echo", "")
 	m := r.manifest()
@@ -193,7 +195,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestAShellPlugin: a bare command is looked up in PATH; JSON is compact, so that sed can read it.
+// TestAShellPlugin: a bare command is looked up in PATH, and JSON is compact, so that sed can read
+// it: docs/protocols/kaged.md, rows K48 and K62.
 func TestAShellPlugin(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	home := t.TempDir()

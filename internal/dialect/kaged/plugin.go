@@ -17,7 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// What the host asks of a plugin by interface, so that a change there is noticed here.
+// The compiler checks that the types have the methods of the interfaces that the host looks for.
 var (
 	_ dialect.Plugin       = (*plugin)(nil)
 	_ dialect.ToolCaller   = (*plugin)(nil)
@@ -33,28 +33,28 @@ var (
 // A plugin is an opened kaged plugin.
 type plugin struct {
 	dialect  *Dialect
-	dir      string // its own directory, where it runs
+	dir      string // its directory, in which it runs
 	manifest *Manifest
 	settings dialect.Settings
-	operator string // who the host runs as
+	operator string // the user that the host runs as
 	rt       *dialect.Runtime
 	log      *slog.Logger
 	noise    *dialect.NoiseLog
 
-	kept          *proc.Kept[*link] // the process there is now
+	kept          *proc.Kept[*link] // the current process
 	storage       *storage
 	notifications *notifications
 
 	given    atomic.Pointer[dialect.Settings] // the configuration for the next process
-	gate     gate                             // before calls, while a process is exchanged
-	renewing sync.Mutex                       // held by the one that exchanges it
+	gate     gate                             // calls wait here while the process is replaced
+	renewing sync.Mutex                       // held while the process is replaced
 	renewal  renewal
 
 	closing atomic.Bool        // Close has begun
 	ended   chan struct{}      // closed when Close has begun
-	closed  sync.Once          // for ended
+	closed  sync.Once          // closes ended once
 	calm    context.CancelFunc // ends the health checks
-	beating sync.WaitGroup     // the goroutine of the health checks
+	beating sync.WaitGroup     // waits for the goroutine of the health checks
 }
 
 func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dialect.Runtime) *plugin {
@@ -79,7 +79,7 @@ func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dial
 	return p
 }
 
-// open starts the plugin for the first time, and sees that it stays up.
+// open starts the plugin for the first time, and keeps it running.
 func (p *plugin) open(ctx context.Context) error {
 	kept, err := proc.Keep(ctx, proc.KeepOptions[*link]{
 		Open:  p.connect,
@@ -118,17 +118,17 @@ func (p *plugin) ping(ctx context.Context) error {
 	return err
 }
 
-// lost restarts a plugin that lives but does not answer.
+// lost restarts a plugin that runs but does not answer.
 func (p *plugin) lost(err error) {
 	reason := fmt.Sprintf("no answer to %s within %s", methodHealth, p.dialect.health)
 	p.log.Warn("plugin is restarted", "reason", reason, "err", err)
 	p.kept.Restart(reason)
 }
 
-// Info is what the manifest declares.
+// Info returns what the manifest declares.
 func (p *plugin) Info() dialect.Info { return *infoOf(p.manifest) }
 
-// Hooks are the hooks the manifest subscribes to, at their own points.
+// Hooks returns the hooks of the manifest, at their own points.
 func (p *plugin) Hooks() []hook.Hook {
 	var hooks []hook.Hook
 	for i := range natively {
@@ -139,7 +139,7 @@ func (p *plugin) Hooks() []hook.Hook {
 	return hooks
 }
 
-// Connect wires one of the plugin's hooks to another point.
+// Connect returns one of the plugin's hooks at another point.
 func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	if !slices.Contains(p.manifest.Hooks, name) {
 		return hook.Hook{}, fmt.Errorf("plugin %s has no hook %q, only %s", p.manifest.Name, name, orNone(p.manifest.Hooks))
@@ -154,7 +154,7 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 func (p *plugin) hook(w *wiring) hook.Hook {
 	h := hook.Hook{Plugin: p.manifest.Name, Dialect: Name, Name: w.hook, Point: w.point,
 		Priority: hook.DefaultPriority, Timeout: cmp.Or(p.settings.Timeout, p.manifest.HookTimeout),
-		Observer: w.hook == "on_session_idle" && w.point == hook.TurnFinal} // its answer is null
+		Observer: w.hook == "on_session_idle" && w.point == hook.TurnFinal} // the answer of this hook is null
 	if w.point == hook.CompactBefore && !p.manifest.Compactor() {
 		observer := *w
 		observer.answer = observed
@@ -164,7 +164,7 @@ func (p *plugin) hook(w *wiring) hook.Hook {
 	return h
 }
 
-// ask takes one event to the plugin and its answer back.
+// ask calls the plugin for one event and reads its answer.
 func (p *plugin) ask(ctx context.Context, w *wiring, ev *hook.Event) (hook.Reply, error) {
 	sessionID, _ := ev.Payload.String("session_id")
 	sessionID = cmp.Or(sessionID, hook.Session(ctx))
@@ -180,18 +180,18 @@ func (p *plugin) ask(ctx context.Context, w *wiring, ev *hook.Event) (hook.Reply
 	return reply, err
 }
 
-// Status is how the plugin is doing.
+// Status returns the state of the plugin.
 func (p *plugin) Status() dialect.Status {
 	st := dialect.KeptStatus(p.kept)
 	st.Notifications, st.NotificationsDropped = p.notifications.passed.Load(), p.notifications.dropped.Load()
 	return st
 }
 
-// Notifications are the last ones the plugin sent, oldest first.
+// Notifications returns the last ones that the plugin sent, oldest first.
 func (p *plugin) Notifications() []dialect.Notification { return p.notifications.all() }
 
-// Close says farewell and ends the process. It takes shutdown_timeout_sec and a little at most.
-// Calls under way end with an error.
+// Close sends shutdown and ends the process. It takes little more than shutdown_timeout_sec. Calls
+// under way end with an error.
 func (p *plugin) Close(ctx context.Context) error {
 	p.closing.Store(true)
 	p.closed.Do(func() { close(p.ended) })
@@ -207,7 +207,7 @@ func (p *plugin) Close(ctx context.Context) error {
 	return nil
 }
 
-// named is a call for errors to speak of.
+// named returns the description of a call, which its errors contain.
 func (p *plugin) named(what string, timeout time.Duration) *hook.Call {
 	return &hook.Call{Plugin: p.manifest.Name, Dialect: Name, Name: what, Timeout: timeout}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// contextOf is the `_context` of the last call a fake received.
+// contextOf returns the `_context` of the last call that the fake received.
 func (r *rig) contextOf() map[string]string {
 	r.t.Helper()
 	all := r.received()
@@ -19,8 +19,8 @@ func (r *rig) contextOf() map[string]string {
 	return params.Context
 }
 
-// TestCallsByHandHaveOneSession: calls without a session have the same id every time, one for each
-// project.
+// TestCallsByHandHaveOneSession: calls without a session get the same id every time, one for each
+// project: docs/protocols/kaged.md, row K70.
 func TestCallsByHandHaveOneSession(t *testing.T) {
 	ids := make(map[string]string)
 	for _, root := range []string{"/srv/garden", "/srv/garden", "/srv/kitchen"} {
@@ -40,8 +40,8 @@ func TestCallsByHandHaveOneSession(t *testing.T) {
 	}
 }
 
-// TestAMessageIsRetainedOnce: what a plugin before has retained is not retained again, however it
-// is spelled.
+// TestAMessageIsRetainedOnce: a message that an earlier plugin retained is not retained again,
+// however its JSON is written: docs/protocols/kaged.md, row K65.
 func TestAMessageIsRetainedOnce(t *testing.T) {
 	payload, err := object(json.RawMessage(`{"retain":[{"role":"user","content":"né"}]}`))
 	if err != nil {

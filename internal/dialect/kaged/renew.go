@@ -10,17 +10,18 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// renewTime bounds the start of a process with another configuration, beside the handshake and the
-// shutdown of the old one: the wait before a restart may have grown, if the plugin has died before.
+// renewTime bounds the start of a process with a new configuration, in addition to the handshake
+// and the shutdown of the old process. The pause before a restart may have grown if the plugin
+// crashed before.
 const renewTime = 40 * time.Second
 
-// A renewal is one restart of the process. Its waiters learn whether it worked, or why not.
+// A renewal reports the outcome of one restart of the process.
 type renewal struct {
 	mu     sync.Mutex // protects waiter
-	waiter chan error // nil: nobody waits
+	waiter chan error // nil: no restart was requested
 }
 
-// expect returns where the outcome of the next start will be.
+// expect returns the channel that will get the error of the next start, or nil.
 func (r *renewal) expect() <-chan error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,15 +38,16 @@ func (r *renewal) tell(err error) {
 	}
 }
 
-// waiting tells whether the end of a process was asked for.
+// waiting reports whether a restart was requested.
 func (r *renewal) waiting() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.waiter != nil
 }
 
-// Reconfigure gives the plugin another configuration. The protocol has no message for that: the
-// process is asked to shut down between two calls, and another is started. Calls wait meanwhile.
+// Reconfigure gives the plugin a new configuration. The protocol has no message for that, so the
+// process is shut down between two calls and a new one is started; calls wait meanwhile. See
+// docs/protocols/kaged.md, row K54.
 func (p *plugin) Reconfigure(ctx context.Context, s dialect.Settings) error {
 	p.renewing.Lock()
 	defer p.renewing.Unlock()
@@ -64,7 +66,7 @@ func (p *plugin) Reconfigure(ctx context.Context, s dialect.Settings) error {
 	}
 	p.given.Store(&s)
 	outcome := p.renewal.expect()
-	if l, err := p.kept.Get(); err == nil { // else it is down, and will be started with the new configuration
+	if l, err := p.kept.Get(); err == nil { // otherwise it is down, and will be started with the new configuration
 		l.farewell(ctx, p.manifest.ShutdownTimeout)
 	}
 	select {

@@ -16,8 +16,8 @@ config_schema: {type: object, properties: {level: {type: integer}}}
 knobs: {level: {type: int_range, label: Level, min: 0, max: 9, default: 1, binds_to: config.level}}
 `
 
-// TestReconfigure: the process is exchanged for one with the new configuration, after a farewell;
-// no call is lost.
+// TestReconfigure: the process is shut down and replaced by one with the new configuration, and no
+// call is lost: docs/protocols/kaged.md, row K54.
 func TestReconfigure(t *testing.T) {
 	r := newRig(t, "echo", levelled)
 	p := r.open()
@@ -74,7 +74,7 @@ func TestGate(t *testing.T) {
 		closed := make(chan error, 1)
 		go func() { closed <- g.close(t.Context()) }()
 		synctest.Wait()
-		if err := g.enter(t.Context()); err != nil { // it waits for a quiet moment, and holds up nobody
+		if err := g.enter(t.Context()); err != nil { // close waits for a quiet moment, and other calls go on
 			t.Fatal(err)
 		}
 		g.leave()
@@ -95,7 +95,7 @@ func TestGate(t *testing.T) {
 		if err := <-entered; err != nil {
 			t.Error(err)
 		}
-		// A call that does not end keeps others waiting only after a while.
+		// A call that does not end makes others wait, but only after patience.
 		go func() { closed <- g.close(t.Context()) }()
 		synctest.Wait()
 		if err := g.enter(t.Context()); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestSeedMessages: every message in the seed's table is really sent, and initialize has the
-// params, and reads the answer, that the row names.
+// TestSeedMessages: every message of the document's table is sent, and initialize has the params
+// and reads the answer that the table lists.
 func TestSeedMessages(t *testing.T) {
 	rows := plugtest.Seed(t, "002").Rows("JSON-RPC Protocol")
 	r := newRig(t, "echo", "")
@@ -49,13 +49,13 @@ func TestSeedMessages(t *testing.T) {
 	}
 }
 
-// names are the words of a list in prose.
+// names returns the words of a list in prose.
 func names(list string) []string {
 	words := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == '.' || r == ' ' })
 	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }
 
-// TestSeedHooks: the hooks the seed allows are the ones that are wired.
+// TestSeedHooks: the hooks that the document allows are the ones that this package has.
 func TestSeedHooks(t *testing.T) {
 	for _, row := range plugtest.Seed(t, "002").Rows("Plugin Manifest") {
 		if row.Name != "hooks" {
@@ -63,18 +63,18 @@ func TestSeedHooks(t *testing.T) {
 		}
 		for i := range natively {
 			if !strings.Contains(row.Text, `"`+natively[i].hook+`"`) {
-				t.Errorf("%s is not in the seed", natively[i].hook)
+				t.Errorf("%s is not in the document", natively[i].hook)
 			}
 		}
 		if n := strings.Count(row.Text, ` | "`) + 1; n != len(natively) {
-			t.Errorf("the seed allows %d hooks, %d are wired", n, len(natively))
+			t.Errorf("the document allows %d hooks, this package has %d", n, len(natively))
 		}
 		return
 	}
-	t.Error("the seed has no row hooks")
+	t.Error("the document has no row hooks")
 }
 
-// TestSeedLimits: the numbers of the seed's last line.
+// TestSeedLimits: the limits are the numbers in the document.
 func TestSeedLimits(t *testing.T) {
 	text := plugtest.Seed(t, "002").Text
 	if !strings.Contains(text, "Max message size: 4 MB. Notification rate limit: 100/sec.") || maxMessage != 4<<20 || notifyRate != 100 {
@@ -85,7 +85,7 @@ func TestSeedLimits(t *testing.T) {
 	}
 }
 
-// TestSeedCapabilities reads every form of capability the document lists.
+// TestSeedCapabilities: every form of capability that the document lists can be parsed.
 func TestSeedCapabilities(t *testing.T) {
 	fill := strings.NewReplacer("<path>", "/srv/data", "<binary>", "git", "<host>", "example.org", "<port>", "443")
 	rows := plugtest.Seed(t, "002").Rows("Capabilities")

@@ -15,30 +15,29 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// The capabilities that open a plugin's storage (seed 002: "Read access to kaged's plugin storage",
-// "Write access …").
+// The capabilities for a plugin's storage: docs/protocols/kaged.md, row K27.
 const (
 	storageRead  = string(capability.StorageRead)
 	storageWrite = string(capability.StorageWrite)
 )
 
-// maxKey bounds a storage key in bytes. The document names no limit; a key is an address, not data.
+// maxKey limits a storage key, in bytes: docs/protocols/kaged.md, row K85.
 const maxKey = 512
 
-// A storage answers a plugin's kaged.storage.* requests, in a namespace of the plugin's own, as far
-// as its capabilities go.
+// A storage answers a plugin's kaged.storage.* requests from the plugin's namespace, if its
+// capabilities allow them.
 type storage struct {
 	log   *slog.Logger
-	store dialect.Storage // nil: the host keeps none
+	store dialect.Storage // nil: the host has no storage
 	read  bool            // kaged:storage:read is granted
 	write bool            // kaged:storage:write is granted
 
-	declared []string // the manifest's capabilities
+	declared []string // the capabilities of the manifest
 
-	failures atomic.Int64 // how often the store has failed it
+	failures atomic.Int64 // how many operations of the store have failed
 }
 
-// A storageOp is one request: what it needs, and what it does.
+// A storageOp is one kind of request: the capability that it needs, and the method that serves it.
 type storageOp struct {
 	needs string
 	run   func(s *storage, ctx context.Context, params rawjson.Object) (json.RawMessage, error)
@@ -51,10 +50,10 @@ var storageOps = map[string]storageOp{
 	"list":   {storageRead, (*storage).list},
 }
 
-// available is initialize's storage_available.
+// available is the storage_available of initialize.
 func (s *storage) available() bool { return s.store != nil && (s.read || s.write) }
 
-// serve answers one request of the plugin. Its errors are for the plugin's eyes.
+// serve answers one request of the plugin. The plugin gets its errors.
 func (s *storage) serve(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	name, ok := strings.CutPrefix(method, storagePrefix)
 	op, known := storageOps[name]
@@ -74,7 +73,7 @@ func (s *storage) serve(ctx context.Context, method string, params json.RawMessa
 	return op.run(s, ctx, o)
 }
 
-// missing says who left a capability out.
+// missing says whether the manifest or the configuration lacks a capability.
 func (s *storage) missing(capability string) string {
 	if slices.Contains(s.declared, capability) {
 		return "the configuration leaves out: its capabilities replace the manifest's"
@@ -99,7 +98,7 @@ func (s *storage) get(ctx context.Context, params rawjson.Object) (json.RawMessa
 		return nil, s.failed("get", err)
 	}
 	if !ok {
-		value = nil // absent is null
+		value = nil // null in the answer
 	}
 	return rawjson.Object{field("value", value)}.JSON(), nil
 }
@@ -162,8 +161,8 @@ func keyOf(params rawjson.Object) (string, error) {
 	return key, nil
 }
 
-// failed is for what the plugin may do and the host did not: both are told. A plugin may try again
-// and again: the log gets the first failure, the second, the fourth, the eighth …
+// failed logs a failure of the store and returns the error for the plugin. A plugin may try again
+// and again, so only the first failure, the second, the fourth, the eighth … is logged.
 func (s *storage) failed(what string, err error) error {
 	if n := s.failures.Add(1); n&(n-1) == 0 {
 		s.log.Warn("plugin storage refused or does not work", "op", what, "err", err, "total", n)

@@ -18,7 +18,7 @@ import (
 type memory struct {
 	mu     sync.Mutex // protects values
 	values map[string]string
-	err    error // what every operation returns, if anything
+	err    error // returned by every operation if it is not nil
 }
 
 func (m *memory) Get(_ context.Context, key string) (json.RawMessage, bool, error) {
@@ -134,7 +134,8 @@ func TestStorageIsAvailableWithAStoreAndACapability(t *testing.T) {
 	}
 }
 
-// A plugin whose storage is full, or broken, and that goes on trying, does not fill the log.
+// TestStorageFailuresAreLoggedABoundedNumberOfTimes: a plugin that keeps trying while its storage
+// is full or broken does not fill the log.
 func TestStorageFailuresAreLoggedABoundedNumberOfTimes(t *testing.T) {
 	var log strings.Builder
 	s := &storage{log: slog.New(slog.NewTextHandler(&log, nil)), store: &memory{err: errors.New("storage is full")}, write: true}

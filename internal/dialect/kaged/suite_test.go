@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// wellBehaved is a plugin of the suite that behaves: it injects its name.
+// wellBehaved is a plugin of the suite that works: it injects its name.
 func wellBehaved(name, method string, _ json.RawMessage) any {
 	switch method {
 	case methodInitialize:
@@ -31,13 +31,13 @@ func installFakes(t *testing.T, home string, behaviours ...string) {
 	}
 }
 
-// suiteManifest: the command is relative to the plugin's directory.
+// suiteManifest returns a manifest whose command is relative to the plugin's directory.
 func suiteManifest(name string) string {
 	return fmt.Sprintf("name: %s\nversion: 1.0.0\nkaged_api: 1\ndescription: a fake\ncommand: [%s]\nenv: {%s}\n"+
 		"hooks: [on_session_start]\nshutdown_timeout_sec: 1\n", name, "./"+filepath.Base(name), testingEnv())
 }
 
-// TestMisbehaviour plays every misbehaviour of the common suite.
+// TestMisbehaviour runs every misbehaviour of the common suite.
 func TestMisbehaviour(t *testing.T) {
 	suite := plugtest.Suite{
 		Dialect: &Dialect{handshake: 5 * time.Second, health: healthTimeout},

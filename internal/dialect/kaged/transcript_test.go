@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestTranscripts plays testdata/transcripts: what plugins are sent, byte for byte, and what comes
-// of their answers.
+// TestTranscripts plays testdata/transcripts: it compares what plugins are sent byte for byte, and
+// checks what their answers do.
 func TestTranscripts(t *testing.T) {
 	transcripts := plugtest.Transcripts{
 		Dialect: New(),
@@ -23,8 +23,8 @@ func TestTranscripts(t *testing.T) {
 	transcripts.Run(t)
 }
 
-// ping asks once what a plugin is otherwise asked at intervals, which in a manifest are seconds at
-// least.
+// ping sends one health.check. The host sends them at intervals, which are at least seconds in a
+// manifest.
 func ping(ctx context.Context, p dialect.Plugin) string {
 	if err := p.(*plugin).ping(ctx); !alive(err) {
 		return "lost: " + err.Error()
@@ -32,8 +32,8 @@ func ping(ctx context.Context, p dialect.Plugin) string {
 	return "alive"
 }
 
-// TestFigures: the protocol's numbers, which no conversation shows: 4 MB a message, 100
-// notifications a second, 5 s for an answer to health.check.
+// TestFigures: the limits that no transcript shows: 4 MiB for a message, 100 notifications a
+// second, 5 s for an answer to health.check.
 func TestFigures(t *testing.T) {
 	if maxMessage != 4<<20 || notifyRate != 100 || healthTimeout != 5*time.Second {
 		t.Errorf("%d bytes, %d a second, %s", maxMessage, notifyRate, healthTimeout)

@@ -10,12 +10,12 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A wiring is one kaged hook at one point of the hub: how the event becomes params, and how the
-// result becomes a reply.
+// A wiring is one kaged hook at one point. ask turns the event into params, and answer turns the
+// result into a reply.
 type wiring struct {
-	hook  string // the protocol's name
+	hook  string // in the words of the protocol
 	point hook.Point
-	// ask makes the params. The payload is not to be modified.
+	// ask returns the params. It must not modify the payload.
 	ask func(payload hook.Object) hook.Object
 	// answer reads a result that is not null.
 	answer func(result json.RawMessage, payload hook.Object) (hook.Reply, error)
@@ -23,8 +23,8 @@ type wiring struct {
 
 func (w *wiring) spot() dialect.Spot { return dialect.Spot{Hook: w.hook, Point: w.point} }
 
-// natively lists the four hooks of the protocol at their own points (seed 002: "Allowed:
-// on_session_start, on_session_idle (primary-only), pre_compact, post_compact (per-agent)").
+// natively lists the four hooks of the protocol at their own points: docs/protocols/kaged.md, rows
+// K88 to K91.
 var natively = []wiring{
 	{hook: "on_session_start", point: hook.SessionStart, ask: without("inject"), answer: injected},
 	{hook: "on_session_idle", point: hook.SessionIdle, ask: without(), answer: nothing},
@@ -32,8 +32,8 @@ var natively = []wiring{
 	{hook: "post_compact", point: hook.CompactAfter, ask: without("retain", "inject"), answer: retained},
 }
 
-// without passes the event's fields on as they are, flat, less those in which plugins answer: the
-// protocol's params do not have them.
+// without passes the event's fields on unchanged, except those in which plugins answer. These are
+// not among the protocol's params.
 func without(answers ...string) func(hook.Object) hook.Object {
 	return func(payload hook.Object) hook.Object {
 		isAnswer := func(f hook.Field) bool { return slices.Contains(answers, f.Name) }
@@ -44,7 +44,7 @@ func without(answers ...string) func(hook.Object) hook.Object {
 	}
 }
 
-// read turns a hook's result into a reply. null is "no opinion".
+// read turns a hook's result into a reply. null changes nothing.
 func (w *wiring) read(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
 	if isNull(result) {
 		return hook.Reply{}, nil
@@ -52,7 +52,7 @@ func (w *wiring) read(result json.RawMessage, payload hook.Object) (hook.Reply, 
 	return w.answer(result, payload)
 }
 
-// injected: on_session_start → {inject?}.
+// injected reads the answer of docs/protocols/kaged.md, row K88.
 func injected(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	o, err := resultObject(result)
 	if err != nil {
@@ -65,12 +65,12 @@ func injected(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	return hook.Reply{Set: hook.Object{field("inject", text)}}, nil
 }
 
-// nothing: on_session_idle → null.
+// nothing reads the answer of docs/protocols/kaged.md, row K89, which should be null.
 func nothing(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	return hook.Reply{Notes: []string{"answered " + cut(result) + ", where null is due: ignored"}}, nil
 }
 
-// compacted: pre_compact → null, or from the compactor {messages} or {summary}.
+// compacted reads the answer of docs/protocols/kaged.md, row K90.
 func compacted(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	o, err := resultObject(result)
 	if err != nil {
@@ -94,12 +94,12 @@ func compacted(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	return hook.Reply{}, garbled("the compactor's answer %s has neither messages nor summary", cut(result))
 }
 
-// observed: what an observer answers to pre_compact does not count.
+// observed ignores the answer of an observer to pre_compact: docs/protocols/kaged.md, row K68.
 func observed(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	return hook.Reply{Notes: []string{"an observer's answer does not count: " + cut(result)}}, nil
 }
 
-// retained: post_compact → {retain, inject?}.
+// retained reads the answer of docs/protocols/kaged.md, row K91.
 func retained(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
 	o, err := resultObject(result)
 	if err != nil {
@@ -120,8 +120,8 @@ func retained(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
 	return hook.Reply{Set: present(field("retain", retain), field("inject", inject))}, nil
 }
 
-// lessRetained leaves out of a plugin's list the messages that plugins before it have retained:
-// each is kept once.
+// lessRetained removes the messages that plugins before it have retained, so that each is kept
+// once: docs/protocols/kaged.md, row K65.
 func lessRetained(list, before json.RawMessage) (json.RawMessage, error) {
 	if isNull(list) || isNull(before) {
 		return list, nil
@@ -131,7 +131,7 @@ func lessRetained(list, before json.RawMessage) (json.RawMessage, error) {
 		return nil, garbled("retain is %s, where a list is due", cut(list))
 	}
 	if err := json.Unmarshal(before, &theirs); err != nil {
-		return list, nil // of another plugin's making: left for the host to judge
+		return list, nil // another plugin's answer; the host checks it
 	}
 	kept := slices.DeleteFunc(slices.Clone(mine), func(m json.RawMessage) bool {
 		return slices.ContainsFunc(theirs, func(t json.RawMessage) bool { return sameValue(m, t) })
@@ -150,7 +150,7 @@ func resultObject(result json.RawMessage) (rawjson.Object, error) {
 	return o, nil
 }
 
-// text is a string field; nil where it is absent, null or empty.
+// text returns a string field, or nil if it is absent, null or empty.
 func text(o rawjson.Object, name string) (json.RawMessage, error) {
 	v := o.Get(name)
 	if isNull(v) {
@@ -166,7 +166,7 @@ func text(o rawjson.Object, name string) (json.RawMessage, error) {
 	return v, nil
 }
 
-// list is a list field; nil where it is absent or null.
+// list returns a list field, or nil if it is absent or null.
 func list(o rawjson.Object, name string) (json.RawMessage, error) {
 	v := o.Get(name)
 	if isNull(v) {
@@ -178,7 +178,7 @@ func list(o rawjson.Object, name string) (json.RawMessage, error) {
 	return v, nil
 }
 
-// present keeps the fields that have a value.
+// present returns the fields that have a value.
 func present(fields ...hook.Field) hook.Object {
 	return slices.DeleteFunc(hook.Object(fields), func(f hook.Field) bool { return f.Value == nil })
 }

@@ -29,7 +29,7 @@ func wired(t *testing.T, name string, p hook.Point) *wiring {
 	return w
 }
 
-// TestParams: the event's fields go to the plugin flat and as they are.
+// TestParams: the event's fields are the params, unchanged.
 func TestParams(t *testing.T) {
 	for _, tc := range []struct {
 		rule, hook    string
@@ -71,7 +71,7 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// TestAnswers: one subtest for each rule about results.
+// TestAnswers has one subtest for each rule about results.
 func TestAnswers(t *testing.T) {
 	for _, tc := range []struct {
 		rule, hook  string
@@ -125,7 +125,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestGarbledAnswers: a result of the wrong shape is an error that says what is wrong.
+// TestGarbledAnswers: a result of the wrong shape is an error that says what is wrong:
+// docs/protocols/kaged.md, row K67.
 func TestGarbledAnswers(t *testing.T) {
 	for _, tc := range []struct {
 		rule, hook   string
@@ -175,7 +176,7 @@ func TestAConnectionThatMeansNothingSaysWhereItWould(t *testing.T) {
 	}
 }
 
-// FuzzAnswers: whatever a plugin answers, a reply sets only fields of its point.
+// FuzzAnswers: for any answer of a plugin, a reply sets only fields of its point.
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{`null`, `{}`, `{"inject":"x"}`, `{"messages":[1],"summary":"s"}`, `{"retain":[],"inject":""}`, `[`, `"x"`, ``} {
 		f.Add(seed)

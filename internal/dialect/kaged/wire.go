@@ -13,9 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// The protocol's own method names (seed 002, "JSON-RPC Protocol"), and the prefixes under which
-// host and plugin call each other. "Method names must not start with kaged.* or system.*" binds
-// what a plugin declares, not these.
+// The methods of the protocol, and the prefixes of hooks and of the plugin's requests. These
+// prefixes are reserved for methods that plugins declare, not for these.
 const (
 	methodInitialize  = "initialize"
 	methodInitialized = "initialized"
@@ -26,28 +25,28 @@ const (
 	storagePrefix = "kaged.storage."
 )
 
-// apiVersion is the version of the plugin API this host speaks.
+// apiVersion is the version of the plugin API that this host speaks.
 const apiVersion = 1
 
-// maxMessage: seed 002, "Max message size: 4 MB". Read as 4 MiB, so that a plugin that counts in
-// either way is within it.
+// maxMessage is the limit of docs/protocols/kaged.md, row K78. The protocol says 4 MB; 4 MiB allows
+// either way of counting.
 const maxMessage = 4 << 20
 
-// notifyRate: seed 002, "Notification rate limit: 100/sec".
+// notifyRate is the limit per second of docs/protocols/kaged.md, row K79.
 const notifyRate = 100
 
 const (
-	handshakeTimeout = 10 * time.Second // the seed names none; an interpreter on a cold disk needs seconds
-	healthTimeout    = 5 * time.Second  // seed 002: "Plugin must respond within 5 seconds"
-	callTimeout      = 60 * time.Second // tools and methods; the seed names none
+	handshakeTimeout = 10 * time.Second // docs/protocols/kaged.md, row K4; an interpreter on a cold disk needs seconds
+	healthTimeout    = 5 * time.Second  // docs/protocols/kaged.md, row K82
+	callTimeout      = 60 * time.Second // for tools and methods: docs/protocols/kaged.md, row K76
 	termGrace        = 2 * time.Second  // from SIGTERM to SIGKILL
-	// stdinGrace is the least a plugin is given between the end of its stdin and SIGTERM: one that
-	// never answered shutdown may still go by that.
+	// stdinGrace is the shortest time between the end of stdin and SIGTERM. A plugin that did not
+	// answer shutdown may still exit when its stdin ends.
 	stdinGrace = 500 * time.Millisecond
 )
 
-// Error codes of what the host answers to a plugin's requests: the first two are JSON-RPC's, the
-// others from the range it leaves to servers.
+// The error codes of answers to a plugin's requests. The first two are JSON-RPC's; the others are
+// from its range for servers.
 const (
 	codeNoMethod  = -32601
 	codeBadParams = -32602
@@ -57,19 +56,17 @@ const (
 
 var emptyObject = json.RawMessage("{}")
 
-// hello is what the host says of itself in initialize.
+// hello holds the params of initialize.
 type hello struct {
 	daemonVersion    string
 	pluginName       string
 	storageAvailable bool
 	projects         []string        // their ids
-	config           json.RawMessage // an object, or nothing
-	systemConfig     json.RawMessage // the same; has secrets in it, never to be logged
+	config           json.RawMessage // an object, or nil
+	systemConfig     json.RawMessage // the same with secrets; must never be logged
 }
 
-// params is initialize's params: seed 002, "initialize request with daemon_version, api_version,
-// plugin_name, storage_available, projects", and then the two configurations, whose delivery it
-// leaves open.
+// params returns the params of initialize, in the order of docs/protocols/kaged.md, row K50.
 func (h *hello) params() json.RawMessage {
 	return rawjson.Object{
 		field("daemon_version", rawjson.String(h.daemonVersion)),
@@ -93,17 +90,17 @@ func stringList(texts []string) json.RawMessage {
 	return append(list, ']')
 }
 
-// callContext is the `_context` beside a tool's arguments and a hook's params: for whom and where
-// the call is made.
+// callContext is the `_context` in the params of a tool or a hook: docs/protocols/kaged.md, row
+// K70.
 type callContext struct {
 	operatorID, projectID, sessionID, projectRoot string
-	requestID                                     [16]byte // in hexadecimal digits, for the plugin
+	requestID                                     [16]byte // sent as hexadecimal digits
 }
 
 const contextField = "_context"
 
-// beside is an object as JSON, with the context as its last field, or in place of the object's own.
-// Every hook and tool call passes here, so it is put together in one piece of memory.
+// beside returns an object as JSON, with the context as its last field, or in place of a field of
+// that name. It is called for every hook and tool, so it allocates once.
 func (c *callContext) beside(o rawjson.Object) json.RawMessage {
 	if o.Get(contextField) != nil {
 		return o.With(field(contextField, c.append(nil))).JSON()
@@ -113,7 +110,7 @@ func (c *callContext) beside(o rawjson.Object) json.RawMessage {
 		room += len(f.Name) + len(f.Value) + len(`"":,`)
 	}
 	out := o.Append(make([]byte, 0, room))
-	out = out[:len(out)-1] // the brace
+	out = out[:len(out)-1] // the closing brace
 	if len(o) > 0 {
 		out = append(out, ',')
 	}
@@ -121,7 +118,7 @@ func (c *callContext) beside(o rawjson.Object) json.RawMessage {
 	return append(c.append(out), '}')
 }
 
-// room is how long the context is, where nothing needs escapes.
+// room returns the length of the context if no character needs an escape.
 func (c *callContext) room() int {
 	return len(`{"operator_id":"","project_id":"","agent_path":"","session_id":"","request_id":"","project_root":""}`) +
 		len(agentPath) + 2*len(c.requestID) + len(c.operatorID) + len(c.projectID) + len(c.sessionID) + len(c.projectRoot)
@@ -137,15 +134,14 @@ func (c *callContext) append(out []byte) []byte {
 	return append(out, '}')
 }
 
-// A welcome is a plugin's answer to initialize: seed 002, "Plugin responds with name, version,
-// api_version, methods, notifications, capabilities_used".
+// A welcome is a plugin's answer to initialize: docs/protocols/kaged.md, row K56.
 type welcome struct {
 	name, version    string
-	apiVersion       json.RawMessage // nil where the plugin left it out
+	apiVersion       json.RawMessage // nil: the plugin left it out
 	methods          []string
 	notifications    []string
 	capabilitiesUsed []string
-	odd              []string // fields of another type than the seed gives them
+	odd              []string // fields of the wrong type
 }
 
 func readWelcome(result json.RawMessage) (*welcome, error) {
@@ -163,8 +159,8 @@ func readWelcome(result json.RawMessage) (*welcome, error) {
 	return w, nil
 }
 
-// read takes one field where it has the right type. Only api_version decides anything, so a field
-// of another type is no reason to refuse the plugin.
+// read reads one field if it has the right type. A field of the wrong type is no reason to refuse
+// the plugin, since only api_version matters.
 func (w *welcome) read(o rawjson.Object, name string, into any) {
 	value := o.Get(name)
 	if value == nil || string(value) == "null" {
@@ -175,7 +171,8 @@ func (w *welcome) read(o rawjson.Object, name string, into any) {
 	}
 }
 
-// refusal: another api_version than ours is the one answer that ends the handshake.
+// refusal returns an error if the plugin speaks another api_version: docs/protocols/kaged.md, row
+// K57.
 func (w *welcome) refusal() error {
 	if w.apiVersion == nil {
 		return nil
@@ -188,7 +185,8 @@ func (w *welcome) refusal() error {
 		fmt.Errorf("the plugin speaks api_version %s, this host %d", cut(w.apiVersion), apiVersion))
 }
 
-// differences lists where the answer and the manifest disagree: worth a warning, never a refusal.
+// differences lists where the answer and the manifest differ. They are warnings:
+// docs/protocols/kaged.md, row K56.
 func (w *welcome) differences(m *Manifest) []string {
 	out := slices.Clone(w.odd)
 	if w.apiVersion == nil {
@@ -207,8 +205,8 @@ func (w *welcome) differences(m *Manifest) []string {
 	return out
 }
 
-// callable is every name under which the plugin may be called: a plugin may list its tools among
-// its methods.
+// callable returns every name under which the plugin may be called. A plugin may list its tools
+// among its methods.
 func callable(m *Manifest) []string {
 	names := slices.Clone(m.Methods)
 	for _, t := range m.Tools {
@@ -217,14 +215,14 @@ func callable(m *Manifest) []string {
 	return names
 }
 
-// toolName is a tool's full name: seed 002, "auto-prefixed with plugin name at registration".
+// toolName returns a tool's full name: docs/protocols/kaged.md, row K70.
 func toolName(m *Manifest, t Tool) string { return m.Name + "." + t.Name }
 
 func missing(want, have []string) []string {
 	return slices.DeleteFunc(slices.Clone(want), func(s string) bool { return slices.Contains(have, s) })
 }
 
-// appendNames adds one line about some names; they are foreign, so few are shown and each is
+// appendNames adds a line about some names. They come from the plugin, so few are shown and each is
 // quoted.
 func appendNames(out []string, what string, names []string) []string {
 	if len(names) == 0 {
@@ -242,7 +240,7 @@ func appendNames(out []string, what string, names []string) []string {
 	return append(out, what+": "+strings.Join(quoted, ", ")+more)
 }
 
-// object takes what a caller gave for an object: nothing and null stand for an empty one.
+// object parses an object; no value and null mean an empty one.
 func object(raw json.RawMessage) (rawjson.Object, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return rawjson.Object{}, nil
@@ -250,7 +248,7 @@ func object(raw json.RawMessage) (rawjson.Object, error) {
 	return rawjson.Parse(raw)
 }
 
-// structure takes what JSON-RPC allows for params: an object or a list.
+// structure parses params, which may be an object or a list in JSON-RPC.
 func structure(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return emptyObject, nil
@@ -276,7 +274,7 @@ func orEmpty(v json.RawMessage) json.RawMessage {
 	return rawjson.Compact(v)
 }
 
-// cut quotes foreign JSON for a message; an error is read by people.
+// cut quotes JSON of a plugin for a message, and shortens it.
 func cut(v []byte) string {
 	const most = 120
 	if len(v) <= most {

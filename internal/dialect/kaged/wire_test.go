@@ -77,8 +77,8 @@ func TestForeignNamesInWarningsAreCut(t *testing.T) {
 	}
 }
 
-// FuzzWelcome: no answer to initialize makes the host panic or say much, and only one with our
-// api_version, or none, passes.
+// FuzzWelcome: no answer to initialize makes the host panic or print much, and only one with our
+// api_version, or none, is accepted.
 func FuzzWelcome(f *testing.F) {
 	long := strings.Repeat("x", 5000)
 	for _, seed := range []string{
@@ -99,7 +99,7 @@ func FuzzWelcome(f *testing.F) {
 			Version *float64 `json:"api_version"`
 		}
 		if json.Unmarshal([]byte(answer), &got) == nil && w.refusal() == nil && got.Version != nil && *got.Version != apiVersion && len(w.odd) == 0 {
-			// encoding/json matches names without regard to case; the protocol does not.
+			// encoding/json ignores the case of names; the protocol does not.
 			if w.apiVersion != nil {
 				t.Errorf("%s passed", answer)
 			}
