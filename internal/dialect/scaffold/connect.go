@@ -8,9 +8,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// elsewhere are the points beyond their own at which hooks have a meaning: a command is a tool
-// whose arguments are args and flags, and a turn's final text is a model's reply without tool
-// calls.
+// elsewhere lists the points other than their own to which hooks can be connected. A command is
+// shown as a tool whose arguments are args and flags, and the final text of a turn as a model's
+// reply without tool calls.
 var elsewhere = []translation{
 	{name: "pre_tool_execute", point: hook.CommandValidate, params: commandParams, apply: answerCommand},
 	{name: "pre_tool_execute", point: hook.CommandBefore, params: commandParams, apply: answerCommand},
@@ -22,12 +22,13 @@ var elsewhere = []translation{
 		}},
 }
 
-// connection looks a hook up at a point; the error says where it has a meaning.
+// connection returns the entry of a hook at a point. The error names the points to which that hook
+// can be connected.
 func connection(name string, point hook.Point) (*translation, error) {
 	return dialect.Connection(Name, dialect.Spot{Hook: name, Point: point}, (*translation).spot, native, elsewhere)
 }
 
-// commandParams shows a command as a tool: its name, and args and flags for arguments.
+// commandParams shows a command as a tool, with args and flags as its arguments.
 func commandParams(p hook.Object) json.RawMessage { return commandFields(p).JSON() }
 
 func commandFields(p hook.Object) hook.Object {
@@ -44,7 +45,7 @@ func commandArguments(p hook.Object) hook.Object {
 	}
 }
 
-// finishedCommandParams adds the result. A program that ended with 0 succeeded.
+// finishedCommandParams adds the result. A program with exit code 0 succeeded.
 func finishedCommandParams(p hook.Object) json.RawMessage {
 	success := json.RawMessage("true")
 	if result, err := rawjson.Parse(p.Get("result")); err == nil {
@@ -55,11 +56,11 @@ func finishedCommandParams(p hook.Object) json.RawMessage {
 	return append(commandFields(p), text(p, "result"), hook.Field{Name: "success", Value: success}).JSON()
 }
 
-// answerCommand reads a reply to pre_tool_execute before a command: a stop brings a result in the
-// command's place, changed arguments are args and flags.
+// answerCommand reads a reply to pre_tool_execute before a command. A stop sets the command's
+// result. Otherwise changed arguments set args and flags.
 func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
 	if stop {
-		return blockTool(reply)[:1], "" // the result; a command has no success of its own
+		return blockTool(reply)[:1], "" // the result alone; a command has no field success
 	}
 	changed, ok := rawjson.Text(reply.Get("arguments"))
 	if !ok {
@@ -79,8 +80,9 @@ func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
 	return set, ""
 }
 
-// replaceOutput reads a reply to post_tool_execute after a command. A program's result is {stdout,
-// stderr, exit_code}: a reply of that shape replaces it, any other text replaces stdout.
+// replaceOutput reads a reply to post_tool_execute after a command. The result of a program is
+// {stdout, stderr, exit_code}. A reply of that shape replaces it, and any other text replaces
+// stdout.
 func replaceOutput(p, reply hook.Object, _ bool) (hook.Object, string) {
 	changed, ok := rawjson.Text(reply.Get("result"))
 	if !ok {

@@ -1,14 +1,17 @@
-// Package scaffold speaks the scaffold protocol (seed 003): long-lived plugins, newline-delimited
-// JSON-RPC 2.0 on stdin and stdout, one request in flight for each plugin process.
+// Package scaffold speaks the scaffold protocol: docs/protocols/scaffold.md. Plugins run as long as
+// the host and speak newline-delimited JSON-RPC 2.0 on stdin and stdout. Each plugin process has
+// one request under way at a time.
 //
-//	Find                 scaffold.go   executables in the plugins folder; the host opens 16 at most
+//	Find                 scaffold.go   executables in the plugins folder; the host opens at most 16
 //	Open                 scaffold.go
-//	  connect            session.go    process, wire, handshake; again after a crash
-//	    parseManifest    manifest.go   what the plugin says of itself
-//	Hooks                translate.go  six hooks: event to params, result to reply
-//	  ask                plugin.go     one request, its error in the hub's words
+//	  connect            session.go    starts the process, shakes hands; again after a crash
+//	    parseManifest    manifest.go   what the plugin declares
+//	Hooks                plugin.go     six hooks
+//	  params, reply      translate.go  event to params, result to reply
+//	  ask                plugin.go     one request; its error as a hook.Error
 //	CallTool             plugin.go
-//	Close                session.go    shutdown request, then the stop ladder
+//	Close                session.go    the request shutdown, then the stop ladder
 //
-// The protocol's own words stay in wire.go.
+// What it is not: it does not decide what a plugin's failure does to an event (dialect.Failures
+// does). The names and limits of the protocol are in wire.go.
 package scaffold

@@ -11,11 +11,11 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// longestError bounds what an error or a warning repeats of a plugin's words.
+// longestError limits what an error or a warning repeats of a plugin's output.
 const longestError = 1 << 10
 
-// FuzzReply takes a hook's result to every point where it has a meaning: what is set is JSON, in a
-// field that the point has, and the verdict is one that the point allows.
+// FuzzReply: at every point, any result of a hook sets only valid JSON in fields that the point
+// has, and the verdict is one that the point allows.
 func FuzzReply(f *testing.F) {
 	const payload = `{"message":"m","tool":"t","arguments":{"a":1},"result":{"stdout":"x","exit_code":1},"tool_calls":[{"name":"n"},7],"args":["a"],"text":"t"}`
 	for _, result := range []string{
@@ -28,7 +28,7 @@ func FuzzReply(f *testing.F) {
 	f.Add([]byte(`{"arguments":"{}","result":"r","tool_calls":{}}`), []byte(`{"arguments":"x","result":"y"}`))
 	f.Fuzz(func(t *testing.T, payload, result []byte) {
 		p, err := rawjson.Parse(payload)
-		if err != nil || rawjson.Check(result) != nil { // the wire lets nothing else through
+		if err != nil || rawjson.Check(result) != nil { // wire.Serial passes only valid JSON on
 			return
 		}
 		for _, list := range [][]translation{native, elsewhere} {
@@ -62,7 +62,7 @@ func checkReply(t *testing.T, tr *translation, p hook.Object, result json.RawMes
 	}
 }
 
-// checkTool: a tool that did not succeed says why.
+// checkTool checks that only a tool that failed has an error.
 func checkTool(t *testing.T, result json.RawMessage) {
 	r, err := toolResult("t", result)
 	if err == nil && r.Success == (r.Error != "") {
@@ -70,8 +70,7 @@ func checkTool(t *testing.T, result json.RawMessage) {
 	}
 }
 
-// FuzzWarnings: a plugin cannot make the host repeat more than a few words of a manifest that it
-// passes over.
+// FuzzWarnings: warnings about a faulty manifest repeat little of it.
 func FuzzWarnings(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"p","version":7,"hooks":["no_such",1],"tools":[{"name":1},{"name":"t","parameters":[{}]},{"name":"t"},{"name":"t"}]}`,

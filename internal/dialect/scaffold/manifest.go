@@ -13,20 +13,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// namePattern: seed 003, "Must not contain underscores"; the rulings give the whole of it.
+// namePattern is the rule for names in docs/protocols/scaffold.md, row S30.
 var namePattern = pattern.New(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
 
-// A manifest is what a plugin said of itself in the handshake.
+// A manifest is a plugin's answer to initialize.
 type manifest struct {
 	dialect.Info
 	toolNames map[string]string // full name to the plugin's own
 	warnings  []string
-	lost      []string // what it declares and cannot be used
+	lost      []string // declarations that cannot be used
 }
 
-// parseManifest reads the handshake's answer. Only the name is required; an optional field that is
-// wrong is passed over with a warning, since a plugin that works is worth more than one that is
-// tidy.
+// parseManifest reads the answer to initialize. Only the name is required. A faulty optional field
+// is ignored with a warning, so that the rest of the plugin can be used:
+// docs/protocols/scaffold.md, rows S29 and S31.
 func parseManifest(result json.RawMessage) (*manifest, error) {
 	var w manifestWire
 	if err := json.Unmarshal(result, &w); err != nil {
@@ -36,7 +36,7 @@ func parseManifest(result json.RawMessage) (*manifest, error) {
 	if err := m.readName(w.Name); err != nil {
 		return nil, err
 	}
-	m.Version, m.Priority = "0.0.0", hook.DefaultPriority // seed 003, the table of manifest fields
+	m.Version, m.Priority = "0.0.0", hook.DefaultPriority // docs/protocols/scaffold.md, row S29
 	m.optional("version", w.Version, &m.Version)
 	m.optional("description", w.Description, &m.Description)
 	m.readHooks(w.Hooks)
@@ -58,22 +58,22 @@ func (m *manifest) readName(raw json.RawMessage) error {
 	return nil
 }
 
-// optional decodes a field that may be missing, null or wrong.
+// optional decodes a field that may be missing, null or faulty.
 func (m *manifest) optional(field string, raw json.RawMessage, into any) {
 	if raw == nil || string(raw) == "null" {
 		return
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
 		say := m.warn
-		if field == "hooks" || field == "tools" { // all of them are gone with it
+		if field == "hooks" || field == "tools" { // without this field none of them can be used
 			say = m.lose
 		}
 		say("%s is passed over: %s", field, dialect.JSONMismatch(err))
 	}
 }
 
-// The bounds of what is said about one manifest, which is as long as the plugin likes. Each warning
-// is a line of the log, and nobody reads a fiftieth.
+// maxWarnings and maxWarning limit what is said about one manifest, which may be as long as the
+// plugin likes. Each warning is a line of the log.
 const (
 	maxWarnings = 50
 	maxWarning  = 500 // bytes
@@ -81,7 +81,7 @@ const (
 
 func (m *manifest) warn(format string, args ...any) { complain(&m.warnings, format, args...) }
 
-// lose notes something that the plugin declares and that cannot be used.
+// lose records something that the plugin declares and that cannot be used.
 func (m *manifest) lose(format string, args ...any) { complain(&m.lost, format, args...) }
 
 func complain(list *[]string, format string, args ...any) {
@@ -132,8 +132,7 @@ func (m *manifest) readTools(raw json.RawMessage) {
 	}
 }
 
-// addTool lists a tool under its full name: seed 003, "Plugin tools are registered as
-// plugin_<pluginname>_<toolname>".
+// addTool adds a tool under its full name: docs/protocols/scaffold.md, row S40.
 func (m *manifest) addTool(i int, t toolWire) {
 	full := "plugin_" + m.Name + "_" + t.Name
 	if t.Name == "" {
@@ -185,7 +184,7 @@ func parameterSchema(parameters []parameterWire) (json.RawMessage, error) {
 // schemaTypes are the types of parameters.
 var schemaTypes = []string{"string", "number", "integer", "boolean", "object", "array"}
 
-// schemaType keeps the types JSON Schema knows; a plugin's own words mean "anything".
+// schemaType returns t if JSON Schema has that type, otherwise "", which allows any value.
 func schemaType(t string) string {
 	if slices.Contains(schemaTypes, t) {
 		return t

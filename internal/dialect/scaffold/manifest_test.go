@@ -36,7 +36,8 @@ func TestManifestDefaults(t *testing.T) {
 	}
 }
 
-// TestManifestOddities: an optional field that is wrong is passed over with a warning.
+// TestManifestOddities: a faulty optional field is ignored with a warning:
+// docs/protocols/scaffold.md, row S31.
 func TestManifestOddities(t *testing.T) {
 	for _, c := range []struct {
 		rule, manifest, warning string

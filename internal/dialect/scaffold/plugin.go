@@ -20,13 +20,13 @@ import (
 type plugin struct {
 	launch   *launch
 	manifest *manifest            // of the first handshake; a restart must give the same name
-	kept     *proc.Kept[*session] // the process there is now
+	kept     *proc.Kept[*session] // the current process
 }
 
-// Info is what the plugin said of itself.
+// Info returns what the plugin declared.
 func (p *plugin) Info() dialect.Info { return p.manifest.Info }
 
-// Hooks are the hooks the plugin subscribed to.
+// Hooks returns the hooks that the plugin wants, at their own points.
 func (p *plugin) Hooks() []hook.Hook {
 	var hooks []hook.Hook
 	for _, name := range p.manifest.Hooks {
@@ -35,7 +35,7 @@ func (p *plugin) Hooks() []hook.Hook {
 	return hooks
 }
 
-// Connect is one of the plugin's hooks at another point than its own.
+// Connect returns one of the plugin's hooks at another point.
 func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	if !slices.Contains(p.manifest.Hooks, name) {
 		return hook.Hook{}, dialect.NoHook(p.manifest.Name, name, p.manifest.Hooks)
@@ -62,8 +62,7 @@ func (p *plugin) wire(t *translation) hook.Hook {
 		}}
 }
 
-// CallTool runs one of the plugin's tools. The rulings: "A tool result that is not a string is
-// serialised; an RPC error becomes the message, success false."
+// CallTool runs one of the plugin's tools: docs/protocols/scaffold.md, row S54.
 func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMessage) (dialect.ToolResult, error) {
 	params := hook.Object{
 		{Name: "name", Value: rawjson.String(p.manifest.toolNames[name])},
@@ -84,7 +83,7 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 	return r, err
 }
 
-// hasResult reports whether a tool's answer has the field that its text belongs into.
+// hasResult reports whether a tool's answer has the field result.
 func hasResult(answer json.RawMessage) bool {
 	o, err := rawjson.Parse(answer)
 	return err == nil && o.Get("result") != nil
@@ -103,7 +102,7 @@ func toolResult(name string, result json.RawMessage) (dialect.ToolResult, error)
 	return r, nil
 }
 
-// ask makes one request of the process there is now.
+// ask sends one request to the current process.
 func (p *plugin) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	s, err := p.kept.Get()
 	if err != nil {
@@ -115,12 +114,12 @@ func (p *plugin) ask(ctx context.Context, method string, params json.RawMessage)
 	}
 	err = dialect.CallFailure(err, s.process)
 	if errors.Is(err, hook.Crash) {
-		s.kill() // it may live on without its pipe, and is of no use then
+		s.kill() // the process may still run without its pipe, and is useless then
 	}
 	return nil, err
 }
 
-// Status is how the process is doing.
+// Status returns the state of the process.
 func (p *plugin) Status() dialect.Status {
 	return dialect.KeptStatus(p.kept)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// shell installs a plugin written in sh. body sees the request in $line and its id in $id, and
-// answers.
+// shell installs a plugin written in sh. body has the request in $line and its id in $id, and
+// prints the answer.
 func shell(t *testing.T, home, name, manifest, body string) {
 	t.Helper()
 	plugtest.NeedTool(t, "sh")
@@ -34,8 +34,8 @@ done
 	}
 }
 
-// TestShellPluginsMatchWithSed: "JSON sent to a plugin is compact (no space after : or ,): shell
-// plugins match it with sed/grep", and ids are numbers counting from 1.
+// TestShellPluginsMatchWithSed: requests are compact JSON with numeric ids from 1, so that sed can
+// match them: docs/protocols/scaffold.md, row S49.
 func TestShellPluginsMatchWithSed(t *testing.T) {
 	home := t.TempDir()
 	shell(t, home, "sed", `{"name":"sed","hooks":["post_user_input"]}`,
@@ -48,7 +48,7 @@ func TestShellPluginsMatchWithSed(t *testing.T) {
 	}
 }
 
-// TestEnvironment: nothing reaches a plugin but the dialect's list.
+// TestEnvironment: a plugin gets only the environment of docs/protocols/scaffold.md, row S50.
 func TestEnvironment(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("PATCHBAY_TEST_SECRET", "hunter2")
@@ -61,7 +61,7 @@ func TestEnvironment(t *testing.T) {
 	if err := json.Unmarshal(out.Payload, &got); err != nil {
 		t.Fatal(err)
 	}
-	allowed := " HOME PATH TMPDIR " + "PWD OLDPWD SHLVL _ " // the second part is the shell's own
+	allowed := " HOME PATH TMPDIR " + "PWD OLDPWD SHLVL _ " // the second part is set by the shell itself
 	for _, name := range strings.Fields(got.Message) {
 		if !strings.Contains(allowed, " "+name+" ") {
 			t.Errorf("the plugin sees %s", name)
@@ -72,7 +72,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestToolErrors: "an RPC error becomes the message, success false".
+// TestToolErrors: an RPC error is the tool's failure, with its message: docs/protocols/scaffold.md,
+// row S54.
 func TestToolErrors(t *testing.T) {
 	home := t.TempDir()
 	shell(t, home, "tools", `{"name":"tools","tools":[{"name":"bad"}]}`,
@@ -84,11 +85,12 @@ func TestToolErrors(t *testing.T) {
 	}
 }
 
-// TestACallToAPluginThatIsDownIsUnavailable: between a crash and the restart, calls say so.
+// TestACallToAPluginThatIsDownIsUnavailable: between a crash and the restart calls fail as
+// unavailable.
 func TestACallToAPluginThatIsDownIsUnavailable(t *testing.T) {
 	home := t.TempDir()
 	marker := filepath.Join(home, "crashed")
-	// It crashes in its first call, and a restart never gets as far as a handshake.
+	// It crashes in its first call, and exits before the handshake of each restart.
 	shell(t, home, "flaky", `{"name":"flaky","hooks":["post_user_input"]}`, `touch `+marker+`; exit 1`)
 	path := filepath.Join(pluginDir(t, home), "flaky")
 	script, err := os.ReadFile(path)
@@ -130,7 +132,7 @@ func TestOpenSaysWhyAFileWillNotStart(t *testing.T) {
 	}
 }
 
-// TestOpenHonoursItsContext: a caller who gives up is not kept waiting for a handshake.
+// TestOpenHonoursItsContext: Open returns when its context ends, even during a handshake.
 func TestOpenHonoursItsContext(t *testing.T) {
 	home := t.TempDir()
 	install(t, home, "hang-at-start")

@@ -22,18 +22,17 @@ func New() *Dialect { return &Dialect{} }
 // Name is "scaffold".
 func (*Dialect) Name() string { return Name }
 
-// Places is the one folder.
+// Places returns the one folder.
 func (*Dialect) Places(env dialect.Env) []dialect.Place {
 	return []dialect.Place{{Dialect: Name, Dir: folder(env), Form: "executable files"}}
 }
 
-// Points are those of the six hooks.
+// Points returns the points of the six hooks.
 func (*Dialect) Points() []hook.Point {
 	return dialect.Points(native, (*translation).spot)
 }
 
-// Find lists the executables in the plugins folder by name. Seed 003: "Scaffold scans
-// ~/.local/scaffold/plugins/ for executable files (hidden files are skipped)".
+// Find lists the executables in the plugins folder by name: docs/protocols/scaffold.md, row S25.
 func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	var found []dialect.Found
 	for _, path := range list(env) {
@@ -44,10 +43,10 @@ func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	return found
 }
 
-// Most is how many plugins may run. Seed 003: "Maximum 16 plugins".
+// Most is how many plugins may run: docs/protocols/scaffold.md, row S27.
 func (*Dialect) Most() int { return mostPlugins }
 
-// At takes any executable file, or a script that could be one, for a plugin.
+// At accepts any executable file, and any script, even one that is not executable.
 func (*Dialect) At(path string, _ dialect.Env) (dialect.Found, bool) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -56,12 +55,12 @@ func (*Dialect) At(path string, _ dialect.Env) (dialect.Found, bool) {
 	return at(path), dialect.Executable(path) || dialect.IsScript(path)
 }
 
-// Open starts a plugin and shakes hands.
+// Open starts a plugin and shakes hands with it.
 func (*Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
 	return open(ctx, f, s, rt)
 }
 
-// Examine finds scripts in the plugins folder that nobody will start.
+// Examine reports scripts in the plugins folder that lack their executable bit.
 func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
 	var problems []dialect.Problem
 	for _, path := range list(env) {
@@ -73,7 +72,7 @@ func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
 	return problems
 }
 
-// folder is where plugins live: $SCAFFOLD_HOME/plugins, by default ~/.local/scaffold/plugins.
+// folder returns the plugins folder: $SCAFFOLD_HOME/plugins, by default ~/.local/scaffold/plugins.
 func folder(env dialect.Env) string {
 	if home := env.Get("SCAFFOLD_HOME"); home != "" {
 		return filepath.Join(home, "plugins")
@@ -81,11 +80,11 @@ func folder(env dialect.Env) string {
 	return env.InHome(".local", "scaffold", "plugins")
 }
 
-// list is every file in the folder. Seed 003: "An empty or missing ~/.local/scaffold/plugins/
-// directory is fine", and "hidden files are skipped".
+// list returns every file in the folder except hidden ones. A missing folder is fine:
+// docs/protocols/scaffold.md, row S26.
 func list(env dialect.Env) []string { return dialect.FilesIn(folder(env)) }
 
-// at is a plugin that may be opened. Until it says its name, its file's does.
+// at describes the plugin at a path. Its name is that of its file until the handshake.
 func at(path string) dialect.Found {
 	base := filepath.Base(path)
 	name := strings.TrimSuffix(base, filepath.Ext(base))

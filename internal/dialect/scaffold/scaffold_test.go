@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	plugtest.Main(m, plugtest.Fake{Answer: answer, Target: "hook/post_user_input", Huge: mostReply + 1})
 }
 
-// answer is a scaffold plugin that behaves: it adds its name to the message.
+// answer plays a plugin that works: it adds its name to the message.
 func answer(name, method string, params json.RawMessage) any {
 	switch method {
 	case "initialize":
@@ -50,7 +50,7 @@ var suite = plugtest.Suite{
 	Dialect: New(), Install: install,
 	Point: hook.TurnInput, Payload: `{"message":"hi"}`,
 	Works: func(payload json.RawMessage, plugin string) bool { return strings.Contains(string(payload), plugin) },
-	// The rulings: "a reply whose id was never issued … is taken for the one outstanding call".
+	// docs/protocols/scaffold.md, row S43
 	Differs: map[string]hook.Kind{"wrong-id": ""},
 }
 

@@ -15,7 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// TestSeedExamples runs every example plugin the protocol document prints, as it is printed.
+// TestSeedExamples: every example plugin that the protocol document prints works as printed:
+// docs/protocols/scaffold.md, row S51.
 func TestSeedExamples(t *testing.T) {
 	for _, tool := range []string{"python3", "bash", "jq", "git"} {
 		plugtest.NeedTool(t, tool)
@@ -93,8 +94,8 @@ func toolOf(t *testing.T, b *plugtest.Bench, tool string) dialect.ToolCaller {
 	return nil
 }
 
-// TestSeedSession replays the document's whole conversation: a plugin that gives the printed
-// replies, and a host whose requests must be the printed ones, byte for byte.
+// TestSeedSession plays the conversation that the document prints: the plugin gives the printed
+// replies, and the host must send the printed requests, byte for byte.
 func TestSeedSession(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	requests, replies := conversation(t)
@@ -112,8 +113,8 @@ func TestSeedSession(t *testing.T) {
 	})
 }
 
-// conversation splits the document's JSON blocks into what the host sends and what the plugin
-// answers.
+// conversation splits the document's JSON blocks into requests of the host and replies of the
+// plugin.
 func conversation(t *testing.T) (requests, replies []string) {
 	for _, b := range plugtest.Seed(t, "003").Blocks("json") {
 		var compact bytes.Buffer
@@ -132,7 +133,7 @@ func conversation(t *testing.T) (requests, replies []string) {
 	return requests, replies
 }
 
-// replay holds one session with a plugin that reads its replies from a file and keeps what it is
+// replay runs one session with a plugin that reads its replies from a file and records what it is
 // sent.
 func replay(t *testing.T, requests, replies []string) dialect.ToolResult {
 	home := t.TempDir()
@@ -146,7 +147,7 @@ func replay(t *testing.T, requests, replies []string) dialect.ToolResult {
 		t.Fatal(err)
 	}
 	var result dialect.ToolResult
-	t.Run("session", func(t *testing.T) { // its end is the shutdown
+	t.Run("session", func(t *testing.T) { // the session ends with shutdown
 		b := plugtest.OpenAll(t, New(), home)
 		p := named(b, "my-plugin")
 		if p == nil {
@@ -184,7 +185,8 @@ func checkSeedManifest(t *testing.T, info dialect.Info) {
 	}
 }
 
-// TestSeedHookFields sends each hook the params the document prints, and reads the reply it prints.
+// TestSeedHookFields: each hook is sent the params that the document prints, and reads the reply
+// that it prints.
 func TestSeedHookFields(t *testing.T) {
 	doc := plugtest.Seed(t, "003")
 	for _, b := range doc.Inline("Request params:") {

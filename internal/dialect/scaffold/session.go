@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// A launch is what is needed to start a plugin, again and again.
+// A launch holds what is needed to start a plugin, again and again.
 type launch struct {
 	path  string
 	env   []string
@@ -19,21 +19,21 @@ type launch struct {
 	noise *dialect.NoiseLog
 }
 
-// A session is one process of a plugin, from handshake to farewell.
+// A session is one process of a plugin, from the handshake to its end.
 type session struct {
 	process  *proc.Process
 	wire     *wire.Serial
 	manifest *manifest
 }
 
-// open starts the plugin for the first time and sees that it stays up.
+// open starts the plugin for the first time, and keeps it running.
 func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (*plugin, error) {
 	names := append([]string{"SCAFFOLD_HOME"}, dialect.BaseNames...)
 	p := &plugin{launch: &launch{path: f.Path, rt: rt, env: rt.Env.Pick(append(names, s.Env...)),
 		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}}
 	kept, err := proc.Keep(ctx, proc.KeepOptions[*session]{
 		Open:  p.connect,
-		Close: func(s *session) { _ = s.wire.Close() }, // the pipes went with the process
+		Close: func(s *session) { _ = s.wire.Close() }, // the pipes were closed with the process
 		OnExit: func(exit proc.Exit, stderr string) {
 			rt.Log.Warn("plugin ended, and is restarted", "exit", exit.String(), "stderr", stderr)
 		},
@@ -47,8 +47,8 @@ func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.
 	return p, nil
 }
 
-// connect starts a process and shakes hands with it. Seed 003: "If a plugin fails the
-// initialization handshake, it is killed and excluded".
+// connect starts a process and shakes hands with it. If the handshake fails, the process is killed:
+// docs/protocols/scaffold.md, row S33.
 func (p *plugin) connect(ctx context.Context) (*session, *proc.Process, error) {
 	process, err := p.launch.start(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 	defer cancel()
 	result, err := s.wire.Call(ctx, methodInitialize, initializeParams)
 	if errors.Is(err, context.DeadlineExceeded) {
-		<-ctx.Done() // its timer may be a moment behind the pipe's
+		<-ctx.Done() // the context's timer may fire a moment after the pipe's
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -89,8 +89,8 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 	return p.adopt(s, m)
 }
 
-// adopt takes the manifest of the first handshake for good. After a restart the plugin must be who
-// it was; whatever else it says is not wired anew.
+// adopt stores the manifest of the first handshake. After a restart the plugin must have the same
+// name; other changes of its manifest are ignored.
 func (p *plugin) adopt(s *session, m *manifest) error {
 	s.manifest = m
 	if p.manifest == nil {
@@ -109,23 +109,23 @@ func (p *plugin) adopt(s *session, m *manifest) error {
 	return nil
 }
 
-// Close says farewell. The rulings: "Shutdown: request (5 s), close stdin, SIGTERM, 1 s, SIGKILL,
-// to the whole process group."
+// Close sends shutdown, closes stdin and then stops the process group: docs/protocols/scaffold.md,
+// row S48.
 func (p *plugin) Close(ctx context.Context) error {
 	p.kept.Stop(func(s *session, _ *proc.Process) {
 		callCtx, cancel := context.WithTimeout(ctx, replyTimeout)
 		defer cancel()
 		ladder := proc.Ladder{Term: killGrace}
 		if _, err := s.wire.Call(callCtx, methodShutdown, []byte("{}")); err == nil {
-			ladder.Stdin = killGrace // seed 003: "The plugin should exit after responding"
+			ladder.Stdin = killGrace // it exits after its answer: docs/protocols/scaffold.md, row S19
 		}
 		s.process.Stop(ctx, ladder)
-		_ = s.wire.Close() // the pipes went with the process
+		_ = s.wire.Close() // the pipes were closed with the process
 	})
 	return nil
 }
 
-// kill ends a process without a farewell.
+// kill ends a process without sending shutdown.
 func (s *session) kill() {
 	s.process.Stop(context.Background(), proc.Ladder{})
 	_ = s.wire.Close()

@@ -7,8 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestTranscripts plays testdata/transcripts: what plugins are sent, byte for byte, and what comes
-// of their answers.
+// TestTranscripts plays testdata/transcripts: it compares what plugins are sent byte for byte, and
+// checks what their answers do.
 func TestTranscripts(t *testing.T) {
 	transcripts := plugtest.Transcripts{
 		Dialect: New(),

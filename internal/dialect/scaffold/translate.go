@@ -10,20 +10,21 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A translation is one of the protocol's hooks at one point: what goes to the plugin, and what its
-// reply sets in the payload.
+// A translation is one of the protocol's hooks at one point: the params for the plugin, and what
+// its reply sets in the payload.
 type translation struct {
 	name   string
 	point  hook.Point
 	params func(p hook.Object) json.RawMessage
-	fields []string // string fields of the reply that are applied, the same in the payload
-	// apply is for a hook whose reply is not just fields. stop tells the action.
+	fields []string // string fields of the reply that are copied to the payload
+	// apply reads a reply that needs more than copying fields. stop reports the action.
 	apply func(p, reply hook.Object, stop bool) (set hook.Object, note string)
 }
 
 func (t *translation) spot() dialect.Spot { return dialect.Spot{Hook: t.name, Point: t.point} }
 
-// native are the six hooks of seed 003 at their own points, in the order of a turn.
+// native lists the six hooks at their own points, in the order of a turn:
+// docs/protocols/scaffold.md, row S34.
 var native = []translation{
 	{name: "post_user_input", point: hook.TurnInput, fields: []string{"message"},
 		params: func(p hook.Object) json.RawMessage {
@@ -49,7 +50,7 @@ var native = []translation{
 		}},
 }
 
-// translationOf is a hook at its own point; nil where there is no such hook.
+// translationOf returns a hook at its own point, or nil if there is no such hook.
 func translationOf(name string) *translation {
 	for i := range native {
 		if native[i].name == name {
@@ -67,7 +68,7 @@ func hookNames() []string {
 	return names
 }
 
-// text is a string field of the payload; what is not a string is serialised.
+// text returns a field of the payload as a string; other values are serialised.
 func text(p hook.Object, name string) hook.Field {
 	return hook.Field{Name: name, Value: dialect.AsText(p.Get(name))}
 }
@@ -76,7 +77,7 @@ func toolName(p hook.Object) hook.Field {
 	return hook.Field{Name: "tool_name", Value: dialect.AsText(p.Get("tool"))}
 }
 
-// arguments are a string of JSON in this protocol: "arguments":"{...}".
+// arguments returns the arguments as a string of JSON, as the protocol has them.
 func arguments(p hook.Object) hook.Field {
 	v := p.Get("arguments")
 	if dialect.Missing(v) {
@@ -85,8 +86,8 @@ func arguments(p hook.Object) hook.Field {
 	return hook.Field{Name: "arguments", Value: dialect.AsText(v)}
 }
 
-// toolParams are a tool's name and its arguments. What is long is written where it is to be, not
-// into a string before.
+// toolParams returns a tool's name and arguments. Long arguments are quoted in place, without a
+// copy.
 func toolParams(p hook.Object) json.RawMessage {
 	v := p.Get("arguments")
 	if dialect.Missing(v) || isString(v) {
@@ -104,7 +105,7 @@ func success(p hook.Object) hook.Field {
 	return hook.Field{Name: "success", Value: v}
 }
 
-// toolCalls keeps of each call what the protocol has: {"name","arguments"}.
+// toolCalls returns the name and the arguments of each call, as the protocol has them.
 func toolCalls(p hook.Object) hook.Field {
 	list := json.RawMessage("[]")
 	var calls []json.RawMessage
@@ -125,9 +126,9 @@ func toolCalls(p hook.Object) hook.Field {
 	return hook.Field{Name: "tool_calls", Value: list}
 }
 
-// reply turns a hook's result into the hub's words. The rulings: "Only string fields are applied.
-// Unknown or missing action is continue. Data is applied on stop, not on skip; skip counts only for
-// post_user_input; stop and skip are ignored for context_enhance."
+// reply turns a hook's result into a [hook.Reply]: docs/protocols/scaffold.md, rows S35 and S36. An
+// unknown or missing action means continue. stop applies the fields, skip does not. skip counts
+// only for post_user_input, and context_enhance ignores both.
 func (t *translation) reply(ev *hook.Event, result json.RawMessage) (hook.Reply, error) {
 	r := hook.Reply{Verdict: hook.Continue, Received: result}
 	if string(result) == "null" {
@@ -163,7 +164,7 @@ func (t *translation) reply(ev *hook.Event, result json.RawMessage) (hook.Reply,
 	return r, nil
 }
 
-// stringFields picks the string fields that a hook may change.
+// stringFields returns those of the named fields that are strings.
 func stringFields(o hook.Object, names []string) hook.Object {
 	var set hook.Object
 	for _, name := range names {
@@ -176,8 +177,7 @@ func stringFields(o hook.Object, names []string) hook.Object {
 
 func isString(v json.RawMessage) bool { return len(v) > 0 && v[0] == '"' }
 
-// answerTool reads a reply to pre_tool_execute. The rulings: "arguments in a continue reply
-// replaces the arguments".
+// answerTool reads a reply to pre_tool_execute: docs/protocols/scaffold.md, rows S37 and S38.
 func answerTool(p, reply hook.Object, stop bool) (hook.Object, string) {
 	if stop {
 		return blockTool(reply), ""
@@ -194,12 +194,12 @@ func answerTool(p, reply hook.Object, stop bool) (hook.Object, string) {
 		return nil, "arguments are passed over: " + err.Error()
 	}
 	if object.Is(changed) {
-		return hook.Object{{Name: "arguments", Value: changed}}, "" // they may be long
+		return hook.Object{{Name: "arguments", Value: changed}}, "" // not serialised again, since they may be long
 	}
 	return hook.Object{{Name: "arguments", Value: object.JSON()}}, ""
 }
 
-// inString is the JSON object that a plugin sent in a string.
+// inString parses the JSON object that a plugin sent in a string.
 func inString(text []byte) (hook.Object, error) {
 	object, err := rawjson.ParseWithin(text, rawjson.MaxForeign)
 	if deep, ok := errors.AsType[*rawjson.DepthError](err); ok {
@@ -211,8 +211,8 @@ func inString(text []byte) (hook.Object, error) {
 	return object, nil
 }
 
-// blockTool is the answer in a tool's place. The rulings: "stop without a string result gives
-// {"blocked":"Plugin blocked execution"}; success is false unless the reply says otherwise".
+// blockTool returns the result of a tool that a plugin stopped: docs/protocols/scaffold.md, row
+// S37. Without a string result it is blocked, and success is false unless the reply says true.
 func blockTool(reply hook.Object) hook.Object {
 	result := reply.Get("result")
 	if !isString(result) {

@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// read takes a hook's result as the plugin sent it, at a payload.
+// read reads a hook's result for a payload.
 func read(t *testing.T, name, payload, result string) hook.Reply {
 	t.Helper()
 	tr := translationOf(name)

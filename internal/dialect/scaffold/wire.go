@@ -5,43 +5,41 @@ import (
 	"time"
 )
 
-// The protocol's figures.
 const (
-	// mostPlugins: seed 003, "Maximum 16 plugins".
+	// mostPlugins is the limit of docs/protocols/scaffold.md, row S27.
 	mostPlugins = 16
-	// replyTimeout: seed 003, "5-second timeout per hook response"; the rulings give initialize and
-	// shutdown the same.
+	// replyTimeout is that of docs/protocols/scaffold.md, rows S2, S18 and S41.
 	replyTimeout = 5 * time.Second
-	// killGrace: the rulings, "SIGTERM, 1 s, SIGKILL".
+	// killGrace is the time between SIGTERM and SIGKILL: docs/protocols/scaffold.md, row S48.
 	killGrace = time.Second
-	// mostReply: the rulings, "A reply may have at most 10 MB".
+	// mostReply is the limit of docs/protocols/scaffold.md, row S46.
 	mostReply = 10 << 20
-	// mostRequest bounds what we send: no plugin could send as much back.
+	// mostRequest limits requests. It is the same, since no plugin could send more back.
 	mostRequest = 10 << 20
 )
 
-// The methods a host calls.
+// The methods that the host calls.
 const (
 	methodInitialize = "initialize"
 	methodShutdown   = "shutdown"
 	methodExecute    = "tool/execute"
-	methodHook       = "hook/" // and the hook's name
+	methodHook       = "hook/" // followed by the hook's name
 )
 
-// The actions of a hook's reply. Unknown or missing is continue.
+// The actions of a hook's reply. Any other action, and none, means continue.
 const (
 	actionStop = "stop"
 	actionSkip = "skip"
 )
 
-// blocked is the result of a stop that brings none of its own.
+// blocked is the result of a stop without a result.
 const blocked = `{"blocked":"Plugin blocked execution"}`
 
-// initializeParams go with the handshake: seed 003, "params":{"protocol_version":1}.
+// initializeParams are the params of initialize: docs/protocols/scaffold.md, row S28.
 var initializeParams = json.RawMessage(`{"protocol_version":1}`)
 
-// manifestWire is the handshake's answer. What is not required is raw, because a plugin that errs
-// in an optional field is told so and otherwise works.
+// manifestWire is the answer to initialize. Its fields are raw, so that a fault in an optional
+// field can be reported without losing the others.
 type manifestWire struct {
 	Name        json.RawMessage `json:"name"`
 	Version     json.RawMessage `json:"version"`
