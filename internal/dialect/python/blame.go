@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// A place is where in a file an interpreter was when it was ended.
+// A place is the line of code that an interpreter was executing when it was ended.
 type place struct {
 	path     string
 	line     int
@@ -24,18 +24,19 @@ func (p place) String() string {
 }
 
 var (
-	// frame is a line of the stacks that an interpreter writes when it is ended.
+	// frame matches a line of the stacks that an interpreter writes when it is ended.
 	frame = pattern.New(`(?m)^  File "([^"\n]+)", line (\d+) in (\S+)$`)
-	// stackHead begins the stack of each thread. That of the event loop comes last.
+	// stackHead matches the first line of the stack of each thread. The event loop's stack comes
+	// last.
 	stackHead = pattern.New(`(?m)^(?:Current thread|Thread) 0x[0-9a-f]+ .*$`)
 )
 
-// loopFile is the runner's own file, which only the stack of its event loop has in it.
+// loopFile is the runner's file that is only in the stack of its event loop.
 const loopFile = "plugins/runner.py"
 
-// blockedAt is where an interpreter was blocked: the innermost frame of a plugin's in the stack of
-// the event loop. A loop that is in none waits for a thread that does not let go of the
-// interpreter: then it is the innermost frame of a thread.
+// blockedAt returns where an interpreter was blocked: the innermost frame of a plugin in the stack
+// of the event loop. If that stack has none, the loop waits for a thread that holds the
+// interpreter, and the innermost frame of a plugin in the first such thread is returned.
 func blockedAt(stderr string, isPlugin func(path string) bool) place {
 	var loop, threads place
 	for _, stack := range stackHead.Regexp().Split(stderr, -1) {
@@ -56,15 +57,15 @@ func blockedAt(stderr string, isPlugin func(path string) bool) place {
 func innermost(stack string, isPlugin func(path string) bool) place {
 	for _, f := range frame.Regexp().FindAllStringSubmatch(stack, -1) {
 		if isPlugin(f[1]) {
-			line, _ := strconv.Atoi(f[2]) // digits; too many of them are no line
+			line, _ := strconv.Atoi(f[2]) // digits only; 0 if there are too many
 			return place{path: f[1], line: line, function: f[3]}
 		}
 	}
 	return place{}
 }
 
-// culprit is where in which plugin an interpreter that was ended had been blocked. loading is the
-// file that was being loaded, and is no plugin yet; "": none.
+// culprit returns where an interpreter that was ended had been blocked, and in which plugin.
+// loading is the file that was being loaded, which is not among the opened plugins yet; "": none.
 func (r *runner) culprit(stderr, loading string) place {
 	paths := map[string]bool{loading: loading != ""}
 	for _, p := range r.opened() {

@@ -21,8 +21,8 @@ func (s *stage) waitFor(path string) {
 	s.eventually(path, func() bool { _, err := os.Stat(path); return err == nil })
 }
 
-// TestTheBlameForABlockedInterpreter goes to the file whose code holds the event loop, whoever else
-// is at work.
+// TestTheBlameForABlockedInterpreter: the log names the file whose code holds the event loop, and
+// not another plugin that runs.
 func TestTheBlameForABlockedInterpreter(t *testing.T) {
 	t.Run("not to one that waits in a thread", func(t *testing.T) {
 		t.Parallel()

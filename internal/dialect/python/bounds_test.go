@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// nesting answers a tool call with as many levels as the call asks for.
+// nesting answers a tool call with as many levels as the call says.
 const nesting = `
 @on_tool_call
 async def deeper(ctx, call):
@@ -22,8 +22,8 @@ async def deeper(ctx, call):
 async def final(ctx, text): return text + "!"
 `
 
-// An answer may have 1,000 levels. A deeper one is garbled, whether Python can encode it or not,
-// and costs nothing else.
+// TestAnAnswerThatIsTooDeepIsGarbled: an answer may have 1,000 levels. A deeper one is garbled,
+// whether Python can encode it or not, and the plugin goes on.
 func TestAnAnswerThatIsTooDeepIsGarbled(t *testing.T) {
 	s := only(t, nesting)
 	call := func(levels int) *hook.Outcome {
@@ -47,7 +47,8 @@ func TestAnAnswerThatIsTooDeepIsGarbled(t *testing.T) {
 	}
 }
 
-// What one plugin may send reaches the next, though it is deeper than Python usually reads.
+// TestAPluginIsGivenWhatAnotherMaySend: an answer of one plugin reaches the next, even if it is
+// deeper than Python's default limit.
 func TestAPluginIsGivenWhatAnotherMaySend(t *testing.T) {
 	s := only(t, `
 @on_tool_call
@@ -65,7 +66,8 @@ async def deeper(ctx, call):
 	}
 }
 
-// A plugin that writes to the wire is heard no longer than any other.
+// TestUnexpectedOutputIsBounded: output of a plugin on the pipe to the host is logged within the
+// usual budget.
 func TestUnexpectedOutputIsBounded(t *testing.T) {
 	s := only(t, `
 import os, stat

@@ -9,9 +9,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// elsewhere are the points beyond their own at which hooks have a meaning: a command is a tool
-// whose input is args and flags, a session and a command begin and end as a request does, and a
-// text is a text. No hook has one at job.preflight: a Python handler cannot refuse.
+// elsewhere lists the points other than their own to which hooks can be connected. A command is
+// shown as a tool whose input is args and flags. Sessions and commands begin and end like requests.
+// No hook can be connected to job.preflight, because a Python handler cannot refuse.
 var elsewhere = []translation{
 	{hook: onBegin, point: hook.SessionStart},
 	{hook: onBegin, point: hook.CommandValidate, about: aboutCommand},
@@ -33,7 +33,8 @@ var elsewhere = []translation{
 	{hook: onDone, point: hook.JobNotify},
 }
 
-// connection looks a hook up at a point; the error says where it has a meaning.
+// connection returns the entry of a hook at a point. The error names the points to which that hook
+// can be connected.
 func connection(name string, point hook.Point) (*translation, error) {
 	var points []string
 	for _, list := range [][]translation{native, elsewhere} {
@@ -49,7 +50,7 @@ func connection(name string, point hook.Point) (*translation, error) {
 	return nil, dialect.NoMeaning(Name, dialect.Spot{Hook: name, Point: point}, points)
 }
 
-// aboutCommand takes the command line for the user's text.
+// aboutCommand uses the command line as the user's text.
 func aboutCommand(payload hook.Object) hook.Object {
 	command, _ := rawjson.Unquote(asText(payload.Get("command")))
 	words := []string{command}
@@ -62,7 +63,7 @@ func aboutCommand(payload hook.Object) hook.Object {
 
 func giveCommand(payload hook.Object) hook.Object { return hook.Object{commandCall(payload)} }
 
-// commandCall shows a command as a tool: its name, and args and flags for input.
+// commandCall shows a command as a tool, with args and flags as its input.
 func commandCall(payload hook.Object) hook.Field {
 	input := hook.Object{
 		{Name: "args", Value: or(payload.Get("args"), "[]")},
@@ -83,7 +84,7 @@ func or(v json.RawMessage, otherwise string) json.RawMessage {
 	return v
 }
 
-// changeCommand sets what of the command, its args and its flags was changed.
+// changeCommand sets those of command, args and flags that were changed.
 func changeCommand(_, given, answer hook.Object) hook.Reply {
 	was, now := part(given, "call"), part(answer, "call")
 	set := differing(was, now, map[string]string{"tool_name": "command"})
@@ -95,13 +96,13 @@ func changeCommand(_, given, answer hook.Object) hook.Reply {
 	return hook.Reply{Verdict: hook.Continue, Set: set}
 }
 
-// resolveCommand is an answer in a command's place, which has no success of its own.
+// resolveCommand sets the result of a command. A command has no field success.
 func resolveCommand(_, _, answer hook.Object) hook.Reply {
 	return hook.Reply{Verdict: hook.Stop, Set: hook.Object{{Name: "result", Value: part(answer, "result").Get("output")}}}
 }
 
-// giveOutput shows what a command came to as a tool's result. A program's is {stdout, stderr,
-// exit_code}: stdout is the output, and stderr the error where it failed.
+// giveOutput shows the result of a command as a tool's result. The result of a program is {stdout,
+// stderr, exit_code}: stdout is the output, and stderr is the error if the program failed.
 func giveOutput(payload hook.Object) hook.Object {
 	output, ok, problem := payload.Get("result"), "true", json.RawMessage("null")
 	if program := programResult(output); program != nil {
@@ -118,7 +119,7 @@ func giveOutput(payload hook.Object) hook.Object {
 	return hook.Object{commandCall(payload), {Name: "result", Value: result.JSON()}}
 }
 
-// changeOutput puts a changed output back to where it came from.
+// changeOutput writes a changed output back to where it came from.
 func changeOutput(payload, given, answer hook.Object) hook.Reply {
 	set := differing(part(given, "result"), part(answer, "result"), map[string]string{"output": "result"})
 	if program := programResult(payload.Get("result")); program != nil && len(set) > 0 {
@@ -127,7 +128,8 @@ func changeOutput(payload, given, answer hook.Object) hook.Reply {
 	return hook.Reply{Verdict: hook.Continue, Set: set}
 }
 
-// programResult is the result of a program that was run; nil where it is of another kind.
+// programResult returns the result of a program that was run, or nil if the result is of another
+// kind.
 func programResult(result json.RawMessage) hook.Object {
 	o, err := rawjson.Parse(result)
 	if err != nil || o.Get("stdout") == nil {

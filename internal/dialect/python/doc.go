@@ -1,23 +1,25 @@
-// Package python runs plugins that are Python files with decorated functions (seed 004). All
-// plugins of a host share one interpreter, so that they share the state of a request; the
-// interpreter runs the package in runner/, which is part of the binary and is handed over on stdin,
-// never written to disk.
+// Package python runs plugins that are Python files with decorated functions:
+// docs/protocols/python.md. All plugins of a host share one interpreter, so that they share the
+// state of a request. The interpreter runs the package in runner/, which is part of the binary. It
+// gets the package on stdin; nothing is written to disk.
 //
 //	Find, At             python.go       the files in ~/.agent/plugins
 //	Open                 python.go
 //	  acquire            share.go        the one interpreter of this host, started by the first plugin
-//	    connect          runner.go       process and handshake, and every plugin loaded again after a crash
+//	    connect          runner.go       process and handshake; after a crash, every plugin is loaded again
 //	      start          interpreter.go
-//	  open               plugin.go       the file loaded, or a LoadError with line and column
-//	Hooks                translate.go    six hooks: event to params, answer to reply; connect.go at other points
-//	  refresh            refresh.go      the file loaded again where it has changed
-//	  call               runner.go       one request, its error in the hub's words
-//	Close                plugin.go       the last one ends the interpreter
-//	Validate, Inspect    validate.go     code that is not a plugin yet, in an interpreter of its own: run, or only read
-//	Save                 save.go         its file
+//	  open               plugin.go       loads the file, or returns a LoadError with line and column
+//	Hooks                plugin.go       six hooks
+//	  refresh            refresh.go      loads the file again if it has changed
+//	  params, reply      translate.go    event to params, answer to reply (connect.go: at other points)
+//	  call               runner.go       one request; its error as a hook.Error
+//	Close                plugin.go       the last plugin ends the interpreter
+//	Validate, Inspect    validate.go     check code that is not a plugin yet, in an interpreter of its own
+//	Save                 save.go         writes the file of a plugin
 //
-// The words of the wire are in wire.go. They are our own: both ends are here.
+// The messages between host and runner are defined in wire.go. They are not part of the protocol:
+// both ends are in this package.
 //
 // What it is not: a sandbox. Plugins of one interpreter can reach each other, and what one does to
-// the process it does to all.
+// the process affects all of them.
 package python

@@ -14,10 +14,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// Export puts the package `plugins`, the same code that the interpreter of a host runs, where
-// programs can import it, and returns the directory for PYTHONPATH: one below parent that is named
-// after the version and its content. It is written beside its place and moved there whole; one that
-// is there and whole stays.
+// Export writes the package `plugins`, the same code that the interpreter of a host runs, to a
+// directory from which programs can import it. It returns that directory for PYTHONPATH: one below
+// parent, named after the version and its content. It is written elsewhere and moved into place as
+// a whole. A complete directory that exists already is left alone.
 func Export(parent, version string) (string, error) {
 	modules, err := readModules()
 	if err != nil {
@@ -47,7 +47,7 @@ func Export(parent, version string) (string, error) {
 	return dir, nil
 }
 
-// fingerprint tells one content of the package from another.
+// fingerprint returns a hash of the package's content.
 func fingerprint(modules map[string]string) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(modules)) {
@@ -56,7 +56,7 @@ func fingerprint(modules map[string]string) string {
 	return fmt.Sprintf("%x", sum.Sum(nil)[:6])
 }
 
-// moduleFile is the file of a module, such as plugins.models.
+// moduleFile returns the file of a module, such as plugins.models.
 func moduleFile(dir, module string) string {
 	return filepath.Join(dir, filepath.FromSlash(strings.ReplaceAll(module, ".", "/"))+".py")
 }
@@ -74,7 +74,7 @@ func writeModules(dir string, modules map[string]string) error {
 	return os.Chmod(dir, 0o755)
 }
 
-// isWhole reports whether every module is there, as it is in this binary.
+// isWhole reports whether every module exists with the content that it has in this binary.
 func isWhole(dir string, modules map[string]string) bool {
 	for name, text := range modules {
 		content, err := plainfile.Read(moduleFile(dir, name), len(text))
@@ -85,8 +85,8 @@ func isWhole(dir string, modules map[string]string) bool {
 	return true
 }
 
-// putInPlace moves a draft to dir. Where another process was quicker, its work stays; what is there
-// and is not whole goes.
+// putInPlace moves a draft to dir. If another process was quicker, its directory stays. A damaged
+// directory is replaced.
 func putInPlace(draft, dir string, modules map[string]string) error {
 	err := os.Rename(draft, dir)
 	if err == nil || isWhole(dir, modules) {

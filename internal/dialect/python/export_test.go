@@ -97,7 +97,7 @@ func TestExport(t *testing.T) {
 	})
 }
 
-// onlyOne sees that no draft was left behind.
+// onlyOne checks that no draft was left behind.
 func onlyOne(t *testing.T, parent string) {
 	t.Helper()
 	if list, err := os.ReadDir(parent); err != nil || len(list) != 1 {

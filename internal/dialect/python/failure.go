@@ -14,22 +14,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// A LoadError is a file that is no plugin: it is no valid Python, it failed while it ran, or it
-// asks for another API.
+// A LoadError says why a file is not a plugin: it is not valid Python, it failed while it ran, or
+// it needs another API version.
 type LoadError struct {
 	Problem dialect.Problem
 
-	reaches bool      // it failed over something outside of itself
-	tried   bool      // … in a sandbox in which it had nothing
-	kind    hook.Kind // how it took the interpreter with it; "": it did not
+	reaches bool      // it failed because of a file, a module or the network
+	tried   bool      // … in a sandbox without any of these
+	kind    hook.Kind // how it ended the interpreter; "": it did not
 }
 
-// Tried reports whether the code may have failed only because it was tried out where it has
-// nothing.
+// Tried reports whether the code may have failed only because it was tried in a sandbox without
+// access to anything.
 func (e *LoadError) Tried() bool { return e.tried }
 
-// Unwrap lets errors.Is tell code that hangs ([hook.Timeout]) and code that ends the interpreter
-// ([hook.Crash]).
+// Unwrap lets errors.Is recognise code that hangs ([hook.Timeout]) and code that ends the
+// interpreter ([hook.Crash]).
 func (e *LoadError) Unwrap() error {
 	if e.kind == "" {
 		return nil
@@ -37,12 +37,12 @@ func (e *LoadError) Unwrap() error {
 	return e.kind
 }
 
-// tooLong is the error of code that did not come to its end when it was loaded.
+// tooLong returns the error of code that did not finish loading in time.
 func tooLong(path string, at place, within time.Duration) error {
 	return stopped(hook.Timeout, path, at, fmt.Sprintf("%s took more than %s to load", filepath.Base(path), within))
 }
 
-// fatal is the error of code that ended the interpreter when it was loaded.
+// fatal returns the error of code that ended the interpreter while it was loaded.
 func fatal(path string, process *proc.Process) error {
 	return stopped(hook.Crash, path, place{}, "the code ended the interpreter: "+process.Exit().String())
 }
@@ -55,7 +55,7 @@ func stopped(kind hook.Kind, path string, at place, message string) error {
 	return e
 }
 
-// Error is the place and what is wrong there, as compilers write it.
+// Error returns place and message, in the format of compilers.
 func (e *LoadError) Error() string {
 	p := &e.Problem
 	if p.Line == 0 {
@@ -64,10 +64,10 @@ func (e *LoadError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.Path, p.Line, p.Column, p.Message)
 }
 
-// Problems lists what is wrong with the file. Python stops at the first.
+// Problems lists the faults of the file. Python stops at the first.
 func (e *LoadError) Problems() []dialect.Problem { return []dialect.Problem{e.Problem} }
 
-// loadFailure is a [*LoadError] where the runner says that the file is at fault.
+// loadFailure returns a [*LoadError] if the runner reports a fault of the file.
 func loadFailure(path string, err error, process *proc.Process) error {
 	rpc, ok := errors.AsType[*wire.RPCError](err)
 	if !ok || rpc.Code != codeLoadFailed {
@@ -83,12 +83,12 @@ func loadFailure(path string, err error, process *proc.Process) error {
 		Problem: dialect.Problem{Path: path, Line: place.Line, Column: place.Column, Message: rpc.Message, Fix: place.Fix}}
 }
 
-// logged is a failure that the runner has written to the log, in the words of the protocol.
+// logged returns a failure that the runner has already logged, in the words of the protocol.
 func logged(kind hook.Kind, err error) error {
 	return &hook.Error{Kind: kind, Err: err, Logged: true}
 }
 
-// callFailure puts the error of a request into the hub's words.
+// callFailure turns the error of a request into a [hook.Error].
 func callFailure(err error, process *proc.Process) error {
 	if errors.Is(err, wire.ErrBacklog) {
 		return hook.Failure(hook.Unavailable, err)
@@ -108,8 +108,8 @@ func callFailure(err error, process *proc.Process) error {
 	return hook.Failure(hook.Refused, rpc)
 }
 
-// withoutName cuts the start of the line that the runner has logged, "Plugin N HOOK", which the hub
-// says in its own way.
+// withoutName removes "Plugin N HOOK" from the start of a line that the runner has logged. The hub
+// adds the names in its own way.
 func withoutName(line string) string {
 	for _, verb := range []string{"failed: ", "timed out after "} {
 		if at := strings.Index(line, " "+verb); at >= 0 {
@@ -119,7 +119,8 @@ func withoutName(line string) string {
 	return line
 }
 
-// raisedAt tells what was raised, and where: of a KeyError the text is only the key.
+// raisedAt returns the type and the line of an exception. The text of a KeyError, for example, is
+// only the key.
 func raisedAt(data json.RawMessage) string {
 	var r raisedWire
 	if err := json.Unmarshal(data, &r); err != nil || r.Line == 0 {

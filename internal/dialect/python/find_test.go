@@ -106,7 +106,7 @@ func TestAt(t *testing.T) {
 	})
 }
 
-// fakePython puts a python3 into a directory that is to be the whole PATH.
+// fakePython writes a python3 to a directory that is the whole PATH.
 func fakePython(t *testing.T, home, script string) dialect.Env {
 	t.Helper()
 	plugtest.NeedTool(t, "sh")
@@ -114,11 +114,11 @@ func fakePython(t *testing.T, home, script string) dialect.Env {
 	return dialect.Env{Vars: []string{"HOME=" + home, "PATH=" + filepath.Join(home, "bin")}}
 }
 
-// TestWithoutPython: the rulings, "none found: the dialect reports itself unavailable, the rest
-// works".
+// TestWithoutPython: without a usable Python all plugins are broken for that one reason:
+// docs/protocols/python.md, row P16.
 func TestWithoutPython(t *testing.T) {
 	for _, c := range []struct {
-		name, script string // "": no python3 at all
+		name, script string // "": there is no python3
 		want         string
 	}{
 		{"none", "", "python3: is not in the PATH"},

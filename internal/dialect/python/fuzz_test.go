@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// FuzzDescription: what the runner tells of a plugin, in the name of code that runs in it, is a
-// name and hooks or an error, and its metadata is JSON or nothing.
+// FuzzDescription: for any description of the runner, a plugin has a name and known hooks, or an
+// error, and its metadata is JSON or nil.
 func FuzzDescription(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"p","hooks":["on_begin","on_done"],"metadata":{"api":"1.0","name":"p","version":"2"},"description":"d","warnings":["w"]}`,
@@ -38,7 +38,7 @@ func FuzzDescription(f *testing.F) {
 	})
 }
 
-// FuzzFailure: the runner's errors, whose text and data a plugin chooses, are failures of a known
+// FuzzFailure: errors of the runner, whose text and data a plugin chooses, are failures of a known
 // kind.
 func FuzzFailure(f *testing.F) {
 	for _, data := range []string{``, `{"line":3,"column":1,"fix":"f"}`, `{"type":"KeyError","line":7}`, `{"line":"x"}`, `[]`, `{"line":1e99}`, `{"line":-1}`} {
@@ -48,7 +48,7 @@ func FuzzFailure(f *testing.F) {
 	f.Add(codeTimedOut, "Plugin p on_begin timed out after 5.0s", []byte(nil))
 	f.Add(1, " failed:  failed: ", []byte(`0`))
 	f.Fuzz(func(t *testing.T, code int, message string, data []byte) {
-		if len(data) > 0 && rawjson.Check(data) != nil { // the wire lets nothing else through
+		if len(data) > 0 && rawjson.Check(data) != nil { // wire.Peer passes only valid JSON on
 			return
 		}
 		err := loadFailure("/p.py", &wire.RPCError{Code: code, Message: message, Data: data}, nil)
@@ -64,7 +64,7 @@ func FuzzFailure(f *testing.F) {
 	})
 }
 
-// FuzzLogLine: a line of the runner's stderr, which any plugin can write to, is one line in one
+// FuzzLogLine: a line of the runner's stderr, to which any plugin can write, is one line in one
 // plugin's log.
 func FuzzLogLine(f *testing.F) {
 	for _, line := range []string{"plain", "\x1ep\x1eW\x1etext", "\x1ep", "\x1e\x1e\x1e\x1e", "\x1eother\x1eE\x1ex\x1ey", "\x1ep\x1e?\x1e\x1b[2J", "\xff"} {
@@ -85,7 +85,7 @@ func FuzzLogLine(f *testing.F) {
 	})
 }
 
-// FuzzCulprit: the stack of an interpreter that was ended names one of our plugins or nobody.
+// FuzzCulprit: any stack of an interpreter that was ended names one of our plugins or none.
 func FuzzCulprit(f *testing.F) {
 	for _, stack := range []string{
 		"Fatal Python error: Terminated\n\nThread 0x1 (most recent call first):\n  File \"/lib/asyncio.py\", line 3 in wait\n  File \"/p.py\", line 12 in spin\n",

@@ -22,18 +22,18 @@ type interpreter struct {
 	peer    *wire.Peer
 }
 
-// A launch is what is needed to start an interpreter, again and again.
+// A launch holds what is needed to start an interpreter, again and again.
 type launch struct {
 	procs *proc.Group
 	env   dialect.Env
-	dir   string // where plugins work
+	dir   string // the working directory of plugins
 	log   func(line string)
 	peer  wire.PeerOptions
 
-	confine func(proc.Spec) proc.Spec // into the sandbox of the one plugin that has this interpreter; nil: it is for all that have none
+	confine func(proc.Spec) proc.Spec // puts it into the sandbox of the only plugin that it runs; nil: it is shared by all plugins without a sandbox
 }
 
-// start starts a process, hands it the runner's package and shakes hands.
+// start starts a process, gives it the runner's package and shakes hands.
 func (l *launch) start(ctx context.Context) (*interpreter, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("python3 was not ready within %s", startTimeout))
 	defer cancel()
@@ -46,7 +46,7 @@ func (l *launch) start(ctx context.Context) (*interpreter, error) {
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	// One that has ended already does not read: how it ended says more than this error.
+	// A process that has ended does not read. Its exit code says more than this error.
 	_, _ = process.Stdin().Write(parcel())
 	i := &interpreter{process: process, peer: wire.NewPeer(process.Stdout(), process.Stdin(), l.peer)}
 	if err := i.hello(ctx, l.dir, spec.Box != nil); err != nil {
@@ -57,7 +57,7 @@ func (l *launch) start(ctx context.Context) (*interpreter, error) {
 	return i, nil
 }
 
-// hello shakes hands. A confined interpreter stays where it is if it has no such directory.
+// hello shakes hands. A sandboxed interpreter stays in its directory if it cannot see dir.
 func (i *interpreter) hello(ctx context.Context, dir string, confined bool) error {
 	params := hook.Object{{Name: "dir", Value: rawjson.String(dir)}, {Name: "confined", Value: json.RawMessage(strconv.FormatBool(confined))}}
 	result, err := i.peer.Call(ctx, methodHello, params.JSON())
@@ -71,7 +71,7 @@ func (i *interpreter) hello(ctx context.Context, dir string, confined bool) erro
 	return nil
 }
 
-// unstarted says why there was no handshake.
+// unstarted returns why there was no handshake.
 func (i *interpreter) unstarted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -88,22 +88,22 @@ func (i *interpreter) answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	_, err := i.peer.Call(ctx, methodPing, nil)
-	return !errors.Is(err, context.DeadlineExceeded) // one that has ended needs no killing
+	return !errors.Is(err, context.DeadlineExceeded) // an interpreter that has ended need not be killed
 }
 
-// kill ends a process that cannot be spoken with. SIGTERM makes it write where it is.
+// kill ends an interpreter that does not answer. SIGTERM makes it write its stacks.
 func (i *interpreter) kill() {
 	i.process.Stop(context.Background(), proc.Ladder{Term: lastWords})
 }
 
-// bid lets the process end by itself: it does when its stdin is closed.
+// bid closes the interpreter's stdin, which makes it exit.
 func (i *interpreter) bid(ctx context.Context) {
 	i.process.Stop(ctx, proc.Ladder{Stdin: farewell, Term: lastWords})
 }
 
-// close ends the reading; the process is gone already.
+// close stops reading. The process has ended already.
 func (i *interpreter) close() {
-	_ = i.peer.Close() // it can only say that the pipes are closed
+	_ = i.peer.Close() // the only error is that the pipes are closed
 }
 
 // lend adds variables to the interpreter's environment.
@@ -122,7 +122,7 @@ func (i *interpreter) lend(ctx context.Context, within time.Duration, list []str
 	return nil
 }
 
-// ask makes one request that must be answered within a time of its own.
+// ask sends one request with a timeout of its own.
 func (i *interpreter) ask(ctx context.Context, within time.Duration, method string, params hook.Object) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

@@ -108,7 +108,7 @@ func TestDuplicatesAreAWarning(t *testing.T) {
 	s.logged("level=WARN", "plugin=only", "on_final has two handlers, a and b: b is used")
 }
 
-// TestAPluginThatHangsAsItIsLoaded costs the interpreter, and only itself its place.
+// TestAPluginThatHangsAsItIsLoaded: the interpreter is restarted, and only that plugin is left out.
 func TestAPluginThatHangsAsItIsLoaded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -125,7 +125,7 @@ func TestAPluginThatHangsAsItIsLoaded(t *testing.T) {
 	}
 }
 
-// TestAPluginThatCrashesAsItIsLoaded is left out after a few tries.
+// TestAPluginThatCrashesAsItIsLoaded: such a plugin is left out after a few tries.
 func TestAPluginThatCrashesAsItIsLoaded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -140,7 +140,7 @@ func TestAPluginThatCrashesAsItIsLoaded(t *testing.T) {
 	}
 }
 
-// TestSideBySide: a host opens and closes its plugins all at once, and they share one process.
+// TestSideBySide: plugins can be opened and closed all at once, and share one process.
 func TestSideBySide(t *testing.T) {
 	s := newStage(t)
 	for i := range 16 {
@@ -177,7 +177,7 @@ func TestSideBySide(t *testing.T) {
 	if len(s.dialect.runners) != 0 {
 		t.Error("the interpreter outlives its plugins")
 	}
-	s.open(dialect.Settings{}) // and another one can be started
+	s.open(dialect.Settings{}) // a second interpreter can be started after the first
 	if len(s.plugins) != 16 {
 		t.Errorf("%d plugins, %v", len(s.plugins), s.errs)
 	}
@@ -193,7 +193,8 @@ func TestOpenHonoursItsContext(t *testing.T) {
 	}
 }
 
-// TestSettingsUnderAPluginsOwnName: its name is known only once it runs.
+// TestSettingsUnderAPluginsOwnName: settings under the name in __plugin__ apply once the plugin is
+// loaded.
 func TestSettingsUnderAPluginsOwnName(t *testing.T) {
 	s := newStage(t)
 	s.write("file", "__plugin__ = {'name': 'own'}\nimport os\n@on_final\nasync def f(ctx, text): return os.environ.get('PB_COLOUR', 'none')\n")

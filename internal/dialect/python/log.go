@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// A voice is a name under which a plugin's output comes: its file's while it is loaded, its own
-// afterwards.
+// A voice is a name in the runner's log and the plugin that it means: the name of the file while it
+// is loaded, the plugin's own name afterwards.
 type voice struct {
 	name   string
 	plugin *plugin
 }
 
-// listen files what comes under a name under a plugin.
+// listen assigns log lines of that name to a plugin.
 func (r *runner) listen(name string, p *plugin) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.voices = append(r.voices, voice{name, p})
 }
 
-// logLine files a line of the runner's stderr under its plugin. What has no mark was written past
-// Python, by a subprocess or with os.write, most likely for the plugin that was called last.
+// logLine logs a line of the runner's stderr for its plugin. A line without a mark was written by a
+// subprocess or with os.write. It most likely belongs to the plugin that was called last.
 func (r *runner) logLine(line string) {
 	marked, ok := strings.CutPrefix(line, logMark)
 	if !ok {
@@ -44,14 +44,14 @@ func (r *runner) voiceOf(name string) *slog.Logger {
 	return r.fallback()
 }
 
-// voice is where the interpreter itself is logged.
+// voice returns the logger for messages about the interpreter itself.
 func (r *runner) voice() *slog.Logger {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fallback()
 }
 
-// fallback is for lines that are nobody's; the caller holds mu.
+// fallback returns the logger for lines that belong to no known plugin. The caller holds mu.
 func (r *runner) fallback() *slog.Logger {
 	if p := r.last.Load(); p != nil {
 		return p.log

@@ -7,8 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// TestOnDoneRunsInOrder: docs/protocols/python.md, plugins are asked one after another at all six
-// hooks.
+// TestOnDoneRunsInOrder: plugins are called one after another at on_done too:
+// docs/protocols/python.md, row P57.
 func TestOnDoneRunsInOrder(t *testing.T) {
 	s := newStage(t)
 	s.write("a", `

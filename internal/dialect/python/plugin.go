@@ -20,17 +20,17 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A Plugin is what an opened plugin of this dialect is beside a [dialect.Plugin].
+// A Plugin is an opened plugin of this dialect.
 type Plugin interface {
 	dialect.Plugin
-	// Reload loads the file again. Where that fails, the old code stays; a file at fault is a
-	// [*LoadError].
+	// Reload loads the file again. If that fails, the old code stays; the error is a [*LoadError]
+	// if the file is at fault.
 	dialect.Reloader
-	// Metadata is __plugin__ with its defaults, a JSON object.
+	// Metadata returns __plugin__ with its defaults, a JSON object.
 	Metadata() json.RawMessage
 }
 
-// openTries is how often a plugin is loaded that loses its interpreter to another one.
+// openTries is how often a plugin is loaded if other plugins end the interpreter meanwhile.
 const openTries = 3
 
 // A plugin is a file in the shared interpreter.
@@ -40,35 +40,35 @@ type plugin struct {
 	rt      *dialect.Runtime
 	log     *slog.Logger
 	path    string
-	name    string        // as it said when it was opened; a reload does not change it
+	name    string        // as declared when it was opened; a reload does not change it
 	limit   time.Duration // for each handler
-	pass    []string      // names and patterns of variables beside the usual ones
+	pass    []string      // names and patterns of further variables that it gets
 	closing sync.Once
 
-	refreshing sync.Mutex  // held by who looks whether the file has changed
-	looked     time.Time   // when that was; protected by refreshing
-	missing    bool        // the file could not be looked at then; protected by refreshing
-	gone       atomic.Bool // it was removed: the plugin does not act
+	refreshing sync.Mutex  // held while the file is checked for changes
+	looked     time.Time   // when that was last done; protected by refreshing
+	missing    bool        // the file could not be found or read then; protected by refreshing
+	gone       atomic.Bool // the file was removed: the plugin is not called
 
 	mu      sync.Mutex // protects the fields below
 	about   description
-	file    os.FileInfo // as it was when it was last loaded, or could not be
-	fault   error       // why it is out of order; nil: it works
-	hangs   bool        // this file blocked an interpreter as it was loaded
-	request string      // of the last event
+	file    os.FileInfo // its state when it was last loaded, or failed to load
+	fault   error       // why the plugin cannot be called; nil: it can
+	hangs   bool        // the file blocked an interpreter while it was loaded
+	request string      // the id of the last event's request
 }
 
-// A description is what the runner tells of a loaded plugin.
+// A description is what the runner reports about a loaded plugin.
 type description struct {
 	Name        string          `json:"name"`
-	Called      string          `json:"called"` // what it calls itself: its name, unless another file has that
+	Called      string          `json:"called"` // the name in __plugin__; it differs from Name if another file has it
 	Hooks       []string        `json:"hooks"`
 	Metadata    json.RawMessage `json:"metadata"`
 	Description string          `json:"description"`
 	Warnings    []string        `json:"warnings"`
 }
 
-// oddities are the runner's warnings, and one for a file that is never asked.
+// oddities returns the runner's warnings, and one about a file without hooks.
 func (d *description) oddities() []string {
 	if len(d.Hooks) > 0 {
 		return d.Warnings
@@ -116,7 +116,7 @@ func (p *plugin) settle(ctx context.Context) error {
 	}
 }
 
-// load has the interpreter load the file, and takes note of what it is.
+// load has the interpreter load the file, and stores the description.
 func (p *plugin) load(ctx context.Context, i *interpreter, method string) error {
 	file, err := os.Stat(p.path)
 	if err != nil {
@@ -141,8 +141,8 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 	return p.adopt(file, result)
 }
 
-// vet asks whether the file may be run as it is now. One that may not is looked at again at the
-// next turn: somebody may have trusted it.
+// vet returns an error if the file must not be run as it is now. It is vetted again at the next
+// turn, since the user may trust it by then.
 func (p *plugin) vet() error {
 	if p.rt == nil || p.rt.Vet == nil {
 		return nil
@@ -161,7 +161,7 @@ func (p *plugin) vet() error {
 	return &LoadError{Problem: problem}
 }
 
-// note reports what is odd about the file: to the log, and to those who list findings.
+// note reports warnings about the file to the log and to the findings.
 func (p *plugin) note(warnings []string) {
 	for _, w := range warnings {
 		p.log.Warn(w, dialect.FindingKey, true)
@@ -173,14 +173,14 @@ func (p *plugin) note(warnings []string) {
 }
 
 // lend passes on the variables that the configuration names for this plugin. The interpreter has
-// one environment, so the others see them too.
+// one environment, so the other plugins see them too.
 func (p *plugin) lend(ctx context.Context, i *interpreter) error {
 	return i.lend(ctx, p.runner.loadTimeout, p.rt.Env.Pick(p.pass))
 }
 
-// hung ends an interpreter that is blocked as a file is loaded. The file that has blocked it is not
-// loaded again until it is changed. Where that was a handler of another plugin, this one has lost
-// its interpreter, and is to blame for nothing.
+// hung ends an interpreter that is blocked while a file is loaded. A file that blocked it is not
+// loaded again until it is changed. If a handler of another plugin blocked it, this plugin has only
+// lost its interpreter.
 func (p *plugin) hung(i *interpreter, file os.FileInfo) error {
 	i.kill()
 	at := p.runner.culprit(i.process.Stderr(), p.path)
@@ -195,7 +195,7 @@ func (p *plugin) hung(i *interpreter, file os.FileInfo) error {
 	return err
 }
 
-// refused takes note of a file that is at fault: it is not tried again until it is changed.
+// refused records the state of a faulty file, so that it is not tried again until it is changed.
 func (p *plugin) refused(file os.FileInfo, err error) error {
 	if _, ok := errors.AsType[*LoadError](err); ok {
 		p.mu.Lock()
@@ -205,14 +205,14 @@ func (p *plugin) refused(file os.FileInfo, err error) error {
 	return err
 }
 
-// adopt takes note of what was loaded.
+// adopt stores the description of what was loaded.
 func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
 	var about description
 	if err := json.Unmarshal(result, &about); err != nil {
 		return hook.Failure(hook.Garbled, fmt.Errorf("what the runner tells of %s: %w", p.path, err))
 	}
 	if taken(about.Name, p.path) {
-		about.Name = stem(p.path) // a confined interpreter does not see the other file
+		about.Name = stem(p.path) // a sandboxed interpreter cannot see the other file
 	}
 	p.note(about.oddities())
 	first := p.take(file, about)
@@ -224,8 +224,8 @@ func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
 	return p.rename()
 }
 
-// taken tells whether a name is that of another plugin's file beside path: a file's name is its
-// own, and whoever else calls itself so is called as its file is.
+// taken reports whether name is the name of another plugin file in the same directory. A file's
+// name belongs to that file: docs/protocols/python.md, row P19.
 func taken(name, path string) bool {
 	other := filepath.Join(filepath.Dir(path), name+".py")
 	if name == stem(path) || filepath.Dir(other) != filepath.Dir(path) || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
@@ -235,7 +235,7 @@ func taken(name, path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// take keeps a description, and reports whether it is the first.
+// take stores a description, and reports whether it is the first.
 func (p *plugin) take(file os.FileInfo, about description) (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -244,8 +244,8 @@ func (p *plugin) take(file os.FileInfo, about description) (first bool) {
 	return first
 }
 
-// rename applies the time limit that the configuration has under the name a plugin calls itself.
-// Variables are given by the file's name alone.
+// rename applies the timeout that the configuration sets under the plugin's own name. Variables are
+// set under the file's name only.
 func (p *plugin) rename() error {
 	if p.rt.Settings == nil {
 		return nil
@@ -258,8 +258,8 @@ func (p *plugin) rename() error {
 	return nil
 }
 
-// loadAgain loads the file into a new interpreter. The error is for an interpreter that is of no
-// use; a plugin at fault only says so.
+// loadAgain loads the file into a new interpreter. It returns an error only if the interpreter is
+// unusable; a faulty plugin is marked as such.
 func (p *plugin) loadAgain(ctx context.Context, i *interpreter) error {
 	p.mu.Lock()
 	hangs := p.hangs
@@ -268,7 +268,7 @@ func (p *plugin) loadAgain(ctx context.Context, i *interpreter) error {
 		return nil
 	}
 	err := p.load(ctx, i, methodLoad)
-	if _, ok := errors.AsType[*LoadError](err); ok && !errors.Is(err, hook.Timeout) { // which has cost the interpreter
+	if _, ok := errors.AsType[*LoadError](err); ok && !errors.Is(err, hook.Timeout) { // a timeout has ended the interpreter
 		p.log.Warn("plugin is out of order", "err", err)
 		p.fail(err)
 		return nil
@@ -282,7 +282,7 @@ func (p *plugin) fail(err error) {
 	p.fault = err
 }
 
-// outOfOrder says why the plugin cannot be asked; nil where it can.
+// outOfOrder returns why the plugin cannot be called, or nil.
 func (p *plugin) outOfOrder() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -295,7 +295,7 @@ func (p *plugin) described() description {
 	return p.about
 }
 
-// Info is what the plugin said of itself when it was last loaded.
+// Info returns what the plugin declared when it was last loaded.
 func (p *plugin) Info() dialect.Info {
 	about := p.described()
 	info := dialect.Info{Name: p.name, Description: about.Description, Hooks: slices.Clone(about.Hooks), Priority: hook.DefaultPriority}
@@ -308,10 +308,10 @@ func (p *plugin) Info() dialect.Info {
 	return info
 }
 
-// Metadata is __plugin__, with its defaults.
+// Metadata returns __plugin__ with its defaults.
 func (p *plugin) Metadata() json.RawMessage { return p.described().Metadata }
 
-// Hooks are the hooks that the plugin has handlers for.
+// Hooks returns the hooks for which the plugin has handlers.
 func (p *plugin) Hooks() []hook.Hook {
 	var hooks []hook.Hook
 	for i := range native {
@@ -322,7 +322,7 @@ func (p *plugin) Hooks() []hook.Hook {
 	return hooks
 }
 
-// Connect is one of the plugin's hooks at another point than its own.
+// Connect returns one of the plugin's hooks at another point.
 func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	have := p.described().Hooks
 	if !slices.Contains(have, name) {
@@ -335,10 +335,10 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	return p.wire(t), nil
 }
 
-// wire is a hook. Its handler's limit is the runner's to watch, which has a little longer to say
-// that it was overrun.
+// wire returns the hook of a translation. The runner enforces the handler's limit; the hook has a
+// little more time, so that the runner can report it.
 func (p *plugin) wire(t *translation) hook.Hook {
-	h := hook.Hook{Name: t.hook, Point: t.point, Timeout: p.limit + grace, Queue: Name, // docs/protocols/python.md: plugins run in order
+	h := hook.Hook{Name: t.hook, Point: t.point, Timeout: p.limit + grace, Queue: Name, // one after another: docs/protocols/python.md, rows P52 to P57
 		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.ask(ctx, t, ev) }}
 	if t.match != nil {
 		h.Match = func(ev *hook.Event) bool { return t.match(ev.Payload) }
@@ -346,7 +346,7 @@ func (p *plugin) wire(t *translation) hook.Hook {
 	return h
 }
 
-// ask takes one event to the plugin and its answer back.
+// ask calls the plugin for one event and reads its answer.
 func (p *plugin) ask(ctx context.Context, t *translation, ev *hook.Event) (hook.Reply, error) {
 	p.refresh(ctx, t.hook == onBegin)
 	if p.gone.Load() {
@@ -366,7 +366,7 @@ func (p *plugin) ask(ctx context.Context, t *translation, ev *hook.Event) (hook.
 	return reply, err
 }
 
-// Status is how the interpreter is doing, which is the same for all plugins, and the file.
+// Status returns the state of the interpreter, which is the same for all plugins, and of the file.
 func (p *plugin) Status() dialect.Status {
 	st := dialect.KeptStatus(p.runner.kept)
 	if err := p.outOfOrder(); err != nil && st.Err == nil {
@@ -375,12 +375,12 @@ func (p *plugin) Status() dialect.Status {
 	return st
 }
 
-// Close forgets the plugin; the last one ends the interpreter.
+// Close unloads the plugin. The last one ends the interpreter.
 func (p *plugin) Close(ctx context.Context) error {
 	p.closing.Do(func() {
 		p.runner.remove(p)
 		if i, err := p.runner.kept.Get(); err == nil {
-			// The others go on: what is not unloaded is only not used any more.
+			// An error does not matter: a plugin that is not unloaded is not called any more.
 			_, _ = i.ask(ctx, grace, methodUnload, hook.Object{{Name: "path", Value: rawjson.String(p.path)}})
 		}
 		p.dialect.release(ctx, p.runner)

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// brief is a handler's limit for tests of handlers that overrun it. It has to be long enough for
-// those that do not, also where they wait for an interpreter.
+// brief is a handler's limit for tests of handlers that exceed it. It is long enough for handlers
+// that do not, even if they wait for an interpreter.
 var brief = dialect.Settings{Timeout: 2 * time.Second}
 
 const appends = "@on_final\nasync def f(ctx, text): return text + ' %s'\n"
@@ -66,8 +66,8 @@ func TestTheUsualLimitIsFiveSeconds(t *testing.T) {
 	}
 }
 
-// TestABlockedInterpreter: the rulings, "A handler that blocks the interpreter past its time costs
-// that process a restart, not the request." The plugin after it in the same chain takes part.
+// TestABlockedInterpreter: a handler that blocks the interpreter costs it a restart, and the next
+// plugin in the chain takes part: docs/protocols/python.md, row P40.
 func TestABlockedInterpreter(t *testing.T) {
 	for name, block := range map[string]string{"asleep": "time.sleep(600)", "busy": "while True: pass"} {
 		t.Run(name, func(t *testing.T) {
@@ -79,10 +79,10 @@ func TestABlockedInterpreter(t *testing.T) {
 				if name == "a" {
 					return brief
 				}
-				return dialect.Settings{Timeout: time.Minute} // it waits for an interpreter that is started again
+				return dialect.Settings{Timeout: time.Minute} // it waits for an interpreter that is being restarted
 			})
 			pid, tries := s.plugins[0].Status().Pid, 0
-			s.eventually("b to take part", func() bool { // on a busy machine a start may take longer than it waits
+			s.eventually("b to take part", func() bool { // on a busy machine a start may take longer than restartWait
 				tries++
 				out := s.fire("r", hook.TurnFinal, `{"text":"block"}`)
 				if err := out.Steps[0].Err; !errors.Is(err, hook.Timeout) && !errors.Is(err, hook.Unavailable) {
@@ -100,7 +100,8 @@ func TestABlockedInterpreter(t *testing.T) {
 	}
 }
 
-// TestACallerWhoGivesUpEarlyEndsNothing: the interpreter is blocked within its handler's time.
+// TestACallerWhoGivesUpEarlyEndsNothing: an interpreter that is blocked for less than the handler's
+// limit is not ended, even if the caller gives up.
 func TestACallerWhoGivesUpEarlyEndsNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -164,12 +165,12 @@ func TestACrash(t *testing.T) {
 	if got := field(t, out, "text"); got != "crash b" {
 		t.Errorf("the plugin after it: %q, %v", got, out.Steps[1].Err)
 	}
-	if got := s.final("r", "y"); got != "y a1 b" { // loaded again: its globals begin anew
+	if got := s.final("r", "y"); got != "y a1 b" { // loaded again, so its globals start anew
 		t.Errorf("afterwards %q", got)
 	}
 }
 
-// TestAPluginThatNoLongerLoadsAfterACrash is out of order, and the others work.
+// TestAPluginThatNoLongerLoadsAfterACrash: such a plugin is marked as faulty, and the others work.
 func TestAPluginThatNoLongerLoadsAfterACrash(t *testing.T) {
 	for name, broken := range map[string]string{"at fault": "def f(:\n", "hanging": "import time\ntime.sleep(600)\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -181,7 +182,7 @@ func TestAPluginThatNoLongerLoadsAfterACrash(t *testing.T) {
 			s.write("b", fmt.Sprintf(appends, "b"))
 			s.open(dialect.Settings{})
 			s.final("r", "x")                        // the request is under way
-			s.plugins[0].(*plugin).refreshing.Lock() // and nobody looks at the file meanwhile
+			s.plugins[0].(*plugin).refreshing.Lock() // and the file is not checked meanwhile
 			s.write("a", broken)
 			s.dialect.runners[share{procs: s.rt.Procs}].kept.Restart("test")
 			s.eventually("the other plugin to work", func() bool { return strings.HasSuffix(s.final("r", "x"), " b") })
@@ -235,8 +236,8 @@ async def f(ctx, text):
 	}
 }
 
-// TestStateIsSharedByThePluginsOfARequest: the rulings, "ctx.state is the same live object for all
-// of them".
+// TestStateIsSharedByThePluginsOfARequest: ctx.state is one live object for all plugins and hooks
+// of a request: docs/protocols/python.md, row P42.
 func TestStateIsSharedByThePluginsOfARequest(t *testing.T) {
 	s := newStage(t)
 	s.write("a", `
@@ -269,15 +270,16 @@ async def done(ctx): print("done " + ",".join(ctx.state["words"]))
 		s.logged("plugin=a", `line="done s`+request+`,/w,hi,b"`)
 		s.logged("plugin=b", `line="done s`+request+`,/w,hi,b"`)
 	}
-	// The next turn of whoever names no request begins anew.
+	// Without a request id, a new turn begins a new request.
 	s.fire("", hook.TurnBegin, `{"session_id":"next","working_dir":"/w","user_text":"hi"}`)
 	if got := s.final("", "x"); got != "x next,/w,hi,b live" {
 		t.Errorf("the next turn: %q", got)
 	}
 }
 
-// TestARequestBeginsBeforeAnythingElse: seed 004, "Called at the start of each request". A host may
-// not tell of it, and after a restart it has not begun for the new interpreter.
+// TestARequestBeginsBeforeAnythingElse: on_begin is called first in each request, even if the host
+// does not fire turn.begin, and again after a restart: docs/protocols/python.md, What the protocol
+// leaves open.
 func TestARequestBeginsBeforeAnythingElse(t *testing.T) {
 	s := only(t, `
 @on_begin
@@ -321,7 +323,7 @@ func TestManyRequestsAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestEnvironment: nothing reaches a plugin but the dialect's list.
+// TestEnvironment: a plugin gets only the environment of docs/protocols/python.md, row P44.
 func TestEnvironment(t *testing.T) {
 	s := newStage(t)
 	s.rt.Env.Vars = append(s.rt.Env.Vars, "SECRET=hunter2", "GIT_DIR=/g", "GIT_AUTHOR=me", "PYTHONPATH=/evil", "LANG=C")
@@ -329,7 +331,7 @@ func TestEnvironment(t *testing.T) {
 	s.open(dialect.Settings{Env: []string{"GIT_*"}})
 	got := s.final("r", "x")
 	want := "GIT_AUTHOR GIT_DIR HOME LANG PATH TMPDIR "
-	if !strings.HasPrefix(strings.ReplaceAll(got, "LC_CTYPE ", ""), want) { // Python's own
+	if !strings.HasPrefix(strings.ReplaceAll(got, "LC_CTYPE ", ""), want) { // Python itself sets it
 		t.Errorf("it sees %q, want %q", got, want)
 	}
 	if !strings.HasSuffix(got, " "+s.home) {
@@ -343,7 +345,7 @@ func TestAPluginThatIsClosedIsForgotten(t *testing.T) {
 	s.write("b", fmt.Sprintf(appends, "b"))
 	s.open(dialect.Settings{})
 	closed := s.plugins[0]
-	for range 2 { // twice is once
+	for range 2 { // closing twice is the same as once
 		if err := closed.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -17,14 +17,13 @@ import (
 // Name is the dialect's name.
 const Name = "python"
 
-// A Dialect is the python protocol. Plugins that are opened through one value and one process group
-// share an interpreter, but for those that have a sandbox or limits: each of these has an
-// interpreter to itself.
+// A Dialect is the python protocol. Plugins that are opened through one Dialect and one process
+// group share an interpreter. A plugin with a sandbox or limits has an interpreter of its own.
 type Dialect struct {
-	// Tests of plugins that never end have no time for the real value.
+	// loadTimeout bounds the loading of a file. Tests set a shorter time.
 	loadTimeout time.Duration
 
-	mu      sync.Mutex // protects runners, and how many hold each of them
+	mu      sync.Mutex // protects runners and the holders of each
 	runners map[share]*runner
 }
 
@@ -36,12 +35,12 @@ func New() *Dialect {
 // Name is "python".
 func (*Dialect) Name() string { return Name }
 
-// Places is the one folder.
+// Places returns the one folder.
 func (*Dialect) Places(env dialect.Env) []dialect.Place {
 	return []dialect.Place{{Dialect: Name, Dir: folder(env), Form: "NAME.py"}}
 }
 
-// Points are those of the six hooks.
+// Points returns the points of the six hooks.
 func (*Dialect) Points() []hook.Point {
 	var points []hook.Point
 	for i := range native {
@@ -50,8 +49,8 @@ func (*Dialect) Points() []hook.Point {
 	return points
 }
 
-// Find lists the files in ~/.agent/plugins by name. Which hooks a plugin has is not known until it
-// runs.
+// Find lists the files in ~/.agent/plugins by name: docs/protocols/python.md, row P14. Their hooks
+// are unknown until they are loaded.
 func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	var found []dialect.Found
 	for _, path := range list(env) {
@@ -60,8 +59,7 @@ func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	return found
 }
 
-// At takes any Python file for a plugin, unless it is a program of its own: one with a #! line and
-// the right to be executed speaks another dialect.
+// At accepts any Python file, unless it is an executable script: docs/protocols/python.md, row P15.
 func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || filepath.Ext(path) != ".py" {
@@ -73,8 +71,8 @@ func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	return at(path), true
 }
 
-// Open loads a plugin into the interpreter of this host, which it starts where there is none. A
-// file that is no plugin is a [*LoadError].
+// Open loads a plugin into the interpreter of this host, which it starts if there is none. A file
+// that is not a plugin is a [*LoadError].
 func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
 	r, err := d.acquire(ctx, f, rt)
 	if err != nil {
@@ -88,7 +86,7 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	return p, nil
 }
 
-// Examine says what keeps all plugins from running: no Python, or an old one.
+// Examine reports what prevents all plugins from running: Python is missing or too old.
 func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
 	plugins := list(env)
 	if len(plugins) == 0 {
@@ -102,23 +100,23 @@ func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
 		Message: fmt.Sprintf("none of the %d Python plugins here can run: %v", len(plugins), err)}}
 }
 
-// folder is where plugins live. Seed 004: "Ensure file is in ~/.agent/plugins/".
+// folder returns the plugins folder: docs/protocols/python.md, row P14.
 func folder(env dialect.Env) string { return env.InHome(".agent", "plugins") }
 
-// list is every plugin file by name. Hidden files, and those that begin with _, are none: by
-// Python's custom they are for other modules.
+// list returns every plugin file by name. Hidden files and those that begin with _ are not plugins:
+// in Python these are for other modules.
 func list(env dialect.Env) []string {
 	return slices.DeleteFunc(dialect.FilesIn(folder(env)), func(path string) bool {
 		return filepath.Ext(path) != ".py" || strings.HasPrefix(filepath.Base(path), "_")
 	})
 }
 
-// at is a plugin that may be opened. Until it says its name, its file's does.
+// at describes the plugin at a path. Its name is that of its file until it is loaded.
 func at(path string) dialect.Found {
 	return dialect.Found{Dialect: Name, Name: stem(path), Place: stem(path), Path: path}
 }
 
-// FileName is the name that a plugin has by its file.
+// FileName returns the name that a plugin has from its file.
 func FileName(path string) string { return stem(path) }
 
 func stem(path string) string { return strings.TrimSuffix(filepath.Base(path), ".py") }

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A stage is a home directory with plugins, and a bus on which they are opened.
+// A stage is a home directory with plugins, and a bus on which they are registered.
 type stage struct {
 	t       testing.TB
 	home    string
@@ -30,8 +30,8 @@ type stage struct {
 	log     *plugtest.Log
 	bus     hook.Bus
 	plugins []dialect.Plugin
-	limit   time.Duration    // as the configuration says it
-	errs    map[string]error // why one could not be opened, by name
+	limit   time.Duration    // from the configuration
+	errs    map[string]error // why a plugin could not be opened, by name
 }
 
 func newStage(t testing.TB) *stage {
@@ -47,14 +47,14 @@ func newStage(t testing.TB) *stage {
 	return s
 }
 
-// write puts a plugin where it is found.
+// write installs a plugin.
 func (s *stage) write(name, text string) (path string) {
 	s.t.Helper()
 	path = filepath.Join(s.home, ".agent", "plugins", name+".py")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		s.t.Fatal(err)
 	}
-	draft := path + ".draft" // so that no look at the file ever meets half of it
+	draft := path + ".draft" // so that a check of the file never sees half of it
 	if err := os.WriteFile(draft, []byte(text), 0o644); err != nil {
 		s.t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (s *stage) write(name, text string) (path string) {
 	return path
 }
 
-// open opens every plugin that is found, and wires what works.
+// open opens every plugin that Find lists, and registers the hooks of those that work.
 func (s *stage) open(settings dialect.Settings) *stage {
 	s.t.Helper()
 	s.limit = settings.Timeout
@@ -86,7 +86,7 @@ func (s *stage) openEach(settings func(name string) dialect.Settings) *stage {
 	return s
 }
 
-// runtime is the host's, with a log of the plugin's own.
+// runtime returns the host's runtime, with a log of the plugin's own.
 func (s *stage) runtime(name string) *dialect.Runtime {
 	rt := *s.rt
 	rt.Log = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})).With("plugin", name)
@@ -106,7 +106,7 @@ func (s *stage) wire() {
 	}
 }
 
-// placed does what a host does to a hook.
+// placed sets what a host sets in a hook.
 func (s *stage) placed(h hook.Hook, p dialect.Plugin, position int) hook.Hook {
 	if s.limit > 0 {
 		h.Timeout = s.limit
@@ -115,7 +115,7 @@ func (s *stage) placed(h hook.Hook, p dialect.Plugin, position int) hook.Hook {
 	return h
 }
 
-// connect wires one hook of the first plugin to a point, beside the native ones.
+// connect connects one hook of the first plugin to a point, in addition to its own.
 func (s *stage) connect(name string, point hook.Point) {
 	s.t.Helper()
 	h, err := s.plugins[0].(dialect.Connector).Connect(name, point)
@@ -139,7 +139,7 @@ func only(t testing.TB, text string) *stage {
 	return s
 }
 
-// fire takes one event of a request through the plugins.
+// fire sends one event of a request through the plugins.
 func (s *stage) fire(request string, p hook.Point, payload string) *hook.Outcome {
 	s.t.Helper()
 	out, err := s.bus.Fire(hook.WithRequest(s.t.Context(), request), p, json.RawMessage(payload))
@@ -149,7 +149,7 @@ func (s *stage) fire(request string, p hook.Point, payload string) *hook.Outcome
 	return out
 }
 
-// final is what becomes of a text at turn.final.
+// final returns the text after turn.final.
 func (s *stage) final(request, text string) string {
 	s.t.Helper()
 	raw, err := json.Marshal(map[string]string{"text": text})
@@ -169,7 +169,7 @@ func field(t testing.TB, out *hook.Outcome, name string) string {
 	return text
 }
 
-// logged waits until the log has a line with all of these in it.
+// logged waits until the log has a line with all of these parts.
 func (s *stage) logged(parts ...string) {
 	s.t.Helper()
 	s.eventually("a line in the log with "+strings.Join(parts, " and "), func() bool {
@@ -191,7 +191,7 @@ func containsAll(s string, parts []string) bool {
 	return true
 }
 
-// eventually polls a condition, within bounds.
+// eventually polls a condition for a bounded time.
 func (s *stage) eventually(what string, ok func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
@@ -220,7 +220,7 @@ func (s *stage) close() {
 	}
 }
 
-// step is the step of the only plugin asked.
+// step returns the step of the only plugin that was called.
 func step(t testing.TB, out *hook.Outcome) *hook.Step {
 	t.Helper()
 	if len(out.Steps) != 1 {

@@ -11,13 +11,12 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// Refresh loads the file again where it has changed: a turn begins.
+// Refresh loads the file again if it has changed. It is called at the start of a turn.
 func (p *plugin) Refresh(ctx context.Context) { p.refresh(ctx, true) }
 
-// refresh loads the file again where it has changed: at the beginning of every turn (begins), at
-// the first event of every other request, and otherwise when it was not looked at for a while. A
-// call that comes as another one looks goes on with the old code, unless it is the first of its
-// request.
+// refresh loads the file again if it has changed. It checks at the start of every turn (begins), at
+// the first event of every other request, and otherwise at most every lookEvery. A call that
+// arrives during a check uses the old code, unless it is the first of its request.
 func (p *plugin) refresh(ctx context.Context, begins bool) {
 	now := p.enters(hook.Request(ctx)) || begins
 	if now {
@@ -35,7 +34,7 @@ func (p *plugin) refresh(ctx context.Context, begins bool) {
 	}
 }
 
-// enters tells whether a request is another one than the last event was of.
+// enters reports whether this is the first event of another request.
 func (p *plugin) enters(request string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,7 +43,8 @@ func (p *plugin) enters(request string) bool {
 	return other
 }
 
-// changed looks at the file. The caller holds refreshing.
+// changed reports whether the file has changed since it was last loaded. The caller holds
+// refreshing.
 func (p *plugin) changed() bool {
 	file, err := p.look()
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *plugin) changed() bool {
 			p.log.Warn("plugin's file cannot be looked at", "err", err, "removed", errors.Is(err, fs.ErrNotExist))
 		}
 		p.missing = true
-		p.gone.Store(errors.Is(err, fs.ErrNotExist)) // one that cannot be read is still there
+		p.gone.Store(errors.Is(err, fs.ErrNotExist)) // a file that cannot be read still exists
 		return false
 	}
 	p.missing = false
@@ -63,8 +63,8 @@ func (p *plugin) changed() bool {
 	return !os.SameFile(was, file) || !was.ModTime().Equal(file.ModTime()) || was.Size() != file.Size()
 }
 
-// look is the file's state. An editor may take the old file away before it puts the new one in its
-// place: a file is removed where it does not come back.
+// look returns the state of the file. Some editors remove the old file before they write the new
+// one, so a file counts as removed only if it does not come back within replaceWait.
 func (p *plugin) look() (os.FileInfo, error) {
 	file, err := os.Stat(p.path)
 	for waited := time.Duration(0); errors.Is(err, fs.ErrNotExist) && !p.missing && waited < replaceWait; waited += replaceWait / 10 {
@@ -74,7 +74,7 @@ func (p *plugin) look() (os.FileInfo, error) {
 	return file, err
 }
 
-// reload loads a changed file; one that is at fault leaves the old code where it is.
+// reload loads a changed file. If the file is faulty, the old code stays.
 func (p *plugin) reload(ctx context.Context) {
 	if err := p.Reload(ctx); err != nil {
 		p.log.Warn("plugin was changed, and cannot be loaded", "err", err)
@@ -90,7 +90,7 @@ func (p *plugin) Reload(ctx context.Context) error {
 	had := p.described().Hooks
 	if err := p.load(ctx, i, methodReload); err != nil {
 		if p.outOfOrder() != nil {
-			p.fail(err) // there is no old code: this is the latest reason
+			p.fail(err) // there is no old code, so this is the latest reason
 		}
 		return err
 	}

@@ -18,7 +18,7 @@ const begins = "@on_begin\nasync def b(ctx): pass\n"
 func TestAChangedFileIsLoadedAgain(t *testing.T) {
 	t.Run("at the beginning of a turn", func(t *testing.T) {
 		s := only(t, begins+fmt.Sprintf(appends, "old"))
-		s.final("r", "x") // the file was just looked at
+		s.final("r", "x") // the file was just checked
 		s.write("only", begins+fmt.Sprintf(appends, "new"))
 		s.fire("r", hook.TurnBegin, `{}`)
 		if got := s.final("r", "x"); got != "x new" {
@@ -48,7 +48,8 @@ func TestALookIsTakenOnlyNowAndThen(t *testing.T) {
 	}
 }
 
-// TestAnEditActsOnTheNextTurn: however soon that comes, and whichever hooks the plugin has.
+// TestAnEditActsOnTheNextTurn: an edit acts on the next turn, however soon that comes and whichever
+// hooks the plugin has: docs/protocols/python.md, row P26.
 func TestAnEditActsOnTheNextTurn(t *testing.T) {
 	s := only(t, fmt.Sprintf(appends, "0"))
 	for i := 1; i <= 5; i++ {
@@ -124,15 +125,16 @@ func TestAFileThatIsRemovedDoesNotAct(t *testing.T) {
 	}
 }
 
-// TestAFileThatIsBeingReplaced: editors take the old file away first. On a busy machine the moment
-// between the two may be too long: the file is replaced again then, until it was quick enough.
+// TestAFileThatIsBeingReplaced: a file that is missing for a moment while an editor replaces it
+// still acts. On a busy machine the moment may be too long, so the test tries again until it was
+// short enough.
 func TestAFileThatIsBeingReplaced(t *testing.T) {
 	s := only(t, begins+fmt.Sprintf(appends, "old"))
 	for try, began := 1, time.Now(); time.Since(began) < time.Minute; try++ {
 		word := fmt.Sprint("new", try)
 		logged := len(s.log.String())
 		if !s.replace(word) {
-			s.fire("r", hook.TurnBegin, `{}`) // it is back, and that is noticed
+			s.fire("r", hook.TurnBegin, `{}`) // the file is back, and the plugin acts again
 			continue
 		}
 		if got := s.final("r", "x"); got != "x "+word || strings.Contains(s.log.String()[logged:], "cannot be looked at") {
@@ -143,8 +145,8 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 	t.Fatal("for a minute this machine was too busy to replace a file at once")
 }
 
-// replace has a turn begin while the file is being replaced. It says whether the file was away for
-// less than the time that an editor has.
+// replace lets a turn begin while the file is being replaced. It reports whether the file was
+// missing for less than replaceWait.
 func (s *stage) replace(word string) bool {
 	s.t.Helper()
 	path := filepath.Join(s.home, ".agent", "plugins", "only.py")

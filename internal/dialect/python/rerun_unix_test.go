@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestBoundsAgain: the bounds on depth and unexpected output hold for every user and wherever the
-// home lies.
+// TestBoundsAgain: the bounds on depth and unexpected output hold for every user and every place of
+// the home directory.
 func TestBoundsAgain(t *testing.T) {
 	rerun.Tests(t, "TestAnAnswerThatIsTooDeepIsGarbled", "TestAPluginIsGivenWhatAnotherMaySend", "TestUnexpectedOutputIsBounded")
 }

@@ -17,28 +17,28 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// A runner is the interpreter that plugins share, kept alive.
+// A runner is the interpreter that plugins share. It is restarted when it ends.
 type runner struct {
 	launch      launch
 	share       share
 	loadTimeout time.Duration
-	log         *slog.Logger // of the plugin that started it; the host gives none of its own
+	log         *slog.Logger // of the plugin that started it; the host has no logger for it
 	holders     int          // protected by Dialect.mu
 
 	starting context.Context    // ended by cancel
-	cancel   context.CancelFunc // by stop
+	cancel   context.CancelFunc // called by stop
 	started  chan struct{}      // closed when kept or err is set
 	kept     *proc.Kept[*interpreter]
 	err      error
 
-	loading chan struct{}          // of capacity 1: one plugin is opened at a time, so that it is known which one hangs
+	loading chan struct{}          // of capacity 1: only one plugin is opened at a time, so that it is clear which one hangs
 	under   atomic.Int64           // calls under way
-	absent  atomic.Bool            // it was waited for in vain: until it is up, nobody waits again
-	last    atomic.Pointer[plugin] // who was called last: to whom unmarked output is ascribed
+	absent  atomic.Bool            // a call has waited for it in vain; until it is up, no other call waits
+	last    atomic.Pointer[plugin] // the plugin that was called last, to which unmarked output is assigned
 
 	mu      sync.Mutex // protects the fields below
-	plugins []*plugin  // opened, in order
-	voices  []voice    // whose output is logged where
+	plugins []*plugin  // in the order in which they were opened
+	voices  []voice    // which log lines belong to which plugin
 	up      chan struct{}
 }
 
@@ -53,7 +53,7 @@ func newRunner(rt *dialect.Runtime, loadTimeout time.Duration) *runner {
 	return r
 }
 
-// start starts the interpreter for the first time and sees that it stays up.
+// start starts the interpreter for the first time, and keeps it running.
 func (r *runner) start() {
 	defer close(r.started)
 	r.kept, r.err = proc.Keep(r.starting, proc.KeepOptions[*interpreter]{
@@ -77,8 +77,8 @@ func (r *runner) stop(ctx context.Context) {
 	}
 }
 
-// connect starts a process and, after a crash, loads every plugin again. One that cannot be loaded
-// any more is out of order, and the others work.
+// connect starts a process and, after a crash, loads every plugin again. A plugin that cannot be
+// loaded any more is marked as faulty, and the others work.
 func (r *runner) connect(ctx context.Context) (*interpreter, *proc.Process, error) {
 	i, err := r.launch.start(ctx)
 	if err != nil {
@@ -94,8 +94,8 @@ func (r *runner) connect(ctx context.Context) (*interpreter, *proc.Process, erro
 	return i, i.process, nil
 }
 
-// live is the interpreter there is now. While it is being started again, a call waits for it a
-// moment: the plugins beside the one that ended it are to work.
+// live returns the current interpreter. If it is being restarted, live waits up to wait, so that a
+// crash does not affect the other plugins.
 func (r *runner) live(ctx context.Context, wait time.Duration) (*interpreter, error) {
 	i, err := r.kept.Get()
 	if err == nil || r.absent.Load() {
@@ -109,7 +109,7 @@ func (r *runner) live(ctx context.Context, wait time.Duration) (*interpreter, er
 			return i, nil
 		}
 		if down, ok := errors.AsType[*proc.DownError](err); !ok || down.Err != nil {
-			return nil, unavailableNow(err) // stopped, or it does not come up
+			return nil, unavailableNow(err) // stopped, or its start failed
 		}
 		select {
 		case <-up:
@@ -129,14 +129,14 @@ func unavailableNow(err error) error {
 	return hook.Failure(hook.Unavailable, err)
 }
 
-// comingUp is closed when the next interpreter is up.
+// comingUp returns a channel that is closed when the next interpreter is up.
 func (r *runner) comingUp() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.up
 }
 
-// announce tells those who wait that an interpreter is up.
+// announce wakes the calls that wait for the interpreter.
 func (r *runner) announce() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *runner) announce() {
 	r.up = make(chan struct{})
 }
 
-// call asks a handler of a plugin.
+// call calls a handler of a plugin.
 func (r *runner) call(ctx context.Context, p *plugin, name string, params json.RawMessage) (json.RawMessage, error) {
 	i, err := r.live(ctx, restartWait)
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *runner) call(ctx context.Context, p *plugin, name string, params json.R
 	began := time.Now()
 	result, err := i.peer.Call(ctx, methodCall, params)
 	if rpc, ok := errors.AsType[*wire.RPCError](err); ok && rpc.Code == codeNotLoaded && r.has(p) {
-		// It was opened in the moment in which another interpreter was started.
+		// The plugin was opened while another interpreter was being started.
 		if err := p.load(ctx, i, methodLoad); err != nil {
 			return nil, err
 		}
@@ -172,9 +172,9 @@ func (r *runner) call(ctx context.Context, p *plugin, name string, params json.R
 	return nil, callFailure(err, i.process)
 }
 
-// overdue is for a call without an answer. The runner sees to a handler's limit itself, so an
-// interpreter that says nothing, and by now has overrun it, is blocked. The rulings: "A handler
-// that blocks the interpreter past its time costs that process a restart, not the request."
+// overdue handles a call without an answer. The runner itself enforces a handler's limit, so an
+// interpreter that is silent after it is blocked. It is restarted, and the request goes on:
+// docs/protocols/python.md, row P40.
 func (r *runner) overdue(ctx context.Context, i *interpreter, p *plugin, name string) error {
 	if i.answers(ctx) {
 		return logged(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
@@ -189,7 +189,7 @@ func (r *runner) overdue(ctx context.Context, i *interpreter, p *plugin, name st
 	return logged(hook.Timeout, fmt.Errorf("timed out after %ss: the interpreter was blocked at %s", seconds(p.limit), at))
 }
 
-// logOf is the log of the plugin in which a place is; p's where it is in none.
+// logOf returns the log of the plugin that at is in, or that of p if it is in none.
 func (r *runner) logOf(at place, p *plugin) *slog.Logger {
 	for _, other := range r.opened() {
 		if other.path == at.path {
@@ -199,8 +199,8 @@ func (r *runner) logOf(at place, p *plugin) *slog.Logger {
 	return p.log
 }
 
-// notified: threads of handlers that are not async are stuck, and the runner has nothing else to
-// do. They end with its process.
+// notified restarts the interpreter if it reports stuck threads of handlers that are not async, and
+// no call is under way. Such threads end only with the process.
 func (r *runner) notified(method string, params json.RawMessage) {
 	<-r.started
 	if method != notifyStuck || r.under.Load() > 0 {
@@ -210,7 +210,7 @@ func (r *runner) notified(method string, params json.RawMessage) {
 	r.kept.Restart("handlers that are not async never returned")
 }
 
-// opened are the plugins there are, in the order in which they were opened.
+// opened returns the opened plugins, in the order in which they were opened.
 func (r *runner) opened() []*plugin {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,12 +9,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// newFile is the mode of a plugin's file that only its owner writes.
+// newFile is the mode of a new plugin's file.
 const newFile = 0o644
 
-// Save replaces the file of the plugin of that name, at once and as a whole; see [Path]. A link in
-// its place is replaced, never written through. Whether the content is a plugin, its caller knows
-// from [Dialect.Validate].
+// Save replaces the file of the plugin of that name atomically; see [Path]. A link in its place is
+// replaced, not followed. Save does not check the content; [Dialect.Validate] does.
 func Save(env dialect.Env, name, content string) error {
 	path, err := Path(env, name)
 	if err != nil {
@@ -29,7 +28,7 @@ func Save(env dialect.Env, name, content string) error {
 	return nil
 }
 
-// modeOf is the permissions that the file has, or those of a new one.
+// modeOf returns the permissions of the file, or those of a new one.
 func modeOf(path string) os.FileMode {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {

@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// example is the code that the protocol document prints under a heading; nth counts from 0.
+// example returns the code that the protocol document prints under a heading; nth counts from 0.
 func example(t *testing.T, heading string, nth int) string {
 	t.Helper()
 	for _, b := range plugtest.Seed(t, "004").Blocks("python") {
@@ -31,7 +31,8 @@ func example(t *testing.T, heading string, nth int) string {
 	return ""
 }
 
-// TestSeedExamplePlugins runs every example plugin of the document, as it is printed.
+// TestSeedExamplePlugins: every example plugin of the document works as printed:
+// docs/protocols/python.md, row P46.
 func TestSeedExamplePlugins(t *testing.T) {
 	s := newStage(t)
 	s.write("footer", example(t, "Response Footer Plugin", 0))
@@ -77,7 +78,7 @@ func TestSeedExamplePlugins(t *testing.T) {
 	})
 }
 
-// TestSeedQuickStart follows the document's first steps: its shell command writes the plugin.
+// TestSeedQuickStart: the document's shell command writes a plugin that works.
 func TestSeedQuickStart(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	s := newStage(t)
@@ -105,8 +106,8 @@ func TestSeedQuickStart(t *testing.T) {
 	}
 }
 
-// TestSeedHooksReference runs the snippet of each hook; those that measure time bring the import
-// the document leaves out.
+// TestSeedHooksReference: the document's snippet of each hook works. The test adds an import that
+// those with time measurements lack.
 func TestSeedHooksReference(t *testing.T) {
 	s := newStage(t)
 	s.write("a_begin", "import time\n"+example(t, "on_begin", 0))
@@ -158,7 +159,7 @@ func TestSeedHooksReference(t *testing.T) {
 	})
 	t.Run("on_done", func(t *testing.T) {
 		s.fire("r", hook.TurnDone, `{}`)
-		s.logged("plugin=g_done", "Request took 0.") // since the beginning that another plugin took note of
+		s.logged("plugin=g_done", "Request took 0.") // since the time that another plugin stored
 	})
 }
 
@@ -190,8 +191,7 @@ func TestSeedHooks(t *testing.T) {
 	}
 }
 
-// TestSeedAnswers holds what plugins say of themselves against the answers the document prints for
-// its API.
+// TestSeedAnswers: plugins are described as in the answers that the document prints for its API.
 func TestSeedAnswers(t *testing.T) {
 	s := newStage(t)
 	s.write("logger", example(t, "Logger Plugin", 0))
@@ -223,7 +223,7 @@ func TestSeedAnswers(t *testing.T) {
 			if err != nil || strings.Join(v.Hooks, " ") != "on_begin" || string(v.Metadata) != `{"api":"1.0","name":"test_plugin"}` {
 				t.Errorf("line %d: %+v, %v", b.Line, v, err)
 			}
-		case answer.Detail != "": // and its other answer
+		case answer.Detail != "": // and its error
 			_, err := s.dialect.Validate(t.Context(), s.runtime("bad"), Draft{Name: "bad", Content: "async def f(:"})
 			prefix := strings.TrimSuffix(answer.Detail, "...")
 			if fault, ok := errors.AsType[*LoadError](err); !ok || !strings.HasPrefix("Invalid plugin code: "+fault.Problem.Message, prefix) {
@@ -245,7 +245,7 @@ func sameAs(t *testing.T, p dialect.Plugin, name string, hooks []string, metadat
 	}
 }
 
-// runPython runs a program beside the runner's package, as a program of a user's would.
+// runPython runs a program with the runner's package in its path, as a user's program would.
 func runPython(t *testing.T, home, program string, args ...string) string {
 	t.Helper()
 	plugtest.NeedTool(t, "python3")
@@ -263,12 +263,13 @@ func runPython(t *testing.T, home, program string, args ...string) string {
 	return string(out)
 }
 
-// TestSeedPythonAPI runs the document's program that uses the package, as it is printed.
+// TestSeedPythonAPI: the document's program that uses the package works as printed:
+// docs/protocols/python.md, row P47.
 func TestSeedPythonAPI(t *testing.T) {
 	s := newStage(t)
 	s.write("logger", example(t, "Logger Plugin", 0))
 	s.write("footer", example(t, "Response Footer Plugin", 0))
-	// Whoever pastes it brings a tool, a plugin to save, and a loop for its awaits.
+	// The document's program needs a tool, a plugin to save, and a loop for its awaits.
 	program := `
 import ast, asyncio, sys
 async def execute_tool(call): return ToolResult(call.tool_call_id, call.tool_name, f"ran {call.input}")
@@ -292,7 +293,7 @@ print([p.stem for p in list_plugins()])
 	}
 }
 
-// TestSeedModels: fields, types and defaults of the models are the document's.
+// TestSeedModels: fields, types and defaults of the models are those of the document.
 func TestSeedModels(t *testing.T) {
 	program := `
 import sys, typing, dataclasses

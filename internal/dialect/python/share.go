@@ -7,13 +7,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// share is who shares a runner: the plugins of a host, or one plugin alone.
+// A share identifies a runner: that of all plugins of a host, or that of a single plugin.
 type share struct {
 	procs *proc.Group
-	alone string // the file of a plugin that has a sandbox or limits of its own
+	alone string // the file of a plugin with a sandbox or limits
 }
 
-// shareOf is where a plugin belongs.
+// shareOf returns the share of a plugin.
 func shareOf(f dialect.Found, rt *dialect.Runtime) share {
 	s := share{procs: rt.Procs}
 	if rt.Box != nil || rt.Limits != (dialect.Limits{}) {
@@ -22,8 +22,8 @@ func shareOf(f dialect.Found, rt *dialect.Runtime) share {
 	return s
 }
 
-// acquire is the runner that the plugins of one host share, started where there is none. Whoever
-// acquires it must release it.
+// acquire returns the runner of a plugin, and starts it if there is none. The caller must release
+// it.
 func (d *Dialect) acquire(ctx context.Context, f dialect.Found, rt *dialect.Runtime) (*runner, error) {
 	key := shareOf(f, rt)
 	d.mu.Lock()
@@ -35,7 +35,7 @@ func (d *Dialect) acquire(ctx context.Context, f dialect.Found, rt *dialect.Runt
 			r.launch.confine = func(s proc.Spec) proc.Spec { return rt.Confined(s, f.Path) }
 		}
 		d.runners[key] = r
-		go r.start() // on behalf of all who wait, so that one who gives up does not end it for the others
+		go r.start() // not with the caller's ctx: other callers wait for it too
 	}
 	r.holders++
 	d.mu.Unlock()
@@ -52,7 +52,7 @@ func (d *Dialect) acquire(ctx context.Context, f dialect.Found, rt *dialect.Runt
 	}
 }
 
-// release ends the runner with its last holder.
+// release stops the runner when its last holder releases it.
 func (d *Dialect) release(ctx context.Context, r *runner) {
 	d.mu.Lock()
 	r.holders--

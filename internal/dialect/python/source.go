@@ -18,7 +18,7 @@ var bootstrap string
 //go:embed runner/plugins/*.py
 var sources embed.FS
 
-// parcel is the runner's package as the bootstrap reads it: eight hex digits of length, then an
+// parcel is the runner's package as the bootstrap reads it: its length in eight hex digits, then an
 // object of module names and sources.
 var parcel = sync.OnceValue(func() []byte {
 	modules, err := readModules()

@@ -7,8 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestTranscripts plays testdata/transcripts: plugins print what they are given, and what comes of
-// their answers is in the results. The files are the plugins, and the process is Python's.
+// TestTranscripts plays testdata/transcripts: plugins print what they get, and the results show
+// what their answers do. The plugins are the files, and the process is Python's.
 func TestTranscripts(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	transcripts := plugtest.Transcripts{

@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// The protocol's hooks.
+// The hooks of the protocol: docs/protocols/python.md, rows P52 to P57.
 const (
 	onBegin       = "on_begin"
 	onToolCall    = "on_tool_call"
@@ -20,23 +20,23 @@ const (
 	onDone        = "on_done"
 )
 
-// A translation is one of the protocol's hooks at one point: what its handler is given, and what
-// its answer sets in the payload.
+// A translation is one of the protocol's hooks at one point: what its handler gets, and what its
+// answer sets in the payload.
 type translation struct {
 	hook  string
 	point hook.Point
-	// match tells whether the handler is to be asked at all; nil: always.
+	// match reports whether the handler is called at all; nil: always.
 	match func(payload hook.Object) bool
-	// give is what the handler gets beside the context; nil: nothing.
+	// give returns what the handler gets besides the context; nil: nothing.
 	give func(payload hook.Object) hook.Object
-	// about is what the payload tells of the request; nil: see [aboutRequest].
+	// about returns what the payload says about the request; nil: see [aboutRequest].
 	about func(payload hook.Object) hook.Object
-	// apply reads an answer; nil: it means nothing here.
+	// apply reads an answer; nil: answers are ignored.
 	apply func(payload, given, answer hook.Object) hook.Reply
 }
 
-// native are the six hooks of seed 004 at their own points, in the order of a request, which is the
-// order in which hooks are listed.
+// native lists the six hooks at their own points, in the order of a request:
+// docs/protocols/python.md, row P24.
 var native = []translation{
 	{hook: onBegin, point: hook.TurnBegin},
 	{hook: onToolCall, point: hook.ToolBefore, give: giveCall, apply: changeCall},
@@ -46,8 +46,8 @@ var native = []translation{
 	{hook: onDone, point: hook.TurnDone},
 }
 
-// params are what the runner is sent: whose handler of which hook, for which request, within what
-// time, and what the handler is given.
+// params returns the message to the runner: plugin, hook, request, time limit, and what the handler
+// gets.
 func (p *plugin) params(ctx context.Context, t *translation, payload, given hook.Object) json.RawMessage {
 	params := make(hook.Object, 0, 5+len(given))
 	params = append(params, text("plugin", p.path), text("hook", t.hook), text("request", hook.Request(ctx)),
@@ -62,8 +62,8 @@ func (p *plugin) params(ctx context.Context, t *translation, payload, given hook
 	return append(params, given...).JSON()
 }
 
-// aboutRequest is what a payload tells of its request, whichever point it is of: turn.begin has all
-// of it, and whoever fires the others may add it.
+// aboutRequest returns what a payload says about its request. turn.begin has all three fields;
+// events of other points may have them.
 func aboutRequest(payload hook.Object) hook.Object {
 	var known hook.Object
 	for _, name := range []string{"session_id", "working_dir", "user_text"} {
@@ -81,7 +81,8 @@ func (t *translation) given(payload hook.Object) hook.Object {
 	return t.give(payload)
 }
 
-// reply turns an answer into the hub's words; null is no opinion. The runner may have added a note.
+// reply turns an answer into a [hook.Reply]; null changes nothing. The runner may have added a
+// note.
 func (t *translation) reply(payload, given hook.Object, answer json.RawMessage) (hook.Reply, error) {
 	reply := hook.Reply{Verdict: hook.Continue}
 	if string(answer) == "null" {
@@ -103,7 +104,7 @@ func (t *translation) reply(payload, given hook.Object, answer json.RawMessage) 
 
 func giveCall(payload hook.Object) hook.Object { return hook.Object{toolCall(payload)} }
 
-// toolCall is a ToolCall: {tool_name, tool_call_id, input}.
+// toolCall returns a ToolCall: {tool_name, tool_call_id, input}.
 func toolCall(payload hook.Object) hook.Field {
 	call := hook.Object{
 		{Name: "tool_name", Value: asText(payload.Get("tool"))},
@@ -113,7 +114,7 @@ func toolCall(payload hook.Object) hook.Field {
 	return hook.Field{Name: "call", Value: call.JSON()}
 }
 
-// input is a tool's arguments as an object: some hosts have them in a string.
+// input returns a tool's arguments as an object. Some hosts have them in a string.
 func input(arguments json.RawMessage) json.RawMessage {
 	if inner, ok := rawjson.Unquote(arguments); ok {
 		if o, err := rawjson.Parse([]byte(inner)); err == nil {
@@ -136,7 +137,7 @@ func giveResult(payload hook.Object) hook.Object {
 	return hook.Object{toolCall(payload), {Name: "result", Value: result.JSON()}}
 }
 
-// hasText: the rulings, "on_final is skipped on empty text".
+// hasText matches payloads with a text: docs/protocols/python.md, row P56.
 func hasText(field string) func(hook.Object) bool {
 	return func(payload hook.Object) bool { return string(asText(payload.Get(field))) != `""` }
 }
@@ -147,7 +148,7 @@ func giveText(field string) func(hook.Object) hook.Object {
 	}
 }
 
-// changeCall: seed 004, "Returns: ToolCall (modified) or None (unchanged)".
+// changeCall sets what on_tool_call changed: docs/protocols/python.md, row P53.
 func changeCall(payload, given, answer hook.Object) hook.Reply {
 	was, now := part(given, "call"), part(answer, "call")
 	set := differing(was, now, map[string]string{"tool_name": "tool", "tool_call_id": "call_id"})
@@ -160,7 +161,8 @@ func changeCall(payload, given, answer hook.Object) hook.Reply {
 	return hook.Reply{Verdict: hook.Continue, Set: set}
 }
 
-// resolve: seed 004, "Returns: ToolResult (intercept)". The answer stands for the tool's.
+// resolve sets the result of on_resolve_tool, which replaces the tool's: docs/protocols/python.md,
+// row P54.
 func resolve(_, _, answer hook.Object) hook.Reply {
 	result := part(answer, "result")
 	set := hook.Object{{Name: "result", Value: result.Get("output")}, {Name: "success", Value: result.Get("success")}}
@@ -170,20 +172,20 @@ func resolve(_, _, answer hook.Object) hook.Reply {
 	return hook.Reply{Verdict: hook.Stop, Set: set}
 }
 
-// changeResult: seed 004, "Returns: ToolResult (modified) or None (unchanged)".
+// changeResult sets what on_tool_result changed: docs/protocols/python.md, row P55.
 func changeResult(_, given, answer hook.Object) hook.Reply {
 	set := differing(part(given, "result"), part(answer, "result"),
 		map[string]string{"output": "result", "success": "success", "error": "error"})
 	return hook.Reply{Verdict: hook.Continue, Set: set}
 }
 
-// changeText: seed 004, "Returns: str (modified) or None (unchanged)".
+// changeText sets the text of on_final: docs/protocols/python.md, row P56.
 func changeText(_, _, answer hook.Object) hook.Reply {
 	return hook.Reply{Verdict: hook.Continue, Set: hook.Object{{Name: "text", Value: answer.Get("text")}}}
 }
 
-// differing are the fields that an answer has otherwise than they were given, under their names in
-// the payload. What was not changed is not set: the payload may have it in another form, or not at
+// differing returns the fields that the answer changed, under their names in the payload. Fields
+// that did not change are left out, because the payload may have them in another form, or not at
 // all.
 func differing(was, now hook.Object, names map[string]string) hook.Object {
 	var set hook.Object
@@ -195,11 +197,11 @@ func differing(was, now hook.Object, names map[string]string) hook.Object {
 	return set
 }
 
-// part is an object inside an object of our own making.
+// part returns an object inside a message between host and runner.
 func part(o hook.Object, name string) hook.Object {
 	inner, err := rawjson.Parse(o.Get(name))
 	if err != nil {
-		return nil // the answer has none: nothing is set
+		return nil // the answer does not have it, so nothing is set
 	}
 	return inner
 }
@@ -212,7 +214,7 @@ func isString(v json.RawMessage) bool { return len(v) > 0 && v[0] == '"' }
 
 func isNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
-// asText is a value as a string: what is none is serialised.
+// asText returns a value as a JSON string; other values are serialised.
 func asText(v json.RawMessage) json.RawMessage {
 	switch {
 	case isNull(v):
@@ -223,7 +225,7 @@ func asText(v json.RawMessage) json.RawMessage {
 	return rawjson.String(string(v))
 }
 
-// asError is None where there is no error.
+// asError returns null if there is no error.
 func asError(v json.RawMessage) json.RawMessage {
 	if isNull(v) {
 		return json.RawMessage("null")
@@ -231,7 +233,7 @@ func asError(v json.RawMessage) json.RawMessage {
 	return asText(v)
 }
 
-// success is true unless it is said not to be.
+// success returns true unless v is false.
 func success(v json.RawMessage) json.RawMessage {
 	if string(v) == "false" {
 		return v

@@ -23,7 +23,7 @@ func object(t testing.TB, text string) hook.Object {
 	return o
 }
 
-// TestGiven: what handlers are given, at every point where they have a meaning.
+// TestGiven: handlers get the right objects at every point.
 func TestGiven(t *testing.T) {
 	for _, c := range []struct {
 		rule          string
@@ -70,7 +70,7 @@ func TestGiven(t *testing.T) {
 	}
 }
 
-// TestReplies: what answers set in the payload.
+// TestReplies: answers set the right fields of the payload.
 func TestReplies(t *testing.T) {
 	tool := `{"tool":"t","call_id":"1","arguments":{"a":1}}`
 	after := `{"tool":"t","call_id":"1","arguments":{},"result":"out","success":true}`

@@ -15,12 +15,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// namePattern: the rulings, "a name outside ^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$ is 400 (no path
-// escapes the directory)".
+// namePattern is the rule for names in docs/protocols/python.md, row P51.
 var namePattern = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 
-// Path is where the plugin of a name is, or would be saved. The error is for a name that no plugin
-// can be saved under.
+// Path returns the file of the plugin of that name. It returns an error if no plugin can be saved
+// under that name.
 func Path(env dialect.Env, name string) (string, error) {
 	if !namePattern.MatchString(name) {
 		return "", fmt.Errorf("invalid plugin name: %.80q (letters, digits, _ and -, 64 at most)", name)
@@ -32,41 +31,41 @@ func Path(env dialect.Env, name string) (string, error) {
 	return filepath.Join(dir, name+".py"), nil
 }
 
-// A Validated is code that would do as a plugin.
+// Validated describes code that can be a plugin.
 type Validated struct {
 	Name     string          `json:"name"`
 	Hooks    []string        `json:"hooks"` // in the order of a request
 	Metadata json.RawMessage `json:"metadata"`
 	Warnings []string        `json:"-"`
-	Called   string          `json:"-"` // what the code calls itself; another file may have that name
+	Called   string          `json:"-"` // the name in __plugin__; another file may have it
 }
 
 // A Draft is code that is not a plugin yet.
 type Draft struct {
 	Name    string
 	Content string
-	Env     []string // names of variables that the code is given beside the usual ones, as [dialect.Settings] has them
+	Env     []string // names of further variables that the code gets, as in [dialect.Settings]
 }
 
-// Validate runs code as a plugin of that name would be, without saving it, and says what it is.
-// Code that is no plugin is a [*LoadError], and so is a name under which no plugin can be saved. It
-// runs in an interpreter of its own, and in the sandbox that the runtime has: code that hangs or
-// crashes must cost the plugins at work nothing.
+// Validate runs code as the plugin of that name, without saving it, and describes it. It returns a
+// [*LoadError] if the code is not a plugin, or if no plugin can be saved under that name. The code
+// runs in an interpreter of its own, in the sandbox of rt, so that code which hangs or crashes does
+// not affect running plugins.
 func (d *Dialect) Validate(ctx context.Context, rt *dialect.Runtime, draft Draft) (*Validated, error) {
 	return d.tryOut(ctx, rt, methodValidate, draft)
 }
 
-// Inspect says what code is without running it: whether it is Python, which functions are
-// decorated, and what it writes out of its metadata.
+// Inspect describes code without running it: whether it is Python, which functions are decorated,
+// and which metadata it has as literals.
 func (d *Dialect) Inspect(ctx context.Context, rt *dialect.Runtime, draft Draft) (*Validated, error) {
 	return d.tryOut(ctx, rt, methodInspect, draft)
 }
 
-// Trial is what an error says of code that was tried out where it has nothing, and so may have
-// failed for that reason alone.
+// Trial is added to the error of code that was tried in a sandbox without access to anything, and
+// may have failed only for that reason.
 const Trial = "it was tried out in a sandbox, without network and without files or programs but the interpreter's, which may be why"
 
-// Tried adds [Trial] to an error of code that failed over something outside of itself.
+// Tried adds [Trial] to the error of code that failed because of a file, a module or the network.
 func Tried(err error) error {
 	fault, ok := errors.AsType[*LoadError](err)
 	if !ok || !fault.reaches {
@@ -96,7 +95,7 @@ func (d *Dialect) tryOut(ctx context.Context, rt *dialect.Runtime, method string
 	return &Validated{Name: about.Name, Hooks: about.Hooks, Metadata: about.Metadata, Warnings: about.oddities(), Called: about.Called}, nil
 }
 
-// trialLaunch is an interpreter for one draft, confined as its plugin would be.
+// trialLaunch returns the launch of an interpreter for one draft, confined as its plugin would be.
 func trialLaunch(rt *dialect.Runtime, name string) *launch {
 	l := &launch{procs: rt.Procs, env: rt.Env, dir: rt.Dir,
 		log:  func(line string) { rt.Log.Debug("stderr", "line", line) },
@@ -110,7 +109,7 @@ func trialLaunch(rt *dialect.Runtime, name string) *launch {
 	return l
 }
 
-// tell hands a draft to the interpreter.
+// tell sends a draft to the interpreter.
 func (d *Dialect) tell(ctx context.Context, i *interpreter, rt *dialect.Runtime, method string, draft Draft) (json.RawMessage, error) {
 	if err := i.lend(ctx, d.loadTimeout, rt.Env.Pick(draft.Env)); err != nil {
 		return nil, err
@@ -127,8 +126,8 @@ func (i *interpreter) dismiss(ctx context.Context, err error) {
 	}
 }
 
-// invalid says why code is no plugin, or why that is not known. Code that hangs or ends the
-// interpreter is none.
+// invalid returns why code is not a plugin, or why that is unknown. Code that hangs or ends the
+// interpreter is not a plugin: docs/protocols/python.md, row P31.
 func (i *interpreter) invalid(ctx context.Context, err error, name string, within time.Duration) error {
 	file := name + ".py"
 	switch {

@@ -15,8 +15,8 @@ import (
 
 const installPython = "install Python " + oldest + " or newer, so that python3 is found first in PATH"
 
-// unavailable puts an interpreter that would not start into words that name the one thing all
-// plugins of this dialect need.
+// unavailable explains that Python plugins need Python, if the interpreter cannot be started for
+// lack of it.
 func unavailable(err error) error {
 	start, ok := errors.AsType[*program.StartError](err)
 	if !ok {
@@ -29,14 +29,14 @@ func unavailable(err error) error {
 	return &program.StartError{Path: start.Path, Why: why, Fix: installPython, Err: err}
 }
 
-// outdated is the error of a Python whose version will not do. said is the bootstrap's last line.
+// outdated returns the error of a Python that is too old. said is the last line of the bootstrap.
 func outdated(said string) *program.StartError {
 	version := strings.TrimSuffix(strings.TrimSpace(said), " is too old")
 	return &program.StartError{Path: "python3", Why: "is " + version + ", and Python plugins need " + oldest + " or newer", Fix: installPython}
 }
 
-// checkPython runs the start of the bootstrap, which looks at the version and, with nothing on
-// stdin, no further. It is for the doctor, who has no processes.
+// checkPython runs the start of the bootstrap, which checks the version and exits, since its stdin
+// is empty. It is for the doctor, which has no process group.
 func checkPython(env dialect.Env) *program.StartError {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -57,10 +57,10 @@ func checkPython(env dialect.Env) *program.StartError {
 	return nil
 }
 
-// pythonSpec is how the interpreter is started. -I keeps it from the user's PYTHON* variables and
-// from modules in the working directory, -B from writing beside what it imports. Its directory is
-// the user's home, where no project's .python-version can choose an interpreter that will not do;
-// the runner moves to the host's directory afterwards.
+// pythonSpec says how the interpreter is started. -I makes it ignore the user's PYTHON* variables
+// and modules in the working directory, -B keeps it from writing compiled files. Its directory is
+// the user's home, so that no .python-version of a project chooses the interpreter; the runner
+// changes to the host's directory later.
 func pythonSpec(env dialect.Env) proc.Spec {
 	home := env.Home()
 	if info, err := os.Stat(home); err != nil || !info.IsDir() {

@@ -6,41 +6,40 @@ import (
 	"time"
 )
 
-// The protocol's figures, and ours.
 const (
-	// handlerLimit: the rulings, "5 s per handler".
+	// handlerLimit is that of docs/protocols/python.md, row P37.
 	handlerLimit = 5 * time.Second
-	// grace is what the interpreter has beyond a handler's limit to say that it was overrun, and
-	// again to answer a ping. One that does neither is blocked.
+	// grace is how much longer than a handler's limit the host waits for the runner to report a
+	// timeout, and how long it waits for a ping. An interpreter that does neither is blocked.
 	grace = 500 * time.Millisecond
-	// startTimeout is for an interpreter on a machine with other things to do: the usual is a tenth
+	// startTimeout bounds the start of an interpreter on a busy machine. It usually takes a tenth
 	// of a second.
 	startTimeout = 30 * time.Second
-	// loadTimeout is for a plugin that imports half the world.
+	// loadTimeout allows for a plugin with many imports: docs/protocols/python.md, row P3.
 	loadTimeout = 20 * time.Second
-	// restartWait is how long a call waits for an interpreter that is being started again.
+	// restartWait is how long a call waits for an interpreter that is being restarted.
 	restartWait = 3 * time.Second
-	// restartPause is the longest between two starts of an interpreter that keeps crashing. The
-	// plugins beside the one that makes it crash have nothing else to run in.
+	// restartPause is the longest pause before an interpreter that keeps crashing is started again.
+	// The other plugins need it.
 	restartPause = 5 * time.Second
-	// farewell is what handlers and atexit have when the last plugin is closed.
+	// farewell is how long handlers and atexit functions may run when the last plugin is closed:
+	// docs/protocols/python.md, row P12.
 	farewell = 2 * time.Second
-	// lastWords is what a blocked interpreter has, after SIGTERM, to write where it is.
+	// lastWords is how long a blocked interpreter may take, after SIGTERM, to write its stacks.
 	lastWords = 500 * time.Millisecond
-	// lookEvery is how often a file is looked at for changes, beside every beginning of a turn.
+	// lookEvery is how often a file is checked for changes, in addition to the start of every turn.
 	lookEvery = 500 * time.Millisecond
-	// replaceWait is how long a file may be away while an editor replaces it.
+	// replaceWait is how long a file may be missing while an editor replaces it.
 	replaceWait = 200 * time.Millisecond
-	// largest is the size of a message either way: a tool's output, with room.
+	// largest limits a message in either direction: docs/protocols/python.md, row P11.
 	largest = 16 << 20
-	// oldest is the first version of Python that will do, as people write it (rulings: "Python 3.10
-	// or newer").
+	// oldest is the oldest supported version of Python: docs/protocols/python.md, row P16.
 	oldest = "3.10"
-	// tooOld is the exit code of the bootstrap where the version will not do.
+	// tooOld is the exit code of the bootstrap if Python is too old.
 	tooOld = 78
 )
 
-// The methods of the runner, and the one notification it sends.
+// The methods of the runner, and its only notification.
 const (
 	methodHello    = "hello"
 	methodPing     = "ping"
@@ -54,7 +53,7 @@ const (
 	notifyStuck    = "stuck"
 )
 
-// The codes of the runner's errors, as in runner/plugins/wire.py.
+// The error codes of the runner, as in runner/plugins/wire.py.
 const (
 	codeFailed     = -32000
 	codeTimedOut   = -32001
@@ -67,28 +66,28 @@ const (
 // runner/plugins/output.py.
 const logMark = "\x1e"
 
-// helloWire is the answer to the handshake.
+// helloWire is the answer to hello.
 type helloWire struct {
 	Version    string `json:"version"`
 	Executable string `json:"executable"`
 }
 
-// placeWire is the data of an error that a file was the cause of.
+// placeWire is the data of an error about a file.
 type placeWire struct {
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
 	Fix    string `json:"fix"`
 
-	Reaches bool `json:"reaches"` // it failed over something outside of itself: a file, a module, the network
+	Reaches bool `json:"reaches"` // it failed because of a file, a module or the network
 }
 
-// raisedWire is the data of an error that a handler raised.
+// raisedWire is the data of an error about an exception in a handler.
 type raisedWire struct {
 	Type string `json:"type"`
 	Line int    `json:"line"`
 }
 
-// seconds writes a time as Python writes a float: 5.0, 0.25.
+// seconds formats a time as Python formats a float: 5.0, 0.25.
 func seconds(d time.Duration) string {
 	s := strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
 	if !strings.ContainsRune(s, '.') {
