@@ -1,5 +1,7 @@
-// Package inproc is the dialect of plugins that are functions of the process itself: an embedding
-// program's own, or those of its tests. They go through the same bus as all others, with
-// priorities, deadlines, failures and a trace. There is no protocol, no process and nothing to
-// find: a program hands them to the host.
+// Package inproc is the dialect of plugins that are Go functions of the host's own process: those
+// of a program that embeds Patchbay, or of its tests. They go through the same bus as all others,
+// with priorities, deadlines, failures and a trace.
+//
+// What it is not: a protocol. There is no process and nothing to find; the program passes its
+// plugins to the host.
 package inproc

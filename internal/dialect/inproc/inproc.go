@@ -14,10 +14,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// Name is the dialect's.
+// Name is the dialect's name.
 const Name = "go"
 
-// A Plugin is made of functions. All of them are safe for concurrent use.
+// A Plugin consists of functions. All of them must be safe for concurrent use.
 type Plugin struct {
 	Name        string
 	Description string
@@ -28,13 +28,13 @@ type Plugin struct {
 
 // A Tool is a function that a model can call.
 type Tool struct {
-	Name        string // without the plugin's
+	Name        string // without the plugin's name
 	Description string
-	Parameters  json.RawMessage // JSON Schema of an object; nil: anything
+	Parameters  json.RawMessage // JSON Schema of an object; nil: any object
 	Call        func(ctx context.Context, arguments json.RawMessage) (string, error)
 }
 
-// Found is the plugin as a search would find it.
+// Found describes the plugin as Find of another dialect would.
 func (p Plugin) Found() dialect.Found {
 	info := p.info()
 	f := dialect.Found{Dialect: Name, Name: p.Name, Place: p.Name, Path: Name + ":" + p.Name, Info: &info, Manifest: p}
@@ -82,16 +82,16 @@ func cmpRaw(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-// Dialect opens such plugins. It finds none.
+// A Dialect opens such plugins.
 type Dialect struct{}
 
 // Name implements [dialect.Dialect].
 func (Dialect) Name() string { return Name }
 
-// Places are none.
+// Places returns none: there is nothing to find.
 func (Dialect) Places(dialect.Env) []dialect.Place { return nil }
 
-// Points are all.
+// Points returns all points.
 func (Dialect) Points() []hook.Point {
 	var points []hook.Point
 	for _, s := range hook.Points() {
@@ -100,18 +100,18 @@ func (Dialect) Points() []hook.Point {
 	return points
 }
 
-// Find finds none.
+// Find returns none: the program passes its plugins to the host.
 func (Dialect) Find(dialect.Env) []dialect.Found { return nil }
 
-// At knows no file.
+// At accepts no file.
 func (Dialect) At(string, dialect.Env) (dialect.Found, bool) { return dialect.Found{}, false }
 
-// Open has nothing to start.
+// Open starts nothing.
 func (Dialect) Open(_ context.Context, f dialect.Found, _ dialect.Settings, _ *dialect.Runtime) (dialect.Plugin, error) {
 	return &plugin{f.Manifest.(Plugin)}, nil
 }
 
-// plugin is an opened one.
+// A plugin is an opened Plugin.
 type plugin struct{ Plugin }
 
 func (p *plugin) Info() dialect.Info { return p.info() }
@@ -128,7 +128,7 @@ func (p *plugin) Hooks() []hook.Hook {
 	return hooks
 }
 
-// Connect knows a hook by the name of its point.
+// Connect returns a hook at another point. The hook's name is that of its own point.
 func (p *plugin) Connect(name string, at hook.Point) (hook.Hook, error) {
 	f := p.Plugin.Hooks[hook.Point(name)]
 	if f == nil {
@@ -137,7 +137,7 @@ func (p *plugin) Connect(name string, at hook.Point) (hook.Hook, error) {
 	return hook.Hook{Name: name, Point: at, Call: guarded(f)}, nil
 }
 
-// guarded makes a panic the failure of a call, and keeps what was sent and answered for the trace.
+// guarded turns a panic into a failure of the call, and records payload and reply for the trace.
 func guarded(f func(context.Context, *hook.Event) (hook.Reply, error)) func(context.Context, *hook.Event) (hook.Reply, error) {
 	return func(ctx context.Context, ev *hook.Event) (reply hook.Reply, err error) {
 		defer func() {

@@ -15,35 +15,35 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A server of the kind with a handshake puts its questions in the middle of a call. A client of the
-// modern kind is not asked: it gets an answer that says what is needed, and makes its request again
-// with that. Between the two the call waits here.
+// A server of the handshake kind asks questions in the middle of a call. A client of the modern
+// kind cannot be asked: it gets an answer that says what is needed, and repeats its request with
+// that. Until then the call to the server waits here. See docs/protocols/mcp.md, row C30.
 
 const (
-	suspendTime   = 10 * time.Minute // for a client to come back
+	suspendTime   = 10 * time.Minute // for a client to repeat its request
 	mostSuspended = 64               // calls that wait for a client
 )
 
-// askable are the requests in answer to which a client can be asked for something.
+// askable lists the requests during which a client can be asked.
 var askable = []string{"tools/call", "prompts/get", "resources/read"}
 
-// A suspended call is one that waits for answers of its client's.
+// A suspended call waits for answers of its client.
 type suspended struct {
 	ctx       context.Context // of the call to the server
 	cancel    context.CancelFunc
 	questions chan *question
-	done      chan outcome // has room for one
+	done      chan outcome // buffered: one
 
 	mu     sync.Mutex           // protects the fields below
-	caller *mcpcall.Caller      // who waits for it now
-	open   map[string]*question // that the client was told
+	caller *mcpcall.Caller      // the client's latest request
+	open   map[string]*question // questions that were sent to the client, by id
 	last   int
 }
 
 type question struct {
 	id, method string
 	params     json.RawMessage
-	answer     chan json.RawMessage // has room for one
+	answer     chan json.RawMessage // buffered: one
 }
 
 type outcome struct {
@@ -51,19 +51,18 @@ type outcome struct {
 	err    error
 }
 
-// suspensions are the calls of a plugin that wait for a client, by what the client has to say to go
-// on.
+// suspensions holds the calls of a plugin that wait for a client, by their requestState.
 type suspensions struct {
 	mu  sync.Mutex // protects the field below
 	all map[string]*suspended
 }
 
-// crosses tells whether a call goes from a client of the modern kind to a server of the other.
+// crosses reports whether a call goes from a modern client to a server of the handshake kind.
 func crosses(l *link, caller *mcpcall.Caller, method string) bool {
 	return l.era == handshake && caller != nil && caller.Modern && slices.Contains(askable, method)
 }
 
-// across makes such a call, or goes on with one.
+// across makes such a call, or continues one.
 func (p *plugin) across(ctx context.Context, l *link, method string, params rawjson.Object) (json.RawMessage, error) {
 	caller := mcpcall.From(ctx)
 	if caller.State == "" {
@@ -77,7 +76,7 @@ func (p *plugin) across(ctx context.Context, l *link, method string, params rawj
 	return p.wait(ctx, s)
 }
 
-// suspend starts a call that can wait.
+// suspend starts a call that can wait for its client.
 func (p *plugin) suspend(l *link, caller *mcpcall.Caller, method string, params rawjson.Object) *suspended {
 	s := &suspended{caller: caller, questions: make(chan *question), done: make(chan outcome, 1), open: make(map[string]*question)}
 	s.ctx, s.cancel = context.WithTimeout(p.ctx, suspendTime)
@@ -100,7 +99,7 @@ func (s *suspended) now() *mcpcall.Caller {
 	return s.caller
 }
 
-// progress is told under the name that the client's latest request gave it.
+// progress passes on progress under the token of the client's latest request.
 func (s *suspended) progress(params json.RawMessage) {
 	caller := s.now()
 	o, err := rawjson.Parse(params)
@@ -110,10 +109,10 @@ func (s *suspended) progress(params json.RawMessage) {
 	}
 }
 
-// capabilityFor names what a client must be able to do for each question.
+// capabilityFor has the capability that a client needs for each question.
 var capabilityFor = map[string]string{"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 
-// ask waits for the client to come back with an answer.
+// ask sends a question to the client, and waits until it repeats its request with an answer.
 func (s *suspended) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	can, err := rawjson.Parse(s.now().Capabilities)
 	if err != nil || len(can.Get(capabilityFor[method])) == 0 {
@@ -141,7 +140,7 @@ func (s *suspended) ask(ctx context.Context, method string, params json.RawMessa
 	}
 }
 
-// resume hands out what the client has brought.
+// resume delivers the answers in a repeated request.
 func (s *suspended) resume(caller *mcpcall.Caller) {
 	inputs, err := rawjson.Parse(caller.Inputs)
 	s.mu.Lock()
@@ -155,10 +154,10 @@ func (s *suspended) resume(caller *mcpcall.Caller) {
 	}
 }
 
-// wait returns the result of a call, or what the client is asked for first.
+// wait returns the result of a call, or the questions that the client has to answer first.
 func (p *plugin) wait(ctx context.Context, s *suspended) (json.RawMessage, error) {
 	if pending := s.asks(nil); pending != nil {
-		return p.waiting.put(s, pending) // it did not answer everything
+		return p.waiting.put(s, pending) // the client has not answered all questions
 	}
 	select {
 	case r := <-s.done:
@@ -173,7 +172,8 @@ func (p *plugin) wait(ctx context.Context, s *suspended) (json.RawMessage, error
 	}
 }
 
-// asks is what the client is asked for, with one more question; nil: nothing.
+// asks adds a question, if there is one, and returns all open questions for the client; nil: there
+// are none.
 func (s *suspended) asks(one *question) rawjson.Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +187,7 @@ func (s *suspended) asks(one *question) rawjson.Object {
 	return out
 }
 
-// put keeps a call until its client comes back.
+// put stores a call until its client repeats the request.
 func (w *suspensions) put(s *suspended, asks rawjson.Object) (json.RawMessage, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -200,7 +200,7 @@ func (w *suspensions) put(s *suspended, asks rawjson.Object) (json.RawMessage, e
 		s.cancel()
 		return nil, &wire.RPCError{Code: codeInternal, Message: "too many calls wait for their clients"}
 	}
-	state := rand.Text() // nobody but the client can know it
+	state := rand.Text() // a secret between host and client
 	if w.all == nil {
 		w.all = make(map[string]*suspended)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// CallTool runs one of the server's tools. The result is a text for whoever reads texts, and beside
-// it what the server said.
+// CallTool runs one of the server's tools. The result has a text, and the server's whole answer in
+// Raw.
 func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMessage) (dialect.ToolResult, error) {
 	own, ok := p.lists.Load().own[ownTool+name]
 	if !ok {
@@ -32,7 +32,7 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 	return p.result(ctx, name, result)
 }
 
-// ask makes one request of the server there is now.
+// ask sends one request over the current connection.
 func (p *plugin) ask(ctx context.Context, method string, params rawjson.Object) (json.RawMessage, error) {
 	l, err := p.linkFor(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (p *plugin) ask(ctx context.Context, method string, params rawjson.Object) 
 		return p.across(ctx, l, method, params)
 	}
 	result, err := l.call(ctx, method, params)
-	if errors.Is(err, errLost) { // the server has forgotten the session: it is opened anew, once
+	if errors.Is(err, errLost) { // the server has forgotten the session, so a new one is opened, once
 		if l, err = p.linkFor(ctx); err == nil {
 			result, err = l.call(ctx, method, params)
 		}
@@ -50,7 +50,7 @@ func (p *plugin) ask(ctx context.Context, method string, params rawjson.Object) 
 	return result, err
 }
 
-// result reads what a tool answered.
+// result reads a tool's answer.
 func (p *plugin) result(ctx context.Context, name string, raw json.RawMessage) (dialect.ToolResult, error) {
 	o, err := rawjson.Parse(raw)
 	if err != nil {
@@ -80,7 +80,7 @@ func failed(tool, why string) dialect.ToolResult {
 	return dialect.ToolResult{Tool: tool, Result: why, Error: why}
 }
 
-// textOf is a result as a text: its texts, and in the place of everything else what it is.
+// textOf returns a result as text. Parts that are not text are described.
 func textOf(o rawjson.Object) (string, error) {
 	var parts []json.RawMessage
 	if content := o.Get("content"); len(content) > 0 {
@@ -122,7 +122,7 @@ func partText(o rawjson.Object) string {
 	return fmt.Sprintf("[%s %s, %d bytes]", kind, mime, base64.StdEncoding.DecodedLen(len(data)))
 }
 
-// CallMethod makes a request about a prompt or a resource.
+// CallMethod sends a request about a prompt or a resource.
 func (p *plugin) CallMethod(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	now := p.lists.Load()
 	if !slices.Contains(now.methods(), method) {
@@ -145,7 +145,7 @@ func (p *plugin) CallMethod(ctx context.Context, method string, params json.RawM
 	return p.ask(ctx, method, o)
 }
 
-// renamed has the server's own name of a prompt in place of ours.
+// renamed replaces our name of a prompt with the server's.
 func (n *lists) renamed(o rawjson.Object) rawjson.Object {
 	name, _ := o.String("name")
 	if own, ok := n.own[ownPrompt+name]; ok {
@@ -154,10 +154,11 @@ func (n *lists) renamed(o rawjson.Object) rawjson.Object {
 	return o
 }
 
-// mostHeeded is how many resources may be followed.
+// mostHeeded limits how many resources a plugin subscribes to.
 const mostHeeded = 1000
 
-// subscribe has the server tell of changes of a resource, or no longer, in the way of its kind.
+// subscribe starts or ends the server's notifications about a resource. The two kinds of servers do
+// this differently.
 func (p *plugin) subscribe(ctx context.Context, method string, o rawjson.Object) (json.RawMessage, error) {
 	uri, ok := o.String("uri")
 	if !ok {

@@ -11,8 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// FuzzEvents: a stream of events gives the same events however it is cut into lines' ends, and none
-// over the cap.
+// FuzzEvents: a stream gives the same events for all kinds of line ends, and none over the limit.
 func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{"data: {}\n\n", "id: 1\nretry: 10\ndata: a\ndata: b\r\n\r\n", ":\n\ndata\n\n", "data:x\r\rdata: y\n\n", "event: message\ndata: {\"id\":1}\n\nrest"} {
 		f.Add([]byte(seed))
@@ -48,7 +47,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzMessage: what is taken for a message is JSON, and has what its kind must have.
+// FuzzMessage: what is accepted as a message is JSON, and has the fields of its kind.
 func FuzzMessage(f *testing.F) {
 	for _, seed := range []string{`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"id":"a","method":"ping"}`, `{"id":null,"error":{"code":-32600,"message":"x","data":[1]}}`, `{"error":{"code":1.5}}`, `[]`} {
 		f.Add([]byte(seed))

@@ -16,27 +16,27 @@ import (
 )
 
 const (
-	probeTimeout = 5 * time.Second  // for server/discover over pipes; a program that does not know it may say nothing at all
-	probeHTTP    = 30 * time.Second // for the same over HTTP, where every request has an answer
-	greetTimeout = 60 * time.Second // for the whole: a server may be fetched by its package manager first
-	shown        = 200              // bytes of foreign text in errors
+	probeTimeout = 5 * time.Second  // for server/discover over pipes; a program that does not know it may not answer at all
+	probeHTTP    = 30 * time.Second // for server/discover over HTTP, where every request gets an answer
+	greetTimeout = 60 * time.Second // for the whole handshake; a package manager may have to fetch the server first
+	shown        = 200              // bytes of a server's text in errors
 )
 
-// A welcome is what a server says of itself.
+// A welcome is what a server declares about itself.
 type welcome struct {
 	name, title, version string
 	instructions         string
 	capabilities         rawjson.Object
 }
 
-// can tells whether the server has a capability.
+// can reports whether the server has a capability.
 func (w *welcome) can(name string) bool {
 	v := w.capabilities.Get(name)
 	return len(v) > 0 && string(v) != "null"
 }
 
-// greet finds out how a server wants to be spoken to, and opens the conversation so. Where it
-// speaks both kinds, the modern one is taken, unless only the other will do.
+// greet finds out which kind of the protocol a server speaks, and opens the connection. If it
+// speaks both, the modern one is used, unless only says otherwise.
 func (l *link) greet(ctx context.Context, only *era) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, greetTimeout, fmt.Errorf("no answer to the handshake within %s", greetTimeout))
 	defer cancel()
@@ -49,7 +49,7 @@ func (l *link) greet(ctx context.Context, only *era) error {
 	return whose(ctx, l.initialize(ctx))
 }
 
-// whose is the error of a handshake: the cause of its own clock where that ended it.
+// whose returns the error of a handshake: the context's cause if its timeout ended it.
 func whose(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -57,7 +57,7 @@ func whose(ctx context.Context, err error) error {
 	return err
 }
 
-// discover opens the modern kind. It fails where the server does not speak it.
+// discover opens a modern connection. It fails if the server does not speak it.
 func (l *link) discover(ctx context.Context) error {
 	patience := probeTimeout
 	if l.owner.server.URL != "" {
@@ -68,7 +68,7 @@ func (l *link) discover(ctx context.Context) error {
 	l.era, l.version = modern, mcpcall.Modern
 	result, err := l.call(ctx, "server/discover", rawjson.Object{})
 	if rpc, ok := errors.AsType[*wire.RPCError](err); ok && rpc.Code == codeVersion && names(rpc.Data, mcpcall.Modern) {
-		result, err = l.call(ctx, "server/discover", rawjson.Object{}) // it says that it speaks what it was spoken to in
+		result, err = l.call(ctx, "server/discover", rawjson.Object{}) // its error lists the version of the request as supported, so it is tried once more
 	}
 	if err != nil {
 		return err
@@ -90,10 +90,10 @@ func (l *link) discover(ctx context.Context) error {
 	return nil
 }
 
-// codeVersion is the error of a server that does not speak the version it was spoken to in.
+// codeVersion is the error code of a server that does not support the version of a request.
 const codeVersion = -32022
 
-// names tells whether such an error's data has a version among those that are supported.
+// names reports whether the data of such an error lists a version as supported.
 func names(data json.RawMessage, version string) bool {
 	var d struct {
 		Supported []string `json:"supported"`
@@ -101,7 +101,7 @@ func names(data json.RawMessage, version string) bool {
 	return json.Unmarshal(data, &d) == nil && slices.Contains(d.Supported, version)
 }
 
-// initialize opens the kind with a handshake.
+// initialize opens a connection with a handshake.
 func (l *link) initialize(ctx context.Context) error {
 	l.era, l.version = handshake, ""
 	result, err := l.call(ctx, "initialize", rawjson.Object{
@@ -126,7 +126,7 @@ func (l *link) initialize(ctx context.Context) error {
 		return err
 	}
 	if l.welcome.can("logging") {
-		// Each client has a level of its own, which its own session knows.
+		// The server sends everything; the session of each client filters by its own level.
 		if _, err := l.call(ctx, "logging/setLevel", rawjson.Object{field("level", json.RawMessage(`"debug"`))}); err != nil {
 			l.owner.log.Debug("the server does not take a level for its log", "err", err)
 		}

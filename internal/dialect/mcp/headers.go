@@ -9,14 +9,14 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A paramHeader is an argument of a tool that the server wants to see in the header too, for those
-// on the way who route by it.
+// A paramHeader is an argument of a tool that the server also wants in a header, so that proxies
+// can route by it.
 type paramHeader struct {
 	path []string // of the argument
-	name string   // behind Mcp-Param-
+	name string   // follows Mcp-Param-
 }
 
-// paramHeaders are those of a tool's schema.
+// paramHeaders returns those that a tool's schema declares.
 func paramHeaders(schema json.RawMessage) []paramHeader {
 	return headersBelow(nil, schema, 0)
 }
@@ -45,14 +45,14 @@ func headersBelow(path []string, schema json.RawMessage, depth int) []paramHeade
 	return out
 }
 
-// isToken tells whether a text may stand in the name of a header.
+// isToken reports whether a text may be in the name of a header.
 func isToken(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 	}) < 0
 }
 
-// modernHeader repeats in the header what is asked for.
+// modernHeader adds method, name and arguments of a request to its header.
 func (w *web) modernHeader(h map[string]string, method string, params json.RawMessage) {
 	h["MCP-Protocol-Version"] = mcpcall.Modern
 	if method == "" {
@@ -78,7 +78,7 @@ func (w *web) modernHeader(h map[string]string, method string, params json.RawMe
 	}
 }
 
-// argument is the text of an argument that is a text, a number or a flag.
+// argument returns an argument that is a string, a number or a boolean, as text.
 func argument(arguments json.RawMessage, path []string) (string, bool) {
 	value := arguments
 	for _, name := range path {
@@ -97,7 +97,7 @@ func argument(arguments json.RawMessage, path []string) (string, bool) {
 	return string(value), true
 }
 
-// headerText is a text as it may stand in a header: what is not plain goes as base64.
+// headerText encodes a text for a header. Text that is not plain ASCII is encoded in base64.
 func headerText(s string) string {
 	plain := s == strings.TrimSpace(s) && !strings.HasPrefix(s, "=?base64?") &&
 		strings.IndexFunc(s, func(r rune) bool { return (r < ' ' && r != '\t') || r > '~' }) < 0

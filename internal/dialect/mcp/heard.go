@@ -14,15 +14,15 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// Codes of JSON-RPC 2.0.
+// Error codes of JSON-RPC 2.0.
 const (
 	codeNoMethod  = -32601
 	codeBadParams = -32602
 	codeInternal  = -32603
 )
 
-// heard takes what a server says unasked. c is the call it belongs to, where the carrier knows
-// that.
+// heard handles a notification of the server. c is the call that it belongs to, nil if the carrier
+// does not know.
 func (p *plugin) heard(l *link, method string, params json.RawMessage, c *pending) {
 	p.notified.Add(1)
 	switch method {
@@ -41,12 +41,12 @@ func (p *plugin) heard(l *link, method string, params json.RawMessage, c *pendin
 		if uri, ok := o.String("uri"); ok && p.rt.Changed != nil {
 			p.rt.Changed(dialect.Change{Kind: dialect.ResourceUpdated, URI: uri})
 		}
-	default: // "notifications/cancelled" of a question of its own among them: its answer is not missed
+	default: // among them "notifications/cancelled" for one of its questions, whose answer it then ignores
 		p.log.Debug("the server said", "method", excerpt.Of(method, shown), "params", excerpt.Of(string(params), shown))
 	}
 }
 
-// progress passes on how far a call has come, under the name by which its client knows it.
+// progress passes on the progress of a call under the client's own token.
 func (l *link) progress(params json.RawMessage) {
 	o, err := rawjson.Parse(params)
 	if err != nil {
@@ -60,8 +60,8 @@ func (l *link) progress(params json.RawMessage) {
 	}
 }
 
-// logged passes on a line of the server's log to those who wait for an answer of its. Over pipes it
-// cannot be told to whom of them it belongs.
+// logged passes a line of the server's log on to the clients with calls under way. Over pipes the
+// line does not say to which call it belongs.
 func (p *plugin) logged(l *link, params json.RawMessage, own *pending) {
 	p.log.Debug("the server logs", "params", excerpt.Of(string(params), shown))
 	calls := []*pending{own}
@@ -75,13 +75,12 @@ func (p *plugin) logged(l *link, params json.RawMessage, own *pending) {
 	}
 }
 
-// changed reads the lists again, away from the goroutine that reads from the server, and tells the
-// host.
+// changed reads the lists again and notifies the host, on a goroutine of its own.
 func (p *plugin) changed(kind dialect.ChangeKind) {
 	p.spawn(func() { p.relistFor(kind) })
 }
 
-// asked answers a question of the server's.
+// asked answers a request of the server.
 func (p *plugin) asked(ctx context.Context, l *link, method string, params json.RawMessage, own *pending) (json.RawMessage, error) {
 	switch method {
 	case "ping":
@@ -103,8 +102,8 @@ func (p *plugin) asked(ctx context.Context, l *link, method string, params json.
 	return nil, err
 }
 
-// whom is who may be asked: the client whose call is under way. Over pipes a question does not say
-// to which call it belongs, and the answer of one client must not go to the call of another.
+// whom returns the client to ask: the one whose call is under way. Over pipes a question does not
+// say to which call it belongs, and the answer of one client must not go to the call of another.
 func (l *link) whom(own *pending) (*mcpcall.Caller, error) {
 	if own != nil {
 		return own.caller, nil
@@ -127,7 +126,7 @@ func hasRoots(c *mcpcall.Caller) bool {
 	return err == nil && len(o.Get("roots")) > 0
 }
 
-// roots is the project the host works in.
+// roots returns the project in which the host works.
 func (p *plugin) roots() json.RawMessage {
 	root := p.rt.ProjectRoot
 	if root == "" {

@@ -15,13 +15,13 @@ type era int
 
 const (
 	handshake era = iota // sessions, opened with initialize
-	modern               // every request stands for itself
+	modern               // no sessions: each request is complete
 )
 
-// A carrier takes messages to a server and back, over pipes or over HTTP.
+// A carrier transports messages to a server and back, over pipes or over HTTP.
 type carrier interface {
-	// send makes a request and waits for its result. What the server says on the way goes to the
-	// link's owner.
+	// send makes a request and waits for its result. Notifications and requests of the server go to
+	// the link's owner meanwhile.
 	send(ctx context.Context, method string, params json.RawMessage, c *pending) (json.RawMessage, error)
 	notify(ctx context.Context, method string, params json.RawMessage) error
 }
@@ -30,24 +30,24 @@ type carrier interface {
 type link struct {
 	carrier
 	era     era
-	version string // that was agreed upon
+	version string // the version that both sides agreed on
 	welcome welcome
 	owner   *plugin
 
 	mu    sync.Mutex          // protects the fields below
-	calls map[string]*pending // under way, by the token of their progress
+	calls map[string]*pending // calls under way, by their progress tokens
 	last  uint64
 }
 
-// A pending call is one that is under way.
+// A pending call is under way.
 type pending struct {
 	token  string
-	caller *mcpcall.Caller // nil: none
+	caller *mcpcall.Caller // nil: not for an MCP client
 	wanted json.RawMessage // the client's own token; nil: it wants no progress
 	ctx    context.Context
 }
 
-// call makes a request of the server, for whoever ctx says. params is an object.
+// call sends a request to the server, on behalf of the client in ctx.
 func (l *link) call(ctx context.Context, method string, params rawjson.Object) (json.RawMessage, error) {
 	c := l.begin(ctx)
 	defer l.end(c)
@@ -78,7 +78,7 @@ func (l *link) end(c *pending) {
 	delete(l.calls, c.token)
 }
 
-// under are the calls under way, or the one with a token.
+// under returns all calls under way, or only the one with a token.
 func (l *link) under(token string) []*pending {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,8 +95,8 @@ func (l *link) under(token string) []*pending {
 	return all
 }
 
-// dressed adds to params what the protocol wants beside them: what the client said of itself, and
-// our own token for progress.
+// dressed adds what the protocol requires to params: what the client said about itself, and our own
+// progress token.
 func (l *link) dressed(params rawjson.Object, c *pending) rawjson.Object {
 	var meta rawjson.Object
 	if c.caller != nil {
@@ -121,8 +121,8 @@ func (l *link) dressed(params rawjson.Object, c *pending) rawjson.Object {
 	return params.With(field("_meta", meta.JSON()))
 }
 
-// self is what a request of the modern kind says of its client in _meta; one of the other kind says
-// nothing.
+// self adds to _meta what a modern request says about its client. For the handshake kind it removes
+// such fields.
 func (l *link) self(meta rawjson.Object, caller *mcpcall.Caller) rawjson.Object {
 	own := []string{mcpcall.MetaVersion, mcpcall.MetaClient, mcpcall.MetaCapabilities, mcpcall.MetaLogLevel}
 	if l.era == handshake {
@@ -136,7 +136,7 @@ func (l *link) self(meta rawjson.Object, caller *mcpcall.Caller) rawjson.Object 
 		meta = meta.With(field(mcpcall.MetaClient, l.owner.clientInfo()))
 	}
 	if caller != nil && !caller.Modern && caller.Log != nil {
-		meta = meta.With(field(mcpcall.MetaLogLevel, json.RawMessage(`"debug"`))) // its session knows the level it wants
+		meta = meta.With(field(mcpcall.MetaLogLevel, json.RawMessage(`"debug"`))) // the client's session filters by the level that it wants
 	}
 	return meta.With(field(mcpcall.MetaVersion, rawjson.String(l.version)), field(mcpcall.MetaCapabilities, capabilities))
 }
@@ -145,7 +145,7 @@ func field(name string, value json.RawMessage) rawjson.Field {
 	return rawjson.Field{Name: name, Value: value}
 }
 
-// without is an object less some fields.
+// without returns an object without some fields.
 func without(o rawjson.Object, names ...string) rawjson.Object {
 	out := make(rawjson.Object, 0, len(o))
 	for _, f := range o {

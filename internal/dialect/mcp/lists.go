@@ -17,20 +17,20 @@ import (
 
 const (
 	mostPages = 100  // of one list
-	mostItems = 5000 // likewise
+	mostItems = 5000 // of one list
 )
 
-// lists are what a server has at one moment. They are not changed.
+// lists is what a server offers at one moment. It is never changed.
 type lists struct {
 	welcome  welcome
 	protocol string
 	tools    []dialect.Tool
 	offers   []dialect.Offer
-	own      map[string]string // the server's names of its tools and prompts, by ours; kinds apart by a prefix
+	own      map[string]string // the server's names of its tools and prompts, by ours; a prefix tells tools and prompts apart
 	headers  map[string][]paramHeader
 }
 
-// The kinds of names in lists.own.
+// The prefixes in lists.own.
 const (
 	ownTool   = "tool:"
 	ownPrompt = "prompt:"
@@ -45,7 +45,7 @@ func (n *lists) description() string {
 	return excerpt.Of(text, shown)
 }
 
-// methods are those that can be called by hand.
+// methods returns the methods that users and clients can call.
 func (n *lists) methods() []string {
 	var out []string
 	if n.welcome.can("prompts") {
@@ -60,7 +60,7 @@ func (n *lists) methods() []string {
 	return out
 }
 
-// read reads all lists of the server.
+// read reads all lists of the server: docs/protocols/mcp.md, row C25.
 func (p *plugin) read(ctx context.Context) error {
 	p.listing.Lock()
 	defer p.listing.Unlock()
@@ -77,7 +77,8 @@ func (p *plugin) read(ctx context.Context) error {
 	}
 	if l.welcome.can("resources") {
 		err = errors.Join(err, p.each(ctx, l, "resources", func(o rawjson.Object) { now.addResource(p.server.Name, dialect.Resource, "uri", o) }))
-		// Many servers with resources have no templates, and say that they do not know the word.
+		// Many servers with resources have no templates, and answer that they do not know the
+		// method.
 		_ = p.each(ctx, l, "resources/templates", func(o rawjson.Object) { now.addResource(p.server.Name, dialect.ResourceTemplate, "uriTemplate", o) })
 	}
 	if err != nil {
@@ -127,7 +128,7 @@ func (p *plugin) each(ctx context.Context, l *link, what string, take func(rawjs
 	return nil
 }
 
-// addTool takes one tool. Its definition stays as the server wrote it, but for its name.
+// addTool adds one tool. Its definition is kept as the server wrote it, except for its name.
 func (p *plugin) addTool(now *lists, o rawjson.Object) {
 	own, ok := o.String("name")
 	if !ok || own == "" {
@@ -173,7 +174,7 @@ func (n *lists) addResource(plugin string, kind dialect.OfferKind, key string, o
 	n.offers = append(n.offers, dialect.Offer{Kind: kind, Name: uri, Plugin: plugin, Dialect: Name, Definition: o.JSON()})
 }
 
-// relist reads everything again after a restart.
+// relist reads all lists again after a restart.
 func (p *plugin) relist() {
 	for _, kind := range []dialect.ChangeKind{dialect.ToolsChanged, dialect.PromptsChanged, dialect.ResourcesChanged} {
 		p.changed(kind)
@@ -181,7 +182,7 @@ func (p *plugin) relist() {
 	p.follow()
 }
 
-// relistFor reads the lists again because the server says that one has changed, and tells the host.
+// relistFor reads the lists again because one has changed, and notifies the host.
 func (p *plugin) relistFor(kind dialect.ChangeKind) {
 	ctx, cancel := context.WithTimeout(p.ctx, greetTimeout)
 	defer cancel()
@@ -196,7 +197,7 @@ func (p *plugin) relistFor(kind dialect.ChangeKind) {
 	}
 }
 
-// follow has the server of the modern kind tell of changes: it does so only in answer to a request
+// follow subscribes to changes at a modern server, which reports them only in answer to a request
 // that stays open.
 func (p *plugin) follow() {
 	p.mu.Lock()
@@ -213,7 +214,7 @@ func (p *plugin) follow() {
 	p.spawn(func() { p.listenOn(ctx, params) })
 }
 
-// wanted are the changes to be told of. The caller holds the lock.
+// wanted returns the changes to subscribe to. The caller holds mu.
 func (p *plugin) wanted() json.RawMessage {
 	var uris []string
 	for uri := range p.heed {
@@ -223,18 +224,18 @@ func (p *plugin) wanted() json.RawMessage {
 	if len(uris) > 0 {
 		want["resourceSubscriptions"] = uris
 	}
-	text, _ := json.Marshal(want) // texts and flags can be encoded
+	text, _ := json.Marshal(want) // strings and booleans can be encoded
 	return text
 }
 
-// listenPause is how long is waited before a server that ended the listening is asked again.
+// listenPause is the pause before a subscription that the server ended is made again.
 const listenPause = 5 * time.Second
 
 func (p *plugin) listenOn(ctx context.Context, params rawjson.Object) {
 	for ctx.Err() == nil {
 		l, err := p.main.get(ctx)
 		if err == nil && l.era == handshake {
-			return // it speaks unasked
+			return // it sends notifications without a subscription
 		}
 		if err == nil {
 			_, err = l.call(ctx, "subscriptions/listen", params)

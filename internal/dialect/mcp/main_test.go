@@ -12,7 +12,7 @@ func TestMain(m *testing.M) {
 	plugtest.Main(m, plugtest.Fake{Answer: wellBehaved, Target: "tools/call", Huge: 17 << 20})
 }
 
-// wellBehaved is a server of the suite that behaves: its one tool says its name.
+// wellBehaved is a server of the suite that works: its tool returns its name.
 func wellBehaved(name, method string, _ json.RawMessage) any {
 	switch {
 	case method == "initialize" && name == "fake-odd-welcome":

@@ -10,26 +10,26 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/mcpcall"
 )
 
-// Name is the dialect's.
+// Name is the dialect's name.
 const Name = "mcp"
 
 // A Server is one [[mcp]] table, its secrets filled in.
 type Server struct {
 	Name    string
-	Command []string          // the program and its arguments; nil: it is at URL
+	Command []string          // the program and its arguments; nil: the server is at URL
 	Env     map[string]Hidden // variables of the program
 	URL     string
 	Headers map[string]Hidden // sent with every request to URL
-	Prefix  string            // before the names of its tools and prompts
+	Prefix  string            // precedes the names of its tools and prompts
 
-	Err error // why it cannot be used, e.g. a secret that is not there
+	Err error // why it cannot be used, e.g. a missing secret
 }
 
-// Hidden is a value that may be a secret: whoever needs it calls it. Two of them are never equal,
-// so its text stands beside it where changes have to be seen: see [Server.Same].
+// Hidden returns a value that may be a secret. It is a function so that the value is never printed
+// by accident. Functions cannot be compared; [Server.Same] compares the values.
 type Hidden func() string
 
-// Same tells whether two tables say the same.
+// Same reports whether two tables have the same content.
 func (s *Server) Same(o *Server) bool {
 	return s.Name == o.Name && s.URL == o.URL && s.Prefix == o.Prefix && equal(s.Command, o.Command) &&
 		same(s.Env, o.Env) && same(s.Headers, o.Headers) && (s.Err == nil) == (o.Err == nil)
@@ -59,7 +59,7 @@ func same(a, b map[string]Hidden) bool {
 	return true
 }
 
-// Found is the server as a search would find it.
+// Found describes the server as Find of another dialect would.
 func (s *Server) Found() dialect.Found {
 	f := dialect.Found{Dialect: Name, Name: s.Name, Place: s.Name, Path: Name + ":" + s.Name, Manifest: s}
 	if s.Err != nil {
@@ -68,7 +68,7 @@ func (s *Server) Found() dialect.Found {
 	return f
 }
 
-// Dialect opens such plugins. It finds none on disk: they are in the configuration.
+// A Dialect opens MCP servers. It finds none on disk: they are in the configuration.
 type Dialect struct {
 	remote mcpcall.Remote // nil: servers at an address cannot be reached
 }
@@ -79,19 +79,19 @@ func New(remote mcpcall.Remote) *Dialect { return &Dialect{remote} }
 // Name implements [dialect.Dialect].
 func (*Dialect) Name() string { return Name }
 
-// Places are none.
+// Places returns none: servers are in the configuration.
 func (*Dialect) Places(dialect.Env) []dialect.Place { return nil }
 
-// Points are none: an MCP server has no hooks.
+// Points returns none: an MCP server has no hooks.
 func (*Dialect) Points() []hook.Point { return nil }
 
-// Find finds none.
+// Find returns none: servers are in the configuration.
 func (*Dialect) Find(dialect.Env) []dialect.Found { return nil }
 
-// At knows no file.
+// At accepts no file.
 func (*Dialect) At(string, dialect.Env) (dialect.Found, bool) { return dialect.Found{}, false }
 
-// Open connects to a server and learns what it has.
+// Open connects to a server and reads its lists.
 func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
 	server, ok := f.Manifest.(*Server)
 	if !ok || f.State != "" {
@@ -108,12 +108,12 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	return p, nil
 }
 
-// unopened is the error of a plugin that never got as far as a call.
+// unopened returns the error of a server that could not be opened.
 func unopened(plugin string, err error) error {
 	return &hook.Error{Plugin: plugin, Dialect: Name, Kind: hook.Unavailable, Err: err}
 }
 
-// named says whose an error is.
+// named adds the plugin's name to an error.
 func named(plugin string, err error) error {
 	if e, ok := errors.AsType[*hook.Error](err); ok {
 		with := *e

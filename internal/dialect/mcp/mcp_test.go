@@ -23,7 +23,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// patience is how long a test waits for what must come, on a machine with other things to do.
+// patience is how long a test waits on a busy machine.
 const patience = time.Minute
 
 // A bed is a host with MCP servers.
@@ -90,7 +90,7 @@ func (b *bed) call(ctx context.Context, tool, args string) (*pluginhost.ToolResu
 	return b.host.CallTool(ctx, tool, json.RawMessage(args))
 }
 
-// must is a call that succeeds.
+// must makes a call that has to succeed, and returns its result.
 func (b *bed) must(tool, args string) string {
 	b.Helper()
 	r, err := b.call(b.Context(), tool, args)
@@ -100,7 +100,7 @@ func (b *bed) must(tool, args string) string {
 	return r.Result
 }
 
-// until waits for something.
+// until polls a condition.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
@@ -110,7 +110,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// TestKinds has the same questions for servers of each kind.
+// TestKinds makes the same calls to servers of each kind.
 func TestKinds(t *testing.T) {
 	for _, kind := range plugtest.MCPKinds() {
 		t.Run(kind, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// offers asks for what the server has beside tools.
+// offers checks what the server offers besides tools.
 func (b *bed) offers() {
 	b.Helper()
 	var names []string
@@ -170,7 +170,8 @@ func (b *bed) offers() {
 	}
 }
 
-// TestListsChange: a tool that comes while the server runs is there, and whoever watches is told.
+// TestListsChange: a tool that is added while the server runs can be called, and watchers are
+// notified: docs/protocols/mcp.md, row C26.
 func TestListsChange(t *testing.T) {
 	for _, kind := range []string{plugtest.MCPHandshake, plugtest.MCPModern} {
 		t.Run(kind, func(t *testing.T) {
@@ -193,8 +194,8 @@ func TestListsChange(t *testing.T) {
 	}
 }
 
-// TestProgressAndCancellation: what a client wants to know reaches it under its own name, and what
-// it gives up is given up.
+// TestProgressAndCancellation: progress reaches the client under its own token, and a call that it
+// cancels is cancelled at the server: docs/protocols/mcp.md, row C28.
 func TestProgressAndCancellation(t *testing.T) {
 	b := one(t, plugtest.MCPHandshake)
 	var mu sync.Mutex
@@ -231,7 +232,8 @@ func TestProgressAndCancellation(t *testing.T) {
 	})
 }
 
-// TestQuestions: each kind of client can answer each kind of server.
+// TestQuestions: each kind of client can answer each kind of server: docs/protocols/mcp.md, row
+// C30.
 func TestQuestions(t *testing.T) {
 	answers := func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		if method != "elicitation/create" || !strings.Contains(string(params), "Who?") {
@@ -271,7 +273,7 @@ func TestQuestions(t *testing.T) {
 			if err != nil || r.Pending || !strings.Contains(r.Result, "Ann") {
 				t.Errorf("%+v, %v", r, err)
 			}
-			if kind == plugtest.MCPHandshake { // nobody else can go on with it
+			if kind == plugtest.MCPHandshake { // a call can be continued only once
 				_, err = b.call(mcpcall.With(t.Context(), caller), "small_ask", `{}`)
 				if rpc, ok := errors.AsType[*wire.RPCError](err); !ok || rpc.Code != -32602 {
 					t.Errorf("the same state again: %v", err)
@@ -309,7 +311,7 @@ func TestQuestions(t *testing.T) {
 }
 
 // TestLog: a line of the server's log reaches the client whose call is under way, before the
-// answer.
+// answer: docs/protocols/mcp.md, row C29.
 func TestLog(t *testing.T) {
 	b := one(t, plugtest.MCPHandshake)
 	var heard []string
@@ -319,7 +321,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestCrash: the call says how the server ended, and the next ones find it up again.
+// TestCrash: the call reports how the server ended, and later calls reach the restarted server:
+// docs/protocols/mcp.md, row C32.
 func TestCrash(t *testing.T) {
 	b := one(t, plugtest.MCPBoth)
 	_, err := b.call(t.Context(), "small_crash", `{}`)
@@ -335,8 +338,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestMisbehaviour plays every misbehaviour of the common fakes during a call, and then sees the
-// server work again.
+// TestMisbehaviour plays every misbehaviour of the common fakes during a call, and then checks that
+// the server works again.
 func TestMisbehaviour(t *testing.T) {
 	for behaviour, want := range map[string]hook.Kind{
 		"ok": "", "interleaved": "", "notify": "", "request": "", "slow-line": "", "reply-twice": "", "stderr-flood": "", "banner": "", "ignore-sigterm": "",
@@ -375,8 +378,8 @@ func TestMisbehaviour(t *testing.T) {
 	}
 }
 
-// TestEnvironment: a server has what its table sets, secrets filled in, and nothing else of the
-// host's.
+// TestEnvironment: a server gets the variables that its table sets, secrets filled in, and no
+// others of the host: docs/protocols/mcp.md, row C33.
 func TestEnvironment(t *testing.T) {
 	home := t.TempDir()
 	path := plugtest.InstallMCP(t, home, plugtest.MCPBoth)
@@ -405,8 +408,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestReload: a server whose table has changed is another, one whose table is gone is gone, the
-// others go on.
+// TestReload: a server whose table has changed is opened anew, one whose table was removed is
+// closed, and the others go on: docs/protocols/mcp.md, row C36.
 func TestReload(t *testing.T) {
 	home := t.TempDir()
 	path := plugtest.InstallMCP(t, home, plugtest.MCPBoth)

@@ -2,10 +2,10 @@ package mcp
 
 import "strings"
 
-// longest is how long a name may be: MCP wants ^[A-Za-z0-9_.-]{1,128}$.
+// longest is the longest name that MCP allows: ^[A-Za-z0-9_.-]{1,128}$.
 const longest = 128
 
-// fullName is the name by which the host knows a tool or prompt of a server.
+// fullName returns the host's name for a tool or a prompt of a server.
 func fullName(prefix, own string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {

@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	maxMessage = 16 << 20        // a picture of 12 MB fits
-	notifyRate = 1000            // notifications a second; the surplus is dropped
-	stdinGrace = 2 * time.Second // from the end of its stdin to SIGTERM
+	maxMessage = 16 << 20        // docs/protocols/mcp.md, row C31; room for a picture of 12 MB
+	notifyRate = 1000            // notifications per second; more are dropped
+	stdinGrace = 2 * time.Second // from the end of stdin to SIGTERM
 	termGrace  = 2 * time.Second // from SIGTERM to SIGKILL
 )
 
-// pipes is a server that is a program: its process, kept alive.
+// pipes is the connection to a server that is a program, which is restarted when it exits.
 type pipes struct {
 	kept *proc.Kept[*link]
 }
 
-// openPipes starts the program for the first time, and sees that it stays up.
+// openPipes starts the program for the first time, and keeps it running.
 func (p *plugin) openPipes(ctx context.Context, only *era) (connection, error) {
 	kept, err := proc.Keep(ctx, proc.KeepOptions[*link]{
 		Open:  func(ctx context.Context) (*link, *proc.Process, error) { return p.start(ctx, only) },
@@ -48,8 +48,8 @@ func (p *plugin) openPipes(ctx context.Context, only *era) (connection, error) {
 	return &pipes{kept}, nil
 }
 
-// start starts a process and shakes hands with it. One that ends over a question it does not know
-// is started again and not asked that.
+// start starts a process and shakes hands with it. A process that crashes over server/discover is
+// started again with initialize: docs/protocols/mcp.md, row C24.
 func (p *plugin) start(ctx context.Context, only *era) (*link, *proc.Process, error) {
 	l, process, err := p.startOnce(ctx, only)
 	if err != nil && only == nil && errors.Is(err, hook.Crash) && ctx.Err() == nil {
@@ -92,8 +92,8 @@ func (p *plugin) startOnce(ctx context.Context, only *era) (*link, *proc.Process
 	return l, process, nil
 }
 
-// environment: what every plugin gets, what the configuration passes on, and what the server's own
-// table sets.
+// environment returns the variables that every plugin gets, those that the configuration passes on,
+// and those that the server's table sets: docs/protocols/mcp.md, row C33.
 func (p *plugin) environment() []string {
 	var own []string
 	for name, value := range p.server.Env {
@@ -102,8 +102,7 @@ func (p *plugin) environment() []string {
 	return p.rt.Env.Pick(slices.Concat(dialect.BaseNames, []string{"SHELL"}, p.settings.Env), own...)
 }
 
-// files are those among the words of the command that name a file: the program, and a script it is
-// given.
+// files returns the words of the command that are files: the program, and a script.
 func (p *plugin) files() []string {
 	var own []string
 	for _, word := range p.server.Command {
@@ -124,14 +123,14 @@ func (c *pipes) get(context.Context) (*link, error) {
 
 func (c *pipes) status() dialect.Status { return dialect.KeptStatus(c.kept) }
 
-// close: the protocol's farewell is the end of the server's stdin, then SIGTERM, then SIGKILL.
+// close closes the server's stdin, then sends SIGTERM and SIGKILL: docs/protocols/mcp.md, row C19.
 func (c *pipes) close(ctx context.Context) {
 	c.kept.Stop(func(_ *link, process *proc.Process) {
 		process.Stop(ctx, proc.Ladder{Stdin: stdinGrace, Term: termGrace})
 	})
 }
 
-// A pipe carries messages over a process's pipes: one line of JSON each.
+// A pipe carries messages over a process's pipes, one line of JSON each.
 type pipe struct {
 	process *proc.Process
 	peer    *wire.Peer
@@ -140,12 +139,12 @@ type pipe struct {
 
 func (c *pipe) send(ctx context.Context, method string, params json.RawMessage, _ *pending) (json.RawMessage, error) {
 	result, err := c.peer.Call(ctx, method, params)
-	c.peer.Settle(ctx) // what it said before its answer is passed on before its answer
+	c.peer.Settle(ctx) // notifications before the answer are handled before send returns
 	if err == nil {
 		return result, nil
 	}
 	failure := c.failure(err)
-	if errors.Is(err, wire.ErrClosed) && !c.ended() { // it lives on without its stdout: nothing can come of it any more
+	if errors.Is(err, wire.ErrClosed) && !c.ended() { // it has closed its stdout, so it can never answer again
 		c.process.Stop(context.WithoutCancel(ctx), proc.Ladder{})
 	}
 	return nil, failure
@@ -164,17 +163,17 @@ func (c *pipe) notify(ctx context.Context, method string, params json.RawMessage
 	return c.peer.Notify(ctx, method, params)
 }
 
-// cancelled tells the server that nobody waits for an answer any more.
+// cancelled tells the server that a call was given up.
 func (c *pipe) cancelled(id uint64, method string) {
 	if method == "initialize" || method == "server/discover" {
-		return // "The initialize request MUST NOT be cancelled by clients"
+		return // MCP forbids to cancel initialize
 	}
 	_ = c.peer.Notify(context.Background(), "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d,"reason":"nobody waits for it any more"}`, id))
 }
 
 func (c *pipe) close() { _ = c.peer.Close() }
 
-// failure puts an error into the hub's words. One that is so already stays.
+// failure turns an error into a [hook.Error], if it is not one already.
 func (c *pipe) failure(err error) error {
 	if _, ok := errors.AsType[*hook.Error](err); ok {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// What the host asks of a plugin by interface, so that a change there is noticed here.
+// The compiler checks that the types have the methods of the interfaces that the host looks for.
 var (
 	_ dialect.Dialect       = (*Dialect)(nil)
 	_ dialect.Plugin        = (*plugin)(nil)
@@ -26,14 +26,14 @@ var (
 	_ dialect.HealthChecker = (*plugin)(nil)
 )
 
-// A connection is the way to a server that is kept open.
+// A connection leads to a server and is opened again if it is lost.
 type connection interface {
-	get(ctx context.Context) (*link, error) // the one there is now
+	get(ctx context.Context) (*link, error) // the current link
 	status() dialect.Status
 	close(ctx context.Context)
 }
 
-// A plugin is an MCP server at work.
+// A plugin is an opened MCP server.
 type plugin struct {
 	server   *Server
 	settings dialect.Settings
@@ -49,18 +49,18 @@ type plugin struct {
 	health   atomic.Pointer[string]
 	waiting  suspensions
 
-	ctx      context.Context // ends with the plugin
+	ctx      context.Context // ends when the plugin is closed
 	end      context.CancelFunc
 	spawning sync.Mutex     // held while a goroutine is added to work, and while ctx is ended
-	work     sync.WaitGroup // every goroutine of the plugin's own
+	work     sync.WaitGroup // all goroutines of the plugin
 
-	listing sync.Mutex // held by who reads the lists
+	listing sync.Mutex // held while the lists are read
 
 	mu     sync.Mutex // protects the fields below
-	second connection // of the kind with a handshake, for clients of it, where the main one is not; nil: not needed yet
-	tried  time.Time  // when it could last not be opened
+	second connection // a connection of the handshake kind for clients of that kind, if main is modern; nil: not needed yet
+	tried  time.Time  // when opening it last failed
 	heed   map[string]bool
-	listen context.CancelFunc // ends what listens for changes on the main connection
+	listen context.CancelFunc // ends the subscription to changes on the main connection
 }
 
 func newPlugin(s *Server, settings dialect.Settings, rt *dialect.Runtime) *plugin {
@@ -70,7 +70,7 @@ func newPlugin(s *Server, settings dialect.Settings, rt *dialect.Runtime) *plugi
 	return p
 }
 
-// open connects, and learns what the server has.
+// open connects and reads the lists.
 func (p *plugin) open(ctx context.Context) (err error) {
 	p.lists.Store(&lists{})
 	if p.main, err = p.connect(ctx, nil); err != nil {
@@ -100,12 +100,12 @@ func (p *plugin) connect(ctx context.Context, only *era) (connection, error) {
 	return p.openPipes(ctx, only)
 }
 
-// secondWait is how long a server that could not be reached in a second way is spared another try.
+// secondWait is how long a failed second connection is not tried again.
 const secondWait = time.Minute
 
-// linkFor is the connection for a call. A client that can be asked questions and speaks the kind
-// with a handshake gets one of that kind, where the server has it: a server of the modern kind
-// cannot put questions to it in the middle of a call.
+// linkFor returns the connection for a call. A client that can be asked questions and speaks the
+// handshake kind gets a connection of that kind, if the server has it: a modern server cannot ask
+// it in the middle of a call.
 func (p *plugin) linkFor(ctx context.Context) (*link, error) {
 	l, err := p.main.get(ctx)
 	caller := mcpcall.From(ctx)
@@ -137,23 +137,23 @@ func (p *plugin) secondFor(ctx context.Context) connection {
 	return second
 }
 
-// Info is what the server says of itself, and has now.
+// Info returns what the server declares, with its current tools.
 func (p *plugin) Info() dialect.Info {
 	now := p.lists.Load()
 	return dialect.Info{Name: p.server.Name, Version: now.welcome.version, Description: now.description(),
 		Tools: now.tools, Methods: now.methods(), Priority: hook.DefaultPriority, Protocol: now.protocol}
 }
 
-// Tools are the tools that the server has now.
+// Tools returns the server's current tools.
 func (p *plugin) Tools() []dialect.Tool { return p.lists.Load().tools }
 
-// Offers are the prompts and resources that the server has now.
+// Offers returns the server's current prompts and resources.
 func (p *plugin) Offers() []dialect.Offer { return p.lists.Load().offers }
 
-// Hooks are none.
+// Hooks returns none.
 func (p *plugin) Hooks() []hook.Hook { return nil }
 
-// Status is how the connection is doing.
+// Status returns the state of the connection.
 func (p *plugin) Status() dialect.Status {
 	st := p.main.status()
 	if h := p.health.Load(); h != nil && st.Err == nil {
@@ -163,18 +163,18 @@ func (p *plugin) Status() dialect.Status {
 	return st
 }
 
-// CheckHealth asks the server for a sign of life.
+// CheckHealth sends a ping and stores the result for Status.
 func (p *plugin) CheckHealth(ctx context.Context) {
 	health := "ok"
 	l, err := p.main.get(ctx)
 	if err == nil {
 		method := "ping"
 		if l.era == modern {
-			method = "server/discover" // there is no ping any more
+			method = "server/discover" // modern servers have no ping
 		}
 		_, err = l.call(ctx, method, rawjson.Object{})
 	}
-	if err != nil && !errors.Is(err, hook.Refused) { // a refusal is a sign of life
+	if err != nil && !errors.Is(err, hook.Refused) { // an error is an answer too
 		health = "failing: " + err.Error()
 	}
 	p.health.Store(&health)
@@ -201,7 +201,7 @@ func (p *plugin) Close(ctx context.Context) error {
 	return nil
 }
 
-// spawn does something that Close waits for. It ends with p.ctx.
+// spawn runs do on a goroutine that Close waits for. do must end when p.ctx ends.
 func (p *plugin) spawn(do func()) {
 	p.spawning.Lock()
 	defer p.spawning.Unlock()
@@ -210,7 +210,7 @@ func (p *plugin) spawn(do func()) {
 	}
 }
 
-// clientInfo is who we are to servers.
+// clientInfo is the name and version that servers get.
 func (p *plugin) clientInfo() json.RawMessage {
 	return fmt.Appendf(nil, `{"name":"patchbay","version":%s}`, rawjson.String(p.rt.HostVersion))
 }

@@ -11,25 +11,25 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// An event is one of a stream of server-sent events.
+// An event is one server-sent event.
 type event struct {
 	data []byte
 }
 
-// events reads a stream of server-sent events, each bounded.
+// events reads a stream of server-sent events, each bounded in size.
 type events struct {
 	in    *bufio.Reader
 	most  int           // bytes of one event
 	id    string        // of the last event that had one
-	retry time.Duration // how long the server wants to be left alone before the stream is asked for again
+	retry time.Duration // the pause that the server wants before the stream is requested again
 }
 
 func newEvents(r io.Reader, most int) *events {
 	return &events{in: bufio.NewReaderSize(r, 32<<10), most: most}
 }
 
-// next is the next event with data. The error is io.EOF at the end of the stream; what is left of
-// an event then is dropped.
+// next returns the next event with data. At the end of the stream the error is io.EOF; an
+// incomplete event is dropped.
 func (e *events) next() (event, error) {
 	var data []byte
 	some, size := false, 0
@@ -65,7 +65,8 @@ func (e *events) next() (event, error) {
 	}
 }
 
-// line is one line without its end: LF, CRLF or CR. size counts the bytes of the event.
+// line returns one line without its end, which is LF, CRLF or CR. size counts the bytes of the
+// event.
 func (e *events) line(size *int) ([]byte, error) {
 	var line []byte
 	for {
@@ -81,7 +82,7 @@ func (e *events) line(size *int) ([]byte, error) {
 			return line, nil
 		case '\r':
 			if next, err := e.in.Peek(1); err == nil && next[0] == '\n' {
-				_, _ = e.in.Discard(1) // it is there
+				_, _ = e.in.Discard(1) // cannot fail: Peek has seen it
 			}
 			return line, nil
 		}

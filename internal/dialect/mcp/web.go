@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	leastWait = time.Second      // before a server that could not be reached is tried again
-	mostWait  = 30 * time.Second // the longest such wait
-	byeTime   = 2 * time.Second  // for a server to be told that a session is over
-	resumes   = 10               // how often one answer's stream is taken up again
+	leastWait = time.Second      // the pause before a server that could not be reached is tried again
+	mostWait  = 30 * time.Second // the longest such pause
+	byeTime   = 2 * time.Second  // for telling a server that a session is over
+	resumes   = 10               // how often the stream of one answer is resumed
 )
 
-// Statuses of HTTP that mean something here.
+// The HTTP statuses that this package looks at.
 const (
 	statusOK           = 200
 	statusUnauthorized = 401
@@ -36,11 +36,11 @@ const (
 	statusNotFound     = 404
 )
 
-// errLost says that a server has forgotten a session.
+// errLost means that a server has forgotten a session.
 var errLost = errors.New("the server has forgotten the session")
 
-// An address is a server that is called over HTTP. It is connected to again where it was lost, with
-// pauses that grow.
+// An address is the connection to a server that is called over HTTP. It is opened again if it was
+// lost, after pauses that grow.
 type address struct {
 	plugin *plugin
 	only   *era
@@ -48,8 +48,8 @@ type address struct {
 
 	mu       sync.Mutex // protects the fields below; held while a connection is opened
 	link     *link      // nil: none
-	err      error      // why not
-	after    time.Time  // when it may be tried again
+	err      error      // why there is no link
+	after    time.Time  // when the next try is allowed
 	wait     time.Duration
 	restarts int
 	closed   bool
@@ -98,7 +98,7 @@ func (a *address) get(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// lose gives a connection up: the next call opens another.
+// lose drops a connection. The next call opens another.
 func (a *address) lose(l *link, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -133,26 +133,26 @@ func (a *address) close(ctx context.Context) {
 	if session, ok := w.session.Load().(string); ok && session != "" {
 		ctx, cancel := context.WithTimeout(ctx, byeTime)
 		defer cancel()
-		if resp, err := a.client.Do(ctx, w.request("DELETE", nil)); err == nil { // a server that does not answer forgets by itself
+		if resp, err := a.client.Do(ctx, w.request("DELETE", nil)); err == nil { // a server that does not answer forgets the session by itself
 			resp.Body.Close()
 		}
 	}
 	a.client.Close()
 }
 
-// A web carries messages over HTTP: each request is one POST, whose answer is a message or a stream
-// of them.
+// A web carries messages over HTTP. Each request is one POST, whose answer is a message or a stream
+// of messages.
 type web struct {
 	address *address
 	link    *link
-	session atomic.Value // a string, once the server has given one
-	last    atomic.Int64 // id of a request
+	session atomic.Value // a string, once the server has sent one
+	last    atomic.Int64 // id of the last request
 	open    atomic.Bool  // the handshake is over
 	ctx     context.Context
 	end     context.CancelFunc
 }
 
-// A message is one of JSON-RPC.
+// A message is one JSON-RPC message.
 type message struct {
 	id, params, result json.RawMessage
 	method             string
@@ -185,7 +185,7 @@ func (w *web) send(ctx context.Context, method string, params json.RawMessage, c
 	return m.result, nil
 }
 
-// lost puts an error into the hub's words, and gives the connection up where it is gone.
+// lost turns an error into a [hook.Error], and drops the connection if the session is lost.
 func (w *web) lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("no reply: %w", ctx.Err())
@@ -197,7 +197,7 @@ func (w *web) lost(ctx context.Context, err error) error {
 	return failure(err)
 }
 
-// failure puts an error of a carrier over HTTP into the hub's words.
+// failure turns an error of HTTP into a [hook.Error].
 func failure(err error) error {
 	if _, ok := errors.AsType[*hook.Error](err); ok {
 		return err
@@ -211,8 +211,8 @@ func failure(err error) error {
 	return hook.Failure(hook.Unavailable, err)
 }
 
-// cancelled tells the server that nobody waits for an answer any more. To one of the modern kind
-// the end of the stream says so.
+// cancelled tells the server that a call was given up. For a modern server the end of the stream
+// says so.
 func (w *web) cancelled(id, method string) {
 	if w.link.era == modern || method == "initialize" {
 		return
@@ -226,7 +226,7 @@ func (w *web) notify(ctx context.Context, method string, params json.RawMessage)
 	return w.deliver(ctx, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%s,"params":%s}`, rawjson.String(method), params), method)
 }
 
-// deliver sends what has no answer.
+// deliver sends a message without an answer.
 func (w *web) deliver(ctx context.Context, body []byte, method string) error {
 	resp, err := w.post(ctx, body, method, nil)
 	if err != nil {
@@ -235,7 +235,7 @@ func (w *web) deliver(ctx context.Context, body []byte, method string) error {
 	return resp.Body.Close()
 }
 
-// post makes one request. What is no success is an error.
+// post makes one request. Any status but 2xx is an error.
 func (w *web) post(ctx context.Context, body []byte, method string, params json.RawMessage) (*mcpcall.Response, error) {
 	req := w.request("POST", body)
 	req.Header["Content-Type"] = "application/json"
@@ -254,7 +254,7 @@ func (w *web) post(ctx context.Context, body []byte, method string, params json.
 	return nil, w.refusal(resp)
 }
 
-// request is one with what every request has.
+// request returns a request with the headers that all requests have.
 func (w *web) request(method string, body []byte) mcpcall.Request {
 	req := mcpcall.Request{Method: method, URL: w.address.plugin.server.URL, Header: make(map[string]string), Body: body}
 	for name, value := range w.address.plugin.server.Headers {
@@ -269,12 +269,12 @@ func (w *web) request(method string, body []byte) mcpcall.Request {
 	return req
 }
 
-// refusal is why a server does not take a request. Its body may be an error of JSON-RPC.
+// refusal returns why a server refused a request. The body may be a JSON-RPC error.
 func (w *web) refusal(resp *mcpcall.Response) error {
 	if resp.Status == statusNotFound && w.session.Load() != nil {
 		return errLost
 	}
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what was read is enough to say what is wrong
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // the part that was read is enough
 	if m, err := readMessage(body); err == nil && m.err != nil {
 		return hook.Failure(hook.Refused, m.err)
 	}
@@ -286,8 +286,8 @@ func (w *web) refusal(resp *mcpcall.Response) error {
 	return err
 }
 
-// answer reads the answer to a request: a message, or a stream with that message in it. A stream
-// that ends before is taken up again where the server can.
+// answer reads the answer to a request: a message, or a stream that contains it. A stream that ends
+// too early is resumed if the server supports that.
 func (w *web) answer(ctx context.Context, resp *mcpcall.Response, id string, c *pending) (message, error) {
 	kind, _, _ := mime.ParseMediaType(resp.Header("Content-Type"))
 	if kind != "text/event-stream" {
@@ -325,7 +325,7 @@ func (w *web) answer(ctx context.Context, resp *mcpcall.Response, id string, c *
 	return message{}, errors.New("the stream ended before the answer, again and again")
 }
 
-// resume asks for the rest of a stream.
+// resume requests the rest of a stream.
 func (w *web) resume(ctx context.Context, stream *events) (*mcpcall.Response, error) {
 	if err := pause.For(ctx, max(stream.retry, 10*time.Millisecond)); err != nil {
 		return nil, err
@@ -333,7 +333,7 @@ func (w *web) resume(ctx context.Context, stream *events) (*mcpcall.Response, er
 	return w.stream(ctx, stream.id)
 }
 
-// stream asks for a stream of what the server has to say.
+// stream requests a stream of events.
 func (w *web) stream(ctx context.Context, after string) (*mcpcall.Response, error) {
 	req := w.request("GET", nil)
 	req.Header["Accept"] = "text/event-stream"
@@ -351,7 +351,7 @@ func (w *web) stream(ctx context.Context, after string) (*mcpcall.Response, erro
 	return resp, nil
 }
 
-// follow reads a stream until the answer to a request, or its end. With an id of "" there is no
+// follow reads a stream until the answer to a request, or to its end. With the id "" there is no
 // answer to wait for.
 func (w *web) follow(stream *events, id string, c *pending) (answer message, found bool, err error) {
 	for {
@@ -373,7 +373,7 @@ func (w *web) follow(stream *events, id string, c *pending) (answer message, fou
 	}
 }
 
-// reply answers a question of the server's.
+// reply answers a request of the server.
 func (w *web) reply(m message, c *pending) {
 	result, err := w.address.plugin.asked(w.ctx, w.link, m.method, m.params, c)
 	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.id, result)
@@ -389,16 +389,17 @@ func (w *web) reply(m message, c *pending) {
 	}
 }
 
-// listen hears what a server with sessions says outside of calls, where it has a stream for that.
+// listen reads the messages that a server with sessions sends outside of calls, if it has a stream
+// for them.
 func (w *web) listen() {
 	after, wait := "", listenPause
 	for w.ctx.Err() == nil {
 		resp, err := w.stream(w.ctx, after)
 		if err != nil {
-			return // there is none, or no session any more: the next call notices
+			return // there is no stream, or no session any more; the next call notices that
 		}
 		stream := newEvents(resp.Body, w.most())
-		_, _, _ = w.follow(stream, "", nil) // however it ended, it is asked for again
+		_, _, _ = w.follow(stream, "", nil) // it is requested again, however it ended
 		resp.Body.Close()
 		if stream.id != "" {
 			after = stream.id

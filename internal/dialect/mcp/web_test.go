@@ -109,7 +109,7 @@ func (s *site) saw(match func(http.Header) bool) bool {
 	return slices.ContainsFunc(s.headers, match)
 }
 
-// openSite opens a host with the site as a plugin, whose header has a secret in it.
+// openSite opens a host with the site as a plugin, whose header contains a secret.
 func openSite(t *testing.T, address, secret string) *bed {
 	t.Helper()
 	home := t.TempDir()
@@ -145,7 +145,8 @@ func TestWeb(t *testing.T) {
 	}
 }
 
-// TestWebForgets: a server that has forgotten the session gets another one, and the call is made.
+// TestWebForgets: if the server has forgotten the session, a new one is opened and the call is
+// made: docs/protocols/mcp.md, row C32.
 func TestWebForgets(t *testing.T) {
 	s := newSite(t, false, false)
 	b := openSite(t, s.URL, "t0ken")
@@ -161,8 +162,8 @@ func TestWebForgets(t *testing.T) {
 	}
 }
 
-// TestWebRefused: what keeps a server from being used is said, with what mends it and without the
-// secret.
+// TestWebRefused: the error of a server that refuses names the fix, and never the secret:
+// docs/protocols/mcp.md, row C33.
 func TestWebRefused(t *testing.T) {
 	s := newSite(t, false, false)
 	b := openSite(t, s.URL, "wr0ng")
@@ -172,7 +173,7 @@ func TestWebRefused(t *testing.T) {
 	}
 }
 
-// TestWebRedirects: what is meant for one server does not go to another.
+// TestWebRedirects: a redirect to another server is not followed: docs/protocols/mcp.md, row C34.
 func TestWebRedirects(t *testing.T) {
 	other := newSite(t, false, false)
 	from := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
@@ -186,7 +187,8 @@ func TestWebRedirects(t *testing.T) {
 	}
 }
 
-// TestWebHasNoSandbox: capabilities that nothing holds a server to are refused.
+// TestWebHasNoSandbox: capabilities for a server at an address are refused, since nothing can
+// enforce them: docs/protocols/mcp.md, row C35.
 func TestWebHasNoSandbox(t *testing.T) {
 	b := open(t, "[[mcp]]\nname = \"site\"\nurl = \"http://127.0.0.1:1\"\n[plugins.site]\ncapabilities = []\n")
 	if p, err := b.host.Plugin("site"); err != nil || p.Error == nil || !strings.Contains(*p.Error, "capabilities") {
