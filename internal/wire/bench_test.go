@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Each benchmark runs its calls turn by turn with the floor, the same bytes over a bare pipe and
-// back, and reports the ratio of the medians as x-bare: a busy machine slows both alike. For one
+// Each benchmark alternates its calls with the floor: the same bytes over a bare pipe and back. It
+// reports the ratio of the medians as x-bare, because a busy machine slows both alike. For one
 // core: taskset -c 0 go test -bench …
 const turn = 20 // calls of one kind in a row
 
 func compare(b *testing.B, size int, call func()) {
 	bare := bareEcho(b, size)
-	for range turn { // both warm
+	for range turn { // warm up both
 		bare()
 		call()
 	}
@@ -44,13 +44,13 @@ func timed(f func()) time.Duration {
 	return time.Since(start)
 }
 
-// median of the turns, in microseconds a call.
+// median returns the median of the turns, in microseconds per call.
 func median(turns []time.Duration) float64 {
 	slices.Sort(turns)
 	return float64(turns[len(turns)/2].Nanoseconds()) / turn / 1e3
 }
 
-// bareEcho sends size bytes to a child that sends back what it gets, and no protocol at all.
+// bareEcho sends size bytes to a child that sends them back, without any protocol.
 func bareEcho(b *testing.B, size int) func() {
 	c := startChild(b, "bare")
 	growPipe(c.r)
@@ -67,7 +67,7 @@ func bareEcho(b *testing.B, size int) func() {
 	}
 }
 
-// paramsOf is a params object that makes a request of about size bytes.
+// paramsOf returns params that make a request of about size bytes.
 func paramsOf(size int) []byte {
 	return []byte(`{"message":"` + strings.Repeat("m", size-80) + `"}`)
 }
@@ -105,7 +105,7 @@ func benchPeer(b *testing.B, size int) {
 func BenchmarkPeerCall300(b *testing.B)   { benchPeer(b, 300) }
 func BenchmarkPeerCall64KiB(b *testing.B) { benchPeer(b, 64<<10) }
 
-// One operation is one call; 64 goroutines make them.
+// BenchmarkPeer64InFlight: one operation is one call; 64 goroutines make them.
 func BenchmarkPeer64InFlight(b *testing.B) {
 	c := startChild(b, "lent")
 	p := NewPeer(c.r, c.w, PeerOptions{})

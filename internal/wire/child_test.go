@@ -15,16 +15,16 @@ import (
 // misbehaviours are fakes that a goroutine of the test cannot play: they end their process, or
 // write without end.
 var misbehaviours = map[string]func(r, w *os.File){
-	"crash": func(r, w *os.File) { // dies in the middle of a call
+	"crash": func(r, w *os.File) { // exits in the middle of a call
 		_, _ = NewReader(r, 1<<20).ReadLine()
 		os.Exit(3)
 	},
-	"half-line": func(r, w *os.File) { // dies in the middle of a reply
+	"half-line": func(r, w *os.File) { // exits in the middle of a reply
 		_, _ = NewReader(r, 1<<20).ReadLine()
 		_, _ = w.WriteString(`{"jsonrpc":"2.0","id":1,"result":{"half`)
 		os.Exit(3)
 	},
-	"huge": func(r, w *os.File) { // answers the first call with a line of 100 MB, the others well
+	"huge": func(r, w *os.File) { // answers the first call with a line of 100 MB, the others normally
 		lines := NewReader(r, 1<<20)
 		_, _ = lines.ReadLine()
 		_, _ = w.WriteString(`{"jsonrpc":"2.0","id":1,"result":"`)
@@ -56,7 +56,7 @@ func TestChildThatCrashes(t *testing.T) {
 	}
 }
 
-// callers are the two kinds of connection, by what they have in common.
+// callers are the two kinds of connection, as functions with the same signature.
 var callers = map[string]func(testing.TB, *child) func(context.Context, string, []byte) (json.RawMessage, error){
 	"serial": func(t testing.TB, c *child) func(context.Context, string, []byte) (json.RawMessage, error) {
 		return NewSerial(c.r, c.w, Options{}).Call
@@ -80,8 +80,8 @@ func TestChildThatRepliesWithAHugeLine(t *testing.T) {
 			if err != nil || string(got) != `{"after":true}` {
 				t.Fatalf("the next call got %s, %v", got, err)
 			}
-			// The buffer grows by doubling up to the cap of 4 MiB: twice that, and what the runtime
-			// keeps in reserve.
+			// The buffer doubles up to the limit of 4 MiB: twice that, and what the runtime
+			// reserves.
 			if grown := memory() - before; grown > 32<<20 {
 				t.Errorf("%d MiB more memory than before", grown>>20)
 			}
@@ -89,7 +89,7 @@ func TestChildThatRepliesWithAHugeLine(t *testing.T) {
 	}
 }
 
-// memory is all that the runtime ever had from the system.
+// memory returns all memory that the runtime ever got from the system.
 func memory() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

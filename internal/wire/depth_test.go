@@ -10,12 +10,12 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// nested is a value of so many levels.
+// nested returns a value of that many levels.
 func nested(levels int) string {
 	return strings.Repeat("[", levels) + strings.Repeat("]", levels)
 }
 
-// deeper are numbers of levels over the limit: by one, by all that encoding/json takes, and by much
+// deeper are numbers of levels over the limit: by one, by all that encoding/json reads, and by much
 // more.
 var deeper = []int{rawjson.MaxForeign + 1, 9_997, 300_000}
 
@@ -96,13 +96,14 @@ func TestWhatAPluginSendsTooDeepIsNotPassedOn(t *testing.T) {
 	_ = p
 }
 
-// The host's payloads may be deeper than what plugins send: it puts that into something.
+// TestAPluginTakesWhatTheHostSends: the host's payloads may be deeper than those of plugins,
+// because it wraps them.
 func TestAPluginTakesWhatTheHostSends(t *testing.T) {
 	c := startChild(t, "serve")
 	p := NewPeer(c.r, c.w, PeerOptions{})
 	defer p.Close()
 	_, err := p.Call(soon(t), "echo", []byte(nested(2*rawjson.MaxForeign)))
-	if !isTooDeep(err) { // it came back
+	if !isTooDeep(err) { // the plugin sent it back
 		t.Errorf("err = %v", err)
 	}
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// message is one JSON-RPC envelope, scanned and not decoded: where in the line its parts are. A
-// part that is absent has the zero Span.
+// A message is one JSON-RPC envelope, scanned but not decoded: it holds the positions of its parts
+// in the line. An absent part has the zero Span.
 type message struct {
 	line                              []byte // borrowed from the reader
-	start, end                        int    // of the envelope in the line; a line may hold several
+	start, end                        int    // of the envelope in the line, which may hold several
 	id, method, params, result, fault rawjson.Span
-	deep                              bool // a part of it is nested deeper than a plugin may send: nothing of it is passed on
+	deep                              bool // it is nested deeper than a plugin may send, so nothing of it is passed on
 }
 
-// scanMessage scans the envelope that a plugin sent and that starts at line[i]. One that is too
-// deep is scanned all the same, however deep it is, so that its id is known: the scanner needs a
-// bit for each level, and the line has an end.
+// scanMessage scans the envelope of a plugin that starts at line[i]. One that is too deep is
+// scanned to its end all the same, so that its id is known: the scanner needs one bit per level,
+// and the length of the line bounds the levels.
 func scanMessage(line []byte, i int) (message, error) {
 	m, err := scanEnvelope(line, i, envelope+rawjson.MaxForeign)
 	if err == nil || !isDeep(err) {
@@ -34,20 +34,21 @@ func scanMessage(line []byte, i int) (message, error) {
 	return m, err
 }
 
-// isDeep is apart from scanMessage, which must not allocate: every message goes through it.
+// isDeep is a function of its own because scanMessage, through which every message goes, must not
+// allocate.
 func isDeep(err error) bool {
 	_, ok := errors.AsType[*rawjson.DepthError](err)
 	return ok
 }
 
-// envelope is the levels of a message around what is in it.
+// envelope is the number of levels around the parts of a message.
 const envelope = 1
 
 var errDeep = fmt.Errorf("nested deeper than the limit of %d levels", rawjson.MaxForeign)
 
-// scanEnvelope scans the envelope that starts at line[i] and has at most so many levels. Keys come
-// in any order, unknown ones are ignored, of repeated ones the last counts. The whole object is
-// validated on the way.
+// scanEnvelope scans and validates the envelope that starts at line[i] and has at most depth
+// levels. Keys may come in any order. Unknown keys are ignored; of repeated keys the last one
+// counts.
 func scanEnvelope(line []byte, i, depth int) (message, error) {
 	m := message{line: line, start: i}
 	c := rawjson.FieldsWithin(line, i, depth)
@@ -69,15 +70,15 @@ func scanEnvelope(line []byte, i, depth int) (message, error) {
 	return m, c.Err
 }
 
-// peek scans what there is of a message that was cut off: the parts that came before the cut.
+// peek scans the beginning of a message that was cut off.
 func peek(head []byte) message {
 	m, _ := scanMessage(head, rawjson.Space(head, 0)) // the error is the cut
 	return m
 }
 
-// tailID finds the id in the end of a message, where it is the last field. The brace at the very
-// end closes the envelope, and a quote inside a string would have a backslash, so what looks like
-// the id is the id.
+// tailID finds the id in the end of a message, if it is the last field. The last brace closes the
+// envelope, and a quote inside a string would have a backslash, so anything that looks like the id
+// is the id.
 func tailID(tail []byte) (uint64, bool) {
 	tail = bytes.TrimRight(tail, " \t\r")
 	i := bytes.LastIndex(tail, []byte(`"id"`))
@@ -91,27 +92,27 @@ func tailID(tail []byte) (uint64, bool) {
 	return callID(bytes.TrimSpace(value))
 }
 
-// raw is a part as it stands in the line; empty where absent.
+// raw returns a part as it stands in the line; empty if it is absent.
 func (m *message) raw(s rawjson.Span) []byte { return m.line[s.Start:s.End] }
 
-// text is the envelope as it stands in the line.
+// text returns the envelope as it stands in the line.
 func (m *message) text() []byte { return m.line[m.start:m.end] }
 
 func (m *message) has(s rawjson.Span) bool { return s.End > 0 && string(m.raw(s)) != "null" }
 
-// kind is what an envelope is by the parts it has.
+// A kind says what an envelope is, by its parts.
 type kind int
 
 const (
-	isNothing kind = iota // neither method, result nor error
+	isNothing kind = iota // it has no method, result or error
 	isReply
 	isRequest
 	isNotification
 )
 
-// kind sorts the envelope. A result or an error makes it a reply even beside a method: some plugins
-// echo the request's fields. "result":null is a result; "error":null, which older libraries send
-// beside a result, is not an error.
+// kind returns the kind of the envelope. A result or an error makes it a reply even if it has a
+// method: some plugins repeat the fields of the request. "result":null is a result. "error":null is
+// not an error: older libraries send it with a result.
 func (m *message) kind() kind {
 	switch {
 	case m.result.End > 0 || m.has(m.fault):
@@ -126,11 +127,11 @@ func (m *message) kind() kind {
 
 func (m *message) callID() (uint64, bool) { return callID(m.raw(m.id)) }
 
-// callID reads an id as one of ours. A plugin that passes ids through its own types may return 1 as
+// callID parses an id that we issued. A plugin that converts ids to its own types may return 1 as
 // "1" or as 1.0.
 func callID(id []byte) (uint64, bool) {
 	if len(id) > 1 && id[0] == '"' {
-		id = id[1 : len(id)-1] // an escape inside is no digit: it fails below
+		id = id[1 : len(id)-1] // an escape is not a digit, and fails below
 	}
 	if n, ok := decimal(id); ok {
 		return n, true
@@ -145,7 +146,7 @@ func callID(id []byte) (uint64, bool) {
 	return uint64(f), true
 }
 
-// decimal reads up to 18 digits, more than any id we will ever issue.
+// decimal parses up to 18 digits, more than any id that we issue.
 func decimal(text []byte) (n uint64, ok bool) {
 	if len(text) == 0 || len(text) > 18 {
 		return 0, false
@@ -159,7 +160,8 @@ func decimal(text []byte) (n uint64, ok bool) {
 	return n, true
 }
 
-// outcome is what a reply says. The result is compact, valid UTF-8, and the caller's to keep.
+// outcome returns the result or the error of a reply. The result is compact, valid UTF-8, and owned
+// by the caller.
 func (m *message) outcome(in *Reader) (json.RawMessage, error) {
 	switch {
 	case m.deep:
@@ -172,8 +174,8 @@ func (m *message) outcome(in *Reader) (json.RawMessage, error) {
 	return nil, &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: "neither result nor error"}
 }
 
-// own is a part of the message, cleaned, that may be kept. What Clean had to mend is a copy
-// already.
+// own returns a part of the message, cleaned, that may be kept. If Clean had to change it, it is a
+// copy already.
 func (m *message) own(in *Reader, s rawjson.Span) json.RawMessage {
 	if s.End == 0 {
 		return nil
@@ -185,8 +187,8 @@ func (m *message) own(in *Reader, s rawjson.Span) json.RawMessage {
 	return v
 }
 
-// rpcError decodes the error of a reply. By the standard it is an object; a bare string is common
-// enough to be taken for the message.
+// rpcError decodes the error of a reply. The standard demands an object; a plain string is common
+// enough to be accepted as the message.
 func (m *message) rpcError() error {
 	fault := m.raw(m.fault)
 	if text, ok := rawjson.Unquote(fault); ok {
@@ -199,13 +201,13 @@ func (m *message) rpcError() error {
 	text, _ := o.String("message")
 	code, _ := strconv.ParseFloat(string(o.Get("code")), 64)
 	if math.Abs(code) > math.MaxInt32 || code != math.Trunc(code) {
-		code = 0 // no code that means anything
+		code = 0 // not a usable code
 	}
 	return &RPCError{Code: int(code), Message: text, Data: o.Get("data")}
 }
 
-// The envelopes we send. The order of keys is the one seed 003 prints, "id" last: shell plugins
-// match it with sed.
+// appendRequest appends a request. "id" is the last key, so that shell plugins can match it with
+// sed: docs/protocols/scaffold.md, row S49.
 
 func appendRequest(dst []byte, method string, params []byte, id uint64) []byte {
 	dst = appendCall(dst, method, params)
@@ -228,7 +230,7 @@ func appendCall(dst []byte, method string, params []byte) []byte {
 	return append(dst, params...)
 }
 
-// appendReply and appendFault answer the request with that raw id.
+// appendReply and appendFault append the answer to the request with that raw id.
 func appendReply(dst, id, result []byte) []byte {
 	dst = append(appendID(dst, id), `,"result":`...)
 	if len(result) == 0 {
@@ -248,7 +250,7 @@ func appendFault(dst, id []byte, e *RPCError) []byte {
 	return append(dst, "}}\n"...)
 }
 
-// appendID starts an answer. An id that is too long to be one is answered as if there were none.
+// appendID begins an answer. An id that is too long is replaced by null.
 func appendID(dst, id []byte) []byte {
 	if len(id) == 0 || len(id) > messageCut {
 		id = []byte("null")
@@ -256,8 +258,8 @@ func appendID(dst, id []byte) []byte {
 	return appendLine(append(dst, `{"jsonrpc":"2.0","id":`...), id)
 }
 
-// appendLine appends JSON of our own side. It trusts it to be JSON, but not to be on one line: a
-// newline would break the framing, and what is not JSON must not break more than its own message.
+// appendLine appends JSON of the host's side. It trusts that v is JSON, but not that it is on one
+// line: a newline would break the framing. If v is not JSON, only its own message must be broken.
 func appendLine(dst, v []byte) []byte {
 	if bytes.IndexByte(v, '\n') < 0 {
 		return append(dst, v...)

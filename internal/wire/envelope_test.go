@@ -12,7 +12,7 @@ import (
 )
 
 func TestCallID(t *testing.T) {
-	tests := map[string]uint64{ // 0: none of ours
+	tests := map[string]uint64{ // 0: not an id of ours
 		`1`: 1, `42`: 42, `"42"`: 42, `42.0`: 42, `4.2e1`: 42, `"42.0"`: 42, `123456789012345678`: 123456789012345678,
 		`0`: 0, `-1`: 0, `1.5`: 0, `null`: 0, `true`: 0, `{}`: 0, `[1]`: 0, `""`: 0, `"x"`: 0, `"\u0031"`: 0, `1e99`: 0, `"NaN"`: 0, `"inf"`: 0,
 		`99999999999999999999999`: 0, `"` + strings.Repeat("9", 100) + `"`: 0, ``: 0,
@@ -30,7 +30,7 @@ func TestTailID(t *testing.T) {
 	tests := map[string]uint64{ // 0: not found
 		`…xyz","id":7}`:                7,
 		`…xyz" , "id" : "7" } ` + "\r": 7,
-		`…xyz","id":7}}`:               0, // of an object inside
+		`…xyz","id":7}}`:               0, // in an inner object
 		`…xyz","id":7},"b":1}`:         0,
 		`…\"id\":7}"}`:                 0, // in a string
 		`…","id":{"a":7}}`:             0,

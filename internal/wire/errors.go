@@ -9,30 +9,33 @@ import (
 )
 
 var (
-	// ErrTooLarge says that a message, sent or received, was over the cap. The connection lives on.
+	// ErrTooLarge means that a message, sent or received, was over the size limit. The connection
+	// goes on.
 	ErrTooLarge = errors.New("message too large")
-	// ErrClosed says that the connection has ended: the plugin closed its side, or we ours.
+	// ErrClosed means that the connection has ended: the plugin closed its side, or the host did.
 	ErrClosed = errors.New("connection closed")
-	// ErrBacklog says that the plugin does not read, and that more waits for it than is let wait.
+	// ErrBacklog means that the plugin does not read, and that too much waits for it already.
 	ErrBacklog = errors.New("plugin does not read its input")
 )
 
-// Codes of JSON-RPC 2.0, section 5.1, that this package sends itself.
+// Error codes of JSON-RPC 2.0, section 5.1, that this package sends itself, and limits and texts of
+// errors.
 const (
 	codeParse     = -32700 // not JSON
-	codeInvalid   = -32600 // JSON, but no request
+	codeInvalid   = -32600 // JSON, but not a request
 	codeNoMethod  = -32601
 	codeInternal  = -32603
-	codeOverload  = -32000 // the range left to implementations
-	messageCut    = 200    // of foreign text in errors and noise, in bytes: a line of a log
-	idCut         = 64     // of a foreign id
+	codeOverload  = -32000 // from the range for implementations
+	messageCut    = 200    // bytes of a plugin's text in errors and noise: one line of a log
+	idCut         = 64     // bytes of a plugin's id
 	noMethodText  = "Method not found"
 	overloadText  = "too many requests in flight"
 	tooLargeText  = "reply is over the size limit"
 	notObjectText = "Invalid Request"
 )
 
-// RPCError is an error that the other side answered with, or that we are to answer with.
+// An RPCError is an error that the other side answered with, or that a handler wants to answer
+// with.
 type RPCError struct {
 	Code    int
 	Message string
@@ -43,26 +46,26 @@ func (e *RPCError) Error() string {
 	return fmt.Sprintf("answered with error %d: %q", e.Code, excerpt.Head(e.Message, messageCut))
 }
 
-// MalformedError is a reply to our call that is not a valid JSON-RPC reply.
+// A MalformedError is a reply that is not valid JSON-RPC.
 type MalformedError struct {
-	Line string // cut
+	Line string // shortened
 	Why  string
 }
 
 func (e *MalformedError) Error() string { return fmt.Sprintf("malformed reply: %s: %q", e.Why, e.Line) }
 
-// NoiseKind tells noises apart.
+// A NoiseKind is the kind of a [Noise].
 type NoiseKind int
 
 // The kinds of noise.
 const (
-	NoiseGarbage   NoiseKind = iota + 1 // not a JSON-RPC message; passed over
-	NoiseTooLarge                       // over the cap; discarded
+	NoiseGarbage   NoiseKind = iota + 1 // not a JSON-RPC message; ignored
+	NoiseTooLarge                       // over the size limit; discarded
 	NoiseLate                           // a reply to a call that was given up; discarded
 	NoiseDuplicate                      // a second reply to one call; discarded
-	NoiseWrongID                        // a reply with an id that fits no call: Serial takes it for the outstanding one, Peer discards it
-	NoiseStale                          // a reply that arrived while no call was outstanding; discarded
-	NoiseUnasked                        // a notification or request that nobody here listens to
+	NoiseWrongID                        // a reply with an id of no call: Serial accepts it for the outstanding call, Peer discards it
+	NoiseStale                          // a reply while no call was outstanding; discarded
+	NoiseUnasked                        // a notification or request for which there is no handler
 	NoiseUnsent                         // an answer to the plugin's request that could not be sent
 )
 
@@ -74,21 +77,22 @@ func (k NoiseKind) String() string {
 	return names[k]
 }
 
-// Noise is something a plugin sent that belongs to no call. The owner of the connection logs it.
+// A Noise is something that a plugin sent and that belongs to no call. The owner of the connection
+// logs it.
 type Noise struct {
 	Kind NoiseKind
-	Line string // what was sent, cut to 200 bytes
-	ID   string // the id in it, as it was written, where there is one
+	Line string // the text, shortened to 200 bytes
+	ID   string // the id in it as it was written, if there is one
 	Why  string // for NoiseGarbage: what is wrong with the line
 }
 
-// Options are the same for [Serial] and [Peer]. The zero value works.
+// Options are common to [Serial] and [Peer]. The zero value works.
 type Options struct {
-	MaxSend, MaxReceive int         // bytes a message, without the newline; 0: 4 MiB
-	OnNoise             func(Noise) // nil: dropped. Must be quick: it is called on the reading goroutine (NoiseUnsent: or on another)
+	MaxSend, MaxReceive int         // bytes per message, without the newline; 0: 4 MiB
+	OnNoise             func(Noise) // nil: dropped. It is called on the reading goroutine (NoiseUnsent: or on another), so it must be quick
 }
 
-// defaultMax is seed 002's "Max message size: 4 MB".
+// defaultMax is the limit of docs/protocols/kaged.md, row K78.
 const defaultMax = 4 << 20
 
 func (o Options) maxSend() int    { return orDefault(o.MaxSend, defaultMax) }
@@ -101,26 +105,26 @@ func orDefault(n, otherwise int) int {
 	return otherwise
 }
 
-// noise tells the owner, if it wants to know. The strings are made only then.
+// noise reports a noise to the owner. The strings are made only if there is a handler.
 func (o Options) noise(kind NoiseKind, line []byte, id []byte) {
 	if o.OnNoise != nil {
 		o.OnNoise(Noise{Kind: kind, Line: excerpt.Head(line, messageCut), ID: excerpt.Head(id, idCut)})
 	}
 }
 
-// garbage is the noise for a line that is no message.
+// garbage reports a line that is not a message.
 func (o Options) garbage(line []byte, err error) {
 	if o.OnNoise == nil {
 		return
 	}
 	why := err.Error()
-	if line[0] == '{' && !errors.Is(err, errDeep) { // docs/protocols/scaffold.md: a message is one line. Authors often print it over several
+	if line[0] == '{' && !errors.Is(err, errDeep) { // authors often print a message over several lines
 		why += " (a message is one JSON object on one line)"
 	}
 	o.OnNoise(Noise{Kind: NoiseGarbage, Line: excerpt.Head(line, messageCut), Why: why})
 }
 
-// tooLarge is the error for a message we will not send.
+// tooLarge returns the error of a message that is too large to be sent.
 func tooLarge(size, limit int) error {
 	return fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, size, limit)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// Host and plugin in one process, over the same pipes they would have as two.
+// Host and plugin in one process, over the same kind of pipes as between two.
 func Example() {
 	pluginIn, hostOut, _ := os.Pipe()
 	hostIn, pluginOut, _ := os.Pipe()

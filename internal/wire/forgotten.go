@@ -1,13 +1,13 @@
 package wire
 
-// maxForgotten bounds the ids remembered per connection: far more than can time out while their
-// replies are still worth telling apart.
+// maxForgotten limits the ids that a connection remembers. Far fewer calls time out before their
+// replies arrive.
 const maxForgotten = 1024
 
-// forgotten remembers the calls that were given up, so that their replies are known for late ones.
-// The oldest make room for new ones.
+// forgotten remembers the calls that were given up, so that their replies are recognised as late.
+// New ids replace the oldest.
 type forgotten struct {
-	ids  []uint64 // 0 is an empty place
+	ids  []uint64 // 0: an empty place
 	next int      // the place to fill next, once there are maxForgotten
 }
 

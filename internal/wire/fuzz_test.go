@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// A plugin that writes anything at all, and then ends: calls neither hang nor panic, and what they
-// return is valid.
+// FuzzSerialReplies: whatever a plugin writes before it exits, calls neither hang nor panic, and
+// return valid results.
 func FuzzSerialReplies(f *testing.F) {
 	seedReplies(f)
 	f.Fuzz(func(t *testing.T, before, during []byte) {
@@ -66,7 +66,7 @@ func FuzzPeerReplies(f *testing.F) {
 	})
 }
 
-// FuzzPeerListens lets a plugin say anything unasked: what reaches the host is valid, and every
+// FuzzPeerListens: whatever a plugin sends without a request, handlers get valid values, and every
 // line that goes back is one message.
 func FuzzPeerListens(f *testing.F) {
 	for _, text := range []string{
@@ -104,14 +104,14 @@ func FuzzPeerListens(f *testing.F) {
 			}
 		}()
 		plugin.write(string(said) + "\n")
-		result, err := p.Call(soon(t), "last", nil) // once it is answered, all of it has been read; or it answers this very call
+		result, err := p.Call(soon(t), "last", nil) // when it is answered, everything before has been read; or the input answers this very call
 		checkOutcome(t, result, err)
 		_ = p.Close()
 		<-answered
 	})
 }
 
-// checkSent: an id goes back as it came, byte for byte; everything else is UTF-8.
+// checkSent checks that an id goes back byte for byte, and that everything else is UTF-8.
 func checkSent(t *testing.T, got, line []byte) {
 	if !json.Valid(line) || utf8.Valid(got) && !utf8.Valid(line) {
 		t.Errorf("%q is answered with %q", got, line)
@@ -124,8 +124,7 @@ func checkHeard(t *testing.T, method string, params []byte) {
 	}
 }
 
-// FuzzServe is the plugin's side: whatever a host sends, every reply is one message on a line of
-// its own.
+// FuzzServe: whatever a host sends, every reply is one message on a line of its own.
 func FuzzServe(f *testing.F) {
 	for _, text := range []string{
 		`{"id":1,"method":"m","params":[1, 2]}` + "\n", "garbage\n\n", `{"id":1,"method":"m"}{"id":2,"method":"m"}` + "\n" + `{"method":"n"}`, `{"id":"\ud800","method":7}`, "{\"id\":\"\xff\",\"method\":\"m\"}\n",

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// large are buffers beyond keepBuffer, between two messages of that size. A connection keeps none:
-// of 64 plugins that were sent a large message once, each would hold it for good. To allocate one
-// for every message makes the garbage collector run twice as often for a byte that is sent, and
-// large messages slower than their size. The collector empties the pool.
+// large is a pool of buffers over keepBuffer. No connection keeps one: if 64 plugins had each been
+// sent a large message once, each would hold such a buffer forever. Allocating one for every
+// message would make the garbage collector run twice as often per byte, and large messages slower
+// than their size justifies. The collector empties the pool.
 var large sync.Pool
 
-// roomFor returns buf, or a larger buffer with the same content, that has room for so many bytes
-// more where these make it larger than a connection keeps.
+// roomFor returns buf, or a larger buffer with the same content. It makes room for more bytes only
+// if the result is larger than a connection keeps.
 func roomFor(buf []byte, more int) []byte {
 	size := len(buf) + more
 	if size <= keepBuffer || size <= cap(buf) {
@@ -25,15 +25,14 @@ func roomFor(buf []byte, more int) []byte {
 	return append(to, buf...)
 }
 
-// pooled is a buffer of the pool's with room for size bytes and for no more than most; nil where
-// there is none.
+// pooled returns a buffer from the pool with room for size bytes and for no more than most, or nil.
 func pooled(size, most int) []byte {
 	b, ok := large.Get().(*[]byte)
 	if !ok {
 		return nil
 	}
 	switch {
-	case cap(*b) < size: // left to the collector: put back, it would come again instead of a larger one
+	case cap(*b) < size: // left to the collector: if it were put back, it would be returned again instead of a larger one
 		return nil
 	case cap(*b) > most:
 		large.Put(b)
@@ -42,10 +41,10 @@ func pooled(size, most int) []byte {
 	return (*b)[:0]
 }
 
-// requestSize is about how long a request is, and not less for a method of plain letters.
+// requestSize estimates the size of a request. It is not too low for a method of plain letters.
 func requestSize(method string, params []byte) int { return len(params) + len(method) + 80 }
 
-// release gives back a buffer that nobody refers to any more, where a connection would not keep it.
+// release puts an unused buffer into the pool, if a connection would not keep it.
 func release(buf []byte) {
 	if cap(buf) > keepBuffer {
 		buf = buf[:0]

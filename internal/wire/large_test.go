@@ -14,7 +14,7 @@ func TestRoomFor(t *testing.T) {
 		}
 	})
 	t.Run("a large one has room at once, and the same content", func(t *testing.T) {
-		for range 3 { // new, and from the pool
+		for range 3 { // a new buffer, and one from the pool
 			got := roomFor([]byte("abc"), 2*keepBuffer)
 			if cap(got) < 2*keepBuffer+3 || string(got) != "abc" {
 				t.Errorf("%d bytes for %.10q", cap(got), got)

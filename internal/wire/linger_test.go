@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// newBrisk is a connection that takes its plugin for one that answers at once.
+// newBrisk returns a connection that takes its plugin for one that answers at once.
 func newBrisk(t *testing.T) (*Serial, *far) {
 	s, f, _ := newSerial(t, Options{})
 	s.tryR.brisk = true
@@ -79,7 +79,7 @@ func TestWhoLingers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = closeBoth(r, w) }()
-	if _, err := w.WriteString("x"); err != nil { // who lingers finds this at once
+	if _, err := w.WriteString("x"); err != nil { // a call that lingers finds this at once
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// fakeEnv names the plugin that the test binary is to be, when it is run again as a child.
+// fakeEnv names the plugin that the test binary plays when it is started as a child.
 const fakeEnv = "WIRE_TEST_FAKE"
 
 func TestMain(m *testing.M) {
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// fakes are plugins that behave.
+// fakes are plugins that work.
 var fakes = map[string]func(r, w *os.File){
 	"lent": func(r, w *os.File) {
 		_ = ServeLent(r, w, func(method string, params json.RawMessage) (json.RawMessage, error) { return params, nil })
@@ -44,9 +44,9 @@ var fakes = map[string]func(r, w *os.File){
 	},
 }
 
-// child is the test binary run again as a fake plugin.
+// A child is the test binary, started as a fake plugin.
 type child struct {
-	r, w *os.File // our ends of its pipes
+	r, w *os.File // the host's ends of its pipes
 	proc *os.Process
 }
 

@@ -12,25 +12,25 @@ import (
 
 const (
 	maxQueued   = 256         // notifications that wait for OnNotify
-	reportEvery = time.Second // how often OnDropped is told
+	reportEvery = time.Second // how often OnDropped is called at most
 )
 
-// notifier hands a plugin's notifications to OnNotify, in order and at a bounded rate, without ever
-// holding up the goroutine that reads. What is too much is dropped there, before anything is
+// A notifier passes a plugin's notifications to OnNotify, in order and at a bounded rate. It never
+// delays the goroutine that reads: surplus notifications are dropped there, before anything is
 // copied.
 type notifier struct {
 	onNotify  func(method string, params json.RawMessage)
 	onDropped func(n int)
-	window    window            // used by the reading goroutine alone
-	maxBytes  int64             // of params that wait
+	window    window            // used only by the reading goroutine
+	maxBytes  int64             // of params that may wait
 	queue     chan notification // closed by the reading goroutine when it ends
 	bytes     atomic.Int64      // of params in the queue
 	dropped   atomic.Int64      // since the last report
 	some      chan struct{}     // of capacity 1: dropped is not 0
-	stopped   chan struct{}     // closed when nothing is to be handed out any more
-	once      sync.Once         // for stopped
+	stopped   chan struct{}     // closed when OnNotify must not be called any more
+	once      sync.Once         // closes stopped once
 	added     atomic.Int64      // how many were queued
-	handed    progress          // how many of them were handed out
+	handed    progress          // how many of them were passed on
 }
 
 type notification struct {
@@ -50,7 +50,7 @@ func newNotifier(o PeerOptions) *notifier {
 	}
 }
 
-// add queues a notification, or drops it. For the reading goroutine.
+// add queues a notification, or drops it. Only the reading goroutine calls it.
 func (n *notifier) add(m *message, in *Reader) {
 	size := int64(m.params.End - m.params.Start)
 	if len(n.queue) == maxQueued || n.bytes.Load()+size > n.maxBytes || !n.window.take(time.Now()) {
@@ -63,12 +63,12 @@ func (n *notifier) add(m *message, in *Reader) {
 	}
 	method, _ := rawjson.Unquote(m.raw(m.method))
 	params := m.own(in, m.params)
-	n.bytes.Add(int64(len(params))) // what hand subtracts: cleaning may have changed the size
+	n.bytes.Add(int64(len(params))) // the size that hand subtracts; cleaning may have changed it
 	n.added.Add(1)
-	n.queue <- notification{method, params} // has room: nobody else adds
+	n.queue <- notification{method, params} // does not block: only this goroutine adds
 }
 
-// settle waits until everything that is queued by now was handed out.
+// settle waits until every notification that is queued now has been passed on.
 func (n *notifier) settle(ctx context.Context) {
 	for target := n.added.Load(); ; {
 		done, more := n.handed.since()
@@ -85,11 +85,11 @@ func (n *notifier) settle(ctx context.Context) {
 	}
 }
 
-// A progress is a count that can be waited for.
+// A progress is a counter that goroutines can wait for.
 type progress struct {
-	mu   sync.Mutex    // protects the fields below
-	done int64         //
-	more chan struct{} // closed, and replaced, when the count grows; nil: nobody waits
+	mu   sync.Mutex // protects the fields below
+	done int64
+	more chan struct{} // closed, and replaced, when the counter grows; nil: there is no waiter
 }
 
 func (p *progress) add() {
@@ -102,7 +102,7 @@ func (p *progress) add() {
 	}
 }
 
-// since is the count, and what is closed when it is another.
+// since returns the counter, and a channel that is closed when it grows.
 func (p *progress) since() (int64, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,10 +112,10 @@ func (p *progress) since() (int64, <-chan struct{}) {
 	return p.done, p.more
 }
 
-// end says that no more will be added: what is queued is still handed out.
+// end closes the queue. Notifications in it are still passed on.
 func (n *notifier) end() { close(n.queue) }
 
-// stop says that nothing more is to be handed out.
+// stop makes the notifying goroutine end at once.
 func (n *notifier) stop() { n.once.Do(func() { close(n.stopped) }) }
 
 // run is the notifying goroutine.
@@ -146,7 +146,7 @@ func (n *notifier) run() {
 
 func (n *notifier) hand(next notification) {
 	select {
-	case <-n.stopped: // select chooses at random: it may have taken one from the queue all the same
+	case <-n.stopped: // select chooses at random, so it may have taken one from the queue although it was stopped
 		return
 	default:
 	}
@@ -161,11 +161,11 @@ func (n *notifier) report() {
 	}
 }
 
-// A window lets at most so many pass in any second. It remembers when the last ones passed: one
-// more may pass when the first of these is a second old. A bucket that fills up while others are
-// taken out would let twice as many pass in the second after a silence.
+// A window lets at most a fixed number of events pass in any second. It remembers when the last
+// ones passed; another may pass once the oldest of these is a second old. A token bucket would let
+// twice as many pass in the second after a silence.
 type window struct {
-	passed []time.Time // as many as may pass, a ring; nil: unlimited
+	passed []time.Time // a ring of the last times; nil: unlimited
 	next   int         // the oldest of them, and where the next is put
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestWindow: "Notification rate limit: 100/sec". So many pass in any second, wherever it begins,
-// and not one more.
+// TestWindow: exactly the limit passes in any second, wherever the second begins:
+// docs/protocols/kaged.md, row K79.
 func TestWindow(t *testing.T) {
 	start := time.Unix(1000, 0)
 	w := newWindow(100)
@@ -47,7 +47,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// note is a notification as the reading goroutine sees it.
+// note returns a notification as the reading goroutine sees it.
 func note(t *testing.T) *message {
 	m, err := scanMessage([]byte(`{"method":"n","params":{}}`), 0)
 	if err != nil {
@@ -71,7 +71,7 @@ func TestDroppedIsToldOnceASecond(t *testing.T) {
 		})
 		go n.run()
 		in := NewReader(nil, 1)
-		for range 35 { // for three and a half seconds; one a second is let through
+		for range 35 { // for three and a half seconds; one per second passes
 			n.add(note(t), in)
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -112,7 +112,8 @@ func TestASlowOnNotifyCostsABoundedQueue(t *testing.T) {
 	})
 }
 
-// A notification waits without the white space it was written with, and gives back what it took.
+// TestSpacedNotificationsGiveTheirRoomBack: a notification with white space is counted by its
+// compact size when it is queued and when it is passed on.
 func TestSpacedNotificationsGiveTheirRoomBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handed, dropped := 0, 0
@@ -130,7 +131,7 @@ func TestSpacedNotificationsGiveTheirRoomBack(t *testing.T) {
 		const many = 1000
 		for range many {
 			n.add(&m, in)
-			synctest.Wait() // until it is handed out
+			synctest.Wait() // until it is passed on
 		}
 		if waiting := n.bytes.Load(); waiting != 0 {
 			t.Errorf("%d bytes are said to wait, and nothing waits", waiting)

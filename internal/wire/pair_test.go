@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// far is the plugin's end of a connection, played by the test itself.
+// far is the plugin's end of a connection, which the test plays.
 type far struct {
 	t  testing.TB
-	r  *os.File // what the host wrote
-	w  *os.File // what the host will read
+	r  *os.File // the host's output
+	w  *os.File // the host's input
 	in *Reader
 }
 
@@ -53,7 +53,7 @@ func (f *far) write(text string) {
 	}
 }
 
-// play answers the requests one after another: for each it reads a line and writes a text.
+// play answers requests in turn: for each text it reads a line and writes the text.
 func (f *far) play(replies ...string) {
 	f.t.Helper()
 	var done sync.WaitGroup
@@ -66,24 +66,24 @@ func (f *far) play(replies ...string) {
 	f.t.Cleanup(done.Wait)
 }
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for something that must happen.
 const patience = time.Minute
 
-// soon is a context for a call that is to succeed.
+// soon returns a context for a call that must succeed.
 func soon(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// never is a context for a call that gets no reply.
+// never returns a context for a call that gets no reply.
 func never(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// noises collects what a connection tells its owner.
+// noises collects the noises of a connection.
 type noises struct {
 	mu   sync.Mutex // protects all
 	all  []Noise
@@ -102,7 +102,7 @@ func (n *noises) add(noise Noise) {
 	}
 }
 
-// kinds are the noises so far, a word each.
+// kinds returns the kinds of noises so far, one word each.
 func (n *noises) kinds() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -113,7 +113,7 @@ func (n *noises) kinds() string {
 	return strings.Join(words, ", ")
 }
 
-// wait waits until these are the noises.
+// wait waits until the noises are these.
 func (n *noises) wait(t testing.TB, want string) {
 	t.Helper()
 	deadline := time.After(patience)

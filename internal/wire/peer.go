@@ -11,63 +11,62 @@ import (
 	"time"
 )
 
-// maxRequests bounds the requests of the plugin that are answered at the same time.
+// maxRequests limits the plugin's requests that are answered at the same time.
 const maxRequests = 16
 
 // PeerOptions are the options of a [Peer]. The zero value works.
 //
-// After [Peer.Close] has returned, none of these functions runs: Close waits for them, and so must
-// not be called by them.
+// [Peer.Close] waits until none of these functions runs any more, so they must not call it.
 type PeerOptions struct {
 	Options
-	OnNotify   func(method string, params json.RawMessage) // in order, on a goroutine of its own; nil: a noise
-	NotifyRate int                                         // notifications a second; 0: unlimited. The surplus is dropped before it is queued
-	OnDropped  func(n int)                                 // notifications were dropped; told at most once a second, where OnNotify runs
-	// OnRequest answers a request of the plugin, several at the same time; its context ends with
-	// the connection. An [*RPCError] goes out as such. nil: -32601.
+	OnNotify   func(method string, params json.RawMessage) // called in order, on one goroutine; nil: notifications are noise
+	NotifyRate int                                         // notifications per second; 0: unlimited. More are dropped before they are queued
+	OnDropped  func(n int)                                 // called with the number of dropped notifications, at most once a second, on the goroutine of OnNotify
+	// OnRequest answers a request of the plugin; several run at the same time. Its context ends
+	// with the connection. An [*RPCError] is sent as it is. nil: the answer is -32601.
 	OnRequest func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
-	// OnGivenUp is told of a call that was given up because its context ended, for protocols with a
-	// word for that. It is called on the caller's goroutine. nil: nobody is told.
+	// OnGivenUp is called, on the caller's goroutine, when a call is given up because its context
+	// ended. Some protocols have a message for that. May be nil.
 	OnGivenUp func(id uint64, method string)
 }
 
-// Peer is a connection with many calls in flight, to a plugin that may send notifications and
-// requests of its own. One goroutine reads; callers write themselves, and what several of them send
-// at the same moment goes out in one write.
+// A Peer is a connection with many calls under way, to a plugin that may send notifications and
+// requests itself. One goroutine reads. Callers write themselves, and messages that several callers
+// send at the same moment go out in one write.
 type Peer struct {
 	opts     PeerOptions
 	r, w     *os.File
-	in       *Reader        // owned by the reading goroutine
-	lost     bool           // so is this: the line being discarded is over the cap, and whose reply it was is not known yet
-	notes    *notifier      // nil where nobody listens
-	requests chan struct{}  // holds a token for each request being answered
-	out      outbox         //
+	in       *Reader       // used only by the reading goroutine
+	lost     bool          // likewise: the line being discarded is over the limit, and its call is not known yet
+	notes    *notifier     // nil: there is no OnNotify
+	requests chan struct{} // holds a token for each request being answered
+	out      outbox
 	slots    sync.Pool      // of *slot
 	work     sync.WaitGroup // every goroutine of the connection
 	ctx      context.Context
-	cancel   context.CancelFunc // of ctx: the connection has ended
+	cancel   context.CancelFunc // of ctx: called when the connection has ended
 
 	mu      sync.Mutex       // protects the fields below
 	pending map[uint64]*slot // calls under way, by id
 	last    uint64           // the last id issued; ids count from 1
-	clock   *time.Timer      // calls look, every firstWait while a patient call has not been told; nil until there was one
-	ticking bool             // it is set
+	clock   *time.Timer      // calls look every firstWait while a patient call has not been told; nil until the first patient call
+	ticking bool             // the clock is set
 	round   uint64           // how often look was called
 	given   forgotten        // calls given up without a reply
 	err     error            // why the connection ended
 }
 
-// slot is where a call waits. It belongs to the call; whoever takes it out of pending must fill it,
-// once.
+// A slot is where a call waits. It belongs to the call. The goroutine that takes it out of pending
+// must fill it, once.
 type slot struct {
-	filled chan bool // true: the reply is there; before that perhaps false: it is taking long. There is room for both
+	filled chan bool // true: the reply is there; before that perhaps false: the reply takes long. There is room for both
 	result json.RawMessage
 	err    error
 
-	// Of a patient call, while it is in pending. Protected by Peer.mu.
+	// For a patient call, while it is in pending. Protected by Peer.mu.
 	patient bool
-	since   uint64 // the round in which it began
-	told    bool   // that it is taking long
+	since   uint64 // the round in which the call began
+	told    bool   // it was told that the reply takes long
 }
 
 func (s *slot) fill(result json.RawMessage, err error) {
@@ -75,7 +74,7 @@ func (s *slot) fill(result json.RawMessage, err error) {
 	s.filled <- true
 }
 
-// NewPeer makes a connection of the two ends of a plugin's pipes, and starts to read r.
+// NewPeer makes a connection of the host's ends of a plugin's pipes, and starts to read r.
 // [Peer.Close] ends it.
 func NewPeer(r, w *os.File, o PeerOptions) *Peer {
 	p := &Peer{opts: o, r: r, w: w, requests: make(chan struct{}, maxRequests), pending: map[uint64]*slot{}}
@@ -93,16 +92,16 @@ func NewPeer(r, w *os.File, o PeerOptions) *Peer {
 	return p
 }
 
-// Call sends a request and waits for its reply. params is a compact JSON object, nil is {}. The
-// result is compact, valid UTF-8 and the caller's own. The errors are those of [Serial.Call], and
-// [ErrBacklog].
+// Call sends a request and waits for its reply. params is a compact JSON object; nil means {}. The
+// result is compact, valid UTF-8 and owned by the caller. The errors are those of [Serial.Call],
+// and [ErrBacklog].
 //
-// A reply over the cap fails its call at once, where its id is within the first 512 bytes or the
-// last field of the line. Where it is not, nobody can know whose reply it was: it is a noise, and
-// the call ends with its context.
+// A reply over the size limit fails its call at once, if its id is in the first 512 bytes or is the
+// last field of the line. Otherwise the call is unknown: the reply is a noise, and the call ends
+// with its context.
 //
-// A call whose context has a deadline may notice 10 ms late that it was cancelled; see look. Its
-// deadline it meets.
+// A call whose context has a deadline may notice up to 10 ms late that it was cancelled; see look.
+// It does meet its deadline.
 func (p *Peer) Call(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("calling %q: %w", method, err)
@@ -114,13 +113,13 @@ func (p *Peer) Call(ctx context.Context, method string, params []byte) (json.Raw
 		return nil, err
 	}
 	if err := p.out.request(method, params, id, crowd); err != nil {
-		p.take(id) // where the connection has ended meanwhile, it is not there any more, and the slot is being filled
+		p.take(id) // if the connection has ended meanwhile, the call is not in pending any more, and its slot is being filled
 		return nil, err
 	}
 	return p.await(ctx, method, id, s)
 }
 
-// Notify sends a notification. It is on its way, or queued, when Notify returns.
+// Notify sends a notification. When it returns, the notification has been written or queued.
 func (p *Peer) Notify(ctx context.Context, method string, params []byte) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("notifying %q: %w", method, err)
@@ -128,16 +127,16 @@ func (p *Peer) Notify(ctx context.Context, method string, params []byte) error {
 	return p.out.notification(method, params)
 }
 
-// Settle waits until the notifications that came before the last reply have been handed to
-// OnNotify, or ctx ends. A caller for whom the order of both matters calls it when [Peer.Call] has
-// returned. OnNotify itself must not.
+// Settle waits until all notifications that arrived before the last reply have been passed to
+// OnNotify, or ctx ends. Callers for whom that order matters call it after [Peer.Call]. OnNotify
+// must not call it.
 func (p *Peer) Settle(ctx context.Context) {
 	if p.notes != nil {
 		p.notes.settle(ctx)
 	}
 }
 
-// register enters a new call. crowd says that it is not the only one.
+// register adds a new call. crowd reports that other calls are under way.
 func (p *Peer) register(patient bool) (id uint64, s *slot, crowd bool, err error) {
 	s = p.slots.Get().(*slot)
 	p.mu.Lock()
@@ -154,7 +153,7 @@ func (p *Peer) register(patient bool) (id uint64, s *slot, crowd bool, err error
 	return p.last, s, len(p.pending) > 1, nil
 }
 
-// take removes a call from the pending ones; nil where it is not there.
+// take removes a call from the pending ones. It returns nil if the call is not there.
 func (p *Peer) take(id uint64) *slot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,7 +162,7 @@ func (p *Peer) take(id uint64) *slot {
 	return s
 }
 
-// tick has look called. The caller holds mu.
+// tick sets the clock. The caller holds mu.
 func (p *Peer) tick() {
 	p.ticking = true
 	if p.clock == nil {
@@ -173,10 +172,10 @@ func (p *Peer) tick() {
 	p.clock.Reset(firstWait)
 }
 
-// look tells patient calls that have waited for firstWait, and twice that at most, that it is
-// taking long. Until then they do not wait for their context: one with a deadline may have to set a
-// timer for that, and to allocate a few times. One clock for all of them costs less than one for
-// each, most of which are answered at once.
+// look tells patient calls that have waited between firstWait and twice that long that their reply
+// takes long. Until then they do not wait for their context, because a context with a deadline may
+// have to set a timer for that, and to allocate. One clock for all calls costs less than one for
+// each, since most are answered at once.
 func (p *Peer) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,8 +196,8 @@ func (p *Peer) look() {
 	}
 }
 
-// await waits for the reply: a patient call first for that alone, and then, like any other, for its
-// context as well.
+// await waits for the reply. A patient call first waits only for that, and then, like any other,
+// for its context too.
 func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (json.RawMessage, error) {
 	for filled := s.patient && <-s.filled; !filled; {
 		select {
@@ -211,7 +210,7 @@ func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (js
 				}
 				return nil, fmt.Errorf("no reply to %q: %w", method, ctx.Err())
 			}
-			filled = <-s.filled // the reply has come in the same moment
+			filled = <-s.filled // the reply has arrived at the same moment
 		}
 	}
 	result, err := s.result, s.err
@@ -220,7 +219,7 @@ func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (js
 	return result, err
 }
 
-// giveUp forgets a call, and reports false where its reply is already there.
+// giveUp removes a call. It returns false if its reply has arrived already.
 func (p *Peer) giveUp(id uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -232,7 +231,7 @@ func (p *Peer) giveUp(id uint64) bool {
 	return true
 }
 
-// fail ends the connection, once: calls under way and later ones get the error.
+// fail ends the connection, once. Calls under way and later ones get the error.
 func (p *Peer) fail(err error) {
 	p.mu.Lock()
 	if p.err != nil {
@@ -250,7 +249,7 @@ func (p *Peer) fail(err error) {
 		p.err = fmt.Errorf("%w: %w", ErrClosed, err)
 	}
 	err, pending := p.err, p.pending
-	p.pending = nil // deleting from it is still fine, and nothing is added any more
+	p.pending = nil // deleting from a nil map is fine, and nothing is added any more
 	p.mu.Unlock()
 
 	p.out.close(err)
@@ -260,10 +259,10 @@ func (p *Peer) fail(err error) {
 	p.cancel()
 }
 
-// Done is closed when the connection has ended, by either side.
+// Done returns a channel that is closed when the connection has ended, on either side.
 func (p *Peer) Done() <-chan struct{} { return p.ctx.Done() }
 
-// Err says why the connection has ended; nil while it lives.
+// Err returns why the connection has ended, or nil while it is open.
 func (p *Peer) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,7 +18,7 @@ func (p *Peer) read() {
 	}
 }
 
-// readAll reads until the plugin's output ends, and says how it did.
+// readAll reads until the plugin's output ends, and returns why it did.
 func (p *Peer) readAll() error {
 	for {
 		line, ok, err := p.in.line()
@@ -40,7 +40,7 @@ func (p *Peer) readAll() error {
 	}
 }
 
-// line looks at every message on a line.
+// line handles every message on a line.
 func (p *Peer) line(line []byte) {
 	for i := rawjson.Space(line, 0); i < len(line); i = rawjson.Space(line, i) {
 		m, err := scanMessage(line, i)
@@ -72,8 +72,8 @@ func (p *Peer) message(m *message) {
 	}
 }
 
-// reply gives a reply to its call. With many calls in flight a reply that fits none cannot be
-// attributed.
+// reply gives a reply to its call. With many calls under way, a reply that fits none cannot be
+// assigned.
 func (p *Peer) reply(m *message) {
 	id, ok := m.callID()
 	if ok {
@@ -89,7 +89,7 @@ func (p *Peer) reply(m *message) {
 	p.opts.noise(p.odd(id, ok), m.text(), m.raw(m.id))
 }
 
-// odd is what a reply that fits no call is.
+// odd returns the kind of noise of a reply that fits no call.
 func (p *Peer) odd(id uint64, ok bool) NoiseKind {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,8 +102,8 @@ func (p *Peer) odd(id uint64, ok bool) NoiseKind {
 	return NoiseWrongID
 }
 
-// tooLarge is for a line over the cap. Whose reply it was may be known from its beginning, or else
-// from its end, once that has been seen.
+// tooLarge handles a line over the limit. Its call may be known from its beginning, or else from
+// its end, once that has arrived.
 func (p *Peer) tooLarge() {
 	head := peek(p.in.head)
 	id, ok := head.callID()
@@ -121,7 +121,7 @@ func (p *Peer) tooLargeEnded() {
 	}
 }
 
-// oversized fails the call whose reply was over the cap; the id may not be one of a call.
+// oversized fails the call whose reply was over the limit. id may not be that of a call.
 func (p *Peer) oversized(id uint64, ok bool) {
 	if ok {
 		if s := p.take(id); s != nil {

@@ -21,13 +21,13 @@ func newPeer(t testing.TB, o PeerOptions) (*Peer, *far, *noises) {
 	return p, f, heard
 }
 
-// outcome is what a call returned.
+// An outcome is what a call returned.
 type outcome struct {
 	result string
 	err    error
 }
 
-// start makes a call in the background, and returns where its outcome will be.
+// start makes a call in the background, and returns the channel for its outcome.
 func start(ctx context.Context, p *Peer, method string) chan outcome {
 	done := make(chan outcome, 1)
 	go func() {
@@ -74,7 +74,7 @@ func TestPeerOddReplies(t *testing.T) {
 	done := start(soon(t), p, "m")
 	f.read()
 	f.read()
-	f.write("garbage\n" + // nobody's
+	f.write("garbage\n" + // belongs to no call
 		`{"id":1,"result":"late"}` + "\n" +
 		`{"id":1,"result":"later"}` + "\n" + // a call is late only once
 		`{"id":99,"result":"never issued"}` + "\n" +
@@ -187,7 +187,7 @@ func TestPeerEnd(t *testing.T) {
 			outcomes = append(outcomes, start(soon(t), p, "m"))
 			f.read()
 		}
-		f.write(`{"id":3,"result":3}`) // its last words, without a newline
+		f.write(`{"id":3,"result":3}`) // its last message, without a newline
 		_ = f.w.Close()
 		answered := 0
 		for _, done := range outcomes {
@@ -299,7 +299,7 @@ func TestPeerPluginThatDoesNotRead(t *testing.T) {
 		fillUp(t, p)
 		_ = f.w.Close()
 		<-p.Done()
-		p.work.Wait() // of its own accord
+		p.work.Wait() // ends without Close
 	})
 }
 
@@ -329,7 +329,7 @@ func TestPeerWithoutTry(t *testing.T) {
 	r, w, f := newPair(t)
 	p := NewPeer(r, w, PeerOptions{})
 	defer p.Close()
-	p.out.try = nil // as on a system whose pipes cannot do without waiting
+	p.out.try = nil // as on a system whose pipes cannot be used without waiting
 	f.play(`{"id":1,"result":1}`+"\n", `{"id":2,"result":2}`+"\n")
 	for _, want := range []string{"1", "2"} {
 		if got, err := p.Call(soon(t), "m", nil); err != nil || string(got) != want {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// TestPeerWaits: how long a call waits, and for what.
+// TestPeerWaits: calls notice replies, deadlines and cancellations at each stage of waiting.
 func TestPeerWaits(t *testing.T) {
 	cancelled := func(t *testing.T, after time.Duration) {
 		p, f, _ := newPeer(t, PeerOptions{})
 		ctx, cancel := context.WithCancel(soon(t))
 		done := start(ctx, p, "m")
 		f.read()
-		time.Sleep(after) // before, or after, it is told that it takes long
+		time.Sleep(after) // before or after the call is told that the reply takes long
 		cancel()
 		if got := <-done; !errors.Is(got.err, context.Canceled) {
 			t.Errorf("%s, %v", got.result, got.err)
@@ -40,7 +40,7 @@ func TestPeerWaits(t *testing.T) {
 		for id := 1; id <= 8; id++ {
 			done := start(soon(t), p, "m")
 			f.read()
-			time.Sleep(time.Duration(id) * firstWait / 2) // before, while and after it is told that it takes long
+			time.Sleep(time.Duration(id) * firstWait / 2) // before, while and after the call is told that the reply takes long
 			f.write(fmt.Sprintf(`{"id":%d,"result":%d}`+"\n", id, id))
 			if got := <-done; got.err != nil || got.result != fmt.Sprint(id) {
 				t.Errorf("call %d got %s, %v", id, got.result, got.err)

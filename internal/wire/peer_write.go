@@ -9,27 +9,28 @@ import (
 )
 
 const (
-	backlog   = 1 << 20 // what may wait beside one message of the largest size: a pipe's worth
+	backlog   = 1 << 20 // bytes that may wait in addition to one message of the largest size: the size of a pipe
 	maxRounds = 8       // how often a caller writes what others have added, before a goroutine takes over
 )
 
-// outbox combines what callers send at the same moment into one write. Whoever finds nobody writing
-// writes, without waiting, and also what others add meanwhile. Only where the pipe is full does a
-// goroutine take over, so that no caller waits for a plugin that does not read.
+// An outbox combines messages that callers send at the same moment into one write. A caller that
+// finds no other one writing writes without waiting, and also writes what others add meanwhile.
+// Only if the pipe is full does a goroutine take over, so that no caller waits for a plugin that
+// does not read.
 //
 //	request, notification, answer ─ commit ─ write ─ (pipe full) drain
 type outbox struct {
 	w    *os.File
-	try  *try // w without waiting; nil where the system cannot. For whoever is writing
-	max  int  // bytes a message
+	try  *try // w without waiting; nil: the system cannot. Used by the goroutine that writes
+	max  int  // bytes per message
 	peer *Peer
 
 	mu      sync.Mutex // protects the fields below
 	buf     []byte     // to be written next
 	spare   []byte     // the other buffer, while it is not being written
-	writing bool       // somebody writes, and will take buf as well
-	held    int        // bytes that wait in drain's hands
-	err     error      // why nothing is sent any more
+	writing bool       // a goroutine writes, and will write buf too
+	held    int        // bytes that drain has yet to write
+	err     error      // why nothing can be sent any more
 }
 
 func (o *outbox) init(w *os.File, max int, p *Peer) {
@@ -51,8 +52,8 @@ func (o *outbox) notification(method string, params []byte) error {
 	return o.commit(start, false)
 }
 
-// answer sends a result, or an error where there is one. A result that is too large becomes an
-// error: the plugin waits.
+// answer sends a result or an error. A result that is too large is replaced by an error, because
+// the plugin waits for an answer.
 func (o *outbox) answer(id, result []byte, rpc *RPCError) error {
 	o.mu.Lock()
 	start := len(o.buf)
@@ -67,8 +68,8 @@ func (o *outbox) answer(id, result []byte, rpc *RPCError) error {
 	return o.commit(start, false)
 }
 
-// commit decides whether the message that was added at buf[start] may stay, and sees to it that
-// somebody writes it. It is called with mu held, and releases it.
+// commit decides whether the message that was added at buf[start] may be sent, and makes sure that
+// a goroutine writes it. It is called with mu held, and releases it.
 func (o *outbox) commit(start int, crowd bool) error {
 	err := o.refuse(start)
 	if err != nil {
@@ -79,7 +80,7 @@ func (o *outbox) commit(start int, crowd bool) error {
 		return err
 	}
 	o.writing = true
-	if crowd { // the others were most likely woken by the same read, and want to send as well: let them
+	if crowd { // the other callers were most likely woken by the same read, and want to send too: let them
 		o.mu.Unlock()
 		runtime.Gosched()
 		o.mu.Lock()
@@ -88,7 +89,7 @@ func (o *outbox) commit(start int, crowd bool) error {
 	return nil
 }
 
-// refuse says why the message at buf[start] cannot be sent; nil where it can.
+// refuse returns why the message at buf[start] cannot be sent, or nil.
 func (o *outbox) refuse(start int) error {
 	size, waiting := len(o.buf)-start-1, start+o.held
 	switch {
@@ -102,8 +103,8 @@ func (o *outbox) refuse(start int) error {
 	return nil
 }
 
-// write writes buf until there is nothing left to write, or the pipe is full. It is called with mu
-// held, by whoever has set writing, and releases mu.
+// write writes buf until it is empty, or until the pipe is full. It is called with mu held, by the
+// goroutine that has set writing, and releases mu.
 func (o *outbox) write() {
 	for round := 0; len(o.buf) > 0 && o.err == nil; round++ {
 		batch := o.swap()
@@ -131,13 +132,13 @@ func (o *outbox) write() {
 // wait.
 func (o *outbox) handOver(batch []byte, n int) {
 	o.held = len(batch) - n
-	if o.err == nil { // otherwise the connection has ended, and Close may be waiting for its goroutines already
+	if o.err == nil { // otherwise the connection has ended, and Close may already wait for its goroutines
 		o.peer.work.Go(func() { o.drain(batch, n) })
 	}
 	o.mu.Unlock()
 }
 
-// drain writes with waiting until there is nothing left. It owns the batch.
+// drain writes, and waits for the pipe, until nothing is left. It owns the batch.
 func (o *outbox) drain(batch []byte, n int) {
 	for {
 		if _, err := o.w.Write(batch[n:]); err != nil {
@@ -157,14 +158,14 @@ func (o *outbox) drain(batch []byte, n int) {
 	}
 }
 
-// swap takes buf to be written.
+// swap returns buf to be written, and puts the spare buffer in its place.
 func (o *outbox) swap() []byte {
 	batch := o.buf
 	o.buf, o.spare = o.spare[:0], nil
 	return batch
 }
 
-// put gives a written buffer back: to this connection, unless it grew large.
+// put makes a written buffer the spare one, unless it has grown large.
 func (o *outbox) put(batch []byte) {
 	if cap(batch) > keepBuffer {
 		release(batch)
@@ -173,10 +174,10 @@ func (o *outbox) put(batch []byte) {
 	o.spare = batch[:0]
 }
 
-// close lets nothing be sent any more, and releases a drain that waits.
+// close makes later messages fail with err, and interrupts a drain that waits.
 func (o *outbox) close(err error) {
 	o.mu.Lock()
 	o.err = err
 	o.mu.Unlock()
-	_ = o.w.SetWriteDeadline(longAgo) // on a file that is closed there is no write left to interrupt
+	_ = o.w.SetWriteDeadline(longAgo) // fails only for a closed file, which has no write to interrupt
 }

@@ -4,5 +4,5 @@ package wire
 
 import "os"
 
-// growPipe does nothing: pipes have the size the system gives them.
+// growPipe does nothing: pipes have the size that the system gives them.
 func growPipe(*os.File) {}

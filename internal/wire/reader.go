@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	firstBuffer = 16 << 10  // what a reader starts with: most messages fit, sixteen idle plugins cost nothing
-	keepBuffer  = 256 << 10 // a buffer that grew beyond this is not kept once its line is done
-	headSize    = 512       // how much of the beginning of a line over the cap is kept, to look for its id
-	tailSize    = 64        // and of its end
+	firstBuffer = 16 << 10  // the first size of a buffer: most messages fit, and sixteen idle plugins cost little
+	keepBuffer  = 256 << 10 // a buffer larger than this is not kept after its line
+	headSize    = 512       // bytes of the beginning of a line over the limit that are kept, to look for its id
+	tailSize    = 64        // bytes of its end that are kept
 	emptyReads  = 100       // how often a source may return neither data nor an error
 )
 
-// Reader frames lines with a cap. Over the cap it returns [ErrTooLarge] once, discards up to the
-// next newline without buffering, and goes on. It never holds more than the cap and one read. Not
-// for concurrent use.
+// A Reader splits its input into lines of limited length. For a longer line it returns
+// [ErrTooLarge] once, discards the line without buffering, and goes on with the next one. It never
+// holds more than the limit and one read. It is not safe for concurrent use.
 type Reader struct {
 	src  io.Reader
-	max  int    // bytes a line, without its line end
-	buf  []byte // buf[next:] is what was read and not yet handed out
+	max  int    // bytes per line, without its line end
+	buf  []byte // buf[next:] was read and is not yet returned
 	next int
-	seen int    // no newline in buf[next:seen]
-	home []byte // the first buffer, while buf is one of the pool's
-	over bool   // inside a line over the cap
-	head []byte // how the last line over the cap began
-	tail []byte // how it ended, as far as it was seen
-	err  error  // what the source ended with, told once the lines before it are handed out
+	seen int    // there is no newline in buf[next:seen]
+	home []byte // the first buffer, while buf is one of the pool
+	over bool   // inside a line over the limit
+	head []byte // the beginning of the last line over the limit
+	tail []byte // its end, as far as it was read
+	err  error  // the error of the source, returned after the lines before it
 }
 
 // NewReader returns a reader of lines of at most max bytes, without the newline.
@@ -36,10 +36,10 @@ func NewReader(r io.Reader, max int) *Reader {
 	return &Reader{src: r, max: max}
 }
 
-// ReadLine returns the next line without its newline (or CR LF), as a fresh slice that the caller
-// owns. The last line, where it has no newline, comes together with io.EOF.
+// ReadLine returns the next line without its newline (or CR LF), in a new slice that the caller
+// owns. A last line without a newline is returned together with io.EOF.
 //
-// A time-out of the source (os.ErrDeadlineExceeded) loses nothing: the next ReadLine goes on where
+// A timeout of the source (os.ErrDeadlineExceeded) loses nothing: the next ReadLine continues where
 // this one stopped.
 func (r *Reader) ReadLine() ([]byte, error) {
 	for {
@@ -62,8 +62,8 @@ func (r *Reader) ReadLine() ([]byte, error) {
 	}
 }
 
-// line takes the next whole line out of the buffer. It is borrowed: the next fill overwrites it,
-// unless it is kept. A nil line is where one over the cap has ended.
+// line returns the next whole line in the buffer. The line is borrowed: the next fill overwrites
+// it, unless keep is called. A nil line with ok true marks the end of a line over the limit.
 func (r *Reader) line() (line []byte, ok bool, err error) {
 	i := bytes.IndexByte(r.buf[r.seen:], '\n')
 	if r.over {
@@ -88,13 +88,13 @@ func (r *Reader) line() (line []byte, ok bool, err error) {
 
 var cr = []byte{'\r'}
 
-// tooLong reports whether a line, or what there is of it, is over the cap. A CR at its end does not
+// tooLong reports whether a line, or its first part, is over the limit. A CR at its end does not
 // count.
 func (r *Reader) tooLong(line []byte) bool {
 	return len(line) > r.max && len(bytes.TrimSuffix(line, cr)) > r.max
 }
 
-// refuse remembers how a line over the cap began.
+// refuse stores the beginning of a line over the limit.
 func (r *Reader) refuse(line []byte) error {
 	r.head = append(r.head[:0], line[:min(len(line), headSize)]...)
 	r.tail = r.tail[:0]
@@ -106,9 +106,9 @@ func (r *Reader) tooLarge() error {
 	return fmt.Errorf("%w: the limit is %d bytes", ErrTooLarge, r.max)
 }
 
-// remember keeps the end of what there is of a line over the cap.
+// remember stores the end of the part of a line over the limit that was read so far.
 func (r *Reader) remember(part []byte) {
-	if len(part) < tailSize { // keep some of what came before
+	if len(part) < tailSize { // keep some of the earlier part
 		drop := max(0, len(r.tail)+len(part)-tailSize)
 		r.tail = append(r.tail[:0], r.tail[drop:]...)
 		r.tail = append(r.tail, part...)
@@ -117,8 +117,8 @@ func (r *Reader) remember(part []byte) {
 	r.tail = append(r.tail[:0], part[len(part)-tailSize:]...)
 }
 
-// discard drops more of a line over the cap, whose newline is at buf[seen+i], or not there yet. It
-// reports whether that was the end of it.
+// discard drops more of a line over the limit, whose newline is at buf[seen+i] if i is not
+// negative. It reports whether the line has ended.
 func (r *Reader) discard(i int) bool {
 	if r.over = i < 0; r.over {
 		i = len(r.buf) - r.seen
@@ -129,14 +129,14 @@ func (r *Reader) discard(i int) bool {
 	return !r.over
 }
 
-// fill reads once from src, which is the reader's own source or another way to read the same.
+// fill reads once from src, which is the reader's own source or another way to read the same pipe.
 func (r *Reader) fill(src io.Reader) error {
 	r.makeRoom()
 	for range emptyReads {
 		n, err := src.Read(r.buf[len(r.buf):cap(r.buf)])
 		r.buf = r.buf[:len(r.buf)+n]
 		if n > 0 {
-			return nil // an error that matters will come again
+			return nil // a lasting error will be returned again
 		}
 		if errors.Is(err, io.EOF) {
 			r.err = err
@@ -149,9 +149,9 @@ func (r *Reader) fill(src io.Reader) error {
 	return io.ErrNoProgress
 }
 
-// makeRoom makes the buffer ready for a read: it moves what is left to the front, and grows. A
-// buffer too large to be kept goes to the pool once its line is done: no line of it is borrowed any
-// more, and one that was kept has taken its buffer along.
+// makeRoom prepares the buffer for a read: it moves the rest to the front, and grows it if
+// necessary. A buffer too large to be kept goes to the pool after its line: no line of it is
+// borrowed any more, and a line that was kept has taken its buffer along.
 func (r *Reader) makeRoom() {
 	left := len(r.buf) - r.next
 	if left == 0 && cap(r.buf) > keepBuffer {
@@ -171,9 +171,9 @@ func (r *Reader) makeRoom() {
 	r.next = 0
 }
 
-// larger is an empty buffer with more room than buf: one of the pool's, or else twice as large, up
-// to the cap and one first buffer. To double from the first one on for each large line would
-// allocate four times its size and copy it once more.
+// larger returns an empty buffer with more room than buf: one of the pool, or a new one twice as
+// large, up to the limit and one first buffer. Doubling from the first buffer on for each large
+// line would allocate four times its size and copy it once more.
 func (r *Reader) larger(left int) []byte {
 	size, most := max(firstBuffer, min(2*cap(r.buf), r.max+firstBuffer), left+firstBuffer/4), r.max+firstBuffer
 	if cap(r.buf) == 0 {
@@ -189,8 +189,8 @@ func (r *Reader) larger(left int) []byte {
 	return b
 }
 
-// keep makes a part of the line just taken safe to hold on to. Small parts are copied; for a large
-// one the reader gives its buffer away and starts another, so that it is never there twice.
+// keep makes a part of the last line safe to hold on to. A small part is copied. For a large one
+// the reader gives its buffer away and starts another, so that the part is never in memory twice.
 func (r *Reader) keep(part []byte) []byte {
 	if len(part) < keepBuffer {
 		own := make([]byte, len(part))
@@ -203,7 +203,7 @@ func (r *Reader) keep(part []byte) []byte {
 	return part[:len(part):len(part)]
 }
 
-// last takes what follows the last newline, nil where there is nothing.
+// last returns the bytes after the last newline, or nil.
 func (r *Reader) last() []byte {
 	line := bytes.TrimSuffix(r.buf[r.next:], cr)
 	r.next, r.seen = len(r.buf), len(r.buf)

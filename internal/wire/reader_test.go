@@ -192,7 +192,7 @@ type mute struct{}
 
 func (mute) Read([]byte) (int, error) { return 0, nil }
 
-// FuzzReader compares with the plain way to split lines.
+// FuzzReader compares with a plain way to split lines.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\nc"), 3)
 	f.Add([]byte("0123456789\n01234567890\nx"), 10)
@@ -229,15 +229,15 @@ func split(data []byte, limit int) []string {
 	return append(all, "EOF")
 }
 
-// A reader that lends its lines out, as a plugin that decodes them at once does, has no garbage
-// from large ones.
+// TestReaderTakesLargeLinesWithoutGarbage: a reader whose lines are not kept allocates nothing for
+// large ones.
 func TestReaderTakesLargeLinesWithoutGarbage(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector makes the pool forget")
 	}
 	const lines, size = 20, 256 << 10
 	line := strings.Repeat("x", size) + "\n"
-	var each []io.Reader // one line at a time, as a plugin that is called gets them
+	var each []io.Reader // one line at a time, as a plugin gets them
 	for range lines + 1 {
 		each = append(each, strings.NewReader(line))
 	}

@@ -13,45 +13,45 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// drainMax bounds what is thrown away before a request is sent: as much as a pipe can hold. What
-// comes after that was written since.
+// drainMax limits the input that is discarded before a request is sent: as much as a pipe can hold.
+// Anything after that was written later.
 const drainMax = 1 << 20
 
-// Serial is a connection with one call in flight. The goroutine that calls writes the request and
-// reads the reply itself: a hand-off to a reader would cost a wake-up, and wake-ups are most of
-// what a small call costs.
+// A Serial is a connection with one call under way. The goroutine that calls writes the request and
+// reads the reply itself: passing the reply between goroutines would cost a wake-up, and wake-ups
+// are most of the cost of a small call.
 type Serial struct {
 	opts    Options
 	r, w    *os.File
 	closing atomic.Bool   // Close was called
-	turn    chan struct{} // full while a call is under way, which then owns the fields below
+	turn    chan struct{} // full while a call is under way; that call owns the fields below
 
 	in    *Reader
-	src   io.Reader // r; or tryR
-	tryR  *try      // r, which sends the request when there is nothing to read; nil where the system cannot
+	src   io.Reader // r, or tryR
+	tryR  *try      // r, which sends the request when there is nothing to read; nil: the system cannot
 	id    uint64    // of the last request; ids count from 1
 	given forgotten // calls given up without a reply
 	err   error     // why no call can succeed any more
 
-	// What becomes of replies with another id: serial_judge.go.
-	right int  // how many replies in a row have had the id of their call
-	held  held // a reply with another id, while it may yet turn out to be an old one
+	// Replies with another id: serial_judge.go.
+	right int  // how many replies in a row had the id of their call
+	held  held // a reply with another id, while it may still turn out to be an old one
 
-	// What is to be sent: serial_send.go.
-	tryW    *try   // w without waiting; nil where the system cannot
-	out     []byte // what is left of a half-sent line, then the request
-	old     int    // how much of out is left over from before this call
-	unsent  bool   // the request is in out, and not yet on its way
-	answers []byte // to requests of the plugin, sent when no line of ours is half-sent
-	pump    *pump  // writes out while we read; nil where one write was enough
+	// Sending: serial_send.go.
+	tryW    *try   // w without waiting; nil: the system cannot
+	out     []byte // the rest of a half-sent line, then the request
+	old     int    // how many bytes of out are from earlier calls
+	unsent  bool   // the request is in out, and not yet written
+	answers []byte // to requests of the plugin; they are sent when no line is half-sent
+	pump    *pump  // writes out while the call reads; nil: one write was enough
 
-	// How a wait ends: serial_wait.go.
-	wake  time.Time   // when the read will be interrupted, where armed
-	armed bool        //
-	watch func() bool // ends the watch on the context; nil where there is none
+	// Waiting: serial_wait.go.
+	wake  time.Time // when the read will be interrupted, if armed
+	armed bool
+	watch func() bool // ends the watch on the context; nil: there is none
 }
 
-// NewSerial makes a connection of the two ends of a plugin's pipes: r is read, w is written.
+// NewSerial makes a connection of the host's ends of a plugin's pipes: it reads r and writes w.
 func NewSerial(r, w *os.File, o Options) *Serial {
 	s := &Serial{opts: o, r: r, w: w, src: r, turn: make(chan struct{}, 1)}
 	if tryR, ok := newTry(r); ok {
@@ -65,11 +65,11 @@ func NewSerial(r, w *os.File, o Options) *Serial {
 	return s
 }
 
-// Call sends a request and waits for its reply. params is a compact JSON object, nil is {}. The
-// result is compact, valid UTF-8 and the caller's own.
+// Call sends a request and waits for its reply. params is a compact JSON object; nil means {}. The
+// result is compact, valid UTF-8 and owned by the caller.
 //
-// The error is an [*RPCError] where the plugin answered with one; a [*MalformedError];
-// [ErrTooLarge] where the request or the reply was; [ErrClosed]; or the context's.
+// The error is an [*RPCError] if the plugin answered with one; a [*MalformedError]; [ErrTooLarge]
+// if the request or the reply was too large; [ErrClosed]; or the error of the context.
 func (s *Serial) Call(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, fmt.Errorf("waiting to call %q: %w", method, err)
@@ -109,11 +109,11 @@ func (s *Serial) lock(ctx context.Context) error {
 
 func (s *Serial) unlock() { <-s.turn }
 
-// exchange reads until the reply is there. The request is sent on the way, as soon as there is
-// nothing left to read: whatever came before that nobody asked for, and a plugin that once replied
-// twice must not be one reply behind for ever. Half a line is not thrown away: its rest may come
-// with the call. A plugin that gives replies the id of their call is not looked at before, which is
-// one system call of four: its old replies are known by their ids.
+// exchange reads until it has the reply. It sends the request as soon as there is nothing left to
+// read. Whatever arrived before belongs to no call: without this, a plugin that once replied twice
+// would be one reply behind forever. Half a line is not discarded, because its rest may arrive with
+// the call. For a plugin that always returns the right ids this check is left out, which saves one
+// system call of four: its old replies are known by their ids.
 func (s *Serial) exchange(ctx context.Context) (message, error) {
 	drained := 0
 	for s.err == nil {
@@ -147,7 +147,7 @@ func (s *Serial) exchange(ctx context.Context) (message, error) {
 	return message{}, s.err
 }
 
-// wanted is the id of the outstanding call; 0 where there is none yet.
+// wanted returns the id of the outstanding call, or 0 if its request was not sent yet.
 func (s *Serial) wanted() uint64 {
 	if s.unsent {
 		return 0
@@ -155,8 +155,8 @@ func (s *Serial) wanted() uint64 {
 	return s.id
 }
 
-// oversized reports whether a line over the cap was the outstanding call's reply. Unless its
-// beginning says otherwise, it was.
+// oversized reports whether a line over the limit was the reply to the outstanding call. It was,
+// unless its beginning says otherwise.
 func (s *Serial) oversized() bool {
 	head := peek(s.in.head)
 	id, ok := head.callID()
@@ -167,7 +167,7 @@ func (s *Serial) oversized() bool {
 	return true
 }
 
-// lastWords is for a plugin that exits without a newline after its last reply: that counts.
+// lastWords handles the end of the plugin's output. A last reply without a newline counts.
 func (s *Serial) lastWords() (message, error) {
 	half := s.in.last()
 	if m, ok := s.judge(half, s.wanted()); ok {
@@ -182,7 +182,7 @@ func (s *Serial) lastWords() (message, error) {
 	return message{}, io.EOF
 }
 
-// settle ends what the call has set going.
+// settle stops the pump and the watch on the context, and drops what is left of the call.
 func (s *Serial) settle() {
 	if s.pump != nil {
 		s.stopPump()
@@ -199,7 +199,7 @@ func (s *Serial) settle() {
 	}
 }
 
-// explain is the error of a call that got no reply, and remembers what follows from it.
+// explain returns the error of a call without a reply, and updates the state of the connection.
 func (s *Serial) explain(method string, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
@@ -211,7 +211,7 @@ func (s *Serial) explain(method string, err error) error {
 	return s.fail(err)
 }
 
-// fail ends the connection: nothing can be said over it any more.
+// fail ends the connection.
 func (s *Serial) fail(err error) error {
 	switch {
 	case s.closing.Load():

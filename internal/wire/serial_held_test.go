@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// newEchoing is a connection to a plugin that has had the ids of its replies right so far. The next
-// id is 4.
+// newEchoing returns a connection to a plugin that had the ids of its replies right so far. The
+// next id is 4.
 func newEchoing(t *testing.T) (*Serial, *far, *noises) {
 	s, f, heard := newSerial(t, Options{})
 	var replies []string

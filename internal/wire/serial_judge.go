@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// judge looks at every message on a line, and returns the one that is the reply to the call with
-// the id want (0: none). Two messages on one line happen where a plugin's threads share its output.
+// judge handles every message on a line, and returns the reply to the call with the id want (0:
+// there is no call). A line has two messages if threads of a plugin share its output.
 func (s *Serial) judge(line []byte, want uint64) (reply message, found bool) {
 	for i := rawjson.Space(line, 0); i < len(line); i = rawjson.Space(line, i) {
 		m, err := scanMessage(line, i)
@@ -25,8 +25,8 @@ func (s *Serial) judge(line []byte, want uint64) (reply message, found bool) {
 	return reply, found
 }
 
-// accept reports whether the message is the reply to the call with the id want, and makes a noise
-// where something is odd.
+// accept reports whether the message is the reply to the call with the id want. It reports anything
+// odd as a noise.
 func (s *Serial) accept(m *message, want uint64) bool {
 	id, ok := m.callID()
 	ours := ok && want != 0 && id == want
@@ -40,7 +40,7 @@ func (s *Serial) accept(m *message, want uint64) bool {
 		if !ours {
 			s.opts.garbage(m.text(), errNothing)
 		}
-		return ours // and a malformed reply, then
+		return ours // as a malformed reply
 	case isRequest:
 		s.refuse(m)
 	}
@@ -50,12 +50,11 @@ func (s *Serial) accept(m *message, want uint64) bool {
 
 var errNothing = errors.New("has neither method, result nor error")
 
-// acceptOdd decides on a reply with another id, or none.
-//
-// The rule for plugins of this kind: a reply to a call that already timed out is discarded; a reply
-// whose id was never issued, or was already answered, is taken for the one outstanding call, with a
-// warning. Plugins with hard-coded ids exist. From one that has always had them right it may be an
-// old reply that comes once more, so it is taken only when no better one comes.
+// acceptOdd decides about a reply with another id, or none: docs/protocols/scaffold.md, rows S42 to
+// S44. A reply to a call that timed out is discarded. A reply whose id was never issued, or was
+// already answered, is accepted for the outstanding call with a warning, because plugins with
+// hard-coded ids exist. A plugin that had all ids right so far may have sent an old reply again, so
+// its reply is held until it is clear that no better one comes.
 func (s *Serial) acceptOdd(m *message, want uint64) bool {
 	id, ok := m.callID()
 	switch {
@@ -73,45 +72,45 @@ func (s *Serial) acceptOdd(m *message, want uint64) bool {
 	return false
 }
 
-// echoesAfter is how many right ids in a row show that a plugin does not make them up: the first
-// may be right by chance.
+// echoesAfter is how many right ids in a row show that a plugin copies them. The first one may be
+// right by chance.
 const echoesAfter = 3
 
-// echoes reports whether the plugin's ids are to be relied on. Where a wait cannot be bounded (no
-// tryR), nothing can be held.
+// echoes reports whether the plugin's ids can be relied on. Without tryR a wait cannot be bounded,
+// so no reply can be held.
 func (s *Serial) echoes() bool { return s.right >= echoesAfter && s.tryR != nil }
 
-// held is a reply that may be the one or an old one.
+// held is a reply that may be the right one or an old one.
 type held struct {
 	line  []byte    // nil: there is none
-	until time.Time // when it is taken for the one
+	until time.Time // when it is accepted
 }
 
-// holdMost is how long a better reply is waited for, where there is time. It is needed once: after
-// that the plugin is none that echoes.
+// holdMost is how long Serial waits for a better reply, if the deadline allows it. A plugin costs
+// this wait at most once: after that its ids are not relied on.
 const holdMost = time.Second
 
 // errHeld ends the wait for a better reply.
 var errHeld = errors.New("no better reply has come")
 
 func (s *Serial) hold(m *message) {
-	until := s.held.until // of the first: a plugin that goes on like this is not waited for any longer
+	until := s.held.until // that of the first one, so that the wait does not grow
 	if s.held.line != nil {
 		s.dropHeld()
 	}
 	s.held = held{line: bytes.Clone(m.text()), until: until}
 }
 
-// dropHeld is for when the held reply was an old one.
+// dropHeld discards a held reply that was an old one.
 func (s *Serial) dropHeld() {
-	m, _ := scanMessage(s.held.line, 0) // it was scanned before
+	m, _ := scanMessage(s.held.line, 0) // was scanned before
 	s.opts.noise(NoiseStale, m.text(), m.raw(m.id))
 	s.held = held{}
 }
 
-// takeHeld is the held reply as the one.
+// takeHeld accepts the held reply.
 func (s *Serial) takeHeld() message {
-	m, _ := scanMessage(s.held.line, 0) // it was scanned before
+	m, _ := scanMessage(s.held.line, 0) // was scanned before
 	s.held = held{}
 	s.right = 0
 	s.opts.noise(NoiseWrongID, m.text(), m.raw(m.id))

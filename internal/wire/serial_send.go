@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// maxAnswers bounds the answers that wait: a plugin that asks and does not read gets no more.
+// maxAnswers limits the answers that wait for a plugin that sends requests and does not read.
 const maxAnswers = 4 << 10
 
-// compose puts the request into out, behind what earlier calls have left there: the rest of a
+// compose puts the request into out, after what earlier calls have left there: the rest of a
 // half-sent line, and answers.
 func (s *Serial) compose(method string, params []byte) error {
 	s.out = append(s.out, s.answers...)
@@ -24,8 +24,8 @@ func (s *Serial) compose(method string, params []byte) error {
 	return nil
 }
 
-// nothingToRead is called by the source when the pipe is empty: now is the time to send. It reports
-// whether that was done, and whether to wait for something to come.
+// nothingToRead is called by the source when the pipe is empty, which is when the request is sent.
+// It reports whether it was sent, and whether to wait for input.
 func (s *Serial) nothingToRead() (sent, wait bool) {
 	if sent = s.unsent; sent {
 		s.transmit()
@@ -33,9 +33,9 @@ func (s *Serial) nothingToRead() (sent, wait bool) {
 	return sent, s.err == nil
 }
 
-// transmit puts the request on its way: with one write where the pipe takes it, as it nearly always
-// does. Where it does not, a goroutine (the pump) writes the rest while we read: a plugin that
-// writes before it has read everything would otherwise wait for us as we for it.
+// transmit sends the request, with one write if it fits the pipe, which it nearly always does.
+// Otherwise a goroutine (the pump) writes the rest while the call reads. Without it, a plugin that
+// writes before it has read everything would wait for the host, and the host for it.
 func (s *Serial) transmit() {
 	s.unsent = false
 	n, err := s.write(s.out)
@@ -50,7 +50,8 @@ func (s *Serial) transmit() {
 	}
 }
 
-// write writes what the pipe takes without waiting. Where the system has no such write, it waits.
+// write writes as much as the pipe takes without waiting. If the system has no such write, it
+// waits.
 func (s *Serial) write(p []byte) (int, error) {
 	if s.tryW == nil {
 		return s.w.Write(p)
@@ -62,10 +63,10 @@ func (s *Serial) write(p []byte) (int, error) {
 	return n, err
 }
 
-// sent takes the n bytes that were written off out. Of a line that was sent in part the rest must
-// follow, or the next message would end in the middle of it: it stays, and is sent first next time.
-// A request of which nothing was sent is dropped. So no more than one line ever waits, however
-// often a plugin that does not read is called.
+// sent removes the n bytes that were written from out. If a line was sent in part, its rest stays
+// and is sent first next time; otherwise the next message would end up in the middle of it. A
+// request of which nothing was sent is dropped. So at most one line ever waits, however often a
+// plugin that does not read is called.
 func (s *Serial) sent(n int) {
 	switch {
 	case n <= s.old:
@@ -81,21 +82,20 @@ func (s *Serial) sent(n int) {
 	}
 }
 
-// refuse answers a request of the plugin, which has nobody to ask here, so that it does not wait
-// for ever.
+// refuse answers a request of the plugin with an error, so that it does not wait forever.
 func (s *Serial) refuse(m *message) {
 	if len(s.answers) > maxAnswers {
 		s.opts.noise(NoiseUnsent, m.text(), m.raw(m.id))
 		return
 	}
 	s.answers = appendFault(s.answers, m.raw(m.id), &RPCError{Code: codeNoMethod, Message: noMethodText})
-	if !s.unsent && s.pump == nil && s.err == nil { // between the halves of our own line there is no place for it
+	if !s.unsent && s.pump == nil && s.err == nil { // it cannot be sent in the middle of a line
 		s.sendAnswers()
 	}
 }
 
-// sendAnswers sends the answers that wait, as far as the pipe takes them: first the rest of one
-// that is half-sent.
+// sendAnswers sends the answers that wait, as far as the pipe takes them, after the rest of a
+// half-sent one.
 func (s *Serial) sendAnswers() {
 	for len(s.out)+len(s.answers) > 0 {
 		if len(s.out) == 0 {
@@ -113,11 +113,11 @@ func (s *Serial) sendAnswers() {
 	}
 }
 
-// pump writes the rest of out while the call reads. It owns out from startPump to stopPump.
+// A pump writes the rest of out while the call reads. It owns out from startPump to stopPump.
 type pump struct {
 	done chan struct{} // closed when the fields below are set
-	n    int           // how much of out is written
-	err  error         // why not all, other than that it was stopped
+	n    int           // how many bytes of out are written
+	err  error         // why not all, unless the pump was stopped
 }
 
 func (s *Serial) startPump(n int) {
@@ -132,21 +132,21 @@ func (s *Serial) startPump(n int) {
 		}
 		close(p.done)
 		if failed {
-			s.interrupt() // the call need not wait for a reply that cannot come
+			s.interrupt() // the call need not wait for a reply that cannot arrive
 		}
 	}()
 }
 
-// stopPump interrupts the pump, where it is not done, and takes stock.
+// stopPump interrupts the pump, if it still writes, and removes what it has written from out.
 func (s *Serial) stopPump() {
-	_ = s.w.SetWriteDeadline(longAgo) // on a file that is closed there is no write left to interrupt
+	_ = s.w.SetWriteDeadline(longAgo) // fails only for a closed file, which has no write to interrupt
 	<-s.pump.done
 	_ = s.w.SetWriteDeadline(noDeadline)
 	s.sent(s.pump.n)
 	s.pump = nil
 }
 
-// pumpFailed returns why the pump had to stop, nil while it runs or where it went well.
+// pumpFailed returns why the pump stopped, or nil if it still runs or has written everything.
 func (s *Serial) pumpFailed() error {
 	if s.pump == nil {
 		return nil

@@ -151,7 +151,7 @@ func TestSerialPipeFull(t *testing.T) {
 		if _, err := f.r.Read(buf); err != nil {
 			t.Fatal(err)
 		}
-		_ = f.r.Close() // and f.w stays open: the read alone would wait for ever
+		_ = f.r.Close() // f.w stays open, so the read alone would wait forever
 		if err := <-failed; !errors.Is(err, ErrClosed) {
 			t.Errorf("err = %v", err)
 		}

@@ -61,7 +61,7 @@ func TestSerialOutOfStep(t *testing.T) {
 	})
 }
 
-// flood is a source that has always more to read, until the request is sent.
+// flood is a source that always has more to read, until the request is sent.
 type flood struct{ s *Serial }
 
 func (f flood) Read(p []byte) (int, error) {

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// firstWait is how long a call waits before it asks the context to interrupt it. Asking
-// (context.AfterFunc) allocates and costs as much as the scan of a message; most replies are there
-// before that. So a cancelled call may notice as much as this later, and as much again where it
-// lingered. A deadline is met exactly in any case.
+// firstWait is how long a call waits before it registers with its context (context.AfterFunc).
+// Registering allocates, and costs as much as scanning a message; most replies arrive before that.
+// So a cancelled call may notice this much later, and as much again if it lingered. A deadline is
+// always met exactly.
 const firstWait = 5 * time.Millisecond
 
-// arm sees to it that a read wakes up within firstWait, or at the deadline if that is sooner. Calls
-// that follow each other find the timer of the one before still set and leave it: setting one costs
-// more than a wake-up for nothing now and then.
+// arm sets a deadline so that a read wakes up within firstWait, or at the context's deadline if
+// that is earlier. If the deadline of an earlier call is still set, it is left alone: setting one
+// costs more than an occasional needless wake-up.
 func (s *Serial) arm(ctx context.Context) {
 	deadline, ok := ctx.Deadline()
 	if s.tryR != nil {
 		s.tryR.deadline = deadline
 	}
-	if !ok && ctx.Done() == nil { // Done is asked for last: a context may have to set a timer for it
+	if !ok && ctx.Done() == nil { // Done comes last: a context may have to set a timer for it
 		return
 	}
 	if s.armed && !(ok && deadline.Before(s.wake)) {
@@ -40,7 +40,7 @@ func (s *Serial) read(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(err, errWouldBlock): // and not to be waited for: the request could not be sent
+		case errors.Is(err, errWouldBlock): // the request could not be sent, so there is nothing to wait for
 			return s.err
 		case !isTimeout(err):
 			return err
@@ -51,8 +51,8 @@ func (s *Serial) read(ctx context.Context) error {
 	}
 }
 
-// holdOn bounds the wait for a better reply than the one that is held, where one is: by half of the
-// time that is left.
+// holdOn limits the wait for a better reply than the held one, if there is one, to half of the time
+// that is left.
 func (s *Serial) holdOn(ctx context.Context) error {
 	if s.held.line == nil || !s.held.until.IsZero() {
 		return nil
@@ -65,27 +65,27 @@ func (s *Serial) holdOn(ctx context.Context) error {
 	return s.woken(ctx)
 }
 
-// woken finds out why a read was interrupted, and makes ready to wait on.
+// woken finds out why a read was interrupted, and prepares to wait on.
 //
-// The new deadline is set before the context is looked at: an interrupt that came in between was
-// overwritten by it, but then the context is done.
+// It sets the new deadline before it checks the context: if the context ended in between, its
+// interrupt was overwritten, but then the check finds it done.
 func (s *Serial) woken(ctx context.Context) error {
 	s.armed = false
 	deadline, ok := ctx.Deadline()
 	if ok && !time.Now().Before(deadline) {
-		return context.DeadlineExceeded // the context's own timer may be a moment behind ours
+		return context.DeadlineExceeded // the context's own timer may be a moment late
 	}
 	if until := s.held.until; !until.IsZero() {
 		if !time.Now().Before(until) {
 			return errHeld
 		}
-		deadline = until // which is before the context's
+		deadline = until // it is before the context's
 	}
 	if err := s.r.SetReadDeadline(deadline); err != nil {
 		return err
 	}
 	if s.unsent {
-		s.arm(ctx) // a timer of an earlier call, which has run out in between
+		s.arm(ctx) // the deadline of an earlier call has passed in between
 		return ctx.Err()
 	}
 	if s.watch == nil && ctx.Done() != nil { // a long call: from here on the context interrupts it
@@ -97,6 +97,6 @@ func (s *Serial) woken(ctx context.Context) error {
 	return s.pumpFailed()
 }
 
-// interrupt wakes the reading goroutine. It may come late, when the next call is already waiting:
-// that one finds its own context in order and waits on.
+// interrupt wakes the reading goroutine. It may come late, when the next call already waits. That
+// call finds its own context in order and waits on.
 func (s *Serial) interrupt() { _ = s.r.SetReadDeadline(longAgo) }

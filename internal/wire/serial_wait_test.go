@@ -80,7 +80,8 @@ func TestSerialWakesAtAnEarlierDeadline(t *testing.T) {
 	}
 }
 
-// cancelDuring cancels a call a while after its request was sent, and sees that the next one works.
+// cancelDuring cancels a call some time after its request was sent, and checks that the next one
+// works.
 func cancelDuring(t *testing.T, after time.Duration) {
 	s, f, heard := newSerial(t, Options{})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -10,31 +10,32 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// serveMax caps what a plugin reads. It is above every dialect's limit: the host enforces that one.
+// serveMax limits what a plugin reads. It is above the limit of every dialect, which the host
+// enforces.
 const serveMax = 16 << 20
 
 const (
-	combineMax  = 16 << 10              // how much is combined into one write: as much as a host's reader takes at once
-	quickAnswer = 50 * time.Microsecond // what an answer may take for the replies before it to have waited: a few writes
+	combineMax  = 16 << 10              // how many bytes are combined into one write: as much as the host's reader takes at once
+	quickAnswer = 50 * time.Microsecond // how long an answer may take before earlier replies are sent without it: a few writes
 )
 
-// Serve is the plugin's side: one request at a time, replies in order, until r ends. An [*RPCError]
-// from answer goes out as such, any other error as -32603; the answer to a notification is not
-// sent. Garbage is answered with -32700.
+// Serve is the plugin's side. It handles one request at a time and replies in order, until r ends.
+// An [*RPCError] from answer is sent as it is, any other error as -32603. Notifications are not
+// answered. Garbage is answered with -32700.
 //
-// answer owns params. Serve returns nil when r ends, and otherwise why it could not go on.
+// answer owns params. Serve returns nil when r ends, and otherwise why it stopped.
 func Serve(r io.Reader, w io.Writer, answer Answer) error {
 	return serve(&server{in: NewReader(r, serveMax), w: w, answer: answer})
 }
 
-// ServeLent is [Serve] without the copy that makes params answer's own: they are valid until answer
-// returns, and its result may be a part of them. For a plugin that decodes params at once, that is
-// a large message's copy and its garbage saved.
+// ServeLent is [Serve] without the copy of params: they are valid until answer returns, and its
+// result may be a part of them. A plugin that decodes params at once saves the copy of a large
+// message and its garbage.
 func ServeLent(r io.Reader, w io.Writer, answer Answer) error {
 	return serve(&server{in: NewReader(r, serveMax), w: w, answer: answer, lend: true})
 }
 
-// Answer is what a plugin does with a request or notification.
+// An Answer handles a request or a notification.
 type Answer func(method string, params json.RawMessage) (json.RawMessage, error)
 
 type server struct {
@@ -42,12 +43,12 @@ type server struct {
 	w      io.Writer
 	out    []byte // replies that wait to be sent together
 	answer Answer
-	last   string // the last method, where it had no escapes
+	last   string // the last method, if it had no escapes
 	lend   bool   // params are not copied
 }
 
-// serve answers whatever has come, and then sends all the replies with one write: a host with many
-// calls in flight is woken once for all of them, one with a single call at once.
+// serve answers everything that has arrived, and then sends all the replies with one write. A host
+// with many calls under way is woken once for all of them; a single reply is sent at once.
 func serve(s *server) error {
 	for {
 		line, ok, err := s.in.line()
@@ -68,7 +69,7 @@ func serve(s *server) error {
 	}
 }
 
-// refill sends what waits and reads on.
+// refill sends the waiting replies and reads on.
 func (s *server) refill() error {
 	if err := s.flush(); err != nil {
 		return err
@@ -76,8 +77,8 @@ func (s *server) refill() error {
 	return s.in.fill(s.in.src)
 }
 
-// mostNested is how deep a host's message may be: as deep as encoding/json reads. A host may put
-// what other plugins sent into its own.
+// mostNested is how deep a host's message may be: as deep as encoding/json reads. A host may wrap
+// what other plugins sent.
 const mostNested = 10_000
 
 // lineOf answers every message on a line.
@@ -109,8 +110,8 @@ func (s *server) message(m *message) error {
 	return nil
 }
 
-// method is the message's method. A host calls the same one again and again, so the last is kept: a
-// string each time would be garbage.
+// method returns the message's method. A host calls the same method again and again, so the last
+// one is kept, which saves a string.
 func (s *server) method(m *message) (string, bool) {
 	raw := m.raw(m.method)
 	if n := len(s.last); n > 0 && len(raw) == n+2 && raw[0] == '"' && string(raw[1:n+1]) == s.last {
@@ -124,8 +125,8 @@ func (s *server) method(m *message) (string, bool) {
 	return method, ok
 }
 
-// oneOfMany answers a request where others have come with it. Replies wait for each other only
-// while answers are quick and few.
+// oneOfMany answers a request that arrived with others. Replies wait for each other only while
+// answers are quick and short.
 func (s *server) oneOfMany(method string, m *message) error {
 	began := time.Now()
 	s.reply(method, m)
@@ -169,7 +170,7 @@ func (s *server) flush() error {
 	return err
 }
 
-// asRPCError is how an error of our side is told to the other.
+// asRPCError converts an error of the host's side for the answer.
 func asRPCError(err error) *RPCError {
 	var rpc *RPCError
 	if errors.As(err, &rpc) {

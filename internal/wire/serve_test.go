@@ -80,7 +80,7 @@ func TestServe(t *testing.T) {
 	})
 }
 
-// writes counts the writes it gets.
+// writes records the writes that it gets.
 type writes []string
 
 func (w *writes) Write(p []byte) (int, error) {
@@ -113,7 +113,7 @@ func TestServeWrites(t *testing.T) {
 func TestServeOwnsParams(t *testing.T) {
 	var kept []json.RawMessage
 	requests := `{"method":"m","params":"first"}` + "\n" + `{"method":"m","params":"other"}` + "\n"
-	source := sources["byte by byte"](strings.NewReader(requests)) // so that the buffer is used again
+	source := sources["byte by byte"](strings.NewReader(requests)) // so that the buffer is reused
 	err := Serve(source, io.Discard, func(_ string, params json.RawMessage) (json.RawMessage, error) {
 		kept = append(kept, params)
 		return nil, nil
@@ -123,7 +123,7 @@ func TestServeOwnsParams(t *testing.T) {
 	}
 }
 
-// TestServeKnowsAMethodAgain: the last method is kept, and nothing else is taken for it.
+// TestServeKnowsAMethodAgain: the kept method is used only for the same method.
 func TestServeKnowsAMethodAgain(t *testing.T) {
 	var methods []string
 	in := `{"id":1,"method":"a.b"}` + "\n" + `{"id":2,"method":"a.b"}` + "\n" + `{"id":3,"method":"a.c"}` + "\n" +

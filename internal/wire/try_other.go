@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// try reads and writes a pipe without ever waiting. Pipes cannot do that here: newTry always
-// reports false, and the callers do without.
+// A try reads and writes a pipe without ever waiting. Pipes cannot do that on this system: newTry
+// always returns false, and its callers do without.
 type try struct {
 	empty    func() (sent, wait bool)
 	deadline time.Time

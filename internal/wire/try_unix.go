@@ -8,30 +8,31 @@ import (
 	"syscall"
 )
 
-// try reads and writes a pipe without waiting: one system call, and errWouldBlock where it would
-// have waited. Reads and writes are each for one goroutine at a time.
+// A try reads and writes a pipe without waiting: it makes one system call, and returns
+// errWouldBlock if the call would have waited. Only one goroutine at a time may read, and one
+// write.
 //
-// With empty set, a read that finds nothing asks it whether to wait, and whether something was sent
-// that may have been answered by now. That is cheaper than to wait with another read: the one that
-// found nothing need not be made again. How it waits: linger.go.
+// If empty is set, a read that finds nothing calls it. empty reports whether to wait, and whether
+// something was sent that may have been answered by now. That is cheaper than waiting with a second
+// read, because the first one need not be repeated. linger.go says how it waits.
 type try struct {
 	linger
 	conn    syscall.RawConn
 	empty   func() (sent, wait bool) // nil: never wait
 	p       []byte                   // the argument of the call under way
-	n       int                      // and its result
-	err     error                    //
-	onRead  func(uintptr) bool       // the two steps below, bound once so that a call does not allocate
+	n       int                      // its result
+	err     error
+	onRead  func(uintptr) bool // the two steps below, bound once so that a call does not allocate
 	onWrite func(uintptr) bool
 }
 
-// newTry reports false where the file cannot be used without waiting.
+// newTry returns false if the file cannot be used without waiting.
 func newTry(f *os.File) (*try, bool) {
 	conn, err := f.SyscallConn()
-	if err != nil || f.SetDeadline(noDeadline) != nil { // a file without deadlines is one that blocks
+	if err != nil || f.SetDeadline(noDeadline) != nil { // a file without deadlines blocks
 		return nil, false
 	}
-	var blocks error // somebody may have asked for the descriptor, which makes the file block
+	var blocks error // other code may have called Fd, which makes the file block
 	err = conn.Control(func(fd uintptr) { blocks = syscall.SetNonblock(int(fd), true) })
 	if err != nil || blocks != nil {
 		return nil, false
@@ -42,9 +43,8 @@ func newTry(f *os.File) (*try, bool) {
 	return t, true
 }
 
-// read reports false where it wants to be called again when there is something to read. What comes
-// between its system call and the wait is not missed: the poller was told to take notice before the
-// call.
+// read returns false if it must be called again when there is input. Input that arrives between its
+// system call and the wait is not missed: the poller was armed before the call.
 func (t *try) read(fd uintptr) bool {
 	t.n, t.err = again(syscall.Read, fd, t.p)
 	if !wouldBlock(t.err) || t.empty == nil {
@@ -97,7 +97,7 @@ func (t *try) result() (int, error) {
 	return max(t.n, 0), t.err
 }
 
-// again repeats a system call that a signal cut short.
+// again repeats a system call that a signal interrupted.
 func again(call func(int, []byte) (int, error), fd uintptr, p []byte) (int, error) {
 	for {
 		n, err := call(int(fd), p)
@@ -107,5 +107,5 @@ func again(call func(int, []byte) (int, error), fd uintptr, p []byte) (int, erro
 	}
 }
 
-// wouldBlock compares by value: errors.Is is slower than the system call it would judge.
+// wouldBlock compares by value: errors.Is is slower than the system call.
 func wouldBlock(err error) bool { return err == syscall.EAGAIN } //nolint:errorlint // an Errno, straight from the system call
