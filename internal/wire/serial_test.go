@@ -17,7 +17,7 @@ func newSerial(t testing.TB, o Options) (*Serial, *far, *noises) {
 	return NewSerial(r, w, o), f, heard
 }
 
-func TestSerialSendsTheEnvelopeTheSeedPrints(t *testing.T) {
+func TestSerialSendsTheIDLast(t *testing.T) {
 	s, f, _ := newSerial(t, Options{})
 	go func() {
 		_, _ = s.Call(soon(t), "initialize", []byte(`{"protocol_version":1}`))
@@ -309,9 +309,9 @@ func TestForgottenIsBounded(t *testing.T) {
 func TestSerialWithoutDeadlines(t *testing.T) {
 	r, w, f := newPair(t)
 	s := NewSerial(r, w, Options{})
-	s.src, s.tryR, s.tryW = s.r, nil, nil // as on a system whose pipes cannot do without waiting
+	s.src, s.tryR, s.tryW = s.r, nil, nil // as on a system whose pipes cannot be used without waiting
 	f.play(`{"id":1,"result":1}`+"\n", `{"id":2,"result":2}`+"\n", `{"id":3,"result":3}`+"\n", `{"id":77,"result":7}`+"\n")
-	for _, want := range []string{"1", "2", "3", "7"} { // the last one is taken at once: there is no waiting for a better one
+	for _, want := range []string{"1", "2", "3", "7"} { // the last one is accepted at once: a better one is not waited for
 		if s.echoes() {
 			t.Error("a reply could be held that nothing would let go")
 		}
