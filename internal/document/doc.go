@@ -1,14 +1,15 @@
-// Package document reads files that people write by hand, in TOML or YAML, and complains well:
-// every key is asked for by name, what nobody asked for is unknown, and all complaints come at
-// once, each with its line and column and, where it is known, what mends it. What the keys mean is
-// for its callers to say.
+// Package document reads TOML and YAML files that people write by hand, and reports every problem
+// at once. Callers get each key by name; a key that no caller gets is unknown. Each problem has its
+// line and column and, if it is known, a fix.
 //
 //	TOML | YAML | Of    a file, or settings that were read before, into the top table
-//	├─ locate           where each key and value of TOML stands     toml_spot.go
-//	├─ misshapen        what the YAML library must not be given     yaml_limits.go
-//	└─ node             what both become: values, with their places and in their order
-//	Table.Text …        one key each, with a complaint where the value is not what was wanted    table.go
-//	└─ Value.Text …     the same of a value that is handed on        value.go
-//	Table.End           complains about the keys nobody asked for
-//	Table.Err           all complaints, in the order of the lines    problem.go
+//	├─ locate           finds each key and value of TOML in the file         toml_spot.go
+//	├─ misshapen        refuses input that would keep the YAML library busy  yaml_limits.go
+//	└─ node             the common form: values, with their places and in their order
+//	Table.Text …        one key each, with a problem if the value is wrong   table.go
+//	└─ Value.Text …     the same for a value                                 value.go
+//	Table.End           reports the keys that were not read
+//	Table.Err           all problems, in the order of the lines              problem.go
+//
+// What it is not: it does not know what the keys mean. Its callers do.
 package document

@@ -12,13 +12,13 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A Position is a place in a file, both numbers from 1; zero where there is no file.
+// A Position is a place in a file. Both numbers count from 1; they are zero if there is no file.
 type Position struct{ Line, Column int }
 
-// A Kind is what a value is.
+// A Kind is the type of a value.
 type Kind int
 
-// The kinds. A time is TOML's own: the other formats have texts.
+// The kinds. Only TOML has times.
 const (
 	Null Kind = iota
 	Bool
@@ -29,11 +29,11 @@ const (
 	Map
 )
 
-// A node is a value and where it stands. TOML and YAML both become nodes; nothing behind them knows
-// which it was, but for the words in which it complains.
+// A node is a value and its place. TOML and YAML are both converted to nodes. The format matters
+// afterwards only for the words of messages.
 type node struct {
 	kind   Kind
-	key    Position // of its key; of the item itself in a list
+	key    Position // of its key, or of the item itself in a list
 	at     Position
 	value  any // of a scalar: string, bool, int64, float64, digits, or one of TOML's times
 	items  []*node
@@ -41,10 +41,10 @@ type node struct {
 	fields map[string]*node
 }
 
-// digits are a number as JSON writes it, digit by digit as it stands in the file.
+// digits is a number in JSON syntax, with the digits of the file.
 type digits string
 
-// A format is how a file is written, which decides what its author calls things.
+// A format says how a file is written, and so which words its author knows.
 type format int
 
 const (
@@ -52,13 +52,13 @@ const (
 	yamlFormat
 )
 
-// kindNames are the kinds as they stand in "must be …, got …".
+// kindNames are the kinds for messages such as "must be …, got …".
 var kindNames = [...]map[Kind]string{
 	tomlFormat: {Null: "nothing", Bool: "true or false", Number: "a number", String: "a string", Time: "a date or time", List: "an array", Map: "a table"},
 	yamlFormat: {Null: "nothing", Bool: "a boolean", Number: "a number", String: "a string", List: "a list", Map: "a mapping"},
 }
 
-// name is what the author of a file calls such a value.
+// name returns the format's word for the value.
 func (n *node) name(f format) string {
 	switch n.value.(type) {
 	case int64:
@@ -69,7 +69,7 @@ func (n *node) name(f format) string {
 	return kindNames[f][n.kind]
 }
 
-// add puts a field at the end of a map.
+// add appends a field to a map.
 func (n *node) add(name string, field *node) {
 	if n.fields == nil {
 		n.fields = make(map[string]*node)
@@ -78,7 +78,7 @@ func (n *node) add(name string, field *node) {
 	n.fields[name] = field
 }
 
-// step is the value at a key or an index; nil where there is none.
+// step returns the value at a key or an index, or nil.
 func (n *node) step(part any) *node {
 	switch part := part.(type) {
 	case string:
@@ -91,7 +91,7 @@ func (n *node) step(part any) *node {
 	return nil
 }
 
-// scalar is a value without others in it.
+// scalar returns the node of a value that is neither a list nor a map.
 func scalar(v any, key, at Position) *node {
 	n := &node{kind: Time, key: key, at: at, value: v}
 	switch v.(type) {
@@ -107,8 +107,8 @@ func scalar(v any, key, at Position) *node {
 	return n
 }
 
-// appendJSON writes a value as compact JSON: keys in the order of the file, numbers digit by digit
-// as they stand there.
+// appendJSON appends a value as compact JSON, with keys in the order of the file and numbers with
+// the digits of the file.
 func (n *node) appendJSON(dst []byte) []byte {
 	switch v := n.value.(type) {
 	case string:
@@ -149,8 +149,8 @@ func comma(dst []byte, i int) []byte {
 	return append(dst, ',')
 }
 
-// asJSON is a value as encoding/json would have it, with what TOML has beyond JSON as strings. What
-// has no counterpart is an error.
+// asJSON returns a value as encoding/json would decode it. TOML's times become strings. A value
+// without a counterpart in JSON is an error.
 func (n *node) asJSON(depth int) (any, error) {
 	if depth == 0 {
 		return nil, fmt.Errorf("nested more than %d deep", maxDepth)
@@ -190,7 +190,7 @@ func (n *node) asJSON(depth int) (any, error) {
 	return n.value, nil
 }
 
-// timeText is a TOML date or time as RFC 3339 text.
+// timeText formats a TOML date or time as in RFC 3339.
 func timeText(v any) string {
 	switch v := v.(type) {
 	case time.Time:
@@ -201,14 +201,14 @@ func timeText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Of is a table of values that were read from a file before, or made: settings. Its complaints have
-// no place. The name stands before them, as a file's does.
+// Of returns a table of values that do not come from a file, or were read before. Its problems have
+// no place. name is shown in place of the file.
 func Of(name string, values map[string]any) *Table {
 	r := &reading{file: name, root: fromGo(values)}
 	return r.top()
 }
 
-// fromGo takes values as TOML, JSON and Go programs have them. null is as good as absent.
+// fromGo converts values as TOML, JSON and Go programs have them. null means absent.
 func fromGo(v any) *node {
 	switch v := v.(type) {
 	case map[string]any:
@@ -235,8 +235,8 @@ func fromGo(v any) *node {
 		return scalar(int64(v), Position{}, Position{})
 	case json.Number:
 		return scalar(digits(v), Position{}, Position{})
-	case float64: // as JSON has whole numbers too
-		const exact = 1 << 53 // beyond, a float64 does not tell neighbours apart
+	case float64: // JSON has whole numbers as float64 too
+		const exact = 1 << 53 // a larger float64 may stand for several whole numbers
 		if v == math.Trunc(v) && math.Abs(v) <= exact {
 			return scalar(int64(v), Position{}, Position{})
 		}

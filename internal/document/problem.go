@@ -9,20 +9,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// maxProblems bounds an error's length. A file with more is wrong in one way many times over.
+// maxProblems limits an error's length. A file with more problems usually repeats one mistake.
 const maxProblems = 50
 
-// Problem is one thing wrong with a file.
+// A Problem is one thing that is wrong with a file.
 type Problem struct {
 	File    string
-	Line    int    // from 1; 0 where the problem is the file itself
-	Column  int    // from 1; in TOML in bytes, in YAML in characters, as their libraries count
-	Key     string // dotted, e.g. plugins.git-context.timeout; empty for syntax
+	Line    int    // counts from 1; 0 if the problem is the file itself
+	Column  int    // counts from 1; in bytes in TOML, in characters in YAML, as their libraries count
+	Key     string // dotted, e.g. plugins.git-context.timeout; empty for syntax errors
 	Message string // what is wrong
-	Fix     string // what mends it; may be empty
+	Fix     string // what to do about it; may be empty
 }
 
-// String is the problem on one line, in the file:line:column form that editors jump to.
+// String returns the problem on one line, in the file:line:column format that editors understand.
 func (p Problem) String() string {
 	var b strings.Builder
 	if p.File != "" {
@@ -42,12 +42,12 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Error is all that is wrong with a file, in the order of its lines.
+// An Error holds all problems of a file, in the order of its lines.
 type Error struct {
 	Problems []Problem
 }
 
-// Error lists every problem, one a line.
+// Error returns every problem, one per line.
 func (e *Error) Error() string {
 	lines := make([]string, 0, len(e.Problems)+1)
 	for i, p := range e.Problems {
@@ -60,7 +60,7 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// inOrder sorts problems by where they stand.
+// inOrder sorts problems by place.
 func inOrder(problems []Problem) []Problem {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -68,7 +68,7 @@ func inOrder(problems []Problem) []Problem {
 	return problems
 }
 
-// KeyPath writes a path the way TOML and people do: connect[0].point, plugins."a.b".
+// KeyPath formats a path as in TOML: connect[0].point, plugins."a.b".
 func KeyPath(path ...any) string {
 	var b strings.Builder
 	for _, part := range path {
@@ -85,7 +85,7 @@ func KeyPath(path ...any) string {
 	return b.String()
 }
 
-// QuoteKey quotes a key where TOML would want it quoted.
+// QuoteKey quotes a key if TOML requires it.
 func QuoteKey(key string) string {
 	if key != "" && strings.IndexFunc(key, func(r rune) bool { return !alphanumeric(r) && r != '-' && r != '_' }) < 0 {
 		return Cut(key)
@@ -97,5 +97,5 @@ func alphanumeric(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// Cut keeps a foreign text from filling the screen.
-func Cut(s string) string { return excerpt.Of(s, 80) } // a name or a value that is longer is not recognised by its tail
+// Cut shortens text of a file for messages.
+func Cut(s string) string { return excerpt.Of(s, 80) } // longer names and values are recognised by their beginning

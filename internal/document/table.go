@@ -8,65 +8,64 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
-// maxDepth bounds what may be nested; JSON schemas people write stay far below.
+// maxDepth limits the nesting. JSON schemas that people write stay far below.
 const maxDepth = 64
 
-// A Table is a map being read. Every key is asked for by name; End complains about the rest.
+// A Table is a map that is being read. Callers get every key by name; End reports the others.
 type Table struct {
 	Self  Value
 	asked []string
 }
 
-// Value is what stands under a key, whatever it is.
+// Value returns the value of a key, of any kind.
 func (t *Table) Value(name string) Value {
 	t.asked = append(t.asked, name)
 	return t.Self.Get(name)
 }
 
-// Key is the whole path of a key of this table, as one would write it.
+// Key returns the whole path of a key of this table.
 func (t *Table) Key(name string) string { return t.Self.join(name) }
 
-// Bad complains about the value of a key, or about the table itself where the key is absent.
+// Bad reports a problem with the value of a key, at the table itself if the key is absent.
 func (t *Table) Bad(name, fix, format string, args ...any) {
 	t.Self.Get(name).Bad(fix, format, args...)
 }
 
-// BadItem complains of one item of a list.
+// BadItem reports a problem with one item of a list.
 func (t *Table) BadItem(name string, i int, fix, format string, args ...any) {
 	t.Self.Get(name).item(i).Bad(fix, format, args...)
 }
 
-// Warn notes what is odd about the value of a key, and no reason to refuse the file.
+// Warn reports a warning about the value of a key. The file is still accepted.
 func (t *Table) Warn(name, fix, format string, args ...any) {
 	t.Self.Get(name).Warn(fix, format, args...)
 }
 
-// WarnItem notes what is odd about one item of a list.
+// WarnItem reports a warning about one item of a list.
 func (t *Table) WarnItem(name string, i int, fix, format string, args ...any) {
 	t.Self.Get(name).item(i).Warn(fix, format, args...)
 }
 
-// Missing complains of a key that is not there, or empty. The example is what a value looks like.
+// Missing reports a key that is absent or empty. example shows a valid value.
 func (t *Table) Missing(name, example string) {
 	t.Self.Get(name).missing(example)
 }
 
-// End complains about every key that nobody asked for.
+// End reports every key that was not read.
 func (t *Table) End() {
 	for v, fix := range t.unknown() {
 		v.complain(v.keyAt(), v.path, "unknown key "+v.path, fix)
 	}
 }
 
-// EndWarning does so without refusing the file, for manifests that carry keys of their tools and of
-// versions to come.
+// EndWarning reports them as warnings, for manifests with keys for other tools or later versions.
 func (t *Table) EndWarning() {
 	for v, fix := range t.unknown() {
 		v.WarnKey(fix, "unknown key, ignored")
 	}
 }
 
-// unknown are the values that nobody asked for, each with what its author may have meant.
+// unknown yields the values that were not read, each with a suggestion.
 func (t *Table) unknown() func(yield func(Value, string) bool) {
 	return func(yield func(Value, string) bool) {
 		for _, name := range t.Self.Names() {
@@ -77,7 +76,7 @@ func (t *Table) unknown() func(yield func(Value, string) bool) {
 	}
 }
 
-// Text is a string; fallback where it is absent.
+// Text returns a string, or fallback if it is absent.
 func (t *Table) Text(name, fallback string) string {
 	if s, ok := t.Value(name).Text(); ok {
 		return s
@@ -85,7 +84,7 @@ func (t *Table) Text(name, fallback string) string {
 	return fallback
 }
 
-// Required is a string that must be there and not be empty.
+// Required returns a string that must be present and not empty.
 func (t *Table) Required(name string) string {
 	v := t.Value(name)
 	s, ok := v.Text()
@@ -95,7 +94,7 @@ func (t *Table) Required(name string) string {
 	return s
 }
 
-// OneOf is a string that must be one of a few.
+// OneOf returns a string that must be one of allowed.
 func OneOf[S ~string](t *Table, name string, fallback S, allowed ...S) S {
 	words := make([]string, len(allowed))
 	for i, a := range allowed {
@@ -107,10 +106,10 @@ func OneOf[S ~string](t *Table, name string, fallback S, allowed ...S) S {
 	return fallback
 }
 
-// Flag is a boolean, nil where it is not set.
+// Flag returns a boolean, or nil if it is not set.
 func (t *Table) Flag(name string) *bool { return given(t.Value(name).Flag()) }
 
-// Bool is a boolean; fallback where it is absent.
+// Bool returns a boolean, or fallback if it is absent.
 func (t *Table) Bool(name string, fallback bool) bool {
 	if b, ok := t.Value(name).Flag(); ok {
 		return b
@@ -118,7 +117,7 @@ func (t *Table) Bool(name string, fallback bool) bool {
 	return fallback
 }
 
-// Number is an integer, nil where it is not set.
+// Number returns an integer, or nil if it is not set.
 func (t *Table) Number(name string) *int { return given(t.Value(name).Whole()) }
 
 func given[T any](v T, ok bool) *T {
@@ -128,11 +127,11 @@ func given[T any](v T, ok bool) *T {
 	return &v
 }
 
-// Duration is a positive Go duration; 0 where it is absent.
+// Duration returns a positive Go duration, or 0 if it is absent.
 func (t *Table) Duration(name string) time.Duration {
 	const fix = `write a number with its unit, as in "500ms", "5s" or "1m30s"`
 	v := t.Value(name)
-	if n, ok := v.scalar().(int64); ok { // the likeliest mistake deserves the exact mend
+	if n, ok := v.scalar().(int64); ok { // the most likely mistake gets an exact fix
 		v.Bad(fmt.Sprintf(`write "%ds" if seconds are meant`, n), "a duration needs a unit")
 		return 0
 	}
@@ -159,8 +158,8 @@ func (v Value) scalar() any {
 	return v.node.value
 }
 
-// List is an array of strings, none empty; nil where it is absent, which differs from an empty one.
-// An item that is no string, or empty, is there as "".
+// List returns an array of strings that must not be empty. It returns nil if the key is absent,
+// which differs from an empty array. An item that is not a string, or empty, is returned as "".
 func (t *Table) List(name string) []string {
 	return Each(t.Value(name), t.Self.word(List)+" of strings", func(item Value) (string, bool) {
 		s, ok := item.Text()
@@ -171,19 +170,19 @@ func (t *Table) List(name string) []string {
 	})
 }
 
-// Table is the table under a key; an empty one where it is absent.
+// Table returns the table of a key, or an empty one if it is absent.
 func (t *Table) Table(name string) *Table {
 	v := t.Value(name)
 	v.Is(Map, "")
 	return &Table{Self: v}
 }
 
-// Tables is an array of tables.
+// Tables returns an array of tables.
 func (t *Table) Tables(name string) []*Table {
 	return Each(t.Value(name), "an array of tables, [["+name+"]]", func(item Value) (*Table, bool) { return item.Table("") })
 }
 
-// Free is a table of which only its reader knows the shape, as JSON values; nil where it is absent.
+// Free returns a table of any shape as JSON values, or nil if it is absent.
 func (t *Table) Free(name string) map[string]any {
 	v := t.Value(name)
 	if !v.Is(Map, "") {
@@ -197,8 +196,8 @@ func (t *Table) Free(name string) map[string]any {
 	return values.(map[string]any)
 }
 
-// Plain is the value as encoding/json would have it; nil where it is not there, or JSON has no
-// counterpart.
+// Plain returns the value as encoding/json would decode it. It returns nil if the value is absent,
+// or has no counterpart in JSON.
 func (v Value) Plain() any {
 	if v.node == nil {
 		return nil
@@ -210,17 +209,17 @@ func (v Value) Plain() any {
 	return plain
 }
 
-// Has tells whether a key is there, whatever it is.
+// Has reports whether a key is present, whatever its value.
 func (t *Table) Has(name string) bool { return t.Self.Get(name).Present() }
 
-// Names are the keys that are there, in the order of the file. To ask for them all is to know them
-// all: none is complained about.
+// Names returns the keys of the table, in the order of the file. They count as read, so that End
+// reports none of them.
 func (t *Table) Names() []string {
 	t.asked = append(t.asked, t.Self.Names()...)
 	return t.Self.Names()
 }
 
-// Err is all that was complained about in the file, nil where nothing was.
+// Err returns all problems of the file, or nil.
 func (t *Table) Err() error {
 	if len(t.Self.problems) == 0 {
 		return nil
@@ -228,14 +227,14 @@ func (t *Table) Err() error {
 	return &Error{Problems: t.Problems()}
 }
 
-// Problems are what Err has, as a list.
+// Problems returns the same as a list.
 func (t *Table) Problems() []Problem { return inOrder(t.Self.problems) }
 
-// Warnings are all that was odd about the file, in the order of its lines.
+// Warnings returns all warnings about the file, in the order of its lines.
 func (t *Table) Warnings() []Problem { return inOrder(t.Self.warnings) }
 
-// Position is where the value at a path of keys and indexes stands, or the nearest table about it;
-// zero where even that is not written.
+// Position returns the place of the value at a path of keys and indexes, or of the nearest value
+// above it. It is zero if the file has neither.
 func (t *Table) Position(path ...any) (line, column int) {
 	n, at := t.Self.root, Position{}
 	for _, part := range path {

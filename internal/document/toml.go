@@ -11,16 +11,16 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Bounds of a file. They are written by hand: a hundred plugins take some 20 KiB and a thousand
-// keys. The library takes time with the square of the keys in a table, 47 s for a mebibyte of them,
-// which is why they are counted first.
+// MaxSize and MaxKeys limit a file. People write such files by hand: a hundred plugins take some 20
+// KiB and a thousand keys. The library's time grows with the square of the keys in a table, 47 s
+// for a mebibyte of them, so the keys are counted first.
 const (
 	MaxSize = 1 << 20
 	MaxKeys = 10_000
 )
 
-// TOML turns a file into its top table. Only one syntax error can be reported: after it nothing is
-// certain.
+// TOML parses a file and returns its top table. It reports at most one syntax error, since nothing
+// after it is certain.
 func TOML(path string, data []byte) (*Table, error) {
 	data = slices.Clip(bytes.TrimPrefix(data, []byte("\ufeff"))) // the library finds positions by comparing capacities
 	root, keys := locate(data)
@@ -45,7 +45,7 @@ func syntaxError(path string, err error) error {
 	return &Error{Problems: []Problem{p}}
 }
 
-// Read reads all of r, and says so where it is more than such a file ever is.
+// Read reads all of r. It returns an error if r is larger than MaxSize.
 func Read(r io.Reader, path string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
 	if err != nil {

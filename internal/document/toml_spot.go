@@ -11,7 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// spot is where one value stands. The spots of a file form the same tree as its values.
+// A spot is the place of one value. The spots of a file form the same tree as its values.
 type spot struct {
 	key    int // offset of the key, or of the name in a table's header
 	value  int // offset of the value; that of the key for tables with a header
@@ -19,7 +19,7 @@ type spot struct {
 	items  []*spot
 }
 
-// locate builds the tree of spots for data, up to the first error in it, and counts its keys.
+// locate builds the tree of spots for data, up to the first error in it, and counts the keys.
 func locate(data []byte) (root *spot, keys int) {
 	var parser unstable.Parser
 	parser.Reset(data)
@@ -52,8 +52,8 @@ func (s *spot) size() int {
 	return n
 }
 
-// descend follows a dotted key, adding what is not there yet. A step through a list of tables means
-// its last one.
+// descend follows a dotted key and adds spots that are missing. A step through a list of tables
+// means its last one.
 func (s *spot) descend(key unstable.Iterator) *spot {
 	for key.Next() {
 		if n := len(s.items); n > 0 {
@@ -73,7 +73,7 @@ func (s *spot) field(key *unstable.Node) *spot {
 		}
 		s.fields[string(key.Data)] = next
 	}
-	// The last mention counts: [[connect]] names its list once an item.
+	// The last mention counts: [[connect]] names its list once for each item.
 	next.key = int(key.Raw.Offset)
 	next.value = next.key
 	return next
@@ -89,8 +89,8 @@ func (s *spot) keyValue(data []byte, node *unstable.Node) {
 	leaf.contents(data, node.Value())
 }
 
-// contents adds what an array or an inline table holds. It recurses as deep as the parser, which
-// has a limit.
+// contents adds what an array or an inline table holds. Its recursion is as deep as the parser's,
+// which is limited.
 func (s *spot) contents(data []byte, value *unstable.Node) {
 	children := value.Children()
 	switch value.Kind {
@@ -101,7 +101,7 @@ func (s *spot) contents(data []byte, value *unstable.Node) {
 	case unstable.Array:
 		for children.Next() {
 			child := children.Node()
-			item := &spot{key: s.value, value: s.value} // the parser does not say where an array within an array starts
+			item := &spot{key: s.value, value: s.value} // the parser does not report where an inner array starts
 			if child.Kind != unstable.Array {
 				item.value = int(child.Raw.Offset)
 			}
@@ -111,8 +111,8 @@ func (s *spot) contents(data []byte, value *unstable.Node) {
 	}
 }
 
-// valueStart is how far a value is from the end of its key: the equals sign and the white space
-// about it.
+// valueStart returns the distance from the end of a key to its value: the equals sign and the white
+// space around it.
 func valueStart(rest []byte) int {
 	return len(rest) - len(bytes.TrimLeft(rest, " \t="))
 }
@@ -127,7 +127,7 @@ func lineStarts(data []byte) []int {
 	return lines
 }
 
-// with is the tree of values, each where its spot is.
+// with returns the tree of values, each with the place of its spot.
 func (s *spot) with(v any, lines []int) *node {
 	key, at := place(lines, s.key), place(lines, s.value)
 	switch v := v.(type) {
@@ -151,7 +151,7 @@ func (s *spot) with(v any, lines []int) *node {
 	return scalar(v, key, at)
 }
 
-// below is the spot of a value in s; s itself where the parser has told of none.
+// below returns the spot of a value in s, or that of s itself if the parser reported none.
 func (s *spot) below(found *spot) *spot {
 	if found == nil {
 		return &spot{key: s.key, value: s.value}
@@ -159,7 +159,7 @@ func (s *spot) below(found *spot) *spot {
 	return found
 }
 
-// inOrder are the keys of a table as they stand in the file.
+// inOrder returns the keys of a table in the order of the file.
 func (s *spot) inOrder(table map[string]any) []string {
 	return slices.SortedFunc(maps.Keys(table), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.below(s.fields[a]).key, s.below(s.fields[b]).key), strings.Compare(a, b))

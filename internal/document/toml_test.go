@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// complaints are those of a file once it was read, one a line.
+// complaints returns the problems of a file after it was read, one per line.
 func complaints(t *testing.T, text string, read func(*Table)) string {
 	t.Helper()
 	top, err := TOML("f.toml", []byte(text))
@@ -23,7 +23,7 @@ func complaints(t *testing.T, text string, read func(*Table)) string {
 	return err.Error()
 }
 
-// TestComplaints: what a value may be, one case a getter, with the place and the mend.
+// TestComplaints: each getter reports a wrong value with its place and a fix.
 func TestComplaints(t *testing.T) {
 	for _, c := range []struct {
 		rule, text string
@@ -58,8 +58,7 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// TestValues: what is read is what was written, in its order; what is absent is told from what is
-// empty.
+// TestValues: values are read as written and in order, and absent is not the same as empty.
 func TestValues(t *testing.T) {
 	top, err := TOML("f", []byte("z = 'x'\nd = '1m'\nb = []\n[a.f]\nt = 2026-11-16\nn = [1, 2.5]\n[[l]]\nk = true\n[[l]]\nk = false\n"))
 	if err != nil {
@@ -94,7 +93,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestUnknownKeysMayBeWarnings: in a manifest they may be of a version to come.
+// TestUnknownKeysMayBeWarnings: unknown keys of a manifest are warnings, since they may be of a
+// later version.
 func TestUnknownKeysMayBeWarnings(t *testing.T) {
 	top, err := TOML("", []byte("nmae = 1\n"))
 	if err != nil {
@@ -107,7 +107,7 @@ func TestUnknownKeysMayBeWarnings(t *testing.T) {
 	}
 }
 
-// TestOf: settings that no file has are read in the same way, and blamed without a place.
+// TestOf: settings without a file are read in the same way, and their problems have no place.
 func TestOf(t *testing.T) {
 	top := Of("notifier x", map[string]any{"n": 1.0, "i": 7, "none": nil, "l": []string{"a"}, "t": 5, "unheard": true})
 	if n, i := top.Number("n"), top.Number("i"); n == nil || *n != 1 || i == nil || *i != 7 {
@@ -124,7 +124,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestNoTOML: the one complaint has its place, and a file that is none of ours is told by its size.
+// TestNoTOML: a syntax error has its place, and a file of the wrong kind is recognised by its size.
 func TestNoTOML(t *testing.T) {
 	_, err := TOML("f", []byte("a = 1\nb = \n"))
 	e, ok := errors.AsType[*Error](err)
@@ -136,7 +136,7 @@ func TestNoTOML(t *testing.T) {
 	}
 }
 
-// FuzzTOML: whatever the file, every complaint has a place in it.
+// FuzzTOML: every problem of any file has a place in it.
 func FuzzTOML(f *testing.F) {
 	for _, s := range []string{"", "a = 1", "a = [{b.c = [[1], {d = 2}]}]\n[[a.x]]\n[a.x.y]\nz = 1", "[[a]]\n[[a.b]]\nc=[1]\n[[a]]", "\ufeffa='''\n'''"} {
 		f.Add([]byte(s))

@@ -11,13 +11,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// A reading is one file being read: what is wrong with it is collected, not returned.
+// A reading is one file that is being read. It collects the problems.
 type reading struct {
 	file     string
 	format   format
 	root     *node
 	problems []Problem
-	warnings []Problem // what is odd, and no error
+	warnings []Problem // warnings; the file is still accepted
 }
 
 func (r *reading) top() *Table {
@@ -32,25 +32,25 @@ func (r *reading) warn(at Position, key, message, fix string) {
 	r.warnings = append(r.warnings, Problem{File: r.file, Line: at.Line, Column: at.Column, Key: key, Message: message, Fix: fix})
 }
 
-// A Value is what stands under a key or at a place of a list, or that nothing does.
+// A Value is the value of a key or of an item of a list. It may be absent.
 type Value struct {
 	*reading
-	key  string   // its own, as one would write it
-	path string   // the same with those above it, as in connect[0].point; empty at the top
-	node *node    // nil: the file does not have it
-	at   Position // of the value; of what it is missing from
+	key  string   // its own key, as in the file
+	path string   // the key with those above it, as in connect[0].point; empty at the top
+	node *node    // nil: the value is absent
+	at   Position // of the value, or of the table that it is missing from
 }
 
-// Path is where the value is in the file, as in connect[0].point; empty at the top.
+// Path returns the path of the value in the file, as in connect[0].point; empty at the top.
 func (v Value) Path() string { return v.path }
 
-// Position is where the value stands; where it is missing, what it is missing from.
+// Position returns the place of the value, or of the table that it is missing from.
 func (v Value) Position() Position { return v.at }
 
-// Present tells whether the file has the value.
+// Present reports whether the file has the value.
 func (v Value) Present() bool { return v.node != nil }
 
-// Kind is what the value is; Null where it is not there.
+// Kind returns the kind of the value, or Null if it is absent.
 func (v Value) Kind() Kind {
 	if v.node == nil {
 		return Null
@@ -58,7 +58,7 @@ func (v Value) Kind() Kind {
 	return v.node.kind
 }
 
-// Len is how many items or fields a list or map has.
+// Len returns the number of items or fields of a list or map.
 func (v Value) Len() int {
 	if v.node == nil {
 		return 0
@@ -66,14 +66,14 @@ func (v Value) Len() int {
 	return len(v.node.items) + len(v.node.names)
 }
 
-// Get is a field of a map.
+// Get returns a field of a map.
 func (v Value) Get(name string) Value {
 	child := v.child(v.join(name), v.step(name))
 	child.key = QuoteKey(name)
 	return child
 }
 
-// Items are those of a list.
+// Items returns the items of a list.
 func (v Value) Items() []Value {
 	if v.node == nil {
 		return nil
@@ -85,7 +85,7 @@ func (v Value) Items() []Value {
 	return items
 }
 
-// Names are the keys of a map, in the order of the file.
+// Names returns the keys of a map, in the order of the file.
 func (v Value) Names() []string {
 	if v.node == nil {
 		return nil
@@ -110,7 +110,7 @@ func (v Value) child(path string, n *node) Value {
 	return child
 }
 
-// join is the whole path of a key, as one would write it.
+// join returns the whole path of a key, as the format writes it.
 func (v Value) join(name string) string {
 	switch {
 	case v.format == yamlFormat:
@@ -123,22 +123,22 @@ func (v Value) join(name string) string {
 
 func itemPath(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
 
-// Bad complains about the value, or about what it is missing from.
+// Bad reports a problem with the value, or with the table that it is missing from.
 func (v Value) Bad(fix, format string, args ...any) {
 	v.complain(v.at, v.path, v.says(format, args...), fix)
 }
 
-// BadKey complains about the value's key.
+// BadKey reports a problem with the value's key.
 func (v Value) BadKey(fix, format string, args ...any) {
 	v.complain(v.keyAt(), v.path, v.says(format, args...), fix)
 }
 
-// Warn notes what is odd about the value, and no reason to refuse the file.
+// Warn reports a warning about the value. The file is still accepted.
 func (v Value) Warn(fix, format string, args ...any) {
 	v.warn(v.at, v.path, v.says(format, args...), fix)
 }
 
-// WarnKey notes what is odd about the value's key.
+// WarnKey reports a warning about the value's key.
 func (v Value) WarnKey(fix, format string, args ...any) {
 	v.warn(v.keyAt(), v.path, v.says(format, args...), fix)
 }
@@ -158,7 +158,7 @@ func (v Value) says(format string, args ...any) string {
 	return v.path + ": " + message
 }
 
-// Required complains where the value is not there.
+// Required reports a problem if the value is absent.
 func (v Value) Required() bool {
 	if !v.Present() {
 		v.missing("…")
@@ -166,14 +166,14 @@ func (v Value) Required() bool {
 	return v.Present()
 }
 
-// missing complains of a value that is not there, or empty. The example is what it looks like.
+// missing reports a value that is absent or empty. example shows a valid one.
 func (v Value) missing(example string) {
 	sign := [...]string{tomlFormat: " = ", yamlFormat: ": "}[v.format]
 	v.Bad("write "+v.key+sign+example, "is required")
 }
 
-// Is complains of a value of another kind; want names the right one where that needs more words. It
-// is false, without a complaint, where the value is not there.
+// Is reports whether the value has a kind, and reports a problem if it has another. want names the
+// kind, if the usual word is not enough. For an absent value it returns false without a problem.
 func (v Value) Is(kind Kind, want string) bool {
 	if v.node == nil || v.node.kind == kind {
 		return v.node != nil
@@ -185,16 +185,16 @@ func (v Value) Is(kind Kind, want string) bool {
 	return false
 }
 
-// word is what the author of the file calls a kind.
+// word returns the format's word for a kind.
 func (v Value) word(kind Kind) string { return kindNames[v.format][kind] }
 
-// BadKind complains of a value that is not what it must be.
+// BadKind reports a value of the wrong kind.
 func (v Value) BadKind(fix, want string) {
 	v.Bad(fix, "must be %s, got %s", want, v.node.name(v.format))
 }
 
-// asKind says how to write a value so that it has another kind. It does not repeat the value, which
-// may be a secret.
+// asKind returns how to write a value so that it has another kind. It does not repeat the value,
+// which may be a secret.
 func asKind(want Kind, got *node, f format) string {
 	plain := got.kind == Bool || got.kind == Number || got.kind == Time
 	switch {
@@ -210,7 +210,7 @@ func asKind(want Kind, got *node, f format) string {
 	return "write " + kindNames[f][want]
 }
 
-// Text is a string.
+// Text returns a string.
 func (v Value) Text() (string, bool) {
 	if !v.Is(String, "") {
 		return "", false
@@ -218,10 +218,10 @@ func (v Value) Text() (string, bool) {
 	return v.node.value.(string), true
 }
 
-// Says tells whether the value is a certain string. It never complains.
+// Says reports whether the value is a certain string. It never reports a problem.
 func (v Value) Says(text string) bool { return v.Kind() == String && v.node.value == text }
 
-// Filled is a string that must not be empty.
+// Filled returns a string that must not be empty.
 func (v Value) Filled() (string, bool) {
 	s, ok := v.Text()
 	if ok && s == "" {
@@ -231,7 +231,7 @@ func (v Value) Filled() (string, bool) {
 	return s, ok
 }
 
-// Flag is true or false.
+// Flag returns true or false.
 func (v Value) Flag() (flag, ok bool) {
 	if !v.Is(Bool, "true or false") {
 		return false, false
@@ -239,7 +239,7 @@ func (v Value) Flag() (flag, ok bool) {
 	return v.node.value.(bool), true
 }
 
-// Whole is a whole number. In YAML 5.0 is one too, as it is in JSON Schema.
+// Whole returns a whole number. In YAML 5.0 is one too, as in JSON Schema.
 func (v Value) Whole() (int, bool) {
 	const want = "a whole number"
 	if !v.Is(Number, want) {
@@ -250,7 +250,7 @@ func (v Value) Whole() (int, bool) {
 		if n == int64(int(n)) {
 			return int(n), true
 		}
-		v.Bad("write a smaller number", "%d is out of range", n) // where int has 32 bits
+		v.Bad("write a smaller number", "%d is out of range", n) // if int has 32 bits
 	case float64:
 		v.BadKind("leave out the fraction", want)
 	case digits:
@@ -273,7 +273,7 @@ func wholeDigits(text string) (int, bool) {
 	return int(f), true
 }
 
-// Within is a whole number from one to another.
+// Within returns a whole number from low to high.
 func (v Value) Within(low, high int) (int, bool) {
 	n, ok := v.Whole()
 	if ok && (n < low || n > high) {
@@ -283,7 +283,7 @@ func (v Value) Within(low, high int) (int, bool) {
 	return n, ok
 }
 
-// OneOf is a string that must be one of a few.
+// OneOf returns a string that must be one of words.
 func (v Value) OneOf(words ...string) (string, bool) {
 	s, ok := v.Text()
 	if !ok || slices.Contains(words, s) {
@@ -297,8 +297,8 @@ func (v Value) OneOf(words ...string) (string, bool) {
 	return "", false
 }
 
-// Each is a list, each item as read says; nil where it is absent or no list, which differs from an
-// empty one. want names such a list.
+// Each returns a list, with each item read by read. It returns nil if the value is absent or not a
+// list, which differs from an empty list. want names such a list.
 func Each[T any](v Value, want string, read func(Value) (T, bool)) []T {
 	if !v.Is(List, want) {
 		return nil
@@ -312,13 +312,13 @@ func Each[T any](v Value, want string, read func(Value) (T, bool)) []T {
 	return out
 }
 
-// Table is a map whose keys are asked for by name; false where it is none.
+// Table returns a map whose keys are read by name. It returns false if the value is not a map.
 func (v Value) Table(want string) (*Table, bool) {
 	return &Table{Self: v}, v.Is(Map, want)
 }
 
-// JSON is the value as compact JSON: keys in the order of the file, numbers digit by digit as they
-// stand there. It is nil where the value is not there.
+// JSON returns the value as compact JSON, with keys in the order of the file and numbers with the
+// digits of the file. It returns nil if the value is absent.
 func (v Value) JSON() []byte {
 	if v.node == nil {
 		return nil
@@ -326,7 +326,7 @@ func (v Value) JSON() []byte {
 	return v.node.appendJSON(nil)
 }
 
-// Below follows a path of keys and indexes down, as far as it leads.
+// Below follows a path of keys and indexes as far as it leads.
 func (v Value) Below(path []string) Value {
 	for _, step := range path {
 		next := v.Get(step)

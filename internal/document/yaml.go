@@ -14,19 +14,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// This file and yaml_limits.go, which guards it, are the only ones that know the YAML library.
+// Only this file and yaml_limits.go, which guards it, use the YAML library.
 //
 //	YAML
-//	  misshapen     is it safe to give to the lexer?
-//	  usableTokens  are there only tokens a manifest may have, not nested too deep?
-//	  yamlReader    the library's tree to ours: duplicate keys, scalars, positions
+//	  misshapen     is it safe for the lexer?
+//	  usableTokens  does it have only tokens that a manifest may have, not nested too deep?
+//	  yamlReader    converts the library's tree: duplicate keys, scalars, positions
 
-// maxForeign bounds what a message repeats of the library's words, which repeat the manifest's.
+// maxForeign limits how much of the library's message, which repeats the manifest, is shown.
 const maxForeign = 200
 
-// YAML turns a manifest, which is one mapping, into its top table. The error has every reason why
-// there is none to look at. What can be passed over, such as a key that is there twice, is among
-// the table's complaints.
+// YAML parses a manifest, which is one mapping, and returns its top table. If there is none, the
+// error has all reasons. Lesser problems, such as a repeated key, are among the problems of the
+// table.
 func YAML(path string, data []byte) (*Table, error) {
 	r := &yamlReader{reading: &reading{file: path, format: yamlFormat}}
 	if r.root = r.read(bytes.TrimPrefix(data, []byte("\ufeff"))); r.root == nil { // a byte order mark
@@ -35,7 +35,7 @@ func YAML(path string, data []byte) (*Table, error) {
 	return r.top(), nil
 }
 
-// A yamlReader turns the library's tree into nodes.
+// A yamlReader converts the library's tree to nodes.
 type yamlReader struct {
 	*reading
 	lines [][]byte // of the manifest, for positions
@@ -46,7 +46,7 @@ func (r *yamlReader) problemAt(at Position, field, format string, args ...any) {
 	Value{reading: r.reading, path: field, at: at}.Bad("", format, args...)
 }
 
-// read is the mapping; nil where there is none.
+// read returns the mapping, or nil.
 func (r *yamlReader) read(data []byte) *node {
 	if len(data) > MaxSize {
 		r.problemAt(Position{1, 1}, "", "the manifest has more than %d bytes", MaxSize)
@@ -75,7 +75,7 @@ func (r *yamlReader) parse(data []byte) ast.Node {
 	if tokens == nil {
 		return nil
 	}
-	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // node reports duplicates, all of them
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // node reports all duplicates
 	if err != nil {
 		r.syntax(err)
 		return nil
@@ -100,7 +100,7 @@ func (r *yamlReader) parse(data []byte) ast.Node {
 // syntax reports an error of the library's parser.
 func (r *yamlReader) syntax(err error) {
 	at, message := Position{1, 1}, err.Error()
-	var located interface { // all errors of the library have these
+	var located interface { // all errors of the library have these methods
 		GetToken() *token.Token
 		GetMessage() string
 	}
@@ -113,8 +113,8 @@ func (r *yamlReader) syntax(err error) {
 	r.problemAt(at, "", "not valid YAML: %s", excerpt.Of(message, maxForeign))
 }
 
-// usableTokens leaves out comments and reports what a manifest may not have. It returns nil where
-// the rest must not be parsed.
+// usableTokens removes comments and reports what a manifest may not have. It returns nil if the
+// rest must not be parsed.
 func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
 	before := len(r.problems)
 	var tokens token.Tokens
@@ -148,8 +148,8 @@ func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
 	return tokens
 }
 
-// forbidden says what is wrong with a token by itself. Aliases are the way to a manifest that
-// unfolds to gigabytes; the rest has no use in one and would have to be understood.
+// forbidden returns why a manifest may not have a token. Aliases could expand a manifest to
+// gigabytes. The others have no use in a manifest.
 func forbidden(tk *token.Token, content bool) string {
 	switch tk.Type {
 	case token.InvalidType:
@@ -172,8 +172,8 @@ func forbidden(tk *token.Token, content bool) string {
 	return ""
 }
 
-// emptyEntries reports a list entry without a value that is followed by a key in its own column.
-// The parser takes that key for the entry's value, so that such lines nest without end.
+// emptyEntries reports a list entry without a value that is followed by a key in the same column.
+// The parser takes that key for the entry's value, so such lines would nest without limit.
 func (r *yamlReader) emptyEntries(tokens token.Tokens) {
 	for i := 1; i < len(tokens); i++ {
 		entry, next := tokens[i-1], tokens[i]
@@ -186,7 +186,7 @@ func (r *yamlReader) emptyEntries(tokens token.Tokens) {
 	}
 }
 
-// node converts a value. at is where its key stands, for a value left out.
+// node converts a value. at is the place of its key, for a value that is left out.
 func (r *yamlReader) node(n ast.Node, at Position, field string) *node {
 	made := r.value(n, at, field)
 	made.key = at
@@ -232,7 +232,8 @@ func (r *yamlReader) mapping(n *ast.MappingNode, field string) *node {
 	return m
 }
 
-// keyText returns a key as JSON would have it; false for null and for what is no scalar.
+// keyText returns a key as JSON would have it. It returns false for null and for keys that are not
+// scalars.
 func keyText(key ast.Node) (string, bool) {
 	switch key := key.(type) {
 	case *ast.MappingKeyNode: // "? key"
@@ -280,7 +281,7 @@ func (r *yamlReader) scalar(n ast.Node, at Position, field string) *node {
 
 func (r *yamlReader) at(n ast.Node) Position {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
-		n = m.Values[0].Key // the library has it at the first colon
+		n = m.Values[0].Key // the library places it at the first colon
 	}
 	if tk := n.GetToken(); tk != nil {
 		return r.position(tk)
@@ -288,11 +289,11 @@ func (r *yamlReader) at(n ast.Node) Position {
 	return Position{1, 1}
 }
 
-// maxTabLine bounds the lines that are searched for a token.
+// maxTabLine limits the lines that are searched for a token.
 const maxTabLine = 400
 
-// position is where a token begins. The library leaves some tabs out when it counts columns, so in
-// a line with tabs the token's own text is looked for.
+// position returns where a token begins. The library does not count some tabs, so in a line with
+// tabs the token's text is searched for.
 func (r *yamlReader) position(tk *token.Token) Position {
 	at := Position{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
 	if at.Line > len(r.lines) {

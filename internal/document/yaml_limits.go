@@ -7,42 +7,42 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The YAML parser bounds nothing itself, and several of its steps take time that grows with the
-// square of their input: a manifest of 32 KiB could keep it busy for seconds, one of 1 MiB for
-// hours. So its input is measured first. Each bound is far above what a manifest of a hundred tools
-// needs, and low enough that the worst input that passes costs about a second, not a hang.
+// The YAML parser has no limits, and the time of several of its steps grows with the square of
+// their input: a manifest of 32 KiB could keep it busy for seconds, one of 1 MiB for hours. So its
+// input is measured first. Each limit is far above what a manifest of a hundred tools needs, and
+// low enough that the worst accepted input takes about a second.
 const (
-	// maxMarks bounds the characters that can begin a token, and so the memory of the lexer, which
+	// maxMarks limits the characters that can begin a token, and so the memory of the lexer, which
 	// builds all tokens before any can be counted.
 	maxMarks = 100_000
-	// maxTokens bounds the tokens: the parser takes the keys of a block mapping by recursion,
-	// copying all that follow each.
+	// maxTokens limits the tokens: the parser reads the keys of a block mapping recursively, and
+	// copies all following tokens for each.
 	maxTokens = 20_000
-	// maxBlankLines bounds blank lines in a row: at the end of a block scalar the lexer copies the
+	// maxBlankLines limits blank lines in a row: at the end of a block scalar the lexer copies the
 	// whole text once for each.
 	maxBlankLines = 25
-	// maxAngles bounds "<" in a row, counted anew by the lexer at each.
+	// maxAngles limits "<" in a row: the lexer counts them again at each.
 	maxAngles = 100
-	// maxTabWork bounds the distances from tabs to the ends of their lines, summed: inside double
-	// quotes the lexer walks each of them.
+	// maxTabWork limits the sum of the distances from tabs to the ends of their lines: inside
+	// double quotes the lexer walks each of them.
 	maxTabWork = 20_000_000
-	// maxKeyLength bounds keys: the parser gives each value the names of all the keys above it.
+	// maxKeyLength limits keys: the parser gives each value the names of all keys above it.
 	maxKeyLength = 200
-	// maxTokenDepth bounds the nesting as the tokens show it, before they are parsed: more roughly,
-	// hence wider.
+	// maxTokenDepth limits the nesting that the tokens show before they are parsed. It is a rough
+	// measure, hence a wider limit.
 	maxTokenDepth = 4 * maxDepth
 )
 
-// A shape is what is measured of a manifest's bytes, in one pass.
+// A shape holds the measures of a manifest's bytes, taken in one pass.
 type shape struct {
-	Position      // of the character being looked at
+	Position      // of the current character
 	marks         int
 	tabWork       int
 	blank, angles int  // in a row
-	empty         bool // the line so far
+	empty         bool // the line so far is blank
 }
 
-// misshapen returns why data must not reach the lexer, and where; "" where it may.
+// misshapen returns why data must not reach the lexer, and where. It returns "" if it may.
 func misshapen(data []byte) (why string, at Position) {
 	s := shape{Position: Position{1, 1}, empty: true}
 	for i := 0; i < len(data); {
@@ -58,7 +58,7 @@ func misshapen(data []byte) (why string, at Position) {
 	return "", Position{}
 }
 
-// next takes one character; rest is what follows it.
+// next handles one character; rest is the text after it.
 func (s *shape) next(r rune, rest []byte) (why string) {
 	switch {
 	case r == '\n' || r == '\r' && !bytes.HasPrefix(rest, []byte("\n")):
@@ -122,11 +122,11 @@ func lineLength(rest []byte) int {
 	return len(rest)
 }
 
-// tooDeep returns the token at which the nesting passes maxTokenDepth, nil where it does not.
-// Brackets nest by themselves; entries and keys of block style nest by their columns.
+// tooDeep returns the token at which the nesting exceeds maxTokenDepth, or nil. Brackets nest by
+// themselves; entries and keys of block style nest by their columns.
 func tooDeep(tokens token.Tokens) *token.Token {
 	brackets := 0
-	var columns []int // of the open block collections, rising
+	var columns []int // of the open block collections, ascending
 	for i, tk := range tokens {
 		switch tk.Type {
 		case token.MappingStartType, token.SequenceStartType:
@@ -147,7 +147,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// openColumn closes the collections right of column and opens one there.
+// openColumn closes the collections to the right of column and opens one there.
 func openColumn(columns []int, column int) []int {
 	for len(columns) > 0 && columns[len(columns)-1] >= column {
 		columns = columns[:len(columns)-1]
@@ -155,7 +155,7 @@ func openColumn(columns []int, column int) []int {
 	return append(columns, column)
 }
 
-// tooLong returns the first key that passes maxKeyLength, nil where none does.
+// tooLong returns the first key that exceeds maxKeyLength, or nil.
 func tooLong(tokens token.Tokens) *token.Token {
 	for i, tk := range tokens {
 		if tk.Type == token.MappingValueType && i > 0 && utf8.RuneCountInString(tokens[i-1].Value) > maxKeyLength {

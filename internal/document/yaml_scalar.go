@@ -9,10 +9,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// The forms of a plain scalar, from the core schema of YAML 1.2 (section 10.3.2 of its
-// specification). The manifest's authors write for a YAML 1.2 reader; the parser underneath has
-// some of YAML 1.1 in it (0755 is octal, 1_000 a number) and some of neither (1e3 and integers over
-// 64 bits are strings), so its own reading of plain scalars is not used.
+// The forms of a plain scalar in the core schema of YAML 1.2 (section 10.3.2 of its specification),
+// for which authors of manifests write. The parser's own reading of plain scalars is not used: it
+// follows YAML 1.1 in part (0755 is octal, 1_000 a number), and in part neither (1e3 and integers
+// over 64 bits are strings).
 var (
 	yamlInt   = pattern.New(`^[-+]?[0-9]+$`)
 	yamlOctal = pattern.New(`^0o[0-7]+$`)
@@ -21,7 +21,7 @@ var (
 	yamlNoNum = pattern.New(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 )
 
-// plainScalar is the value of an unquoted scalar: for a number the JSON number with the same
+// plainScalar returns the value of an unquoted scalar. A number becomes a JSON number with the same
 // digits.
 func plainScalar(s string) any {
 	switch s {
@@ -48,7 +48,7 @@ func plainScalar(s string) any {
 	return s
 }
 
-// jsonInteger drops what YAML allows in an integer and JSON does not: a plus, zeros in front.
+// jsonInteger removes what YAML allows in an integer and JSON does not: a plus sign, leading zeros.
 func jsonInteger(s string) string {
 	sign := ""
 	if strings.HasPrefix(s, "-") {
@@ -61,7 +61,7 @@ func jsonInteger(s string) string {
 	return sign + digits
 }
 
-// jsonFloat does the same for a float: YAML has .5 and 5. as well.
+// jsonFloat does the same for a float. YAML also has .5 and 5.
 func jsonFloat(s string) (string, bool) {
 	m := yamlFloat.Regexp().FindStringSubmatch(s)
 	if m == nil || m[2] == "" && m[3] == "" {
@@ -77,8 +77,8 @@ func jsonFloat(s string) (string, bool) {
 	return number, true
 }
 
-// inDecimal turns digits of another base into a JSON number. Its cost grows with the square of the
-// length, so a number beyond all sense stays out.
+// inDecimal converts digits of another base to a JSON number. Its cost grows with the square of the
+// length, so very long numbers are not converted.
 func inDecimal(digits string, base int) string {
 	if len(digits) > schema.MaxDigits {
 		return strings.Repeat("9", len(digits)) // badNumber refuses it
@@ -87,7 +87,7 @@ func inDecimal(digits string, base int) string {
 	return n.String()
 }
 
-// badNumber says why a number cannot be used, "" where it can.
+// badNumber returns why a number cannot be used, or "".
 func badNumber(number string) string {
 	if yamlNoNum.MatchString(number) {
 		return "JSON has no number for " + number

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestYAML: the same getters, in the words that authors of YAML have. What the library must not be
-// given, and how scalars are read, is tested with the manifests of kaged.
+// TestYAML: the getters work for YAML, with its words in messages. The limits and the reading of
+// scalars are tested with manifests in internal/dialect/kaged.
 func TestYAML(t *testing.T) {
 	top, err := YAML("m.yaml", []byte("name: 7\nlist: x\n\"odd key\": {b: 1, a: [2.50]}\nextra: 1\nextra: 2\n"))
 	if err != nil {
