@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A schema and a value as a tool of a plugin has them.
+// A schema and a value such as tools of plugins have.
 const (
 	benchSchema = `{
 		"type": "object",

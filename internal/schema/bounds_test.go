@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A list within lists, all of whose items are wrong: each fault has a long path.
+// deepAndWrong returns nested lists whose items are all wrong, so that each fault has a long path.
 func deepAndWrong(depth, items int) json.RawMessage {
 	return json.RawMessage(strings.Repeat("[", depth) + strings.Repeat("1,", items-1) + "1" + strings.Repeat("]", depth))
 }
@@ -32,8 +32,8 @@ func TestThePathsOfFaultsAreBounded(t *testing.T) {
 	}
 }
 
-// Words for a form that is not meant may use up those for the value itself. A value that does not
-// fit has a fault all the same.
+// TestAValueThatDoesNotFitHasAFault: a value that does not fit has a fault, even if the messages
+// about alternatives have used up the limit.
 func TestAValueThatDoesNotFitHasAFault(t *testing.T) {
 	s, faults := Compile(json.RawMessage(`{"oneOf":[{"items":{"anyOf":[{"$ref":"#/$defs/deep"},{"type":"string"}]}},true,true],"$defs":{"deep":{"items":{"anyOf":[{"$ref":"#/$defs/deep"},{"type":"string"}]},"type":"array"}}}`))
 	if len(faults) > 0 {
@@ -44,7 +44,7 @@ func TestAValueThatDoesNotFitHasAFault(t *testing.T) {
 	}
 }
 
-// An item that is asked for in two ways is one schema.
+// TestAPointerMayWriteAnIndexWithZeros: an item that is referred to in two ways is one schema.
 func TestAPointerMayWriteAnIndexWithZeros(t *testing.T) {
 	s, faults := Compile(json.RawMessage(`{"allOf":[{"$anchor":"a","type":"string"}],"$ref":"#/allOf/00"}`))
 	if len(faults) > 0 {

@@ -6,17 +6,17 @@ import (
 	"strconv"
 )
 
-// A builder makes nodes of the schemas of a document that is known to be one.
+// A builder makes nodes of the schemas in a valid document.
 type builder struct {
 	*index
 	patterns *patternEngine
 	nodes    map[string]*node // by place
 	used     []*resource
 	metas    map[draft]*node
-	faults   []Fault // references that lead nowhere, and what they lead to
+	faults   []Fault // of references that lead nowhere, and of schemas that only references lead to
 }
 
-// at returns the node of the schema at a place. It is noted before it is filled, so that a schema
+// at returns the node of the schema at a place. It is stored before it is filled, so that a schema
 // may refer to itself.
 func (b *builder) at(at string) *node {
 	if n, ok := b.nodes[at]; ok {
@@ -38,7 +38,7 @@ func (b *builder) at(at string) *node {
 	return n
 }
 
-// use notes that a node is of a resource.
+// use records that a node belongs to a resource.
 func (b *builder) use(r *resource) {
 	if r.dynamic == nil {
 		r.dynamic = make(map[string]*node)
@@ -46,8 +46,8 @@ func (b *builder) use(r *resource) {
 	}
 }
 
-// isSchema checks a place that is no schema by the keyword it stands under, and becomes one because
-// a reference leads there.
+// isSchema checks a place that is a schema only because a reference leads there, and not by its
+// keyword.
 func (b *builder) isSchema(v any, at string) bool {
 	if _, known := b.homes[at]; known {
 		return true
@@ -75,7 +75,7 @@ func (b *builder) fill(n *node, o object) {
 	o.lists(&n.forLists)
 }
 
-// dynamics builds the nodes that dynamic references may lead to: those in a resource that is used.
+// dynamics builds the nodes that dynamic references may lead to: those in resources that are used.
 // Building one may find the next resource.
 func (b *builder) dynamics() {
 	for i := 0; i < len(b.used); i++ {
@@ -110,7 +110,7 @@ type object struct {
 	*builder
 }
 
-// value returns what stands under a keyword; nothing where its draft has no such keyword.
+// value returns the value of a keyword. ok is false if the draft has no such keyword.
 func (o object) value(keyword string) (v any, ok bool) {
 	if shapeOf(keyword, o.draft) == shapeAny {
 		return nil, false
@@ -119,7 +119,7 @@ func (o object) value(keyword string) (v any, ok bool) {
 	return v, ok
 }
 
-// schema returns the schema under a keyword, nil where there is none.
+// schema returns the schema of a keyword, or nil.
 func (o object) schema(keyword string) *node {
 	if _, ok := o.value(keyword); !ok {
 		return nil
@@ -127,7 +127,7 @@ func (o object) schema(keyword string) *node {
 	return o.builder.at(o.at + "/" + escape(keyword))
 }
 
-// schemas returns the list of schemas under a keyword.
+// schemas returns the list of schemas of a keyword.
 func (o object) schemas(keyword string) []*node {
 	v, _ := o.value(keyword)
 	list, _ := v.([]any)
@@ -138,7 +138,7 @@ func (o object) schemas(keyword string) []*node {
 	return out
 }
 
-// schemaMap calls add for each schema in the object under a keyword, in the order of their names.
+// schemaMap calls add for each schema in the object of a keyword, in the order of their names.
 func (o object) schemaMap(keyword string, add func(name string, v any, n *node)) {
 	v, _ := o.value(keyword)
 	object, _ := v.(map[string]any)
@@ -151,7 +151,7 @@ func (o object) schemaMap(keyword string, add func(name string, v any, n *node))
 	}
 }
 
-// find looks up the reference under a keyword.
+// find looks up the reference of a keyword.
 func (o object) find(keyword string) (target, bool) {
 	v, _ := o.value(keyword)
 	ref, ok := v.(string)
@@ -196,7 +196,7 @@ func (o object) count(keyword string) *count {
 	return c
 }
 
-// patternOf returns a pattern, which is known to be one.
+// patternOf returns a pattern, which is known to be valid.
 func (o object) patternOf(text string) *pattern {
 	m, err := o.patterns.compile(text)
 	if err != nil {

@@ -5,25 +5,25 @@ import (
 	"unicode/utf8"
 )
 
-// A check holds one value against a schema.
+// A check checks one value against a schema.
 type check struct {
 	report
 	workload
 	scope []*resource // of the schemas being applied, outermost first
 }
 
-// checkValue returns the faults of a value, and whether the work was within bounds.
+// checkValue returns the faults of a value. ok is false if the work exceeded its limits.
 func checkValue(n *node, v any) (faults []Fault, ok bool) {
 	c := check{workload: newWorkload()}
 	fits := c.apply(n, v, nil)
-	if !fits && len(c.faults) == 0 { // all words were for forms that were not meant: see maxSteps
+	if !fits && len(c.faults) == 0 { // all messages were about alternatives that were not chosen: see maxSteps
 		c.faults = []Fault{{Message: "does not fit the schema"}}
 	}
 	return c.faults, !c.over()
 }
 
-// apply holds a value against a node, and reports whether it fits. The fields and items that were
-// evaluated are noted in seen, which may be nil.
+// apply checks a value against a node, and reports whether it fits. The fields and items that were
+// evaluated are recorded in seen, which may be nil.
 func (c *check) apply(n *node, v any, seen *evaluated) bool {
 	if !c.begin(n, v) {
 		c.bad++
@@ -39,8 +39,8 @@ func (c *check) apply(n *node, v any, seen *evaluated) bool {
 	return c.bad == bad
 }
 
-// keywords holds a value against all that a node asks for. A value of the wrong type, or not among
-// those that are allowed, needs no more words.
+// keywords checks a value against all keywords of a node. If its type or value is not allowed at
+// all, the others are not checked.
 func (c *check) keywords(n *node, v any, seen *evaluated) {
 	bad := c.bad
 	if n.never {
@@ -61,7 +61,7 @@ func (c *check) keywords(n *node, v any, seen *evaluated) {
 		c.list(&n.forLists, v, own)
 	}
 	if c.quiet > 0 && c.bad > bad {
-		return // that it does not fit is all that is asked
+		return // only whether it fits is of interest
 	}
 	c.inPlace(n, v, own)
 	c.unevaluated(n, v, own)
@@ -139,7 +139,7 @@ func (c *check) text(n *forStrings, v string) {
 	}
 }
 
-// size checks how many of something there are.
+// size checks a number of characters, items or fields.
 func (c *check) size(n int, least, most *count, what string) {
 	if least != nil && n < least.n && c.fails() {
 		c.add("must have at least " + least.text + " " + what)

@@ -1,7 +1,7 @@
 package schema
 
-// inPlace applies the schemas that look at the same value as the node. What such a schema has
-// evaluated counts only where it fits.
+// inPlace applies the schemas that check the same value as the node. What such a schema evaluates
+// counts only if the value fits it.
 func (c *check) inPlace(n *node, v any, seen *evaluated) {
 	if n.ref != nil {
 		c.applyInPlace(n.ref, v, seen)
@@ -43,8 +43,8 @@ func (c *check) applyInPlace(n *node, v any, seen *evaluated) bool {
 	return ok
 }
 
-// dynamicTarget returns the schema that a dynamic reference means: the outermost on the way here
-// that has the anchor.
+// dynamicTarget returns the schema that a dynamic reference means: the outermost one in the current
+// scope that has the anchor.
 func (c *check) dynamicTarget(d dynamicRef) *node {
 	for _, r := range c.scope {
 		if d.recursive && r.root != nil {
@@ -57,7 +57,7 @@ func (c *check) dynamicTarget(d dynamicRef) *node {
 	return d.to
 }
 
-// anyOf asks for one that fits. Where evaluated fields count, all that fit are asked for.
+// anyOf requires that at least one schema fits. If evaluated fields matter, it applies all of them.
 func (c *check) anyOf(nodes []*node, v any, seen *evaluated) {
 	var forms [][]Fault
 	fits := false
@@ -74,7 +74,7 @@ func (c *check) anyOf(nodes []*node, v any, seen *evaluated) {
 	}
 }
 
-// oneOf asks for exactly one that fits.
+// oneOf requires that exactly one schema fits.
 func (c *check) oneOf(nodes []*node, v any, seen *evaluated) {
 	var forms [][]Fault
 	fit := 0

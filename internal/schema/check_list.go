@@ -26,7 +26,7 @@ func (c *check) item(n *node, i int, item any) bool {
 	return c.apply(n, item, nil)
 }
 
-// rest checks the items from the first on that has no schema of its own.
+// rest checks the items after those that have schemas of their own.
 func (c *check) rest(n *forLists, v []any, first int) {
 	if n.restInOne && n.rest.never {
 		if first < len(v) {
@@ -39,8 +39,8 @@ func (c *check) rest(n *forLists, v []any, first int) {
 	}
 }
 
-// contains asks for a number of items that fit. Where they are too few, each of the others is told
-// why it is none.
+// contains requires a number of items that fit. If there are too few, it reports why each of the
+// others does not fit.
 func (c *check) contains(n *forLists, v []any, seen *evaluated) {
 	found := 0
 	_, faults := c.aside(func() {

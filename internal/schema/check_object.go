@@ -27,7 +27,7 @@ func (c *check) object(n *forObjects, v map[string]any, seen *evaluated) {
 	}
 }
 
-// dependent checks the fields that another asks for.
+// dependent checks the fields that another field requires.
 func (c *check) dependent(d dependentNames, v map[string]any) {
 	var missing []string
 	for _, name := range d.needed {
@@ -44,7 +44,7 @@ func mustHaveToo(field string, missing []string) string {
 	return fmt.Sprintf("has %s, so it must have %s too", Cite(field), citeAll(missing))
 }
 
-// field checks one field, by its name and by its value.
+// field checks the name and the value of one field.
 func (c *check) field(n *forObjects, name string, v any, seen *evaluated) {
 	if n.names != nil && !c.silently(func() { c.apply(n.names, name, nil) }) {
 		c.fail(badName)

@@ -9,14 +9,14 @@ import (
 	"slices"
 )
 
-// What a schema may be at most. People's schemas have some kilobytes, and some hundred fields.
+// maxBytes and maxValues limit a schema. Usual ones have some kilobytes and some hundred fields.
 const (
 	maxBytes  = 256 << 10
 	maxValues = 2000
 )
 
-// Compile compiles the JSON of a schema, which the caller leaves alone from then on. Where there
-// are faults there is no schema.
+// Compile compiles the JSON of a schema. The caller must not change raw afterwards. If there are
+// faults, the schema is nil.
 func Compile(raw json.RawMessage) (*Schema, []Fault) {
 	doc, faults := parse(raw)
 	if len(faults) > 0 {
@@ -35,7 +35,7 @@ func Compile(raw json.RawMessage) (*Schema, []Fault) {
 	}, nil
 }
 
-// parse reads a schema and holds it against the bounds, before anything else looks at it.
+// parse reads a schema and checks its size, before anything else is done with it.
 func parse(raw json.RawMessage) (doc any, faults []Fault) {
 	if len(raw) > maxBytes {
 		return nil, []Fault{{Message: fmt.Sprintf("is too large: over %d KiB", maxBytes>>10)}}
@@ -50,7 +50,7 @@ func parse(raw json.RawMessage) (doc any, faults []Fault) {
 	return doc, sorted(badNumbers(doc, nil))
 }
 
-// decode reads one JSON value, with its numbers as they are written.
+// decode reads one JSON value, with numbers as they are written.
 func decode(raw json.RawMessage) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -64,8 +64,8 @@ func decode(raw json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// compile makes a node of a document, or says why it is no schema: first what is wrong with its
-// addresses, then with its keywords, then with its references.
+// compile makes a node of a document, or returns why it is not a schema: first faults of its
+// addresses, then of its keywords, then of its references.
 func compile(doc any, patterns *patternEngine) (*node, []Fault) {
 	x := newIndex(doc)
 	if len(x.faults) > 0 {
@@ -90,7 +90,7 @@ func checkSchema(v any, at string, d draft, patterns *patternEngine) []Fault {
 	return m.faults
 }
 
-// sorted puts faults in the order of their paths, each once.
+// sorted sorts faults by their paths and removes duplicates.
 func sorted(faults []Fault) []Fault {
 	slices.SortFunc(faults, byPlace)
 	return slices.CompactFunc(faults, func(a, b Fault) bool { return byPlace(a, b) == 0 })

@@ -13,8 +13,8 @@ const (
 	draft2020 draft = 2020
 )
 
-// draftNamed returns the draft that an address of a metaschema stands for, as "$schema" has it.
-// Some write https where the draft says http, and the other way round.
+// draftNamed returns the draft of a metaschema's address, as "$schema" has it. It accepts http and
+// https for each, since people mix them up.
 func draftNamed(address string) (d draft, ok bool) {
 	address, _, _ = strings.Cut(address, "#")
 	scheme, address, _ := strings.Cut(address, "://")
@@ -36,7 +36,7 @@ func draftNamed(address string) (d draft, ok bool) {
 	return 0, false
 }
 
-// idKey is the keyword that gives a schema an address.
+// idKey returns the keyword that gives a schema an address.
 func (d draft) idKey() string {
 	if d == draft4 {
 		return "id"
@@ -44,32 +44,31 @@ func (d draft) idKey() string {
 	return "$id"
 }
 
-// refAlone reports whether "$ref" makes the keywords beside it void.
+// refAlone reports whether "$ref" disables the keywords beside it.
 func (d draft) refAlone() bool { return d <= draft7 }
 
-// assertsFormats reports whether "format" is checked. Since 2019-09 it is only a note to the
-// reader.
+// assertsFormats reports whether "format" is checked. Since 2019-09 it is only an annotation.
 func (d draft) assertsFormats() bool { return d <= draft7 }
 
-// A shape is what the value of a keyword must look like.
+// A shape describes the value of a keyword.
 type shape int
 
 const (
-	shapeAny shape = iota // also that of keywords the draft does not know
+	shapeAny shape = iota // also for keywords that the draft does not know
 	shapeText
 	shapeBool
 	shapeNumber
 	shapePositive
 	shapeCount
 	shapeAddress   // a URI
-	shapeReference // a URI, or the end of one
+	shapeReference // a URI, or a relative reference
 	shapeID        // a reference without a fragment
 	shapeAnchor
 	shapePattern
 	shapeType
 	shapeList
 	shapeChoices // the values of an enum
-	shapeNames   // field names, each once
+	shapeNames   // field names, without repetitions
 	shapeNamesMap
 	shapeVocabulary
 	shapeSchema
@@ -78,11 +77,10 @@ const (
 	shapeSchemaOrList
 	shapeSchemaMap
 	shapePatternMap   // of schemas, by patterns
-	shapeDependencies // a map of schemas and of lists of names
+	shapeDependencies // an object of schemas and of lists of names
 )
 
-// shapeOf returns the shape that a draft gives a keyword. It follows the metaschemas that come with
-// each draft.
+// shapeOf returns the shape of a keyword in a draft, as in the metaschema of that draft.
 func shapeOf(keyword string, d draft) shape {
 	switch keyword {
 	case "title", "description", "format":
@@ -114,7 +112,7 @@ func shapeOf(keyword string, d draft) shape {
 	return laterShape(keyword, d)
 }
 
-// pick returns the later shape from the draft on that has it.
+// pick returns later for drafts from since on, and earlier before.
 func (d draft) pick(earlier shape, since draft, later shape) shape {
 	if d >= since {
 		return later
@@ -122,7 +120,7 @@ func (d draft) pick(earlier shape, since draft, later shape) shape {
 	return earlier
 }
 
-// applicatorShape is shapeOf for the keywords with schemas in them.
+// applicatorShape is shapeOf for keywords that contain schemas.
 func applicatorShape(keyword string, d draft) shape {
 	switch keyword {
 	case "properties", "definitions":
@@ -155,7 +153,7 @@ func applicatorShape(keyword string, d draft) shape {
 	return shapeAny
 }
 
-// laterShape is shapeOf for keywords that came, or changed, after draft-04.
+// laterShape is shapeOf for keywords that were added or changed after draft-04.
 func laterShape(keyword string, d draft) shape {
 	switch keyword {
 	case "id":

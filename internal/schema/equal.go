@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// equal reports whether two JSON values are the same. Numbers are compared by what they are, not by
-// how they are written.
+// equal reports whether two JSON values are the same. Numbers are compared by value, not by
+// spelling.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:
@@ -26,8 +26,8 @@ func equal(a, b any) bool {
 	return a == b
 }
 
-// unique fails where two items of a list are the same. It writes each item in one form for all that
-// are equal to it, so that a list of n items takes n steps.
+// unique fails if two items of a list are equal. It writes each item in a form that equal items
+// share, so that a list of n items takes n steps.
 func (r *report) unique(list []any) {
 	if len(list) < 2 {
 		return
@@ -49,7 +49,7 @@ func (r *report) unique(list []any) {
 	}
 }
 
-// writeKey writes a text that equal values share, and others do not.
+// writeKey writes a text that is the same for equal values, and different for others.
 func writeKey(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case string:

@@ -1,15 +1,16 @@
 package schema
 
-// An evaluated notes which fields and items of a value a schema has looked at, for
-// "unevaluatedProperties" and "unevaluatedItems". A nil one notes nothing: mostly nobody asks.
+// An evaluated records which fields and items of a value were evaluated, for
+// "unevaluatedProperties" and "unevaluatedItems". A nil one records nothing, since few schemas need
+// it.
 type evaluated struct {
 	fields map[string]bool
-	first  int // items from the start on
+	first  int // the number of items from the start
 	items  map[int]bool
 }
 
-// narrow returns where a node notes what it evaluates: in a set of its own where it asks for what
-// was not.
+// narrow returns the set in which a node records what it evaluates: a new one if the node has
+// unevaluated keywords.
 func (e *evaluated) narrow(n *node) *evaluated {
 	if n.unevaluatedFields != nil || n.unevaluatedItems != nil {
 		return &evaluated{}
@@ -17,7 +18,7 @@ func (e *evaluated) narrow(n *node) *evaluated {
 	return e
 }
 
-// fresh returns an empty set, or nil where e is nil.
+// fresh returns an empty set, or nil if e is nil.
 func (e *evaluated) fresh() *evaluated {
 	if e == nil {
 		return nil
@@ -65,7 +66,8 @@ func (e *evaluated) merge(other *evaluated) {
 	}
 }
 
-// unevaluated applies what a node asks of the fields and items that nothing else has looked at.
+// unevaluated applies the unevaluated keywords of a node to the fields and items that nothing else
+// has evaluated.
 func (c *check) unevaluated(n *node, v any, seen *evaluated) {
 	switch v := v.(type) {
 	case map[string]any:

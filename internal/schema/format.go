@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// formatCheck returns the check of a format, nil where it is not one that is checked.
+// formatCheck returns the check of a format, or nil if the format is not checked.
 func formatCheck(name string) func(string) bool {
 	switch name {
 	case "regex":
@@ -52,7 +52,7 @@ func isIPv4(s string) bool {
 	return err == nil && a.Is4()
 }
 
-// isIPv6 takes no zone: "%eth0" means something on one machine only.
+// isIPv6 refuses zones: "%eth0" has a meaning only on one machine.
 func isIPv6(s string) bool {
 	a, err := netip.ParseAddr(s)
 	return err == nil && a.Is6() && a.Zone() == ""
@@ -117,7 +117,7 @@ func isQuoted(s string) bool {
 	return true
 }
 
-// isDotted reports whether a local part is words with dots between them.
+// isDotted reports whether a local part is words separated by dots.
 func isDotted(s string) bool {
 	for word := range strings.SplitSeq(s, ".") {
 		if word == "" || !only(word, isWordByte) {

@@ -18,8 +18,8 @@ func isVersion(s string) bool {
 	return true
 }
 
-// areIdentifiers checks what follows a version's core. In a pre-release, numbers have no zeros in
-// front.
+// areIdentifiers checks the parts after a version's core. In a pre-release, numbers have no leading
+// zeros.
 func areIdentifiers(s string, zeros bool) bool {
 	for id := range strings.SplitSeq(s, ".") {
 		if id == "" || !only(id, isLabelByte) {
@@ -54,7 +54,7 @@ func isTemplate(s string) bool {
 	}
 }
 
-// isExpression checks what is within the braces: an operator, then variables.
+// isExpression checks the text between braces: an operator, then variables.
 func isExpression(s string) bool {
 	if s != "" && strings.IndexByte("+#./;?&=,!@|", s[0]) >= 0 {
 		s = s[1:]
@@ -67,7 +67,7 @@ func isExpression(s string) bool {
 	return true
 }
 
-// isVariable checks a name, which may have a length ":3" or a "*" behind it.
+// isVariable checks a name, which may be followed by a length ":3" or a "*".
 func isVariable(s string) bool {
 	s, length, hasLength := strings.Cut(s, ":")
 	if hasLength && (length == "" || len(length) > 4 || length[0] == '0' || !only(length, isDigit)) {

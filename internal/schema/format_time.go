@@ -17,7 +17,7 @@ func isDate(s string) bool {
 	return err == nil
 }
 
-// isTime takes a second 60 where a leap second can be: at the end of a day in UTC.
+// isTime accepts a second 60 only where a leap second can be: at the end of a day in UTC.
 func isTime(s string) bool {
 	const clock = len("15:04:05")
 	if len(s) <= clock || s[2] != ':' || s[5] != ':' {
@@ -41,7 +41,7 @@ func isTime(s string) bool {
 	return second < 60 || (hour*60+minute-ahead+day)%day == day-1
 }
 
-// offset reads how many minutes a clock is ahead of UTC: Z, +01:00.
+// offset returns how many minutes a clock is ahead of UTC: Z, +01:00.
 func offset(s string) (minutes int, ok bool) {
 	if s == "Z" || s == "z" {
 		return 0, true
@@ -63,8 +63,8 @@ func twoDigits(s string, most int) (n int, ok bool) {
 	return n, err == nil && only(s, isDigit) && n <= most
 }
 
-// isDuration follows ISO 8601: units from large to small, weeks alone. RFC 3339, appendix A, allows
-// no gap between units; people leave some: P1Y1D.
+// isDuration follows ISO 8601: units from large to small, weeks alone. RFC 3339, appendix A, does
+// not allow units to be left out in between; people do that: P1Y1D.
 func isDuration(s string) bool {
 	s, ok := strings.CutPrefix(s, "P")
 	if !ok || s == "" {
@@ -77,7 +77,7 @@ func isDuration(s string) bool {
 	return (date == "" || hasUnits(date, "YMD")) && (!hasClock || hasUnits(clock, "HMS"))
 }
 
-// hasUnits reports whether a text is numbers, each with one of the units behind it, in their order.
+// hasUnits reports whether a text is numbers, each followed by one of the units, in their order.
 func hasUnits(s, units string) bool {
 	last := -1
 	for s != "" {
@@ -94,8 +94,7 @@ func hasUnits(s, units string) bool {
 	return last >= 0
 }
 
-// isPeriod follows RFC 3339, appendix A: from when to when, one of which may be told by the time
-// between them.
+// isPeriod follows RFC 3339, appendix A: a start and an end, one of which may be a duration.
 func isPeriod(s string) bool {
 	from, to, ok := strings.Cut(s, "/")
 	if !ok {

@@ -7,23 +7,22 @@ import (
 	"strings"
 )
 
-// schemaURL is the address of a schema that has none of its own. Nothing is to be found there; it
-// gives references something to start from.
+// schemaURL is the base address of a schema without an address. Nothing is fetched from it; it only
+// makes references absolute.
 const schemaURL = "plugin:///schema"
 
-// An index knows the addresses, the anchors and the drafts of all schemas within one document.
+// An index knows the addresses, the anchors and the drafts of all schemas in one document.
 // References are looked up in it.
 //
 // Places in the document are JSON pointers: "" is the document, "/$defs/a" a schema in it.
 type index struct {
 	doc       any
 	resources map[string]*resource // by address, without a fragment
-	homes     map[string]*resource // of each schema, by place
+	homes     map[string]*resource // the resource of each schema, by place
 	faults    []Fault
 }
 
-// A resource is a schema with an address, and the schemas within it up to the next one with an
-// address.
+// A resource is a schema with an address, and the schemas in it up to the next one with an address.
 type resource struct {
 	address   *url.URL
 	at        string
@@ -34,13 +33,13 @@ type resource struct {
 	dynamic   map[string]*node // the schemas with a "$dynamicAnchor"
 }
 
-// An anchor is a name for a schema, to be used as a fragment.
+// An anchor is a name for a schema, used as a fragment.
 type anchor struct {
 	at      string
 	dynamic bool
 }
 
-// newIndex looks through a document.
+// newIndex indexes a document.
 func newIndex(doc any) *index {
 	x := &index{doc: doc, resources: make(map[string]*resource), homes: make(map[string]*resource)}
 	base, err := url.Parse(schemaURL)
@@ -66,7 +65,7 @@ func (x *index) newResource(address *url.URL, at string, d draft) *resource {
 	return r
 }
 
-// visit notes a schema, which is part of home, and all schemas in it.
+// visit records a schema, which is part of home, and all schemas in it.
 func (x *index) visit(v any, at string, home *resource) {
 	if _, known := x.homes[at]; known {
 		return
@@ -79,14 +78,14 @@ func (x *index) visit(v any, at string, home *resource) {
 	home = x.identify(object, at, home)
 	x.homes[at] = home
 	x.anchor(object, at, home)
-	for _, keyword := range sortedKeys(object) { // of two with one name, the same is always blamed
+	for _, keyword := range sortedKeys(object) { // sorted, so that the same one of two duplicates is always reported
 		eachSubschema(shapeOf(keyword, home.draft), object[keyword], at+"/"+escape(keyword), func(v any, at string) {
 			x.visit(v, at, home)
 		})
 	}
 }
 
-// identify returns the resource that a schema starts, or home where it starts none.
+// identify returns the resource that a schema starts, or home if it starts none.
 func (x *index) identify(object map[string]any, at string, home *resource) *resource {
 	if named, ok := object["$schema"].(string); ok {
 		if _, ok := draftNamed(named); !ok {
@@ -111,7 +110,7 @@ func (x *index) identify(object map[string]any, at string, home *resource) *reso
 		x.fault(at+"/"+d.idKey(), fmt.Sprintf("is the address of two schemas: %s is another", placeName(other.at)))
 		return home
 	}
-	if at == "" { // the document keeps its other address
+	if at == "" { // the document keeps its other address too
 		home.address = address
 		x.resources[address.String()] = home
 		return home
@@ -119,8 +118,7 @@ func (x *index) identify(object map[string]any, at string, home *resource) *reso
 	return x.newResource(address, at, d)
 }
 
-// idOf returns the address that a schema gives itself, without its fragment; "" where there is
-// none.
+// idOf returns the address that a schema declares, without its fragment, or "".
 func idOf(object map[string]any, d draft) string {
 	if _, isRef := object["$ref"]; isRef && d.refAlone() {
 		return ""
@@ -130,8 +128,8 @@ func idOf(object map[string]any, d draft) string {
 	return id
 }
 
-// resourceDraft returns the draft of a schema within one of draft d. A schema with an address may
-// name its own.
+// resourceDraft returns the draft of a schema within one of draft d. Only a schema with an address
+// may declare its own.
 func resourceDraft(object map[string]any, d draft) draft {
 	named, _ := object["$schema"].(string)
 	if own, ok := draftNamed(named); ok && idOf(object, own) != "" {
@@ -140,7 +138,7 @@ func resourceDraft(object map[string]any, d draft) draft {
 	return d
 }
 
-// anchor notes the names that a schema has within its resource.
+// anchor records the names that a schema has in its resource.
 func (x *index) anchor(object map[string]any, at string, home *resource) {
 	if _, isRef := object["$ref"]; isRef && home.draft.refAlone() {
 		return
@@ -177,8 +175,8 @@ func (x *index) fault(at, message string) {
 	x.faults = append(x.faults, Fault{steps(at), message})
 }
 
-// outside is the fault of a reference that leads out of the document: a schema must not make the
-// host read files or fetch addresses.
+// outside returns the fault of a reference that leads out of the document: a schema must not make
+// the host read files or fetch addresses.
 func outside(at, ref string) Fault {
 	return Fault{steps(at), fmt.Sprintf("refers to %s, outside of the schema, which must be self-contained", Cite(ref))}
 }
@@ -210,7 +208,7 @@ func eachSubschema(s shape, v any, at string, visit func(v any, at string)) {
 	}
 }
 
-// escape makes a key a step of a JSON pointer.
+// escape encodes a key as a step of a JSON pointer.
 func escape(key string) string {
 	if !strings.ContainsAny(key, "~/") {
 		return key

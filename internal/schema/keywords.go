@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// values fills in the keywords that ask for a type or for certain values.
+// values reads the keywords that demand a type or certain values.
 func (o object) values(n *node) {
 	switch v := o.fields["type"].(type) {
 	case string:
@@ -21,7 +21,7 @@ func (o object) values(n *node) {
 	}
 }
 
-// inPlace fills in the schemas that look at the same value.
+// inPlace reads the schemas that check the same value.
 func (o object) inPlace(n *node) {
 	n.all, n.any, n.one = o.schemas("allOf"), o.schemas("anyOf"), o.schemas("oneOf")
 	n.not = o.schema("not")
@@ -31,7 +31,7 @@ func (o object) inPlace(n *node) {
 	if t, ok := o.find("$dynamicRef"); ok {
 		n.dynamic = append(n.dynamic, dynamicRef{to: o.to(t), anchor: t.dynamic})
 	}
-	if t, ok := o.find("$recursiveRef"); ok { // 2020-12 has it no more; people do
+	if t, ok := o.find("$recursiveRef"); ok { // 2020-12 dropped it, but people still use it
 		n.dynamic = append(n.dynamic, dynamicRef{to: o.to(t), recursive: t.recursive})
 	}
 }
@@ -76,8 +76,8 @@ func (o object) objects(n *forObjects) {
 	o.dependencies(n)
 }
 
-// dependencies fills in what a field asks for by being there. The keyword of this name, which later
-// drafts have split in two, works in all of them.
+// dependencies reads what a field requires by being present. The keyword "dependencies", which
+// later drafts split in two, is accepted in all of them.
 func (o object) dependencies(n *forObjects) {
 	add := func(name string, v any, schema *node) {
 		if schema != nil {
@@ -106,8 +106,8 @@ func (o object) lists(n *forLists) {
 	n.unevaluatedItems = o.schema("unevaluatedItems")
 }
 
-// items fills in the schemas of items. Before 2020-12, a list under "items" was what is now under
-// "prefixItems".
+// items reads the schemas of items. Before 2020-12, a list in "items" meant what "prefixItems"
+// means now.
 func (o object) items(n *forLists) {
 	if _, isList := o.fields["items"].([]any); isList {
 		n.prefix, n.rest = o.schemas("items"), o.schema("additionalItems")

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// A metaCheck holds a schema against the shapes of its draft's keywords. It says what the drafts'
-// metaschemas say, without having to be compiled.
+// A metaCheck checks a schema against the shapes of its draft's keywords. It finds the same faults
+// as the metaschemas of the drafts, which need not be compiled.
 type metaCheck struct {
 	report
 	draft    draft
-	patterns *patternEngine // nil: say only that a pattern is none
+	patterns *patternEngine // nil: only report that a pattern is invalid
 }
 
 // schema checks a schema and all schemas in it.
@@ -45,7 +45,7 @@ func (m *metaCheck) schemaTypes() typeSet {
 	return typeObject | typeBoolean
 }
 
-// needs checks that a keyword stands beside the one it changes.
+// needs checks that a keyword comes with the one that it modifies.
 func (m *metaCheck) needs(object map[string]any, keyword, needed string) {
 	_, has := object[keyword]
 	_, hasNeeded := object[needed]
@@ -115,7 +115,7 @@ func (m *metaCheck) format(name, text string) {
 	}
 }
 
-// badPattern says why a pattern is none, "" where it is one.
+// badPattern returns why a pattern is invalid, or "".
 func (m *metaCheck) badPattern(pattern, plainly string) string {
 	if m.patterns == nil {
 		if isPattern(pattern) {
@@ -129,7 +129,7 @@ func (m *metaCheck) badPattern(pattern, plainly string) string {
 	return ""
 }
 
-// names checks a keyword with names or other plain values in it.
+// names checks a keyword that contains names or other plain values.
 func (m *metaCheck) names(s shape, v any) {
 	switch s {
 	case shapeType:
@@ -150,7 +150,7 @@ func (m *metaCheck) names(s shape, v any) {
 	}
 }
 
-// nameList checks a list of field names. Draft-04 wants one at least.
+// nameList checks a list of field names. Draft-04 demands at least one.
 func (m *metaCheck) nameList(v any) {
 	least := 0
 	if m.draft == draft4 {
@@ -166,7 +166,7 @@ func (m *metaCheck) typeName(v any) {
 	}
 }
 
-// subschemas checks a keyword with schemas in it.
+// subschemas checks a keyword that contains schemas.
 func (m *metaCheck) subschemas(s shape, v any) {
 	switch s {
 	case shapeSchema:
@@ -235,7 +235,7 @@ func (m *metaCheck) fields(v any, check func(name string, v any)) {
 	}
 }
 
-// anchorPattern is what the name of an anchor must look like.
+// anchorPattern returns the pattern for the names of anchors.
 func (d draft) anchorPattern() string {
 	if d == draft2019 {
 		return "^[A-Za-z][-A-Za-z0-9.:_]*$"
@@ -243,7 +243,7 @@ func (d draft) anchorPattern() string {
 	return "^[A-Za-z_][-A-Za-z0-9._]*$"
 }
 
-// isAnchor reports whether a name fits anchorPattern.
+// isAnchor reports whether a name matches anchorPattern.
 func isAnchor(name string, d draft) bool {
 	if name == "" || slices.Contains([]byte("-.:0123456789"), name[0]) || d == draft2019 && name[0] == '_' {
 		return false

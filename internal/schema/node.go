@@ -1,13 +1,13 @@
 package schema
 
-// A node is a schema, compiled. What is nil or zero is not asked for.
+// A node is a compiled schema. Fields that are nil or zero demand nothing.
 type node struct {
 	home  *resource
-	never bool  // the schema false
+	never bool  // the schema is false
 	meta  draft // not 0: the value must be a schema of that draft
 
 	types    typeSet // 0: any
-	constant []any   // one value, or none
+	constant []any   // one value or none
 	enum     []any
 	hasEnum  bool
 
@@ -18,7 +18,7 @@ type node struct {
 	forLists
 }
 
-// inPlace has the schemas that look at the same value as the node.
+// inPlace has the schemas that check the same value as the node.
 type inPlace struct {
 	ref     *node
 	dynamic []dynamicRef
@@ -31,8 +31,8 @@ type inPlace struct {
 	other   *node // "else"
 }
 
-// A dynamicRef is a "$dynamicRef" or a "$recursiveRef": which schema is meant depends on the way
-// that led to it.
+// A dynamicRef is a "$dynamicRef" or a "$recursiveRef". Its target depends on the scope in which it
+// is used.
 type dynamicRef struct {
 	to        *node
 	anchor    string // "": always to
@@ -68,19 +68,19 @@ type forLists struct {
 	minItems, maxItems *count
 	unique             bool
 	prefix             []*node
-	rest               *node // of the items after those
-	restInOne          bool  // tell of items after those once: additionalItems
+	rest               *node // for the items after those
+	restInOne          bool  // report the items after those with a single error: additionalItems
 	contains           *node
 	minContains        *count
 	maxContains        *count
-	containsEvaluates  bool // what contains has found is evaluated (2020-12)
+	containsEvaluates  bool // items found by contains are evaluated (2020-12)
 	unevaluatedItems   *node
 }
 
 // A count is a number of characters, items or fields.
 type count struct {
-	n    int    // as much as an int can hold, where it is more
-	text string // the number
+	n    int    // at most the largest int
+	text string // the number as written in messages
 }
 
 type pattern struct {

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Numbers in schemas and in the values they check are kept exact, as fractions of big integers, so
-// both bounds keep them cheap. They are far beyond what a double can hold (some 17 digits,
-// exponents to 308).
+// MaxDigits and maxExponent limit numbers in schemas and values. Numbers are exact fractions of big
+// integers, and the limits keep them cheap. They are far beyond what a double can hold (some 17
+// digits, exponents up to 308).
 const (
 	MaxDigits   = 400 // before the exponent
-	maxExponent = 400 // up or down
+	maxExponent = 400 // positive or negative
 )
 
-// BadNumber says why a JSON number cannot be used, "" where it can.
+// BadNumber returns why a JSON number cannot be used, or "".
 func BadNumber(number string) string {
 	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	if len(digits) > MaxDigits {
@@ -33,7 +33,7 @@ func BadNumber(number string) string {
 	return ""
 }
 
-// badNumbers finds the numbers of a value that are too long to compute with.
+// badNumbers finds the numbers in a value that are too long to compute with.
 func badNumbers(v any, at []string) []Fault {
 	var out []Fault
 	switch v := v.(type) {
@@ -53,13 +53,13 @@ func badNumbers(v any, at []string) []Fault {
 	return out
 }
 
-// A number is exact. Those that fit into 18 digits, as most do, need no fraction of big integers.
+// A number is exact. Those with at most 18 digits, which are most, need no big integers.
 type number struct {
 	small int64
 	big   *big.Rat // nil: small
 }
 
-// newNumber reads a number that BadNumber has nothing against.
+// newNumber parses a number that BadNumber accepts.
 func newNumber(n json.Number) number {
 	if len(n) <= 18 {
 		if small, err := strconv.ParseInt(string(n), 10, 64); err == nil {
@@ -68,7 +68,7 @@ func newNumber(n json.Number) number {
 	}
 	r, ok := new(big.Rat).SetString(string(n))
 	if !ok {
-		r = new(big.Rat) // not a JSON number: the decoder lets none pass
+		r = new(big.Rat) // not a JSON number, which the decoder refuses
 	}
 	return number{big: r}
 }
@@ -80,7 +80,7 @@ func (n number) rat() *big.Rat {
 	return new(big.Rat).SetInt64(n.small)
 }
 
-// compare is negative where n is less than m, and 0 where they are the same.
+// compare returns a negative number if n is less than m, and 0 if they are equal.
 func (n number) compare(m number) int {
 	if n.big == nil && m.big == nil {
 		return cmp.Compare(n.small, m.small)
@@ -95,7 +95,7 @@ func (n number) sign() int {
 	return n.big.Sign()
 }
 
-// isMultiple reports whether n is m times an integer. m is not 0.
+// isMultiple reports whether n is an integer times m. m is not 0.
 func (n number) isMultiple(m number) bool {
 	if n.big == nil && m.big == nil {
 		return n.small%m.small == 0
@@ -103,7 +103,7 @@ func (n number) isMultiple(m number) bool {
 	return new(big.Rat).Quo(n.rat(), m.rat()).IsInt()
 }
 
-// key is the same text for the same number: 1, 1.0 and 10e-1.
+// key returns the same text for equal numbers: 1, 1.0 and 10e-1.
 func (n number) key() string {
 	if n.big == nil {
 		return strconv.FormatInt(n.small, 10)
@@ -111,7 +111,7 @@ func (n number) key() string {
 	return n.big.RatString()
 }
 
-// String is how a message shows the number.
+// String formats the number for messages.
 func (n number) String() string {
 	if n.big == nil {
 		return strconv.FormatInt(n.small, 10)

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// An opinion is what becomes of a value and a schema.
+// An opinion is the result of checking a value against a schema.
 type opinion struct {
-	refused bool // it is no schema
+	refused bool // the schema is invalid
 	words   []string
 }
 
@@ -24,10 +24,10 @@ func (o opinion) String() string {
 	return "fits"
 }
 
-// verdict is the part of an opinion that must always be shared.
+// verdict returns the part of an opinion that must always be the same.
 func (o opinion) verdict() string { first, _, _ := strings.Cut(o.String(), ":"); return first }
 
-// tooComplex reports that the work was out of bounds, of which the oracle knows nothing.
+// tooComplex reports whether the work exceeded its limits, which the oracle does not have.
 func (o opinion) tooComplex() bool {
 	return len(o.words) == 1 && strings.HasPrefix(o.words[0], "the schema is too complex")
 }
@@ -52,7 +52,7 @@ func theirs(schema, value string) opinion {
 	return opinion{words: o.check(value)}
 }
 
-// compare fails where the two differ; with words, also in their words.
+// compare fails if the two opinions differ; with words, also in their messages.
 func compare(t *testing.T, schema, value string, words bool) {
 	t.Helper()
 	got := ours(schema, value)
@@ -66,7 +66,7 @@ func compare(t *testing.T, schema, value string, words bool) {
 	}
 }
 
-// TestAgreesWithTheOracle compares the words too.
+// TestAgreesWithTheOracle compares messages too.
 func TestAgreesWithTheOracle(t *testing.T) {
 	for _, schema := range agreedSchemas {
 		compare(t, schema, "{}", true)
@@ -79,8 +79,8 @@ func TestAgreesWithTheOracle(t *testing.T) {
 // seeds is how many schemas are made. The oracle takes a millisecond for each.
 const seeds = 500
 
-// TestAgreesWithTheOracleOnRandomSchemas makes schemas, and values that have something to do with
-// them.
+// TestAgreesWithTheOracleOnRandomSchemas: both give the same verdict for random schemas and values
+// related to them.
 func TestAgreesWithTheOracleOnRandomSchemas(t *testing.T) {
 	for seed := range uint64(seeds) {
 		schema, values := randomPair(seed)
@@ -93,8 +93,8 @@ func TestAgreesWithTheOracleOnRandomSchemas(t *testing.T) {
 	}
 }
 
-// FuzzOracle compares the verdicts. The words of both depend on the order of the keywords in some
-// odd cases.
+// FuzzOracle compares the verdicts. In some odd cases the messages of both depend on the order of
+// the keywords.
 func FuzzOracle(f *testing.F) {
 	for _, c := range agreedChecks {
 		f.Add(c.schema, c.value)
@@ -110,7 +110,7 @@ func FuzzOracle(f *testing.F) {
 	})
 }
 
-// TestFormatsAgreeWithTheOracle holds each format against texts of all kinds.
+// TestFormatsAgreeWithTheOracle checks each format with texts of all kinds.
 func TestFormatsAgreeWithTheOracle(t *testing.T) {
 	for format, texts := range formatTexts {
 		schema := fmt.Sprintf(`{"$schema":"http://json-schema.org/draft-07/schema#","format":%q}`, format)
@@ -130,8 +130,8 @@ func TestFormatsAgreeWithTheOracle(t *testing.T) {
 	}
 }
 
-// TestDifferencesFromTheOracle holds what is different on purpose. A row that is no difference any
-// more must go.
+// TestDifferencesFromTheOracle: the intended differences exist. A row that is no difference any
+// more must be removed.
 func TestDifferencesFromTheOracle(t *testing.T) {
 	for _, c := range differences {
 		got, old := ours(c.schema, c.value), theirs(c.schema, c.value)

@@ -1,6 +1,6 @@
 package schema
 
-// agreedSchemas are schemas, and some that are none.
+// agreedSchemas are schemas, valid and invalid.
 var agreedSchemas = []string{
 	`{"$schema":"http://json-schema.org/draft-04/schema#","exclusiveMinimum":1,"exclusiveMaximum":1,"minLength":-1,"maxLength":-1,"multipleOf":0,"enum":[],"uniqueItems":1,"allOf":[],"anyOf":{},"not":1,"id":1,"$schema":1,"format":1,"title":1,"default":1,"pattern":"(","definitions":1}`,
 	`{"$schema":"http://json-schema.org/draft-04/schema#","exclusiveMinimum":1,"exclusiveMaximum":1,"minLength":-1,"maxLength":-1,"multipleOf":0,"enum":[],"uniqueItems":1,"allOf":[],"anyOf":{},"not":1,"id":1,"format":1,"title":1,"default":1,"pattern":"(","definitions":1}`,
@@ -61,7 +61,7 @@ var agreedSchemas = []string{
 	`{"$schema":"  ","items":{}}`,
 }
 
-// agreedChecks are values held against schemas.
+// agreedChecks are schemas and values.
 var agreedChecks = []struct{ schema, value string }{
 	{`{"$id":"http://x/strict","$ref":"tree","$dynamicAnchor":"node","unevaluatedProperties":false,"$defs":{"tree":{"$id":"tree","$dynamicAnchor":"node","properties":{"data":true,"children":{"items":{"$dynamicRef":"#node"}}}}}}`,
 		`{"children":[{"daat":1}]}`},

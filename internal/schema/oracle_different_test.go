@@ -2,7 +2,7 @@ package schema
 
 import "regexp"
 
-// differences are pairs on which the oracle and we differ, and why.
+// differences are pairs for which the oracle gives another result, and why.
 var differences = []struct{ schema, value, ours, theirs, why string }{
 	{`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"a":{}},"$ref":"#/definitions/a","const":1}`, "2",
 		"fits", "does not fit", "before 2019-09 the keywords beside $ref are void; theirs are in part"},
@@ -29,11 +29,11 @@ var differences = []struct{ schema, value, ours, theirs, why string }{
 	{`{"$schema":"http://json-schema.org/draft-07/schema#","format":"uri-template"}`, `"{?a}"`, "fits", "does not fit", "RFC 6570 has this operator"},
 }
 
-// differentOnPurpose finds schemas about which both may differ: see differences. A number with an
-// exponent, or a long one, may be a count that overflows theirs.
+// differentOnPurpose matches schemas for which the results may differ: see differences. A number
+// with an exponent, or a long one, may be a count that overflows in the oracle.
 var differentOnPurpose = regexp.MustCompile(`draft-0[67]|json-schema.org/draft/2020-12/|additionalItems|email|ipv4|uri-template|time|[0-9][eE]|[0-9]{18}|id" *: *"[^"/]*:`)
 
-// formatTexts are texts that are in a format, and some that are nearly so.
+// formatTexts are texts in a format, and some that nearly are.
 var formatTexts = map[string][]string{
 	"regex":                 {"", "a+", "(", "(?!a)", `\p{Script=Greek}`, "[b-a]"},
 	"date":                  {"", "2024-02-29", "2023-02-29", "2024-2-9", "2024-13-01", "0000-01-01", "2024-01-01T", "২024-01-01", "+024-01-01"},

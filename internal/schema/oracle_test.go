@@ -11,15 +11,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// An oracle is a schema as a library of others understands it, which this package was built on
-// before. Both must agree.
+// An oracle is a schema compiled by another library, which this package used before. Both must
+// agree.
 type oracle struct{ compiled *jsonschema.Schema }
 
 type nowhere struct{}
 
 func (nowhere) Load(string) (any, error) { return nil, errors.New("outside of the schema") }
 
-// oracleRegexp gives a matcher the method that the library asks for.
+// oracleRegexp gives a matcher the methods that the library requires.
 type oracleRegexp struct {
 	matcher
 	text string
@@ -27,7 +27,7 @@ type oracleRegexp struct {
 
 func (r oracleRegexp) String() string { return r.text }
 
-// newOracle compiles a schema; words says why it is none.
+// newOracle compiles a schema; words says why it is invalid.
 func newOracle(raw string) (o *oracle, words []string) {
 	doc, faults := parse(json.RawMessage(raw))
 	if len(faults) > 0 {
@@ -51,8 +51,8 @@ func newOracle(raw string) (o *oracle, words []string) {
 	return &oracle{compiled}, nil
 }
 
-// oracleRefusal says why a schema is none, where the library says so in a tree of errors. Where it
-// has only a sentence, there are no words to compare.
+// oracleRefusal returns why a schema is invalid, if the library reports a tree of errors. If it has
+// only a sentence, there are no words to compare.
 func oracleRefusal(doc any, err error, patterns *patternEngine) []string {
 	invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err)
 	if !ok {
@@ -77,7 +77,7 @@ func oracleRefusal(doc any, err error, patterns *patternEngine) []string {
 	return wordsOf(faults)
 }
 
-// check returns what is wrong with a value.
+// check returns the errors of a value.
 func (o *oracle) check(raw string) []string {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(raw)))
 	if err != nil {

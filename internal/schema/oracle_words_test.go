@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// The words that our messages were first written for: those of the library's own errors. The
-// library is the oracle of the tests, and these are how it speaks.
+// The functions below turn the library's errors into messages in our words, so that both can be
+// compared.
 
 // oracleExplain flattens the library's tree of errors to the faults at its leaves.
 func oracleExplain(e *jsonschema.ValidationError) []Fault {
@@ -48,8 +48,9 @@ func oracleEach(e *jsonschema.ValidationError, names []string, message string) [
 	return out
 }
 
-// oracleForm explains a value that fits none of several schemas. Where one of them fits the value
-// itself and fails only deeper inside, its faults are meant; else all are named.
+// oracleForm explains a value that fits none of several schemas. If the value itself fits one of
+// them and only something inside it does not, the faults of that one are reported; otherwise all
+// are named.
 func oracleForm(e *jsonschema.ValidationError) []Fault {
 	var best []Fault
 	var all []string
@@ -71,8 +72,8 @@ func oracleForm(e *jsonschema.ValidationError) []Fault {
 	return []Fault{{e.InstanceLocation, shorten(strings.Join(all, ", or "))}}
 }
 
-// oracleFailure says what one keyword of a schema wants. It names what the schema says, never the
-// value.
+// oracleFailure returns what one keyword of a schema demands. It names what the schema says, never
+// the value.
 func oracleFailure(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
@@ -104,7 +105,7 @@ func oracleFailure(k jsonschema.ErrorKind) string {
 	return "does not satisfy " + Cite(strings.Join(k.KeywordPath(), "/"))
 }
 
-// oracleLimit is oracleFailure for the keywords that are a number.
+// oracleLimit is oracleFailure for keywords that are a number.
 func oracleLimit(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Minimum:

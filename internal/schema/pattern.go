@@ -12,19 +12,19 @@ import (
 
 // A patternEngine compiles the regular expressions of one schema.
 //
-// JSON Schema's are ECMAScript's, and the tools that write schemas use all of it: lookahead for
-// e-mail addresses, counts over 1000. Go's engine, which never backtracks, has no such things. A
-// pattern that only ECMAScript has is not checked, with a warning: the plugin itself still sees
-// what it gets. One that is no pattern in either is an error.
+// JSON Schema uses the expressions of ECMAScript, and tools that write schemas use all of them:
+// lookahead for e-mail addresses, counts over 1000. Go's engine, which never backtracks, lacks
+// these. A pattern that only ECMAScript supports is not checked, with a warning; the plugin itself
+// still gets the value. A pattern that is invalid in both is an error.
 type patternEngine struct {
 	size  int // of all patterns so far
 	known map[string]compiledPattern
 }
 
-// A matcher is a pattern, ready to be used: a regexp.Regexp, or anyText.
+// A matcher is a compiled pattern: a regexp.Regexp, or anyText.
 type matcher interface{ MatchString(string) bool }
 
-// A compiledPattern is what became of a pattern: a matcher or an error.
+// A compiledPattern is a matcher or an error.
 type compiledPattern struct {
 	matcher
 	err error
@@ -34,11 +34,11 @@ func newPatternEngine() *patternEngine {
 	return &patternEngine{known: make(map[string]compiledPattern)}
 }
 
-// maxPatternSize bounds the compiled size of all patterns of a schema, in instructions of some 40
-// bytes. Repetition makes kilobytes into gigabytes.
+// maxPatternSize limits the compiled size of all patterns of a schema, in instructions of some 40
+// bytes. Repetition can turn kilobytes into gigabytes.
 const maxPatternSize = 50_000
 
-// compile returns the matcher of a pattern. Each is compiled once.
+// compile returns the matcher of a pattern. Each pattern is compiled once.
 func (e *patternEngine) compile(pattern string) (matcher, error) {
 	p, ok := e.known[pattern]
 	if !ok {
@@ -62,11 +62,11 @@ func (e *patternEngine) build(pattern string) (matcher, error) {
 	return regexp.Compile(pattern)
 }
 
-// ecmaScript is what the expression at fault begins with where only ECMAScript has it: looking
-// ahead and behind, Unicode properties, the empty class.
+// ecmaScript lists how expressions begin that only ECMAScript has: lookahead and lookbehind,
+// Unicode properties, the empty class.
 var ecmaScript = []string{"(?=", "(?!", "(?<=", "(?<!", `\p`, `\P`, "[]", "[^]"}
 
-// onlyECMAScript tells the errors of what Go's engine lacks from real ones.
+// onlyECMAScript reports whether the error is about something that Go's engine lacks.
 func onlyECMAScript(err error) bool {
 	bad, ok := errors.AsType[*syntax.Error](err)
 	if !ok {
@@ -81,8 +81,8 @@ func onlyECMAScript(err error) bool {
 	return slices.ContainsFunc(ecmaScript, func(op string) bool { return strings.HasPrefix(bad.Expr, op) })
 }
 
-// patternSize estimates the instructions a pattern compiles to, stopping the count where it is over
-// the bound.
+// patternSize estimates the number of instructions of a compiled pattern. It stops counting above
+// the limit.
 func patternSize(re *syntax.Regexp) int {
 	size := 1 + len(re.Rune)/2
 	for _, sub := range re.Sub {
@@ -111,7 +111,7 @@ func (e *patternEngine) unchecked(doc any) []Fault {
 	return out
 }
 
-// isPattern reports whether a text is a pattern, be it only in ECMAScript.
+// isPattern reports whether a text is a valid pattern, even if only in ECMAScript.
 func isPattern(text string) bool {
 	_, err := newPatternEngine().compile(text)
 	return err == nil

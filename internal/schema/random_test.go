@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// A maker makes schemas and values at random, small and alike, so that they meet.
+// A maker makes random schemas and values from a small set of parts, so that they have something in
+// common.
 type maker struct {
 	*rand.Rand
 	draft string
@@ -17,7 +18,7 @@ var someDrafts = []string{
 	"https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema",
 }
 
-// randomPair returns a schema and values for it; the same for the same seed.
+// randomPair returns a schema and values for it. The same seed gives the same pair.
 func randomPair(seed uint64) (schema string, values []string) {
 	m := maker{rand.New(rand.NewPCG(seed, 1)), ""}
 	m.draft = pickOf(m, someDrafts)

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// maxSteps bounds the paths of all faults together. A value of some megabytes, all of it wrong and
-// deep inside, would make gigabytes of them.
+// maxSteps limits the paths of all faults together. A value of some megabytes that is wrong deep
+// inside in every place would make gigabytes of them.
 const maxSteps = 1 << 20
 
-// A report gathers faults while a value is walked through.
+// A report collects faults while a value is walked.
 type report struct {
 	steps  []step
 	faults []Fault
-	told   int // steps in the paths of faults so far; see maxSteps
-	bad    int // failures so far, also those that are not put in words
-	quiet  int // over 0: failures are counted, and not put in words
+	told   int // steps in the paths of all faults so far; see maxSteps
+	bad    int // failures so far, including those without a message
+	quiet  int // above 0: failures are counted without a message
 }
 
 // A step leads from a value to one inside it: the item of a list at an index, or the field with a
@@ -32,19 +32,19 @@ func (r *report) enter(name string)   { r.steps = append(r.steps, step{name: nam
 func (r *report) enterItem(index int) { r.steps = append(r.steps, step{index: index, item: true}) }
 func (r *report) leave()              { r.steps = r.steps[:len(r.steps)-1] }
 
-// fails counts a failure and reports whether it is to be put in words.
+// fails counts a failure and reports whether it needs a message.
 func (r *report) fails() bool {
 	r.bad++
 	return r.quiet == 0 && r.told < maxSteps
 }
 
-// add puts a failure in words. The value at fault is the current one, or one of its fields.
+// add records a fault of the current value, or of one of its fields.
 func (r *report) add(message string, field ...string) {
 	r.faults = append(r.faults, Fault{append(r.at(), field...), message})
 	r.told += len(r.steps) + 1
 }
 
-// fail is fails and add for words that cost nothing.
+// fail is fails and add, for messages that are constant.
 func (r *report) fail(message string) {
 	if r.fails() {
 		r.add(message)
@@ -58,7 +58,7 @@ func (r *report) failField(name, message string) {
 	}
 }
 
-// at is the path to the current value.
+// at returns the path to the current value.
 func (r *report) at() []string {
 	at := make([]string, 0, len(r.steps)+1)
 	for _, s := range r.steps {
@@ -71,7 +71,7 @@ func (r *report) at() []string {
 	return at
 }
 
-// silently runs a check whose failures are nobody's fault, and reports whether there were none.
+// silently runs a check whose failures are not reported. It returns true if there were none.
 func (r *report) silently(check func()) bool {
 	bad := r.bad
 	r.quiet++
@@ -91,7 +91,7 @@ func (r *report) aside(check func()) (ok bool, faults []Fault) {
 	return ok, faults
 }
 
-// either fails where none of the checks succeeds.
+// either fails if none of the checks succeeds.
 func (r *report) either(checks ...func()) {
 	var all [][]Fault
 	for _, check := range checks {
@@ -104,9 +104,9 @@ func (r *report) either(checks ...func()) {
 	r.failForms(all)
 }
 
-// failForms tells of a value that fits none of several schemas, from the faults that each of them
-// finds. Where one of them fits the value itself and fails only deeper inside, its faults are
-// meant; else all are named.
+// failForms reports a value that fits none of several schemas, from the faults that each of them
+// found. If the value itself fits one of them and only something inside it does not, the faults of
+// that one are reported; otherwise all are named.
 func (r *report) failForms(forms [][]Fault) {
 	if !r.fails() {
 		return
@@ -133,7 +133,7 @@ func (r *report) failForms(forms [][]Fault) {
 	r.add(shorten(strings.Join(all, ", or ")))
 }
 
-// byPlace orders faults by their paths. The order of a Go map is not the same from run to run.
+// byPlace orders faults by their paths, since the order of a Go map varies.
 func byPlace(a, b Fault) int {
 	return cmp.Or(slices.Compare(a.At, b.At), strings.Compare(a.Message, b.Message))
 }

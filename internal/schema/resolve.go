@@ -8,14 +8,14 @@ import (
 // A target is where a reference leads.
 type target struct {
 	at   string // the place in the document
-	meta draft  // not 0: the metaschema of that draft, which is outside of it
+	meta draft  // not 0: the metaschema of that draft, which is outside the document
 
 	dynamic   string // the name of the "$dynamicAnchor" that was used
 	recursive bool   // the root of a resource with "$recursiveAnchor"
 }
 
-// resolve looks a reference up, from within home. The reference stands at a place, for the fault
-// where it leads nowhere.
+// resolve looks up a reference in home. place is the place of the reference, for the fault if it
+// leads nowhere.
 func (x *index) resolve(ref string, home *resource, place string) (target, *Fault) {
 	address, err := home.address.Parse(ref)
 	if err != nil {
@@ -36,8 +36,8 @@ func (x *index) resolve(ref string, home *resource, place string) (target, *Faul
 	return target{}, notThere(ref, place)
 }
 
-// resolveOutside looks up a reference to the metaschema of a draft. Only the whole of it can be
-// referred to.
+// resolveOutside looks up a reference to the metaschema of a draft. Only the whole metaschema can
+// be referred to.
 func resolveOutside(ref, address, fragment, place string) (target, *Fault) {
 	d, ok := draftNamed(address)
 	switch {
@@ -54,7 +54,7 @@ func notThere(ref, place string) *Fault {
 	return &Fault{steps(place), fmt.Sprintf("refers to %s, which is not there", Cite(ref))}
 }
 
-// within finds the schema that a fragment names within a resource.
+// within finds the schema of a fragment in a resource.
 func (x *index) within(r *resource, fragment string) (target, bool) {
 	switch {
 	case fragment == "":
@@ -70,8 +70,8 @@ func (x *index) within(r *resource, fragment string) (target, bool) {
 	return t, ok
 }
 
-// pointed finds the schema at a place, and writes the place in one way: an item may be asked for as
-// 1 and as 01.
+// pointed finds the schema at a place and normalises the place: an item may be written as 1 and as
+// 01.
 func (x *index) pointed(at string) (target, bool) {
 	v, place := x.doc, ""
 	for _, step := range steps(at) {
@@ -84,8 +84,8 @@ func (x *index) pointed(at string) (target, bool) {
 	return target{at: place}, true
 }
 
-// home returns the resource that the schema at a place belongs to: that of the nearest schema
-// around it that is known.
+// home returns the resource that the schema at a place belongs to: that of the nearest known schema
+// around it.
 func (x *index) home(at string) *resource {
 	for {
 		if home, ok := x.homes[at]; ok {

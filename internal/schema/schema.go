@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// A Schema is a compiled JSON Schema. A nil Schema is that of a plugin without one: it allows
+// A Schema is a compiled JSON Schema. A nil Schema, that of a plugin without one, allows
 // everything. It is safe for concurrent use.
 type Schema struct {
 	root      *node
 	raw       json.RawMessage
 	fields    []string
-	unchecked []Fault // patterns that cannot be checked here
+	unchecked []Fault // patterns that cannot be checked
 }
 
-// JSON returns the schema as it was given to Compile; nil where there is none.
+// JSON returns the schema as it was given to Compile, or nil.
 func (s *Schema) JSON() json.RawMessage {
 	if s == nil {
 		return nil
@@ -25,7 +25,7 @@ func (s *Schema) JSON() json.RawMessage {
 	return s.raw
 }
 
-// Fields returns the names of the schema's properties, as they were written, in order.
+// Fields returns the names of the schema's properties in their order.
 func (s *Schema) Fields() []string {
 	if s == nil {
 		return nil
@@ -33,7 +33,7 @@ func (s *Schema) Fields() []string {
 	return slices.Clone(s.fields)
 }
 
-// Unchecked lists the patterns of the schema that nothing is checked against.
+// Unchecked lists the patterns of the schema that are not checked.
 func (s *Schema) Unchecked() []Fault {
 	if s == nil {
 		return nil
@@ -41,9 +41,8 @@ func (s *Schema) Unchecked() []Fault {
 	return slices.Clone(s.unchecked)
 }
 
-// Misfits are the errors of a value that is held against a schema. A schema that is missing, or
-// cannot be used, finds none: that is the fault of whoever wrote it, and not one that the value
-// could mend.
+// Misfits returns the errors of a value against a schema. A missing or invalid schema yields none,
+// since that is the fault of its author and not of the value.
 func Misfits(schema, value json.RawMessage) []Error {
 	if len(schema) == 0 {
 		return nil
@@ -55,7 +54,7 @@ func Misfits(schema, value json.RawMessage) []Error {
 	return s.Check(value)
 }
 
-// Check reports every way in which a JSON value does not fit, in the order of their paths.
+// Check returns every way in which a JSON value does not fit, in the order of their paths.
 func (s *Schema) Check(value json.RawMessage) []Error {
 	if s == nil {
 		return nil
@@ -74,11 +73,11 @@ func (s *Schema) Check(value json.RawMessage) []Error {
 	return inOrder(doc, faults)
 }
 
-// maxErrors bounds what Check returns: a long list can be wrong in each item.
+// maxErrors limits what Check returns: in a long list each item can be wrong.
 const maxErrors = 100
 
-// inOrder puts faults in the order of their paths, each once. The fields of an object are checked
-// in no order.
+// inOrder sorts faults by their paths and removes duplicates. The fields of an object are checked
+// in no fixed order.
 func inOrder(doc any, faults []Fault) []Error {
 	var out []Error
 	for _, f := range faults {

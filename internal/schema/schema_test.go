@@ -107,7 +107,8 @@ func TestErrorsNeverRepeatTheValue(t *testing.T) {
 	}
 }
 
-// Sixty definitions, each twice the next: 2^60 steps for a validator.
+// TestASchemaThatWouldTakeForeverIsGivenUp: the check of a schema with 2^60 steps, or without end,
+// is ended.
 func TestASchemaThatWouldTakeForeverIsGivenUp(t *testing.T) {
 	for rule, text := range map[string]string{
 		"doubling": doubling(60),
@@ -129,7 +130,7 @@ func TestReferencesThatAreFewAreFollowed(t *testing.T) {
 	}
 }
 
-// doubling is a schema of n definitions, each of which refers twice to the next.
+// doubling returns a schema of n definitions, each of which refers twice to the next.
 func doubling(n int) string {
 	var b strings.Builder
 	b.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)
@@ -177,7 +178,7 @@ func TestPatternsThatOnlyECMAScriptHas(t *testing.T) {
 	}
 }
 
-// TestCompileRefuses: a schema must cost neither time nor secrets.
+// TestCompileRefuses: schemas that would cost much time, or read files and addresses, are refused.
 func TestCompileRefuses(t *testing.T) {
 	for _, c := range []struct{ rule, schema, want string }{
 		{"what is no JSON", `{"type":`, "is not valid JSON: unexpected EOF"},

@@ -13,7 +13,7 @@ const (
 	typeNull typeSet = 1 << iota
 	typeBoolean
 	typeNumber
-	typeInteger // a number without a fraction: 1.0 is one
+	typeInteger // a number without a fraction, including 1.0
 	typeString
 	typeArray
 	typeObject
@@ -22,7 +22,7 @@ const (
 // typeNames has the name of each type, in the order of their bits.
 var typeNames = [...]string{"null", "boolean", "number", "integer", "string", "array", "object"}
 
-// typeNamed returns the type with a name, 0 where there is none.
+// typeNamed returns the type of that name, or 0.
 func typeNamed(name string) typeSet {
 	for i, n := range typeNames {
 		if n == name {
@@ -32,7 +32,7 @@ func typeNamed(name string) typeSet {
 	return 0
 }
 
-// String names the types: null or integer.
+// String names the types, as in "null or integer".
 func (t typeSet) String() string {
 	var names []string
 	for i, name := range typeNames {
@@ -43,7 +43,7 @@ func (t typeSet) String() string {
 	return strings.Join(names, " or ")
 }
 
-// typeOf returns the type of a value; of a number always typeNumber.
+// typeOf returns the type of a value. For a number it is always typeNumber.
 func typeOf(v any) typeSet {
 	switch v.(type) {
 	case bool:
@@ -69,7 +69,7 @@ func (t typeSet) has(v any) bool {
 	return ok && t&typeInteger != 0 && isInteger(n)
 }
 
-// failType tells of a value that is of none of the types that are wanted.
+// failType reports a value of the wrong type.
 func (r *report) failType(v any, want typeSet) {
 	if r.fails() {
 		r.add(fmt.Sprintf("must be of type %s, is %s", want, typeOf(v)))

@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// valuePath writes a path into v, servers[0].port, and lists its steps, with the indexes of lists
-// as numbers.
+// valuePath formats a path into v, such as servers[0].port, and lists its steps, with indexes of
+// lists as numbers.
 func valuePath(v any, at []string) (path string, steps []any) {
 	for _, step := range at {
 		_, inList := v.([]any)
@@ -27,7 +27,7 @@ func valuePath(v any, at []string) (path string, steps []any) {
 	return path, steps
 }
 
-// valueAt follows a path into v; nil where it does not lead on.
+// valueAt follows a path into v. It returns nil if the path leads nowhere.
 func valueAt(v any, at []string) any {
 	for _, step := range at {
 		_, v, _ = enter(v, step)
@@ -35,7 +35,7 @@ func valueAt(v any, at []string) any {
 	return v
 }
 
-// enter takes one step into v. key is the step as it is mostly written.
+// enter takes one step into v. key is the step in its normal form.
 func enter(v any, step string) (key string, inner any, ok bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -51,9 +51,8 @@ func enter(v any, step string) (key string, inner any, ok bool) {
 	return "", nil, false
 }
 
-// findEntry returns the path to the first entry of an object in v that fits, nil where there is
-// none. Objects are searched in the order of their keys, so that the answer does not change from
-// run to run.
+// findEntry returns the path to the first matching entry of an object in v, or nil. It searches
+// objects in the order of their keys, so that the result is always the same.
 func findEntry(v any, fits func(key string, v any) bool) []string {
 	switch v := v.(type) {
 	case []any:

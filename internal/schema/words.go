@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxCited bounds how much of a plugin's own text a message repeats.
+// maxCited limits how much of a plugin's text a message repeats.
 const maxCited = 60
 
-// Cite quotes foreign text for a message, cut.
+// Cite quotes text of a plugin for a message, and shortens it.
 func Cite(s string) string {
 	n := 0
 	for i := range s {
@@ -41,7 +41,7 @@ func choices(values []any) string {
 	return shorten(strings.Join(out, ", "))
 }
 
-// shorten cuts a text of a schema's own for a message.
+// shorten shortens text of a schema for a message.
 func shorten(s string) string {
 	const most = 200
 	if len(s) <= most {
@@ -57,7 +57,7 @@ func isPlainKey(key string) bool {
 	})
 }
 
-// FieldPath names a key below parent: parent.name, or parent["odd name"].
+// FieldPath returns the path of a key below parent: parent.name, or parent["odd name"].
 func FieldPath(parent, name string) string {
 	switch {
 	case !isPlainKey(name):

@@ -1,26 +1,26 @@
 package schema
 
-// maxEvaluations bounds one check, in subschemas applied to values. A schema of a few lines can ask
-// for more than there is time for: forty definitions, each twice an allOf of the next.
+// maxEvaluations limits one check, counted in schemas applied to values. A short schema can demand
+// more than there is time for: forty definitions, each an allOf with twice the next one.
 //
-// maxNesting bounds how deep they are within each other: a schema that refers to itself has no end,
-// and no config or list of arguments is a thousand levels deep.
+// maxNesting limits how deep they are nested: a schema may refer to itself without end, and no
+// config or list of arguments has a thousand levels.
 const (
 	maxEvaluations = 100_000
 	maxNesting     = 1000
 )
 
-// glances is how many small things, such as looking up a name, cost as much as applying a schema.
+// glances is how many small steps, such as looking up a name, cost as much as applying a schema.
 const glances = 64
 
-// A workload counts down the evaluations that are left. At 0 the check is over, and what it has
-// found so far says nothing.
+// A workload counts down the evaluations that are left. At 0 the check ends, and its results so far
+// mean nothing.
 type workload struct{ left, depth int }
 
 func newWorkload() workload { return workload{left: maxEvaluations} }
 
-// begin takes the cost of applying a node to a value, and reports whether there was enough left.
-// Then, end follows.
+// begin subtracts the cost of applying a node to a value, and reports whether enough was left. If
+// so, end must be called.
 func (w *workload) begin(n *node, v any) bool {
 	w.left -= cost(n, v)
 	if w.left <= 0 || w.depth == maxNesting {
@@ -33,10 +33,10 @@ func (w *workload) begin(n *node, v any) bool {
 
 func (w *workload) end() { w.depth-- }
 
-// over reports whether the check was given up.
+// over reports whether the check was ended early.
 func (w *workload) over() bool { return w.left <= 0 }
 
-// cost is what a node costs by itself, without the nodes that it applies.
+// cost returns the cost of a node itself, without the nodes that it applies.
 func cost(n *node, v any) int {
 	total := 1 + len(n.enum)
 	if n.meta != 0 {

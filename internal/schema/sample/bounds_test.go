@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestAllEnds: a schema that refers to itself from many places has values, or none, and not for
-// ever.
+// TestAllEnds: All returns for a schema that refers to itself from many places.
 func TestAllEnds(t *testing.T) {
 	var properties []string
 	for i := range 40 {

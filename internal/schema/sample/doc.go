@@ -1,9 +1,11 @@
 // Package sample makes values that fit a JSON Schema: arguments for tools, configs for plugins.
-// They are the same at each run. It knows schemas, and not whose they are: what a field of a
-// certain name is to have, its caller says with [Names].
+// They are the same at each run.
 //
-//	All      Minimal, Full and Boundary: for tests. What does not fit is left out
-//	Object   one object, for a person to begin with
+//	All      Minimal, Full and Boundary, for tests; leaves out values that do not fit
+//	Object   one object, for a person to start from
 //	  generator.value   sample.go: references, branches, objects, lists
 //	  number, text      scalar.go: numbers within limits, formats, patterns
+//
+// What it is not: it does not know whose schemas they are. Its caller says with [Names] what a
+// field of a certain name should contain.
 package sample

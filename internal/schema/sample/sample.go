@@ -13,25 +13,26 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// A Value is one that fits a schema.
+// A Value is a value that fits a schema.
 type Value struct {
 	Size string // Minimal, Full or Boundary
 	JSON json.RawMessage
 }
 
-// The sizes of values, which are the same at each run.
+// The sizes of values.
 const (
-	Minimal  = "minimal"  // what is required, as small as it may be
+	Minimal  = "minimal"  // only required fields, as small as allowed
 	Full     = "full"     // every field, with a usual value
-	Boundary = "boundary" // every field, as large or odd as it may be
+	Boundary = "boundary" // every field, as large or odd as allowed
 )
 
-// Names give a text for a field by its name: a schema cannot say that a text is a path, but the
-// name of the field may. They are asked for fields that may be any text, and not at the limits.
+// Names returns a text for a field by its name: a schema cannot say that a text is a path, but the
+// name of the field may. It is called for fields that may be any text, except for the size
+// Boundary.
 type Names func(field string) (text string, ok bool)
 
-// All makes values that fit a schema: a small one, a whole one, and one at its limits. What cannot
-// be made to fit is left out; a schema whose values cannot be found so has none. names may be nil.
+// All makes values that fit a schema: a small one, a whole one, and one at its limits. It leaves
+// out values that do not fit, so some schemas have none. names may be nil.
 func All(raw json.RawMessage, names Names) []Value {
 	doc, compiled, ok := read(raw)
 	if !ok {
@@ -51,8 +52,8 @@ func All(raw json.RawMessage, names Names) []Value {
 	return out
 }
 
-// Object makes one object for a person to begin with: a whole one where that fits the schema, or a
-// small one. It fits where it can be made to.
+// Object makes one object for a person to start from: a whole one if that fits the schema,
+// otherwise a small one. If neither fits, it returns the small one anyway.
 func Object(raw json.RawMessage, names Names) json.RawMessage {
 	last := json.RawMessage(`{}`)
 	doc, compiled, ok := read(raw)
@@ -71,7 +72,7 @@ func Object(raw json.RawMessage, names Names) json.RawMessage {
 	return last
 }
 
-// read reads a schema. No schema allows any object.
+// read parses a schema. Without a schema, any object is allowed.
 func read(raw json.RawMessage) (doc any, compiled *schema.Schema, ok bool) {
 	if len(raw) == 0 {
 		raw = json.RawMessage(`{"type":"object"}`)
@@ -83,7 +84,7 @@ func read(raw json.RawMessage) (doc any, compiled *schema.Schema, ok bool) {
 	return doc, compiled, ok
 }
 
-// generate makes one value; nil: none can be written as JSON.
+// generate makes one value. It returns nil if the value cannot be written as JSON.
 func generate(doc any, size string, names Names) json.RawMessage {
 	g := &generator{root: doc, size: size, names: names, left: mostValues}
 	value, err := json.Marshal(g.value(doc, 0))
@@ -101,17 +102,17 @@ type generator struct {
 	left  int // how many more values it makes
 }
 
-// mostValues bounds what is made for one schema: one that refers to itself from many places would
-// have no end.
+// mostValues limits the values for one schema: a schema that refers to itself from many places
+// would have no end.
 const mostValues = 5000
 
-// deepest bounds schemas that refer to themselves.
+// deepest limits schemas that refer to themselves.
 const deepest = 12
 
 // object is a schema, or a part of one.
 type object = map[string]any
 
-// value is a value for a schema.
+// value returns a value for a schema.
 func (g *generator) value(s any, depth int) any {
 	o, ok := s.(object)
 	g.left--
@@ -148,7 +149,7 @@ func (g *generator) value(s any, depth int) any {
 	return g.text(o)
 }
 
-// example is the value that a schema itself gives for one.
+// example returns the example or default that a schema has.
 func example(o object) (any, bool) {
 	if list, ok := o["examples"].([]any); ok && len(list) > 0 {
 		return list[0], true
@@ -157,7 +158,7 @@ func example(o object) (any, bool) {
 	return v, ok
 }
 
-// flat follows references, and takes in what allOf says and the first branch of the others.
+// flat follows references, and merges all schemas of allOf and the first one of anyOf and oneOf.
 func (g *generator) flat(o object, depth int) object {
 	for ; depth < deepest; depth++ {
 		ref, ok := o["$ref"].(string)
@@ -185,7 +186,7 @@ func (g *generator) flat(o object, depth int) object {
 	return o
 }
 
-// merge is both objects in one; what both require is required, and their properties are joined.
+// merge combines two objects: both lists of required fields count, and their properties are joined.
 func merge(a, b object) object {
 	out := maps.Clone(a)
 	for k, v := range b {
@@ -206,7 +207,7 @@ func merge(a, b object) object {
 	return out
 }
 
-// at is where a reference within the schema leads; nil: nowhere.
+// at returns the target of a reference within the schema, or nil.
 func (g *generator) at(ref string) any {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -224,7 +225,7 @@ func (g *generator) at(ref string) any {
 	return here
 }
 
-// kind is the type that a value is to have.
+// kind returns the type that a value should have.
 func (g *generator) kind(o object) string {
 	switch t := o["type"].(type) {
 	case string:
@@ -269,8 +270,8 @@ func (g *generator) object(o object, depth int) any {
 	return out
 }
 
-// named is a value for a field: where it may be any text, and is not to be odd, the one that its
-// name asks for.
+// named returns a value for a field. If the field may be any text, and the text need not be odd, it
+// is the one that names returns.
 func (g *generator) named(name string, s any, depth int) any {
 	v := g.value(s, depth)
 	_, isText := v.(string)
@@ -285,7 +286,7 @@ func (g *generator) named(name string, s any, depth int) any {
 	return v
 }
 
-// most bounds lists, and fields that nothing but a number asks for.
+// most limits lists, and fields that only minProperties demands.
 const most = 20
 
 func (g *generator) list(o object, depth int) any {
@@ -311,7 +312,7 @@ func (g *generator) list(o object, depth int) any {
 	return out
 }
 
-// distinct makes the items of a list differ, as far as that is easily done.
+// distinct makes the items of a list different, as far as that is easy.
 func distinct(list []any) []any {
 	var out []any
 	for i, v := range list {
@@ -332,7 +333,7 @@ func distinct(list []any) []any {
 	return out
 }
 
-// count is a keyword that is a number of things.
+// count returns a keyword that is a number.
 func count(o object, word string, otherwise int) int {
 	n, ok := o[word].(json.Number)
 	if !ok {

@@ -10,11 +10,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// paths give fields that are called file a path.
+// paths returns a path for fields with "file" in their name.
 func paths(field string) (string, bool) { return "notes/file", strings.Contains(field, "file") }
 
-// TestAll: what is made of a schema fits it, is what it was the last time, and is there in all
-// sizes that differ.
+// TestAll: values fit their schema, are the same each time, and exist in all sizes that differ.
 func TestAll(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema string
@@ -64,7 +63,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// FuzzAll: whatever a schema says, what is made of it fits, and it is made in no time.
+// FuzzAll: for any schema, the values fit, and are made quickly.
 func FuzzAll(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"type":["string","null"]}`, `{"$ref":"#/a","a":{"$ref":"#"}}`, `{"minItems":1e9,"type":"array"}`, `{"pattern":"(a|b)*c{3}"}`,
 		`{"properties":{"a":false},"required":["a"]}`, `{"type":"integer","minimum":-1e30,"multipleOf":1e-9}`, `{"minProperties":1000000000}`, `{"minLength":999999999}`} {
@@ -79,8 +78,8 @@ func FuzzAll(f *testing.F) {
 	})
 }
 
-// TestObject: a person is given a whole object; where that does not fit, a small one; and where
-// nothing does, one to mend.
+// TestObject: Object returns a whole object; if that does not fit, a small one; and if nothing
+// fits, one to correct.
 func TestObject(t *testing.T) {
 	for _, c := range [][2]string{
 		{``, `{}`},

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// number is a number within its limits.
+// number returns a number within its limits.
 func (g *generator) number(o object, whole bool) any {
 	low, hasLow := bound(o, "minimum", "exclusiveMinimum", whole, 1)
 	high, hasHigh := bound(o, "maximum", "exclusiveMaximum", whole, -1)
@@ -48,10 +48,10 @@ func (g *generator) number(o object, whole bool) any {
 	return v
 }
 
-// bound is a limit of a number, in either of its two ways of being written.
+// bound returns a limit of a number, in either of its two spellings.
 func bound(o object, word, exclusive string, whole bool, inward float64) (float64, bool) {
 	if v, ok := float(o[word]); ok {
-		if o[exclusive] == true { // as draft 4 has it
+		if o[exclusive] == true { // as in draft 4
 			return v + inward*gap(whole), true
 		}
 		if x, also := float(o[exclusive]); also && (x-v)*inward >= 0 {
@@ -65,7 +65,7 @@ func bound(o object, word, exclusive string, whole bool, inward float64) (float6
 	return 0, false
 }
 
-// gap is how far a number stays from a limit that it must not have.
+// gap is how far a number stays from an exclusive limit.
 func gap(whole bool) float64 {
 	if whole {
 		return 1
@@ -82,7 +82,7 @@ func float(v any) (float64, bool) {
 	return f, err == nil
 }
 
-// formats are texts of the forms that JSON Schema has names for.
+// formats has a text for each format of JSON Schema.
 var formats = map[string]string{
 	"date-time": "2026-01-15T10:30:00Z", "date": "2026-01-15", "time": "10:30:00Z", "duration": "PT1H",
 	"email": "ann@example.org", "idn-email": "ann@example.org", "hostname": "example.org", "idn-hostname": "example.org",
@@ -91,17 +91,16 @@ var formats = map[string]string{
 	"json-pointer": "/a", "relative-json-pointer": "0", "regex": "^a$",
 }
 
-// Odd is what texts are made of that test how a plugin treats them: quotes, backslashes, line ends,
-// other alphabets.
+// Odd is text that tests how a plugin handles quotes, backslashes, line ends and other alphabets.
 const Odd = "naïve \"quotes\" \\ back\nline\ttab ¡日本語! 😀 $HOME `ls` %s '; --"
 
-// mostText bounds a text at its limit. Larger ones are for the check of huge input.
+// mostText limits a text of the size Boundary. Another check of `plugin test` sends larger ones.
 const mostText = 2000
 
-// mostLength bounds a text that has to be long. A schema that wants more has no samples.
+// mostLength limits a text with a minimum length. A schema that demands more has no samples.
 const mostLength = 64 << 10
 
-// text is a text within its limits.
+// text returns a text within its limits.
 func (g *generator) text(o object) any {
 	if form, ok := o["format"].(string); ok && formats[form] != "" {
 		return formats[form]
@@ -137,7 +136,7 @@ func shorten(text string, most int) string {
 	return string(runes[:max(0, min(len(runes), most))])
 }
 
-// matching is a text that a pattern matches; false where none is found.
+// matching returns a text that matches a pattern. It returns false if it finds none.
 func matching(pattern, size string) (string, bool) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -149,8 +148,8 @@ func matching(pattern, size string) (string, bool) {
 	return b.String(), err == nil && re.MatchString(b.String())
 }
 
-// spell writes what an expression matches: as little of it as will do, and at the limit a few
-// repetitions.
+// spell writes a text that an expression matches: the shortest that it finds, and for the size
+// Boundary a few repetitions.
 func spell(b *strings.Builder, re *syntax.Regexp, size string) {
 	times := 1
 	if size == Boundary {
@@ -184,10 +183,10 @@ func spell(b *strings.Builder, re *syntax.Regexp, size string) {
 	}
 }
 
-// member is a character of a class: a letter or a digit where it has one.
+// member returns a character of a class, if possible a letter or a digit.
 func member(ranges []rune) rune {
 	if len(ranges) == 0 {
-		return 'a' // nothing is in it
+		return 'a' // the class is empty
 	}
 	for _, wish := range "aA0_-" {
 		for i := 0; i+1 < len(ranges); i += 2 {
