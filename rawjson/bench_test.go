@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// event300 is a hook event of 300 bytes, of the kind that passes through all day.
+// event300 is a typical hook event of 300 bytes.
 var event300 = `{"session_id":"a81bc81b-dead-4e5d-abff-90865d1e13b1","tool":"write_file","call_id":"call_0042",` +
 	`"arguments":{"path":"src/main.go","mode":420,"content":"package main\n\nfunc main() {}\n"},"success":true,"duration_us":1834,` +
 	`"working_dir":"/home/someone/project","error":null,"result":"` + strings.Repeat("r", 20) + `"}`
@@ -34,7 +34,7 @@ func BenchmarkCheck64KiBString(b *testing.B) {
 	}
 }
 
-// A line break in every line: the search starts again behind each.
+// BenchmarkCheck64KiBOfLines has a line break in every line, after which the search starts again.
 func BenchmarkCheck64KiBOfLines(b *testing.B) {
 	doc := rawjson.String(strings.Repeat("the quick brown fox jumps over the lazy dog while nobody at all is looking\n", 860))
 	b.SetBytes(int64(len(doc)))

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Compact returns v without insignificant white space: v itself when it is compact already. What is
-// not valid JSON comes back as it is; ask [Check] first where that can be.
+// Compact returns v without insignificant white space. If v is compact already, it returns v
+// itself. Invalid JSON is returned unchanged; call [Check] first if v may be invalid.
 func Compact(v []byte) json.RawMessage {
 	span, err := whole(v, maxDepth)
 	if err != nil {
@@ -15,7 +15,7 @@ func Compact(v []byte) json.RawMessage {
 	return span.compact(v)
 }
 
-// Clean is [Compact], and what is not valid UTF-8 in strings becomes U+FFFD.
+// Clean is [Compact], and replaces invalid UTF-8 in strings by U+FFFD.
 func Clean(v []byte) json.RawMessage {
 	span, err := whole(v, maxDepth)
 	if err != nil {
@@ -33,8 +33,8 @@ func CleanWithin(v []byte, depth int) (json.RawMessage, error) {
 	return span.Clean(v), nil
 }
 
-// Clean returns the span's value compact and valid UTF-8. It aliases data unless something had to
-// be mended.
+// Clean returns the span's value compact and in valid UTF-8. It aliases data unless something had
+// to be changed.
 func (s Span) Clean(data []byte) json.RawMessage {
 	v := s.compact(data)
 	if s.NonASCII && !utf8.Valid(v) {
@@ -43,7 +43,8 @@ func (s Span) Clean(data []byte) json.RawMessage {
 	return v
 }
 
-// compact caps the slice it returns, so that nobody appends into the rest of the line.
+// compact limits the capacity of its result, so that appending to it does not overwrite the rest of
+// the line.
 func (s Span) compact(data []byte) json.RawMessage {
 	v := data[s.Start:s.End:s.End]
 	if s.Spaced {
@@ -55,11 +56,11 @@ func (s Span) compact(data []byte) json.RawMessage {
 // squeeze copies valid JSON without the white space outside its strings.
 func squeeze(v []byte) []byte {
 	dst := make([]byte, 0, len(v))
-	from := 0 // start of the run not yet copied
+	from := 0 // start of the run that is not copied yet
 	for i := 0; i < len(v); {
 		switch c := v[i]; {
 		case c == '"':
-			i, _, _ = skipString(v, i) // v is valid: no error
+			i, _, _ = skipString(v, i) // v is valid, so there is no error
 		case isSpace(c):
 			dst = append(dst, v[from:i]...)
 			i = Space(v, i)

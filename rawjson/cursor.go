@@ -2,7 +2,7 @@ package rawjson
 
 import "unsafe"
 
-// Cursor reads the fields of one object, one after another, for a caller that wants no [Object]:
+// A Cursor reads the fields of one object, one after another, for a caller that needs no [Object]:
 //
 //	c := Fields(line, 0)
 //	for c.Next() {
@@ -10,22 +10,22 @@ import "unsafe"
 //	}
 //	if c.Err != nil { … }
 //
-// A repeated key is met as often as it is there.
+// A repeated key is returned each time.
 type Cursor struct {
-	Name  string // of the field Next came to; aliases the data
+	Name  string // of the current field; aliases the data
 	Value Span   // of its value
-	End   int    // the index after the object, once Next has reported false
-	Err   error  // why Next reported false, unless the object simply ended
+	End   int    // the index after the object, once Next has returned false
+	Err   error  // why Next returned false, unless the object simply ended
 
 	scan scanner
 	i    int  // the next byte
-	more bool // a field is due
+	more bool // a field follows
 }
 
 // Fields returns a cursor before the first field of the object that starts at data[i].
 func Fields(data []byte, i int) Cursor { return FieldsWithin(data, i, maxDepth) }
 
-// FieldsWithin is [Fields] for an object of at most so many levels, its own among them; see
+// FieldsWithin is [Fields] for an object of at most depth levels, including its own; see
 // [MaxForeign]. A deeper one ends with a [*DepthError].
 func FieldsWithin(data []byte, i, depth int) Cursor {
 	c := Cursor{scan: scanner{data: data, open: nesting{most: depth - 1, outer: 1}}, i: i, End: i}
@@ -41,7 +41,7 @@ func FieldsWithin(data []byte, i, depth int) Cursor {
 	return c
 }
 
-// Next goes to the next field, and reports false after the last one and where the data is not JSON.
+// Next goes to the next field. It returns false after the last one, and if the data is not JSON.
 func (c *Cursor) Next() bool {
 	if !c.more || c.Err != nil {
 		return false
@@ -58,7 +58,7 @@ func (c *Cursor) Next() bool {
 	return c.Err == nil
 }
 
-// name reads a key and passes over its colon.
+// name reads a key and its colon.
 func (c *Cursor) name(i int) int {
 	data := c.scan.data
 	c.scan.traits = 0
@@ -76,13 +76,13 @@ func (c *Cursor) name(i int) int {
 		c.Name = string(unescape(body))
 		return next
 	}
-	// The one allocation a name would cost, for every field of every message. The values alias data
-	// too, so the rule that data stays unchanged is needed anyway.
+	// This saves the allocation of a string for every field of every message. The values alias data
+	// too, so data must not change anyway.
 	c.Name = unsafe.String(unsafe.SliceData(body), len(body))
 	return next
 }
 
-// after passes over what follows a field: a comma, or the end of the object.
+// after reads what follows a field: a comma, or the end of the object.
 func (c *Cursor) after(i int) int {
 	i = c.scan.space(i)
 	switch at(c.scan.data, i) {

@@ -1,23 +1,23 @@
-// Package rawjson passes JSON through without decoding it: it validates, splits the top level of an
-// object, puts it together again, and reads or writes single strings. A payload that a plugin sends
-// is looked at once, where trust changes; after that it travels as bytes.
+// Package rawjson passes JSON through without decoding it. It validates, splits the top level of an
+// object and puts it together again, and reads or writes single strings. The payload of a plugin is
+// validated once, where it enters the host; after that it is passed on as bytes.
 //
-// It is not a decoder. It knows no Go types but string, and never looks below the top level of an
-// object except to see that what is there is JSON.
+// What it is not: a decoder. It knows no Go types except string, and below the top level of an
+// object it only checks that there is JSON.
 //
-// Every walk over the bytes goes through the same steps:
+// All functions share the same steps:
 //
 //	Check, Skip, Compact, Clean          one value
 //	Parse ─ Fields ─ Cursor.Next         the fields of one object
-//	   └─ scanner.span                   one value, without recursion, noting what it will need (Span)
+//	   └─ scanner.span                   one value, without recursion; records what it needs (Span)
 //	        └─ skipString ─ skipRest     to the end of a string, many bytes at a time
 //
 // skip.go is the grammar, words.go the search in strings (string_amd64.go the same with vector
 // instructions), object.go and cursor.go the top level of objects, string.go single strings.
 //
-// What counts as valid is what encoding/json takes for valid: RFC 8259, nesting to 10,000 levels,
-// the outermost among them, and no look at UTF-8 inside strings. What a plugin sends is held to
-// [MaxForeign] levels, with the functions whose names end in Within: so it can be wrapped in our
-// own messages and records and stays within encoding/json's limit. Invalid UTF-8 is mended, not
-// refused: [Parse] and [Clean] put U+FFFD in its place, byte for byte as encoding/json does.
+// JSON is valid if encoding/json accepts it: RFC 8259, at most 10,000 levels including the
+// outermost, and UTF-8 inside strings is not checked. A plugin may send at most [MaxForeign]
+// levels, which the functions whose names end in Within check: so the host can wrap its values in
+// messages and records and stays within the limit of encoding/json. Invalid UTF-8 is not refused:
+// [Parse] and [Clean] replace it by U+FFFD, byte for byte as encoding/json does.
 package rawjson

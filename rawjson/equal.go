@@ -6,8 +6,8 @@ import "bytes"
 // escaped otherwise, and the fields of an object may be there in another order. Numbers are
 // compared as they are written. No value at all equals nothing but itself, not even null.
 //
-// It says no where it would take too long to say yes: of objects in which a name is repeated, and
-// of those that are in another order at very many levels.
+// It returns false if the comparison would take too long: for objects with a repeated name, and for
+// objects whose fields are in another order at very many levels.
 func Equal(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -17,13 +17,13 @@ func Equal(a, b []byte) bool {
 	return same && i == len(a) && j == len(b)
 }
 
-// mostPasses is how often all bytes may be looked at again because of fields in another order.
+// mostPasses is how often all bytes may be read again because of fields in another order.
 const mostPasses = 16
 
-// A comparison goes through two values at once.
+// A comparison walks two values at once.
 type comparison struct {
 	a, b []byte
-	left int // bytes that may still be looked at again
+	left int // bytes that may still be read again
 }
 
 // values compares the values at a[i] and b[j], and returns the indexes after them.
@@ -44,7 +44,7 @@ func (c *comparison) values(i, j int) (endA, endB int, same bool) {
 	return endA, endB, endA > i && bytes.Equal(c.a[i:endA], c.b[j:endB])
 }
 
-// endOfWord is the index after a number, true, false or null.
+// endOfWord returns the index after a number, true, false or null.
 func endOfWord(data []byte, i int) int {
 	for i < len(data) && data[i] != ',' && data[i] != ']' && data[i] != '}' && data[i] != ':' {
 		i++
@@ -58,7 +58,7 @@ func (c *comparison) strings(i, j int) (endA, endB int, same bool) {
 	return endA, endB, errA == nil && errB == nil && sameString(c.a[i:endA], c.b[j:endB], traitsA|traitsB)
 }
 
-// sameString compares two strings, with their quotes, of these traits together.
+// sameString compares two strings with their quotes; t are the traits of both.
 func sameString(a, b []byte, t traits) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -135,7 +135,7 @@ func (c *comparison) unordered(i, j int) (endA, endB int, same bool) {
 	for _, f := range fieldsA {
 		other, ok := places[f.name]
 		if !ok {
-			return endA, endB, false // it is not there, or was met before
+			return endA, endB, false // it is missing, or was compared before
 		}
 		if _, _, same := c.values(f.value, other.value); !same {
 			return endA, endB, false
@@ -145,13 +145,13 @@ func (c *comparison) unordered(i, j int) (endA, endB int, same bool) {
 	return endA, endB, true
 }
 
-// A place is where a field of an object is.
+// A place is the position of a field of an object.
 type place struct {
 	name  string
 	value int // index of its value
 }
 
-// fields are those of the object at data[i], and the index after it.
+// fields returns the fields of the object at data[i], and the index after it.
 func (c *comparison) fields(data []byte, i int) (fields []place, end int) {
 	cursor := Fields(data, i)
 	for cursor.Next() {

@@ -38,8 +38,8 @@ func TestEqual(t *testing.T) {
 		{`{"a":{"x":1,"y":[{"p":1,"q":2}]},"b":2}`, `{"b":2,"a":{"y":[{"q":2,"p":1}],"x":1}}`, true},
 		{`{"a":{"x":1,"y":[{"p":1,"q":2}]},"b":2}`, `{"b":2,"a":{"y":[{"q":2,"p":3}],"x":1}}`, false},
 		{`{"a":1,"a":1,"b":2}`, `{"b":2,"a":1,"c":3}`, false},
-		{`{"a":1,"a":2}`, `{"a":3,"a":2}`, false}, // the same, but it does not look
-		{`[1, 2]`, `[1,2]`, false}, // it wants them compact
+		{`{"a":1,"a":2}`, `{"a":3,"a":2}`, false}, // the same to encoding/json, but Equal does not check that
+		{`[1, 2]`, `[1,2]`, false}, // not compact
 	} {
 		if got := Equal([]byte(c.a), []byte(c.b)); got != c.want {
 			t.Errorf("%s and %s: %v", c.a, c.b, got)
@@ -55,8 +55,8 @@ func TestEqualDecodesNothing(t *testing.T) {
 	}
 }
 
-// TestEqualGivesUp: a value whose fields are in another order at every level is not looked at again
-// and again.
+// TestEqualGivesUp: values with fields in another order at every level are not read again and
+// again.
 func TestEqualGivesUp(t *testing.T) {
 	nest := func(depth int, before, after string) []byte {
 		return []byte(strings.Repeat(before, depth) + "0" + strings.Repeat(after, depth))
@@ -72,8 +72,8 @@ func TestEqualGivesUp(t *testing.T) {
 	}
 }
 
-// FuzzEqual: what it says yes to, encoding/json finds the same; and it knows a value again that
-// encoding/json wrote.
+// FuzzEqual: values that Equal finds equal are equal to encoding/json, and a value that
+// encoding/json has rewritten is equal to the original.
 func FuzzEqual(f *testing.F) {
 	for _, pair := range [][2]string{{`{"a":1}`, `{"\u0061":1}`}, {`{"a":1,"b":2}`, `{"b":2,"a":1}`}, {`["\ud800"]`, `["\ufffd"]`}, {`[1]`, `[1,2]`}, {`1e1`, `10`},
 		{`{"a":1,"a":1,"b":2}`, `{"b":2,"a":1,"c":1}`}} {
@@ -97,8 +97,8 @@ func FuzzEqual(f *testing.F) {
 	})
 }
 
-// repeats tells whether an object somewhere in a value may have a name twice: two of its strings
-// are the same.
+// repeats reports whether two strings of a value are the same, so that an object in it may have a
+// name twice.
 func repeats(v []byte) bool {
 	seen := make(map[string]bool)
 	d := json.NewDecoder(bytes.NewReader(v))

@@ -6,7 +6,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// One field of a payload is changed; the others pass through as they came.
+// One field of a payload is changed; the others are passed on unchanged.
 func ExampleParse() {
 	event, err := rawjson.Parse([]byte(`{"tool": "shell", "arguments": {"cmd": "ls"}, "n": 1.50}`))
 	if err != nil {

@@ -39,8 +39,8 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// FuzzParse compares with encoding/json in two ways: the same fields with the same meaning; and,
-// where keys are plain and not repeated, the same bytes as json.Compact.
+// FuzzParse compares with encoding/json: the same fields with the same values, and, if keys are
+// plain and not repeated, the same bytes as json.Compact.
 func FuzzParse(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -95,7 +95,7 @@ func keysArePlain(data []byte, n int) bool {
 func sameValue(got, want json.RawMessage) bool {
 	var a, b any
 	if json.Unmarshal(got, &a) != nil {
-		return json.Unmarshal(want, &b) != nil // a number beyond float64 is valid JSON and no float64
+		return json.Unmarshal(want, &b) != nil // a number beyond float64 is valid JSON, but cannot be decoded
 	}
 	if json.Unmarshal(want, &b) != nil {
 		return false

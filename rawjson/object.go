@@ -5,17 +5,18 @@ import (
 	"encoding/json"
 )
 
-// Field is one member of an object: the name decoded, the value raw and compact.
+// A Field is one member of an object: its name decoded, its value raw and compact.
 type Field struct {
 	Name  string
 	Value json.RawMessage
 }
 
-// Object is the top level of a JSON object, in order, each value raw and compact.
+// An Object is the top level of a JSON object, in order, with each value raw and compact.
 type Object []Field
 
-// few is how many fields are compared one by one, and kept on the stack while parsing. Beyond it a
-// map finds repeated keys, so that a hostile object of a million keys does not cost their square.
+// few is how many fields are compared one by one, and are on the stack while parsing. With more
+// fields a map finds repeated keys, so that the time for a hostile object of a million keys does
+// not grow with their square.
 const few = 16
 
 // Parse validates data and splits it at its top level. Names and values alias data, which must not
@@ -23,12 +24,12 @@ const few = 16
 // repeated key keeps its first place and its last value.
 func Parse(data []byte) (Object, error) { return ParseWithin(data, maxDepth) }
 
-// ParseWithin is [Parse] for an object of at most so many levels, its own among them; see
+// ParseWithin is [Parse] for an object of at most depth levels, including its own; see
 // [MaxForeign]. A deeper one is a [*DepthError].
 func ParseWithin(data []byte, depth int) (Object, error) {
 	var room [few]Field
 	var names index
-	fields := Object(room[:0]) // stays on the stack as long as no method is given a pointer to it
+	fields := Object(room[:0]) // stays on the stack as long as no method gets a pointer to it
 	c := FieldsWithin(data, Space(data, 0), depth)
 	for c.Next() {
 		value := c.Value.Clean(data)
@@ -47,7 +48,7 @@ func ParseWithin(data []byte, depth int) (Object, error) {
 	return append(make(Object, 0, len(fields)), fields...), nil
 }
 
-// index finds repeated names in the fields read so far.
+// An index finds repeated names in the fields read so far.
 type index struct {
 	places map[string]int // name → place, once there are more than a few
 }
@@ -78,7 +79,7 @@ func (o Object) find(name string) int {
 	return -1
 }
 
-// Get returns the value of that name, nil where there is none.
+// Get returns the value of that name, or nil.
 func (o Object) Get(name string) json.RawMessage {
 	if i := o.find(name); i >= 0 {
 		return o[i].Value
@@ -86,13 +87,13 @@ func (o Object) Get(name string) json.RawMessage {
 	return nil
 }
 
-// String returns the decoded value of that name, where it is a string.
+// String returns the decoded value of that name, if it is a string.
 func (o Object) String(name string) (string, bool) {
 	return Unquote(o.Get(name))
 }
 
-// With returns a copy in which these fields are replaced, or appended where their names are new. o
-// is unchanged.
+// With returns a copy in which these fields are replaced, or appended if their names are new. o is
+// unchanged.
 func (o Object) With(set ...Field) Object {
 	out := append(make(Object, 0, len(o)+len(set)), o...)
 	for _, f := range set {
@@ -122,7 +123,7 @@ func (o Object) Append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// JSON is the object as compact JSON.
+// JSON returns the object as compact JSON.
 func (o Object) JSON() json.RawMessage {
 	n := 2
 	for _, f := range o {
@@ -131,8 +132,8 @@ func (o Object) JSON() json.RawMessage {
 	return o.Append(make([]byte, 0, n))
 }
 
-// Is reports whether data is the object as compact JSON already, so that it need not be put
-// together again. Values that alias data, as those of [Parse] do, are not compared byte by byte.
+// Is reports whether data is the object as compact JSON, so that it need not be put together again.
+// Values that alias data, as those of [Parse] do, are not compared byte by byte.
 func (o Object) Is(data []byte) bool {
 	rest, ok := bytes.CutPrefix(data, []byte{'{'})
 	for i, f := range o {

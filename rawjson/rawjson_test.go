@@ -44,8 +44,8 @@ func TestNestingHasTheLimitOfEncodingJSON(t *testing.T) {
 	}
 }
 
-// An object's own level counts, for Parse and Fields as for Check, and so does an empty
-// container's.
+// TestEveryLevelCounts: the level of an object itself counts in Parse and Fields as in Check, and
+// so does that of an empty container.
 func TestEveryLevelCounts(t *testing.T) {
 	for _, depth := range []int{1, 2, 64, 65, 1_000} {
 		for name, inner := range map[string]string{"scalar": "1", "empty object": "{}", "empty list": "[]"} {
@@ -142,7 +142,8 @@ func TestSyntaxErrorSaysWhere(t *testing.T) {
 	}
 }
 
-// Every special byte is found at every distance from the start and the end of the eight-byte words.
+// TestStringsEndWhereTheyEnd: every special byte is found at every distance from the start and the
+// end of the eight-byte words.
 func TestStringsEndWhereTheyEnd(t *testing.T) {
 	for _, length := range []int{1, 7, 8, 9, 31, 32, 33, 40, 63, 64, 65, 80} {
 		for at := range length {

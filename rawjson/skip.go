@@ -3,24 +3,24 @@ package rawjson
 import "fmt"
 
 const (
-	// maxDepth is encoding/json's own limit, so that both agree on what is valid.
+	// maxDepth is the limit of encoding/json, so that both agree on valid JSON.
 	maxDepth = 10_000
 
-	// MaxForeign is how deep a value may be nested that a plugin sends. People's data stays far
-	// below it. What we put such a value into (a payload, a trace, an event of the journal) adds a
-	// few levels, and stays far below maxDepth.
+	// MaxForeign is how many levels a value of a plugin may have. Usual data has far fewer. The
+	// host wraps such a value (in a payload, a trace, an event of the journal), which adds a few
+	// levels and stays far below maxDepth.
 	MaxForeign = 1_000
 )
 
-// SyntaxError says where and why data is not JSON.
+// A SyntaxError says where and why data is not JSON.
 type SyntaxError struct {
-	Offset int    // index of the offending byte
-	Why    string // "invalid character 'x' where a value is due"
+	Offset int    // index of the invalid byte
+	Why    string // e.g. "invalid character 'x' where a value is due"
 }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("not JSON at byte %d: %s", e.Offset, e.Why) }
 
-// DepthError says that a value is nested deeper than is allowed.
+// A DepthError says that a value is nested too deep.
 type DepthError struct {
 	Offset int // index of the first bracket that is too deep
 	Most   int // how many levels are allowed
@@ -30,18 +30,18 @@ func (e *DepthError) Error() string {
 	return fmt.Sprintf("nested deeper than the limit of %d levels, at byte %d", e.Most, e.Offset)
 }
 
-// Span is where a value lies in its data, and what it needs before it can be passed on.
+// A Span is the position of a value in its data, and what the value needs before it can be passed
+// on.
 type Span struct {
 	Start, End int
 	Spaced     bool // has insignificant white space inside
 	NonASCII   bool // has bytes above 0x7F, which may or may not be valid UTF-8
 }
 
-// Check reports whether data is exactly one valid JSON value, with or without white space around
-// it.
+// Check returns nil if data is exactly one valid JSON value, with or without white space around it.
 func Check(data []byte) error { return CheckWithin(data, maxDepth) }
 
-// CheckWithin is [Check] for a value of at most so many levels; see [MaxForeign]. A deeper one is a
+// CheckWithin is [Check] for a value of at most depth levels; see [MaxForeign]. A deeper one is a
 // [*DepthError].
 func CheckWithin(data []byte, depth int) error {
 	_, err := whole(data, depth)
@@ -49,14 +49,13 @@ func CheckWithin(data []byte, depth int) error {
 }
 
 // Skip validates the value that starts at data[i] (no leading space) and returns the index after
-// it. spaced says whether it has insignificant white space inside, so the caller knows whether
-// [Compact] is needed.
+// it. spaced reports whether it has insignificant white space inside, so that [Compact] is needed.
 func Skip(data []byte, i int) (end int, spaced bool, err error) {
 	s, err := Scan(data, i)
 	return s.End, s.Spaced, err
 }
 
-// Scan validates the value that starts at data[i], like [Skip], and tells all that it saw.
+// Scan validates the value that starts at data[i], like [Skip], and returns its Span.
 func Scan(data []byte, i int) (Span, error) {
 	return scan(data, i, maxDepth)
 }
@@ -74,7 +73,8 @@ func Space(data []byte, i int) int {
 	return i
 }
 
-// whole is the span of the one value in data; anything but white space around it is an error.
+// whole returns the span of the only value in data. Anything except white space around it is an
+// error.
 func whole(data []byte, depth int) (Span, error) {
 	span, err := scan(data, Space(data, 0), depth)
 	if err != nil {
@@ -86,13 +86,13 @@ func whole(data []byte, depth int) (Span, error) {
 	return span, nil
 }
 
-// scanner walks over values. It keeps its own stack of open containers, a bit each, so that hostile
-// nesting costs neither recursion nor memory. The place it has come to is handed from step to step
-// and not kept in the struct: in a register it costs a third less time.
+// A scanner walks over values. It has its own stack of open containers, one bit each, so that
+// hostile nesting costs neither recursion nor memory. The current position is passed from step to
+// step and is not in the struct: in a register it takes a third less time.
 type scanner struct {
 	data   []byte
 	traits traits // of all strings together
-	spaced bool   // white space was passed over
+	spaced bool   // there was white space
 	open   nesting
 }
 
@@ -103,7 +103,8 @@ func (s *scanner) span(i int) (Span, error) {
 	return Span{Start: i, End: end, Spaced: s.spaced, NonASCII: s.traits.nonASCII()}, err
 }
 
-// value passes over one value: read what is due, then close or go on with the containers around it.
+// value passes over one value. It reads what follows, then closes the containers around it or goes
+// on in them.
 func (s *scanner) value(i int) (int, error) {
 	for more := true; more; {
 		var err error
@@ -128,8 +129,8 @@ func (s *scanner) value(i int) (int, error) {
 	return i, nil
 }
 
-// enter passes over the opening bracket c, to the container's first value. An empty container it
-// passes over whole.
+// enter passes over the opening bracket c to the container's first value. It passes over an empty
+// container as a whole.
 func (s *scanner) enter(i int, c byte) (_ int, empty bool, err error) {
 	if s.open.depth >= s.open.most {
 		return i, false, &DepthError{Offset: i, Most: s.open.most + s.open.outer}
@@ -146,7 +147,7 @@ func (s *scanner) enter(i int, c byte) (_ int, empty bool, err error) {
 }
 
 // leave goes on after a value: past the comma to the next one, or out of the containers that end
-// here. There is no more when the outermost has ended.
+// here. more is false when the outermost has ended.
 func (s *scanner) leave(i int) (_ int, more bool, err error) {
 	for s.open.depth > 0 {
 		i = s.space(i)
@@ -189,7 +190,7 @@ func (s *scanner) str(i int) (int, error) {
 	return end, err
 }
 
-// space passes over white space. Mostly there is none: the test is small enough to be inlined, as
+// space passes over white space. Usually there is none: the test is small enough to be inlined, as
 // long as spaces is not.
 func (s *scanner) space(i int) int {
 	if i < len(s.data) && s.data[i] <= ' ' {
@@ -209,8 +210,8 @@ func isSpace(c byte) bool {
 	return c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r')
 }
 
-// at is the byte at i, or 0 at the end: no place in JSON outside a string allows a 0 byte, so both
-// are refused alike.
+// at returns the byte at i, or 0 at the end. JSON allows no 0 byte outside strings, so both are
+// refused alike.
 func at(data []byte, i int) byte {
 	if i < len(data) {
 		return data[i]
@@ -218,7 +219,7 @@ func at(data []byte, i int) byte {
 	return 0
 }
 
-// scalar passes over what is neither a string nor a container and starts with c.
+// scalar passes over a value that starts with c and is neither a string nor a container.
 func scalar(data []byte, i int, c byte) (int, error) {
 	switch c {
 	case 't':
@@ -253,7 +254,7 @@ func number(data []byte, i int) (int, error) {
 	return fraction(data, i)
 }
 
-// fraction passes over the fraction and the exponent of a number, where there are any.
+// fraction passes over the fraction and the exponent of a number, if there are any.
 func fraction(data []byte, i int) (int, error) {
 	if at(data, i) == '.' {
 		from := i + 1
@@ -281,8 +282,8 @@ func digits(data []byte, i int) int {
 	return i
 }
 
-// nesting is a stack of bits, one for each open container: 1 is an object. Real payloads fit the
-// one word; deeper ones spill, a word for every 64 levels.
+// nesting is a stack of bits, one for each open container: 1 is an object. Real payloads fit one
+// word; deeper ones use another word for every 64 levels.
 type nesting struct {
 	most  int // levels allowed in the value
 	outer int // levels around the value

@@ -14,23 +14,23 @@ const hexDigits = "0123456789abcdef"
 // replacement is U+FFFD as it stands in a document.
 const replacement = "\uFFFD"
 
-// String is s as a JSON string.
+// String returns s as a JSON string.
 func String(s string) json.RawMessage { return Quote(bytesOf(s)) }
 
-// Quote is text as a JSON string, as [String] makes it.
+// Quote returns text as a JSON string, like [String].
 func Quote(text []byte) json.RawMessage { return appendQuoted(make([]byte, 0, quotedSize(text)), text) }
 
-// AppendQuoted appends text as a JSON string, as [AppendString] does. It makes room for all of it
-// at once.
+// AppendQuoted appends text as a JSON string, like [AppendString]. It makes room for all of it at
+// once.
 func AppendQuoted(dst, text []byte) []byte {
 	return appendQuoted(slices.Grow(dst, quotedSize(text)), text)
 }
 
-// long is from where on it pays to count what is escaped before memory is asked for: JSON in a
-// string would take it twice.
+// long is the length from which it pays to count the escapes before allocating. JSON in a string
+// would otherwise be allocated twice.
 const long = 1 << 10
 
-// quotedSize is how long a text becomes as a JSON string, in most cases.
+// quotedSize estimates the length of a text as a JSON string.
 func quotedSize(text []byte) int {
 	size := len(text) + len(`""`)
 	if len(text) >= long {
@@ -39,12 +39,12 @@ func quotedSize(text []byte) int {
 	return size
 }
 
-// bytesOf is a string's text without a copy. It must not be changed.
+// bytesOf returns a string's bytes without a copy. They must not be changed.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// AppendString appends s as a JSON string. It escapes what JSON demands and U+2028/2029 (which
-// JavaScript took for line ends), nothing else: "<" stays "<", so that shell plugins can match it.
-// Invalid UTF-8 becomes U+FFFD.
+// AppendString appends s as a JSON string. It escapes what JSON requires, and U+2028 and U+2029,
+// which older JavaScript takes for line ends. It escapes nothing else: "<" stays "<", so that shell
+// plugins can match it. Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte { return appendQuoted(dst, bytesOf(s)) }
 
 func appendQuoted(dst, src []byte) []byte {
@@ -64,7 +64,8 @@ func appendQuoted(dst, src []byte) []byte {
 	}
 }
 
-// appendMended appends a run without characters that JSON escapes, but with others that we do.
+// appendMended appends a run without characters that JSON requires to be escaped. It replaces
+// invalid UTF-8, and escapes U+2028 and U+2029.
 func appendMended(dst, run []byte) []byte {
 	for len(run) > 0 {
 		r, n := utf8.DecodeRune(run)
@@ -99,7 +100,7 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xF])
 }
 
-// Unquote decodes v where it is a JSON string; white space around it is allowed. Invalid UTF-8 and
+// Unquote decodes v if it is a JSON string; white space around it is allowed. Invalid UTF-8 and
 // lone surrogates become U+FFFD.
 func Unquote(v []byte) (string, bool) {
 	body, t, ok := stringBody(v)
@@ -107,11 +108,11 @@ func Unquote(v []byte) (string, bool) {
 		return string(body), ok
 	}
 	text := unescape(body)
-	return unsafe.String(unsafe.SliceData(text), len(text)), true // nobody else has it
+	return unsafe.String(unsafe.SliceData(text), len(text)), true // nothing else refers to text
 }
 
-// Text is what [Unquote] returns, as bytes. They alias v where they did not need decoding, and must
-// not be changed then.
+// Text returns the result of [Unquote] as bytes. They alias v if they did not need decoding, and
+// must not be changed then.
 func Text(v []byte) ([]byte, bool) {
 	body, t, ok := stringBody(v)
 	if !ok || t.verbatim(body) {
@@ -120,7 +121,7 @@ func Text(v []byte) ([]byte, bool) {
 	return unescape(body), true
 }
 
-// stringBody is what is between the quotes, where v is a JSON string.
+// stringBody returns the bytes between the quotes, if v is a JSON string.
 func stringBody(v []byte) (body []byte, t traits, ok bool) {
 	i := Space(v, 0)
 	if i == len(v) || v[i] != '"' {
@@ -133,13 +134,12 @@ func stringBody(v []byte) (body []byte, t traits, ok bool) {
 	return v[i+1 : end-1], t, true
 }
 
-// verbatim reports whether the body of a valid string means itself: no escapes, valid UTF-8.
+// verbatim reports whether the body of a valid string is its own meaning: no escapes, valid UTF-8.
 func (t traits) verbatim(body []byte) bool {
 	return t == 0 || t&escaped == 0 && utf8.Valid(body)
 }
 
-// unescape decodes the body of a valid JSON string: runs that mean themselves, and escapes between
-// them.
+// unescape decodes the body of a valid JSON string: plain runs, and escapes between them.
 func unescape(body []byte) []byte {
 	dst := make([]byte, 0, len(body))
 	for i := 0; ; {
@@ -158,7 +158,7 @@ func unescape(body []byte) []byte {
 	}
 }
 
-// appendUnescaped decodes the valid escape that b starts with and returns its length.
+// appendUnescaped decodes the valid escape at the start of b and returns its length.
 func appendUnescaped(dst, b []byte) ([]byte, int) {
 	switch b[1] {
 	case 'n':
@@ -178,7 +178,7 @@ func appendUnescaped(dst, b []byte) ([]byte, int) {
 	return append(dst, b[1]), 2 // the quote, the backslash and the slash stand for themselves
 }
 
-// codePoint decodes \uXXXX, or a surrogate pair of them. A surrogate without its partner is U+FFFD.
+// codePoint decodes \uXXXX, or a surrogate pair. A surrogate without its partner is U+FFFD.
 func codePoint(b []byte) (rune, int) {
 	r, _ := hex4(b)
 	if !utf16.IsSurrogate(r) {
@@ -192,7 +192,7 @@ func codePoint(b []byte) (rune, int) {
 	return utf8.RuneError, 6
 }
 
-// hex4 reads the \uXXXX that b starts with.
+// hex4 reads the \uXXXX at the start of b.
 func hex4(b []byte) (r rune, ok bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false

@@ -6,16 +6,15 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// On a large payload nothing takes as long as the search for the end of its strings. Here it goes
-// by blocks of 64 bytes, several times as fast as by words; what is left at the end is done by
-// words.
+// On a large payload nothing takes as long as searching the ends of its strings. This search reads
+// blocks of 64 bytes, several times as fast as words; the rest at the end is searched by words.
 
 const block = 64
 
-// nextHits looks, block by block, for bytes that end a plain run: a quote, a backslash, a control
-// character. n is where the first block with such a byte starts, with a bit in hits for each, and a
-// bit in high for each of its bytes above 0x7F. before is not 0 where bytes before n are above
-// 0x7F. hits is 0 where less than a block is left.
+// nextHits searches, block by block, for bytes that end a plain run: a quote, a backslash, a
+// control character. n is the start of the first block with such a byte. hits has a bit for each of
+// them, and high a bit for each byte of the block above 0x7F. before is not 0 if bytes before n are
+// above 0x7F. hits is 0 if less than a block is left.
 func nextHits(data []byte) (n int, before, hits, high uint64) {
 	if cpu.X86.HasAVX2 {
 		return nextHitsAVX2(data)
@@ -42,8 +41,8 @@ func plain(data []byte, i int) (int, traits) {
 	return end, t | someHigh(before)
 }
 
-// skipRest passes over what is left of a string from data[i] on, of which t is known. The escapes
-// of a block are passed over one by one, without a new search.
+// skipRest passes over the rest of a string from data[i] on; t are its traits so far. It passes
+// over the escapes of a block one by one, without a new search.
 func skipRest(data []byte, i int, t traits) (int, traits, error) {
 	for {
 		n, before, hits, high := nextHits(data[i:])
@@ -62,13 +61,13 @@ func skipRest(data []byte, i int, t traits) (int, traits, error) {
 				return i + n, t, err
 			}
 			next = max(next, i+n+size) // an escape may reach into the next block
-			hits &^= 3 << n            // the character after the backslash is no end, even where it looks like one
+			hits &^= 3 << n            // the character after the backslash does not end the run, even if it looks like it
 		}
 		i, t = next, t|someHigh(high)
 	}
 }
 
-// someHigh is the trait of bytes of which these are above 0x7F.
+// someHigh returns the trait for bytes above 0x7F, if there are any.
 func someHigh(high uint64) traits {
 	if high != 0 {
 		return highs

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// TestBothWidthsAgree holds the two searches against each other, at every length and alignment
-// around a few blocks.
+// TestBothWidthsAgree: the two searches agree at every length and alignment around a few blocks.
 func TestBothWidthsAgree(t *testing.T) {
 	if !cpu.X86.HasAVX2 {
 		t.Skip("this processor has no AVX2")

@@ -6,5 +6,5 @@ package rawjson
 // the run.
 func plain(data []byte, i int) (int, traits) { return plainWords(data, i) }
 
-// skipRest passes over what is left of a string from data[i] on, of which t is known.
+// skipRest passes over the rest of a string from data[i] on; t are its traits so far.
 func skipRest(data []byte, i int, t traits) (int, traits, error) { return skipWords(data, i, t) }

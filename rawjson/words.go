@@ -10,22 +10,22 @@ const (
 	ones   = 0x0101010101010101
 	highs  = 0x8080808080808080
 	slants = ones * '\\'
-	flip   = ones * ('"' ^ ' ') // turns the quote into a blank, and leaves what is below a blank below it
+	flip   = ones * ('"' ^ ' ') // turns the quote into a blank, and keeps bytes below a blank below it
 	blanks = ones * (' ' + 1)
 )
 
 // suspect marks, with the high bit of the byte, the bytes of w that end a plain run in a string:
-// the quote and control characters (which after the flip are the bytes up to the blank), and the
-// backslash. Some bytes above 0x7F are marked as well. Subtracting borrows from the byte above, so
-// marks above the lowest can be false; the lowest is right, for ASCII. Only the marks under highs
+// the quote and control characters (after the flip these are the bytes up to the blank), and the
+// backslash. Some bytes above 0x7F are marked too. Subtracting borrows from the byte above, so
+// marks above the lowest one can be wrong; the lowest is right for ASCII. Only the bits under highs
 // count.
 func suspect(w uint64) uint64 { return ((w ^ flip) - blanks) | ((w ^ slants) - ones) }
 
 // special is suspect without the bytes above 0x7F.
 func special(w uint64) uint64 { return suspect(w) &^ w & highs }
 
-// traits is what a string was seen to hold: any of the high bits says bytes above 0x7F, the lowest
-// bit says escapes. 0 is a string that means itself.
+// traits describes a string: any of the high bits means bytes above 0x7F, the lowest bit means
+// escapes. 0 is a string that is its own meaning.
 type traits uint64
 
 const escaped traits = 1
@@ -36,7 +36,7 @@ func (t traits) nonASCII() bool { return t&highs != 0 }
 func skipString(data []byte, i int) (end int, t traits, err error) {
 	var seen uint64
 	i++
-	for long := i + 32; i < long && i+8 <= len(data); i += 8 { // most strings are short: no call for them
+	for long := i + 32; i < long && i+8 <= len(data); i += 8 { // most strings are short, and need no call
 		w := binary.LittleEndian.Uint64(data[i:])
 		m := special(w)
 		if m == 0 {
@@ -69,7 +69,7 @@ func skipWords(data []byte, i int, t traits) (int, traits, error) {
 	}
 }
 
-// plainWords is plain by words: first four a turn, because the test and the loop cost as much as
+// plainWords is plain by words: first four at a time, because the test and the loop cost as much as
 // the search; then one by one, and at the end byte by byte.
 func plainWords(data []byte, i int) (int, traits) {
 	var seen uint64
@@ -100,14 +100,13 @@ func plainWords(data []byte, i int) (int, traits) {
 	return i, traits(seen & highs)
 }
 
-// lowest is the index of the lowest mark of m in the word w, and the bytes of w that come before
-// it.
+// lowest returns the index of the lowest mark of m in the word w, and the bytes of w before it.
 func lowest(w, m uint64) (n int, before uint64) {
 	shift := bits.TrailingZeros64(m) &^ 7
 	return shift / 8, w & (1<<shift - 1)
 }
 
-// escape returns the length of the escape at data[i], where a string was expected to go on.
+// escape returns the length of the escape at data[i], where a string should go on.
 func escape(data []byte, i int) (size int, err error) {
 	if at(data, i) != '\\' {
 		return 0, unexpected(data, i, "in a string")

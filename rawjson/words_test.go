@@ -16,7 +16,7 @@ var searches = map[string]struct {
 	"best":  {plain, skipRest},
 }
 
-// Every byte value, at every place of three blocks.
+// TestSearchesAgree tries every byte value at every place of three blocks.
 func TestSearchesAgree(t *testing.T) {
 	for _, length := range []int{1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 127, 128, 129, 150} {
 		for at := range length {
@@ -53,7 +53,7 @@ func agree(t *testing.T, data []byte) {
 	}
 }
 
-// What comes after the end of the run must not count as part of it.
+// TestTraitsEndWithTheRun: bytes after the end of the run have no effect on its traits.
 func TestTraitsEndWithTheRun(t *testing.T) {
 	for at := range 150 {
 		data := append(bytes.Repeat([]byte{'a'}, at), '"')
