@@ -1,6 +1,8 @@
-// Package excerpt shortens foreign text, so that it fills neither a screen nor a message. It counts
-// bytes, and imports nothing of the module. What is counted in columns, characters or a service's
-// own units is shortened where it is counted.
+// Package excerpt shortens text of plugins, files and services, so that it fills neither a screen
+// nor a message.
+//
+// What it is not: it counts bytes only. Text that is counted in columns, characters or units of a
+// service is shortened where it is counted. It imports nothing of the module.
 package excerpt
 
 import (
@@ -8,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Of is at most that many bytes of a text, with … at the end where something is missing.
+// Of returns at most that many bytes of a text, followed by … if something is missing.
 func Of[T ~string | ~[]byte](text T, most int) string {
 	if len(text) <= most {
 		return Head(text, most)
@@ -16,8 +18,9 @@ func Of[T ~string | ~[]byte](text T, most int) string {
 	return Head(text, most) + "…"
 }
 
-// Head is the beginning of a text: at most that many bytes, without half a character at its end. It
-// is valid UTF-8: bytes that belong to no character become U+FFFD, which has three.
+// Head returns the beginning of a text: at most that many bytes, without half a character at its
+// end. The result is valid UTF-8: bytes that belong to no character become U+FFFD, which has three
+// bytes.
 func Head[T ~string | ~[]byte](text T, most int) string {
 	most = max(most, 0)
 	head := string(text[:min(len(text), most)])
@@ -30,7 +33,7 @@ func Head[T ~string | ~[]byte](text T, most int) string {
 	return head
 }
 
-// whole leaves out a character at the end of which the rest is missing.
+// whole removes an incomplete character at the end.
 func whole(s string) string {
 	for i := len(s) - 1; i >= 0 && i >= len(s)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(s[i]) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzWord: a foreign word leads to one of ours or to none, however long it is, and one of ours to
-// itself.
+// FuzzWord: any word leads to one of the allowed words or to none, however long it is, and an
+// allowed word leads to itself.
 func FuzzWord(f *testing.F) {
 	for _, word := range []string{"", "prefligth", "PREFLIGHT", "sink", "snik", "\xff\xff", "preexec preexec preexec preexec preexec preexec preexec preexec x"} {
 		f.Add(word)

@@ -1,5 +1,7 @@
-// Package nearest finds the word somebody meant. It knows nothing about where the words come from
-// and imports nothing of the module.
+// Package nearest finds the word that a person meant.
+//
+// What it is not: it knows nothing about where the words come from, and imports nothing of the
+// module.
 package nearest
 
 import (
@@ -7,11 +9,11 @@ import (
 	"strings"
 )
 
-// longest is the length past which a word is not a typing error of anything we know.
+// longest is the length above which a word is not a typing error of a known one.
 const longest = 64
 
-// Word is the allowed word that differs from word by at most a third of its length in typing
-// errors; "" where none does.
+// Word returns the allowed word that differs from word by typing errors in at most a third of its
+// length, or "".
 func Word(word string, allowed []string) string {
 	if len(word) > longest {
 		return ""
@@ -25,7 +27,7 @@ func Word(word string, allowed []string) string {
 	return best
 }
 
-// Suggest is what to tell somebody who wrote word: the nearest allowed one, or all of them where
+// Suggest returns a hint for a person who wrote word: the nearest allowed word, or all of them if
 // they are few, or "".
 func Suggest(word string, allowed []string) string {
 	if near := Word(word, allowed); near != "" {

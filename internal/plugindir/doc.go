@@ -1,11 +1,13 @@
-// Package plugindir says which plugins are in a directory that is no dialect's place for plugins:
-// what an author is writing, or a source that is to be installed. It reads names, manifests and the
-// first bytes of programs, and starts nothing. It does not decide what becomes of a plugin:
-// packages conformance, plugindev and plugininstall do.
+// Package plugindir finds the plugins in a directory that is not a dialect's place for plugins: one
+// in which an author writes a plugin, or a source to install from. It reads names, manifests and
+// the first bytes of programs, and starts nothing.
 //
 //	All            every plugin in a tree: plugin install
+//	├─ folders     directories with a manifest
+//	└─ file        files that are plugins, and not tests, tools or modules
 //	One            the plugin that a path means: plugin test, plugin dev
-//	└─ level       the plugins of one directory
-//	   ├─ folders  directories with a manifest
-//	   └─ file     a file that is a plugin, and no test, tool or module beside one
+//	└─ level       the plugins of one directory, with folders and file
+//
+// What it is not: it does not decide what to do with a plugin. Packages conformance, plugindev and
+// plugininstall do.
 package plugindir

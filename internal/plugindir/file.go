@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// file is the plugin that a file in a directory is.
+// file returns the plugin in a file of a directory, if it is one.
 func file(path string, e fs.DirEntry, o Options) (dialect.Found, bool) {
 	if !e.Type().IsRegular() {
 		return dialect.Found{}, false
@@ -32,7 +32,7 @@ func file(path string, e fs.DirEntry, o Options) (dialect.Found, bool) {
 
 var pythonHook = pattern.New(`(?m)^\s*@(?:\w+\.)?on_(?:begin|tool_call|resolve_tool|tool_result|final|done)\b|^__plugin__\s*=`)
 
-// isPython tells a plugin from other Python code.
+// isPython reports whether a Python file is a plugin, and not other code.
 func isPython(path string) bool {
 	name := filepath.Base(path)
 	if strings.HasPrefix(name, "_") || tests.MatchString(name) {
@@ -42,22 +42,23 @@ func isPython(path string) bool {
 	return err == nil && pythonHook.Regexp().Match(text)
 }
 
-// namesake tells whether a program has the name of its directory: then it is a plugin, even if it
-// is called dev-tools.
+// namesake reports whether a program has the name of its directory. Then it is a plugin, even if
+// its name is dev-tools.
 func namesake(path string, o Options) bool {
 	return filepath.Base(path) == filepath.Base(o.Called) && dialect.Executable(path)
 }
 
-// tests are files that test a plugin, tools programs that come with sources. Neither are plugins.
+// tests matches files that test a plugin, tools matches programs that come with sources. Neither
+// are plugins.
 var (
 	tests = pattern.New(`^(?i)(test([._-].*)?|.*[._-]test(\.[a-z]+)?)$`)
 	tools = pattern.New(`^(?i)(install|uninstall|setup|build|make|makefile|configure|run-?tests?|bootstrap|release|gradlew|mvnw|ci|lint|bench|dev)([._-].*)?$`)
 )
 
-// beside tells files that lie beside a plugin, by their names.
+// beside reports whether a file belongs to a plugin without being one, by its name.
 func beside(name string) bool { return tests.MatchString(name) || tools.MatchString(name) }
 
-// isProgram tells a program from other files that may be executed.
+// isProgram reports whether a file is a program, and not another file with an executable bit.
 func isProgram(path string) bool {
 	name := filepath.Base(path)
 	if beside(name) || strings.HasSuffix(name, ".so") || !dialect.Executable(path) {
@@ -69,7 +70,7 @@ func isProgram(path string) bool {
 	}
 	defer f.Close()
 	head := make([]byte, 4)
-	n, _ := f.ReadAt(head, 0) // a short file is no program
+	n, _ := f.ReadAt(head, 0) // a short file is not a program
 	head = head[:n]
 	for _, magic := range []string{"#!", "\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"} {
 		if bytes.HasPrefix(head, []byte(magic)) {

@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// The dialects that tell their plugins by more than their form.
+// The dialects with rules of their own here.
 const (
 	dotagent = "dotagent"
 	mine     = "mine"
@@ -22,12 +22,12 @@ const (
 	python   = "python"
 )
 
-// Options say what is looked for.
+// Options say what to look for.
 type Options struct {
 	Environ  []string
 	Dialects []string // only plugins of these; nil: of all
-	Called   string   // what the directory is called, where it is a copy under another name; "": as it is
-	Sole     bool     // of All: the directory was made for one file, which is a plugin whatever it looks like
+	Called   string   // the directory's original name, if it is a copy under another one; "": its own
+	Sole     bool     // for All: the directory was made for one file, which is a plugin whatever it looks like
 }
 
 // The errors of One.
@@ -36,15 +36,15 @@ var (
 	ErrSeveral = errors.New("there is more than one plugin")
 )
 
-// mostDeep is how deep plugins are looked for in a tree: an archive has a directory around all, and
-// a collection one for each.
+// mostDeep limits how deep a tree is searched: an archive has one directory around everything, and
+// a collection one for each plugin.
 const mostDeep = 3
 
-// passedOver are directories that hold no plugins of the tree's own.
+// passedOver lists directories that hold no plugins of the tree itself.
 var passedOver = []string{"node_modules", "vendor", "venv", "testdata"}
 
-// All lists the plugins in a tree. Programs that could be plugins of scaffold count where nothing
-// else is found: any program could be one.
+// All lists the plugins in a tree. Programs count as plugins of scaffold only if nothing else is
+// found, since any program could be one.
 func All(tree string, o Options) []dialect.Found {
 	var all, programs []dialect.Found
 	var look func(dir string, depth int)
@@ -72,7 +72,7 @@ func All(tree string, o Options) []dialect.Found {
 	return all
 }
 
-// at are the options for a directory of the tree: only the tree itself is called otherwise.
+// at returns the options for a directory of the tree. Called applies only to the tree itself.
 func (o Options) at(tree, dir string) Options {
 	if dir != tree || o.Called == "" {
 		o.Called = filepath.Base(dir)
@@ -80,7 +80,8 @@ func (o Options) at(tree, dir string) Options {
 	return o
 }
 
-// entries are those of a directory that are not hidden. One that cannot be read has none.
+// entries lists the entries of a directory that are not hidden. It returns nil if the directory
+// cannot be read.
 func entries(dir string) []fs.DirEntry {
 	list, err := os.ReadDir(dir)
 	if err != nil {
@@ -89,7 +90,7 @@ func entries(dir string) []fs.DirEntry {
 	return slices.DeleteFunc(list, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
 }
 
-// folders are the plugins that a directory itself is.
+// folders returns the plugins that a directory itself is.
 func folders(dir string, o Options) []dialect.Found {
 	return slices.DeleteFunc(pluginhost.AllAt(dir, o.Environ, o.Dialects), func(f dialect.Found) bool { return f.Dialect != kaged && f.Dialect != mine })
 }
@@ -117,8 +118,8 @@ func One(path string, o Options) (dialect.Found, error) {
 	return pick(path, level(path, o.at("", path)))
 }
 
-// level are the plugins of a directory. Where nothing is a plugin by all signs, everything counts
-// that a dialect would take for one: its author has only begun.
+// level returns the plugins of a directory. If no file is clearly a plugin, it returns all files
+// that a dialect accepts, because the author may have only begun.
 func level(dir string, o Options) []dialect.Found {
 	var sure, maybe []dialect.Found
 	for _, e := range entries(dir) {
@@ -140,8 +141,7 @@ func level(dir string, o Options) []dialect.Found {
 	return sure
 }
 
-// pick is the one of several that is meant: the file that is called like the directory counts
-// first.
+// pick chooses one of several plugins: one of dotagent, or the one that has the directory's name.
 func pick(dir string, all []dialect.Found) (dialect.Found, error) {
 	for _, likely := range []func(dialect.Found) bool{
 		func(f dialect.Found) bool { return f.Dialect == dotagent },

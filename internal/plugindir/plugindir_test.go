@@ -17,8 +17,7 @@ const (
 	kagedM = "name: notes\nversion: 1.0.0\nkaged_api: 1\ndescription: d\ncommand: [./notes.sh]\nmethods: [notes.get]\n"
 )
 
-// tree writes files below a directory that is called words. A name that ends with * may be
-// executed.
+// tree writes files below a directory called words. A file whose name ends with * is executable.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "words")
@@ -37,7 +36,7 @@ func tree(t *testing.T, files map[string]string) string {
 
 func id(f dialect.Found) string { return f.Dialect + ":" + f.Name }
 
-// TestOneAndAll: plugin test, plugin dev and plugin install take the same files for plugins.
+// TestOneAndAll: plugin test, plugin dev and plugin install find the same plugins.
 func TestOneAndAll(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string
@@ -75,7 +74,7 @@ func TestOneAndAll(t *testing.T) {
 	}
 }
 
-// TestOneOfADialect: only plugins of the dialect that is asked for count.
+// TestOneOfADialect: only plugins of the given dialect count.
 func TestOneOfADialect(t *testing.T) {
 	dir := tree(t, map[string]string{"end.py": hooks, "words*": script})
 	for only, want := range map[string]string{"python": "python:end", "scaffold": "scaffold:words", "mine": ":"} {

@@ -9,10 +9,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect/python"
 )
 
-// Check says what code would be as a plugin of that name, without saving it. Code that is none is a
-// [*CodeError]. The code runs in a sandbox in which there is nothing but the interpreter and its
-// packages, and the error says where that may be why it fails. Where there is no sandbox, the code
-// is read and not run.
+// Check describes code as a plugin of that name, without saving it. Code that is not a plugin is a
+// [*CodeError]. The code runs in a sandbox with nothing but the interpreter and its packages, and
+// the error says if that may be why it fails. Without a sandbox the code is only read:
+// docs/protocols/python.md, rows P30 to P33.
 func (f Files) Check(ctx context.Context, name, content string) (Source, error) {
 	path, err := f.path(name)
 	if err != nil {
@@ -23,8 +23,8 @@ func (f Files) Check(ctx context.Context, name, content string) (Source, error) 
 	return s, err
 }
 
-// CheckFile does what [Files.Check] does for the code in a file, wherever that is, and whatever it
-// is called: the file of a plugin may have any name. A [*CodeError] has the file's path.
+// CheckFile does the same for the code in a file, wherever it is and whatever its name. A
+// [*CodeError] has the file's path.
 func (f Files) CheckFile(ctx context.Context, path string) (Source, error) {
 	content, err := read(path)
 	if err != nil {
@@ -40,7 +40,7 @@ func (f Files) CheckFile(ctx context.Context, path string) (Source, error) {
 	return s, err
 }
 
-// try is the check itself, whatever the name is.
+// try checks code under any name.
 func (f Files) try(ctx context.Context, name, content string) (Source, error) {
 	look := (*python.Dialect).Validate
 	rt, notRun := f.host.Trial(Dialect, name)
@@ -53,7 +53,7 @@ func (f Files) try(ctx context.Context, name, content string) (Source, error) {
 	return s, python.Tried(err)
 }
 
-// tryOut lets an interpreter of its own look at code.
+// tryOut checks code in an interpreter of its own.
 func tryOut(ctx context.Context, rt *dialect.Runtime, draft python.Draft,
 	look func(*python.Dialect, context.Context, *dialect.Runtime, python.Draft) (*python.Validated, error)) (Source, error) {
 	v, err := look(python.New(), ctx, rt, draft)
@@ -63,7 +63,8 @@ func tryOut(ctx context.Context, rt *dialect.Runtime, draft python.Draft,
 	return Source{Name: v.Name, File: draft.Name, Hooks: orEmpty(v.Hooks), Metadata: v.Metadata, Warnings: v.Warnings, called: v.Called}, nil
 }
 
-// path is where the plugin of a name is saved. A name under which none can be is [ErrBadName].
+// path returns the file of the plugin of that name. A name under which no plugin can be saved is
+// [ErrBadName].
 func (f Files) path(name string) (string, error) {
 	path, err := python.Path(f.host.Env(), name)
 	if err != nil {

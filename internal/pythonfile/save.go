@@ -11,10 +11,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect/python"
 )
 
-// Save checks code, replaces the plugin's file with it as a whole, and loads it. The code is
-// checked as it is loaded then: with what the configuration gives that plugin, and within what it
-// is held to. Where the code is no plugin, all stays as it is, and so it does where the file is a
-// link: [ErrLink].
+// Save checks code, replaces the plugin's file with it atomically, and loads it. The code is
+// checked as it will be loaded: with the settings of that plugin, and in its sandbox and limits. If
+// the code is not a plugin, nothing changes. The same holds if the file is a link: [ErrLink].
 func (f Files) Save(ctx context.Context, name, content string) (Source, error) {
 	if err := f.refuseLink(name); err != nil {
 		return Source{}, err
@@ -39,8 +38,8 @@ func (f Files) Save(ctx context.Context, name, content string) (Source, error) {
 	return checked, err
 }
 
-// Create does what [Files.Save] does for a plugin that has no file yet. Where there is one, all
-// stays as it is, and the error wraps [fs.ErrExist].
+// Create does the same for a plugin that has no file yet. If there is one, nothing changes, and the
+// error wraps [fs.ErrExist].
 func (f Files) Create(ctx context.Context, name, content string) (Source, error) {
 	path, err := f.path(name)
 	if err != nil {
@@ -67,11 +66,10 @@ func (f Files) loadDraft(ctx context.Context, name, content string) (Source, err
 	return s, err
 }
 
-// ownerOf is the other file whose name the code of a source calls itself by; "" where there is
-// none.
+// ownerOf returns the other file that has the name which the code gives itself, or "".
 func (f Files) ownerOf(s Source) string {
 	if s.called == s.File {
-		return "" // the name of its own file, whoever else calls itself so
+		return "" // the name of its own file always belongs to it
 	}
 	if path, err := f.path(s.called); err == nil {
 		if _, err := os.Lstat(path); err == nil {
@@ -84,7 +82,8 @@ func (f Files) ownerOf(s Source) string {
 	return ""
 }
 
-// refuseLink: to save is to replace a file of this directory, not one elsewhere.
+// refuseLink returns an error if the plugin's file is a link: saving must not change a file
+// elsewhere.
 func (f Files) refuseLink(name string) error {
 	path, err := f.path(name)
 	if err != nil {

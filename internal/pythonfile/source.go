@@ -19,9 +19,8 @@ import (
 // Dialect is the dialect's name.
 const Dialect = python.Name
 
-// Export writes the Python package of the python protocol's API, the code that runs its plugins
-// here, below a directory of the caller's, and returns what is to go into PYTHONPATH: programs then
-// say `from plugins import …`.
+// Export writes the Python package that runs python plugins below dir, and returns the directory
+// for PYTHONPATH. Programs can then use `from plugins import …`.
 func Export(dir string) (path string, err error) {
 	return python.Export(filepath.Join(dir, "python"), pluginhost.Version)
 }
@@ -29,40 +28,39 @@ func Export(dir string) (path string, err error) {
 // A Source is a plugin with its code.
 type Source struct {
 	Name     string
-	File     string // the name of its file, by which it is known as well
+	File     string // the name of its file, which also names the plugin
 	Path     string
 	Hooks    []string        // in the order of a request
-	Metadata json.RawMessage // what the code says of itself, an object
-	Content  string          // the code; only [Files.Get] fills it in
+	Metadata json.RawMessage // __plugin__, an object
+	Content  string          // the code; only [Files.Get] sets it
 	Err      error           // why it is not ready
 
-	// Of code that was checked alone:
+	// Only of code that was checked:
 	Warnings []string
 	NotRun   error // why it was read and not run; nil: it ran
 
-	called string // what code that was checked calls itself
+	called string // the name that the code gives itself
 }
 
-// A CodeError is code that is no plugin, and where it goes wrong.
+// A CodeError says why code is not a plugin, and where.
 type CodeError = python.LoadError
 
 // ErrBadName is returned for a name under which no plugin can be saved.
 var ErrBadName = errors.New("not a plugin's name")
 
-// ErrLink is returned when code is to be saved where there is a link. What it leads to may be
-// anybody's file.
+// ErrLink is returned when code would be saved over a link, which may lead to any file.
 var ErrLink = errors.New("the plugin's file is a link")
 
-// maxSource is how much of a file is shown: four times what the daemon takes.
+// maxSource limits the file that is shown, to four times what the daemon accepts.
 const maxSource = 4 << 20
 
-// Files are the files of code of a host.
+// Files are the code files of a host.
 type Files struct{ host *pluginhost.Host }
 
 // Of returns the files of a host.
 func Of(host *pluginhost.Host) Files { return Files{host} }
 
-// List lists the plugins, those that have come since the host was opened included.
+// List lists the plugins, including those that were added since the host was opened.
 func (f Files) List(ctx context.Context) ([]Source, error) {
 	if err := f.host.Refresh(ctx, Dialect); err != nil {
 		return nil, err
@@ -74,7 +72,7 @@ func (f Files) List(ctx context.Context) ([]Source, error) {
 	return list, nil
 }
 
-// Get is one of them, with its code.
+// Get returns one plugin with its code.
 func (f Files) Get(ctx context.Context, name string) (Source, error) {
 	m, err := f.find(ctx, name)
 	if err != nil {
@@ -87,7 +85,7 @@ func (f Files) Get(ctx context.Context, name string) (Source, error) {
 	return s, nil
 }
 
-// read reads a file that somebody may have made endless, or a named pipe, since it was found.
+// read reads a file that may have become endless, or a named pipe, since it was found.
 func read(path string) (string, error) {
 	content, err := plainfile.Read(path, maxSource)
 	if _, tooLarge := errors.AsType[*plainfile.SizeError](err); tooLarge {
@@ -108,7 +106,7 @@ func (f Files) Reload(ctx context.Context, name string) (Source, error) {
 	if m.Plugin == nil {
 		return Source{}, m.Err
 	}
-	if before != nil && before.Plugin == m.Plugin { // and was not opened only just now
+	if before != nil && before.Plugin == m.Plugin { // it was not opened just now
 		if err := m.Plugin.(python.Plugin).Reload(ctx); err != nil {
 			return Source{}, err
 		}
@@ -134,7 +132,7 @@ func (f Files) Delete(ctx context.Context, name string) error {
 	return f.host.Refresh(ctx, Dialect)
 }
 
-// find finds a plugin, looking again for new ones.
+// find finds a plugin, after it has looked for new ones.
 func (f Files) find(ctx context.Context, name string) (*pluginhost.Member, error) {
 	if err := f.host.Refresh(ctx, Dialect); err != nil {
 		return nil, err
@@ -145,7 +143,8 @@ func (f Files) find(ctx context.Context, name string) (*pluginhost.Member, error
 	return nil, fmt.Errorf("plugin %s: %w", name, pluginhost.ErrNotFound)
 }
 
-// known goes by the name of a file, then by what plugins call themselves: a file's name is its own.
+// known finds a plugin by the name of its file, and otherwise by the name it gives itself:
+// docs/protocols/python.md, row P19.
 func (f Files) known(name string) *pluginhost.Member {
 	var called *pluginhost.Member
 	for _, m := range f.host.Members(Dialect) {
@@ -167,7 +166,7 @@ func source(m pluginhost.Member) Source {
 	return s
 }
 
-// orEmpty is a list that encodes as [], not null.
+// orEmpty returns a list that is encoded as [], not null.
 func orEmpty(list []string) []string {
 	if list == nil {
 		return []string{}
@@ -175,7 +174,7 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// Version is what the code says of its version; "" where it says nothing.
+// Version returns the version in the code's metadata, or "".
 func (s *Source) Version() string {
 	metadata, err := rawjson.Parse(s.Metadata)
 	if err != nil {
