@@ -106,7 +106,7 @@ func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outc
 	if err != nil {
 		return nil, err
 	}
-	return f.fire(ctx, chosen(ctx, b.Hooks(p)), payload)
+	return f.fire(ctx, takingPart(ctx, b.Hooks(p)), payload)
 }
 
 // Ask takes one event to one hook of its point alone, as if no other plugin were there: for those
@@ -154,17 +154,17 @@ func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 		return false
 	}
 	f := firing{event: Event{Point: p, Payload: object}}
-	return slices.ContainsFunc(unnamed(b.Hooks(p)), f.concerns)
+	return slices.ContainsFunc(withoutByName(b.Hooks(p)), f.matches)
 }
 
 // Listens tells whether any hook of a point takes part by what the context says. Where none does,
 // firing the point changes nothing, and a host need not put its payload together.
-func (b *Bus) Listens(ctx context.Context, p Point) bool { return len(chosen(ctx, b.Hooks(p))) > 0 }
+func (b *Bus) Listens(ctx context.Context, p Point) bool { return len(takingPart(ctx, b.Hooks(p))) > 0 }
 
 // Alters tells whether a hook takes part at p, by what ctx says, that can change what becomes of
 // the event. An observer cannot, unless its failure would.
 func (b *Bus) Alters(ctx context.Context, p Point) bool {
-	return slices.ContainsFunc(chosen(ctx, b.Hooks(p)), (*Hook).alters)
+	return slices.ContainsFunc(takingPart(ctx, b.Hooks(p)), (*Hook).alters)
 }
 
 func (h *Hook) alters() bool {
@@ -181,7 +181,7 @@ func (b *Bus) Closed(p Point) []string {
 		return nil
 	}
 	var names []string
-	for _, h := range unnamed(b.Hooks(p)) {
+	for _, h := range withoutByName(b.Hooks(p)) {
 		if b.Failures.failureAction(h, spec.Mode, Unavailable) != ActionSkip && !slices.Contains(names, h.Plugin) {
 			names = append(names, h.Plugin)
 		}
@@ -225,8 +225,8 @@ func (f *firing) run(ctx context.Context, hooks []*Hook) error {
 	}
 }
 
-// concerns tells whether a hook has anything to do with the event as it is now.
-func (f *firing) concerns(h *Hook) bool {
+// matches tells whether a hook has anything to do with the event as it is now.
+func (f *firing) matches(h *Hook) bool {
 	return h.Match == nil || h.Match(&f.event)
 }
 
@@ -254,9 +254,9 @@ func (f *firing) call(ctx context.Context, h *Hook, step *Step) Reply {
 	return reply
 }
 
-// settle applies what the failure table said about a failed step. It reports whether the event is
+// applyFailure applies what the failure table said about a failed step. It reports whether the event is
 // over, and the error that Fire returns.
-func (f *firing) settle(step *Step) (over bool, err error) {
+func (f *firing) applyFailure(step *Step) (over bool, err error) {
 	if step.Err == nil || step.Action == ActionSkip {
 		return false, nil
 	}

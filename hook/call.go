@@ -47,8 +47,8 @@ func (c *Counters) Recent() []uint32 {
 	return out
 }
 
-// took remembers how long a call took. No call takes no time at all.
-func (c *Counters) took(d time.Duration) {
+// recordDuration remembers how long a call took. No call takes no time at all.
+func (c *Counters) recordDuration(d time.Duration) {
 	us := min(max(d.Microseconds(), 1), math.MaxUint32)
 	c.recent[(c.next.Add(1)-1)%recentCalls].Store(uint32(us))
 }
@@ -74,15 +74,15 @@ func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error
 	if err == nil {
 		return answer, nil
 	}
-	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && !saysItsTime(err) {
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && !isInnerTimeout(err) {
 		err = Failure(Timeout, timedOut(c.Timeout))
 	}
-	return answer, stamp(err, c)
+	return answer, newCallError(err, c)
 }
 
-// saysItsTime tells whether err is that of a call within this one, which had less time and says how
+// isInnerTimeout tells whether err is that of a call within this one, which had less time and says how
 // much.
-func saysItsTime(err error) bool {
+func isInnerTimeout(err error) bool {
 	_, ok := errors.AsType[timedOut](err)
 	return ok
 }
@@ -113,7 +113,7 @@ func (c *Counters) count(began time.Time, err error) {
 	if c == nil {
 		return
 	}
-	c.took(time.Since(began))
+	c.recordDuration(time.Since(began))
 	c.Pending.Add(-1)
 	c.Calls.Add(1)
 	if err == nil {

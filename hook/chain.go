@@ -6,11 +6,11 @@ import "context"
 // and then no further plugin is asked.
 func (f *firing) chain(ctx context.Context, hooks []*Hook) error {
 	for _, h := range hooks {
-		if !f.concerns(h) {
+		if !f.matches(h) {
 			continue
 		}
 		reply, step := f.ask(ctx, h)
-		over, err := f.link(&reply, step)
+		over, err := f.addReply(&reply, step)
 		if ierr := f.interrupted(ctx); ierr != nil {
 			return ierr
 		}
@@ -21,9 +21,9 @@ func (f *firing) chain(ctx context.Context, hooks []*Hook) error {
 	return nil
 }
 
-// link adds one reply to the chain and reports whether it was the last.
-func (f *firing) link(reply *Reply, step *Step) (over bool, err error) {
-	if over, err := f.settle(step); over {
+// addReply adds one reply to the chain and reports whether it was the last.
+func (f *firing) addReply(reply *Reply, step *Step) (over bool, err error) {
+	if over, err := f.applyFailure(step); over {
 		return true, err
 	}
 	switch reply.Verdict {

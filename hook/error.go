@@ -72,9 +72,9 @@ func (e *Error) Is(target error) bool {
 	return ok && k == e.Kind
 }
 
-// stamp makes err an *Error of this call. The dialect's own is copied, never changed: a plugin that
+// newCallError makes err an *Error of this call. The dialect's own is copied, never changed: a plugin that
 // is down may hand the same error to many callers.
-func stamp(err error, c *Call) *Error {
+func newCallError(err error, c *Call) *Error {
 	e := &Error{Kind: kindOf(err), Err: err}
 	if own, ok := errors.AsType[*Error](err); ok {
 		*e = *own

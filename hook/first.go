@@ -7,11 +7,11 @@ import "context"
 func (f *firing) first(ctx context.Context, hooks []*Hook) error {
 	answered := false
 	for _, h := range hooks {
-		if answered && !h.Observer || !f.concerns(h) {
+		if answered && !h.Observer || !f.matches(h) {
 			continue
 		}
 		reply, step := f.ask(ctx, h)
-		over, err := f.settle(step)
+		over, err := f.applyFailure(step)
 		if !over && !h.Observer && answers(&reply) {
 			answered = true
 			f.answer(&reply, step)

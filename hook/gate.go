@@ -7,11 +7,11 @@ import "context"
 // accident.
 func (f *firing) gate(ctx context.Context, hooks []*Hook) error {
 	for _, h := range hooks {
-		if !f.concerns(h) {
+		if !f.matches(h) {
 			continue
 		}
 		reply, step := f.ask(ctx, h)
-		over, err := f.settle(step)
+		over, err := f.applyFailure(step)
 		if !over && refuses(&reply) {
 			over = true
 			step.Verdict = Deny

@@ -10,7 +10,7 @@ import (
 // answer or failure changes anything, but every failure is recorded. It returns when all have been
 // told, so that none is lost.
 func (f *firing) notify(ctx context.Context, hooks []*Hook) error {
-	hooks = slices.DeleteFunc(slices.Clone(hooks), func(h *Hook) bool { return !f.concerns(h) })
+	hooks = slices.DeleteFunc(slices.Clone(hooks), func(h *Hook) bool { return !f.matches(h) })
 	steps := f.out.Steps[:len(hooks)] // there is room for all of them; each goroutine owns those of its queue
 	var told sync.WaitGroup
 	for _, queue := range queues(hooks) {

@@ -12,13 +12,13 @@ func TestRecentCalls(t *testing.T) {
 		t.Errorf("before any call: %v", got)
 	}
 	for i := range recentCalls + 3 {
-		c.took(time.Duration(i) * time.Microsecond)
+		c.recordDuration(time.Duration(i) * time.Microsecond)
 	}
 	got := c.Recent()
 	if len(got) != recentCalls || got[0] != 3 || got[recentCalls-1] != recentCalls+2 {
 		t.Errorf("the last calls, oldest first: %v", got)
 	}
-	c.took(200 * time.Hour)
+	c.recordDuration(200 * time.Hour)
 	if got := c.Recent(); got[recentCalls-1] != 1<<32-1 {
 		t.Errorf("a call without end: %d", got[recentCalls-1])
 	}

@@ -58,16 +58,16 @@ func value[T any](ctx context.Context, key any) T {
 	return v
 }
 
-// chosen are those of the hooks that take part by what the context says.
-func chosen(ctx context.Context, hooks []*Hook) []*Hook {
+// takingPart are those of the hooks that take part by what the context says.
+func takingPart(ctx context.Context, hooks []*Hook) []*Hook {
 	if c := value[*Choice](ctx, choiceKey{}); c != nil {
 		return c.of(hooks)
 	}
-	return unnamed(hooks)
+	return withoutByName(hooks)
 }
 
-// unnamed leaves out the hooks that wait to be named.
-func unnamed(hooks []*Hook) []*Hook {
+// withoutByName leaves out the hooks that wait to be named.
+func withoutByName(hooks []*Hook) []*Hook {
 	if !slices.ContainsFunc(hooks, byName) {
 		return hooks
 	}
@@ -87,7 +87,7 @@ func (c *Choice) of(hooks []*Hook) []*Hook {
 				places = append(places, h)
 			}
 		case c.index(h) >= 0:
-			own = append(own, c.timed(h))
+			own = append(own, c.withTimeout(h))
 			places = append(places, nil)
 		}
 	}
@@ -108,8 +108,8 @@ func (c *Choice) index(h *Hook) int {
 	return slices.IndexFunc(c.Plugins, func(name string) bool { return name == h.Plugin || name == h.Alias && name != "" })
 }
 
-// timed is the hook with the choice's timeout.
-func (c *Choice) timed(h *Hook) *Hook {
+// withTimeout is the hook with the choice's timeout.
+func (c *Choice) withTimeout(h *Hook) *Hook {
 	if c.Timeout == 0 {
 		return h
 	}
