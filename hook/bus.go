@@ -12,24 +12,24 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// ErrUnknownPoint is returned by Fire for a point that does not exist.
+// ErrUnknownPoint is returned by [Bus.Fire] for a point that is neither built in nor declared.
 var ErrUnknownPoint = errors.New("unknown point")
 
-// ErrBadPayload is returned by Fire for a payload that is not a JSON object.
+// ErrBadPayload is returned by [Bus.Fire] for a payload that is not a JSON object.
 var ErrBadPayload = errors.New("payload is not a JSON object")
 
-// A Bus carries events to the hooks of their point. The zero Bus has no hooks. It is safe for
-// concurrent use.
+// A Bus delivers events to the hooks of their point. The zero Bus is ready to use and has no hooks.
+// A Bus is safe for concurrent use.
 type Bus struct {
-	// Failures decides what a failing plugin does to an event. It is set before the first event.
+	// Failures decides what happens to an event when a plugin fails. Set it before the first event.
 	Failures FailureTable
 
-	own   map[Point]*Spec                   // points beside the built-in ones
-	hooks atomic.Pointer[map[Point][]*Hook] // ordered; replaced as a whole, never changed
+	own   map[Point]*Spec                   // points that the host declared, beside the built-in ones
+	hooks atomic.Pointer[map[Point][]*Hook] // sorted; Set replaces the whole map and never changes one in place
 }
 
-// Declare adds a point of the host's own. Its mode and its fields are those of the built-in point
-// that it is like. Points are declared before the first [Bus.Set].
+// Declare adds the point p, which belongs to the host. It has the mode and the fields of the
+// built-in point like. Declare all points before the first [Bus.Set].
 func (b *Bus) Declare(p, like Point, doc string) error {
 	spec := like.spec()
 	switch {
@@ -47,7 +47,7 @@ func (b *Bus) Declare(p, like Point, doc string) error {
 	return nil
 }
 
-// Spec returns what is fixed about a point, built-in or declared; ok is false where there is no
+// Spec returns the fixed properties of a point, built-in or declared. ok is false if there is no
 // such point.
 func (b *Bus) Spec(p Point) (spec Spec, ok bool) {
 	if s := b.spec(p); s != nil {
@@ -63,8 +63,8 @@ func (b *Bus) spec(p Point) *Spec {
 	return b.own[p]
 }
 
-// Set replaces all hooks. Order within a point, computed here once: priority (lower first), then
-// position, then name.
+// Set replaces all hooks. It sorts the hooks of each point by priority (lower first), then by
+// position, then by plugin name.
 func (b *Bus) Set(hooks []Hook) error {
 	byPoint := make(map[Point][]*Hook)
 	for i := range hooks {
@@ -89,7 +89,7 @@ func order(a, b *Hook) int {
 	)
 }
 
-// Hooks lists the hooks of a point in the order in which they are asked.
+// Hooks returns the hooks of a point in the order in which Fire calls them.
 func (b *Bus) Hooks(p Point) []*Hook {
 	all := b.hooks.Load()
 	if all == nil {
@@ -98,9 +98,10 @@ func (b *Bus) Hooks(p Point) []*Hook {
 	return (*all)[p]
 }
 
-// Fire takes one event through the plugins of its point. The payload is a JSON object; nil stands
-// for an empty one. It is not to be changed afterwards: the outcome refers to it. The outcome is
-// there even when the error is not nil, as far as the event got.
+// Fire sends one event through the hooks of its point and returns what became of it. The payload is
+// a JSON object; nil means an empty object. The caller must not change it afterwards, because the
+// outcome refers to it. For an unknown point or a bad payload the outcome is nil. With any other
+// error Fire also returns the outcome up to that moment.
 func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outcome, error) {
 	f, err := b.firing(p, payload)
 	if err != nil {
@@ -109,8 +110,8 @@ func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outc
 	return f.fire(ctx, takingPart(ctx, b.Hooks(p)), payload)
 }
 
-// Ask takes one event to one hook of its point alone, as if no other plugin were there: for those
-// who play recorded events again. A hook that has nothing to do with the event leaves no step.
+// Ask sends one event to the hook h alone, as if no other plugin were there. It is meant for
+// playing recorded events again. If h does not match the event, the outcome has no step.
 func (b *Bus) Ask(ctx context.Context, h *Hook, payload json.RawMessage) (*Outcome, error) {
 	f, err := b.firing(h.Point, payload)
 	if err != nil {
@@ -119,7 +120,7 @@ func (b *Bus) Ask(ctx context.Context, h *Hook, payload json.RawMessage) (*Outco
 	return f.fire(ctx, []*Hook{h}, payload)
 }
 
-// firing is an event at p that is about to begin.
+// firing validates the point and the payload of an event, and returns the event ready to be fired.
 func (b *Bus) firing(p Point, payload json.RawMessage) (*firing, error) {
 	spec := b.spec(p)
 	if spec == nil {
@@ -132,11 +133,11 @@ func (b *Bus) firing(p Point, payload json.RawMessage) (*firing, error) {
 	return &firing{failures: b.Failures, spec: spec, event: Event{Point: p, Payload: object}, out: Outcome{Point: p, Verdict: Continue}}, nil
 }
 
-// fire takes the event through these hooks. payload is the event's, as it was given.
+// fire calls the given hooks. payload is the event's payload as the caller passed it.
 func (f *firing) fire(ctx context.Context, hooks []*Hook, payload json.RawMessage) (*Outcome, error) {
 	f.out.Steps = f.room[:0]
 	if len(hooks) > len(f.room) {
-		f.out.Steps = make([]Step, 0, len(hooks)) // whole at once: a step is filled in where it lies
+		f.out.Steps = make([]Step, 0, len(hooks)) // allocated at once: pointers to its steps must stay valid
 	}
 	err := f.run(ctx, hooks)
 	f.out.Payload = payload
@@ -146,8 +147,8 @@ func (f *firing) fire(ctx context.Context, hooks []*Hook, payload json.RawMessag
 	return &f.out, err
 }
 
-// Wants tells whether any hook would be asked at p with this payload, as far as the payload
-// decides.
+// Wants reports whether an event at p with this payload would be sent to any hook. It looks only at
+// the payload: hooks that wait to be chosen by name do not count.
 func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 	object, err := parsePayload(payload)
 	if err != nil {
@@ -157,12 +158,12 @@ func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 	return slices.ContainsFunc(withoutByName(b.Hooks(p)), f.matches)
 }
 
-// Listens tells whether any hook of a point takes part by what the context says. Where none does,
-// firing the point changes nothing, and a host need not put its payload together.
+// Listens reports whether any hook of p takes part, given the choice of plugins in ctx. If none
+// does, firing the point changes nothing, and the host need not build the payload.
 func (b *Bus) Listens(ctx context.Context, p Point) bool { return len(takingPart(ctx, b.Hooks(p))) > 0 }
 
-// Alters tells whether a hook takes part at p, by what ctx says, that can change what becomes of
-// the event. An observer cannot, unless its failure would.
+// Alters reports whether any hook that takes part at p, given the choice in ctx, can change the
+// outcome of an event. An observer can do so only by failing.
 func (b *Bus) Alters(ctx context.Context, p Point) bool {
 	return slices.ContainsFunc(takingPart(ctx, b.Hooks(p)), (*Hook).alters)
 }
@@ -171,10 +172,9 @@ func (h *Hook) alters() bool {
 	return !h.Observer || h.OnFailure != "" && h.OnFailure != ActionSkip
 }
 
-// Closed names the plugins without which an event at p does not go on: where one of them cannot be
-// asked, the event is refused. It is what the failure table, or the operator, says of a plugin that
-// is not running; that a hook may have nothing to do with an event is not known before there is
-// one.
+// Closed returns the names of the plugins whose absence ends every event at p. If one of them is
+// not running, the failure table, or the operator's setting, refuses the event. Closed does not
+// look at [Hook.Match], which needs an event.
 func (b *Bus) Closed(p Point) []string {
 	spec := b.spec(p)
 	if spec == nil {
@@ -189,9 +189,9 @@ func (b *Bus) Closed(p Point) []string {
 	return names
 }
 
-// maxPayload is how deep an event's payload may be nested: a host puts what plugins sent, of
-// [rawjson.MaxForeign] levels at most, into something of its own. A trace of it, in a record of it,
-// is then still JSON that anybody can read.
+// maxPayload limits how deep a payload may be nested. Values from plugins have at most
+// [rawjson.MaxForeign] levels, and the host wraps them in objects of its own. With this limit the
+// payload can still be read as JSON when it is part of a trace, and the trace part of a record.
 const maxPayload = 2 * rawjson.MaxForeign
 
 func parsePayload(payload json.RawMessage) (Object, error) {
@@ -201,13 +201,13 @@ func parsePayload(payload json.RawMessage) (Object, error) {
 	return rawjson.ParseWithin(payload, maxPayload)
 }
 
-// A firing is one event under way. In the sequential modes one goroutine owns it; in notify each
-// goroutine owns its step, and nobody changes the rest. All of it is one piece of memory, with room
-// for the step of the one plugin that most points have.
+// A firing is one event in progress. In the modes chain, first and gate one goroutine owns it. In
+// notify mode each goroutine owns its own steps, and the rest is read only. The first step is part
+// of the struct, because most points have one plugin: so an event costs one allocation.
 type firing struct {
 	failures FailureTable
 	spec     *Spec
-	event    Event // its payload as the last plugin left it
+	event    Event // the payload as the last plugin left it
 	out      Outcome
 	room     [1]Step
 }
@@ -225,19 +225,19 @@ func (f *firing) run(ctx context.Context, hooks []*Hook) error {
 	}
 }
 
-// matches tells whether a hook has anything to do with the event as it is now.
+// matches reports whether the hook wants the event as it is now.
 func (f *firing) matches(h *Hook) bool {
 	return h.Match == nil || h.Match(&f.event)
 }
 
-// ask asks one hook and returns its reply with the step that records it.
+// ask appends a step, calls the hook, and returns its reply with the step.
 func (f *firing) ask(ctx context.Context, h *Hook) (Reply, *Step) {
 	f.out.Steps = append(f.out.Steps, Step{})
 	step := &f.out.Steps[len(f.out.Steps)-1]
 	return f.call(ctx, h, step), step
 }
 
-// call asks one hook, fills in the step and returns the reply.
+// call calls the hook, fills in the step and returns the reply.
 func (f *firing) call(ctx context.Context, h *Hook, step *Step) Reply {
 	step.begin(h)
 	c := Call{Plugin: h.Plugin, Dialect: h.Dialect, Name: h.Name, Point: h.Point,
@@ -249,13 +249,13 @@ func (f *firing) call(ctx context.Context, h *Hook, step *Step) Reply {
 	}
 	if err != nil {
 		step.Action = f.failures.failureAction(h, f.spec.Mode, kindOf(err))
-		reply = Reply{} // an answer beside an error is for the trace only
+		reply = Reply{} // a reply beside an error is for the trace only
 	}
 	return reply
 }
 
-// applyFailure applies what the failure table said about a failed step. It reports whether the event is
-// over, and the error that Fire returns.
+// applyFailure does to the event what step.Action says, if the step failed. It returns whether the
+// event is over, and the error that Fire returns.
 func (f *firing) applyFailure(step *Step) (over bool, err error) {
 	if step.Err == nil || step.Action == ActionSkip {
 		return false, nil
@@ -268,12 +268,12 @@ func (f *firing) applyFailure(step *Step) (over bool, err error) {
 	return true, nil
 }
 
-// end records how the event came out, and by whom.
+// end records the verdict of the event and the plugin that caused it.
 func (f *firing) end(v Verdict, step *Step, reason, suggest string) {
 	f.out.Verdict, f.out.By, f.out.Reason, f.out.Suggest = v, step.Plugin, reason, suggest
 }
 
-// interrupted notices a caller that gave up.
+// interrupted returns an error, and denies the event, if the caller's context has ended.
 func (f *firing) interrupted(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		f.out.Verdict, f.out.Reason = Deny, "interrupted: "+err.Error()

@@ -18,19 +18,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// answer is a hook that always says the same.
+// answer returns a hook that always gives the reply r.
 func answer(plugin string, p Point, r Reply) Hook {
 	return Hook{Plugin: plugin, Dialect: "test", Name: "h", Point: p,
 		Call: func(context.Context, *Event) (Reply, error) { return r, nil }}
 }
 
-// broken is a hook that always fails.
+// broken returns a hook that always fails with err.
 func broken(plugin string, p Point, err error) Hook {
 	return Hook{Plugin: plugin, Dialect: "test", Name: "h", Point: p,
 		Call: func(context.Context, *Event) (Reply, error) { return Reply{}, err }}
 }
 
-// appends is a hook that adds its name to a text field.
+// appends returns a hook that adds its name to a text field.
 func appends(plugin string, p Point, field string) Hook {
 	return Hook{Plugin: plugin, Dialect: "test", Name: "h", Point: p,
 		Call: func(_ context.Context, ev *Event) (Reply, error) {
@@ -56,7 +56,7 @@ func tryFire(t *testing.T, p Point, payload string, hooks ...Hook) (*Outcome, er
 	t.Helper()
 	for i := range hooks {
 		if hooks[i].Position == 0 {
-			hooks[i].Position = i // as listed, not by name
+			hooks[i].Position = i // the listed order, not the order of names
 		}
 	}
 	b := Bus{Failures: FailureTable{{Dialect: "strict", Action: ActionAbort}}}
@@ -322,7 +322,7 @@ func TestFailure(t *testing.T) {
 		defer cancel()
 		h := Hook{Plugin: "a", Point: TurnInput, Timeout: time.Minute, Call: func(ctx context.Context, _ *Event) (Reply, error) {
 			at, _ := ctx.Deadline()
-			for time.Now().Before(at) { // as a reader with a deadline of its own does, to the moment
+			for time.Now().Before(at) { // as a reader with its own deadline does: it returns at that moment exactly
 			}
 			return Reply{}, context.DeadlineExceeded
 		}}
@@ -342,7 +342,7 @@ func TestFailure(t *testing.T) {
 	})
 }
 
-// TestFailuresWithoutATable: the hub's own rules.
+// TestFailuresWithoutATable: an empty table denies at a gate and skips everywhere else.
 func TestFailuresWithoutATable(t *testing.T) {
 	var none FailureTable
 	for mode, want := range map[Mode]Action{Chain: ActionSkip, First: ActionSkip, Gate: ActionDeny, Notify: ActionSkip} {
@@ -365,7 +365,7 @@ func TestAHookIsNotAskedAboutWhatDoesNotConcernIt(t *testing.T) {
 		h.Match = func(ev *Event) bool { c, _ := ev.Payload.String("command"); return c == command }
 		return h
 	}
-	// The first renames the command, so that the second is concerned and the third is not.
+	// The first hook renames the command, so that the second matches and the third does not.
 	out := fire(t, CommandBefore, `{"command":"g"}`, only("a", CommandBefore, "g"), only("b", CommandBefore, "git"), only("c", CommandBefore, "g"))
 	if asked(out) != "a b" {
 		t.Errorf("chain asked %q", asked(out))
@@ -426,7 +426,7 @@ func TestAlters(t *testing.T) {
 		t.Error("only a hook that takes part, and whose answer or failure counts, alters an event")
 	}
 	if new(Bus).Alters(all, ModelReply) {
-		t.Error("nobody is there")
+		t.Error("a point without hooks alters an event")
 	}
 }
 
@@ -444,7 +444,7 @@ func TestQueuesAreToldInOrder(t *testing.T) {
 	}
 	alone := make(chan struct{})
 	slow := func(ctx context.Context, _ *Event) (Reply, error) {
-		<-alone // the one beside the queue is told meanwhile
+		<-alone // the hook beside the queue is called meanwhile
 		return tell("slow")(ctx, nil)
 	}
 	if err := b.Set([]Hook{
@@ -464,7 +464,7 @@ func TestQueuesAreToldInOrder(t *testing.T) {
 	}
 }
 
-// TestClosed: who has to be asked is known before anybody is.
+// TestClosed: Closed names the plugins without which events at a point are refused.
 func TestClosed(t *testing.T) {
 	deny := broken("deny", ToolBefore, errors.New("x"))
 	deny.OnFailure = ActionDeny

@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// A Call names what is asked of a plugin.
+// A Call describes one call to a plugin.
 type Call struct {
 	Plugin   string
 	Dialect  string
-	Name     string        // hook, tool or method, in the dialect's words
+	Name     string        // the hook, tool or method, as the dialect names it
 	Point    Point         // "" for tools and methods
-	Timeout  time.Duration // 0: only the caller's deadline
-	Began    time.Time     // what the timeout counts from; zero: now
+	Timeout  time.Duration // 0: only the caller's deadline applies
+	Began    time.Time     // when the timeout starts to count; zero: now
 	Counters *Counters     // may be nil
 }
 
-// Counters count the calls to one plugin.
+// Counters counts the calls to one plugin.
 type Counters struct {
-	Pending  atomic.Int64 // those under way
-	Calls    atomic.Int64 // those that are over
+	Pending  atomic.Int64 // calls in progress
+	Calls    atomic.Int64 // calls that have ended, failed ones included
 	Errors   atomic.Int64
 	Timeouts atomic.Int64
 
-	recent [recentCalls]atomic.Uint32 // microseconds of the last calls, each in the place of one so many calls before
-	next   atomic.Uint32
+	recent [recentCalls]atomic.Uint32 // a ring: microseconds of the last calls
+	next   atomic.Uint32              // the place in recent that the next call overwrites
 }
 
-// recentCalls is how many calls are remembered by how long they took: as many as a small line in a
-// picture has points.
+// recentCalls is the number of calls whose duration is stored: one for each point of the small
+// graph that the web page draws.
 const recentCalls = 64
 
-// Recent is how long the last calls took, in microseconds, the oldest first. While calls end it may
-// be one off.
+// Recent returns how long the last calls took, in microseconds, oldest first. If a call ends at the
+// same time, one value may be out of order.
 func (c *Counters) Recent() []uint32 {
 	next := c.next.Load()
 	out := make([]uint32, 0, recentCalls)
@@ -47,14 +47,15 @@ func (c *Counters) Recent() []uint32 {
 	return out
 }
 
-// recordDuration remembers how long a call took. No call takes no time at all.
+// recordDuration stores the duration of one call: at least 1, because 0 marks an empty place.
 func (c *Counters) recordDuration(d time.Duration) {
 	us := min(max(d.Microseconds(), 1), math.MaxUint32)
 	c.recent[(c.next.Add(1)-1)%recentCalls].Store(uint32(us))
 }
 
-// Do is the one place that calls a plugin: hooks, tools and methods all pass here. It sets the
-// deadline, counts, and turns an error into an [*Error] that says who was asked for what.
+// Do calls a plugin. Hooks, tools and methods all pass through Do, and no other function calls a
+// plugin. It sets the deadline, counts the call, and turns an error into an [*Error] that names the
+// plugin, the hook and the point.
 func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error)) (T, error) {
 	callCtx := ctx
 	if c.Timeout > 0 {
@@ -68,7 +69,7 @@ func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error
 	began := c.Counters.begin()
 	answer, err := ask(callCtx)
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && expired(ctx) {
-		<-ctx.Done() // the caller's own deadline has passed: its timer may be a moment behind
+		<-ctx.Done() // the caller's deadline has passed, but its timer may fire a moment later
 	}
 	c.Counters.count(began, err)
 	if err == nil {
@@ -80,25 +81,25 @@ func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error
 	return answer, newCallError(err, c)
 }
 
-// isInnerTimeout tells whether err is that of a call within this one, which had less time and says how
-// much.
+// isInnerTimeout reports whether err comes from a nested Do, whose shorter timeout is already in
+// the message.
 func isInnerTimeout(err error) bool {
 	_, ok := errors.AsType[timedOut](err)
 	return ok
 }
 
-// expired tells whether the caller's own deadline has passed.
+// expired reports whether the deadline of ctx has passed.
 func expired(ctx context.Context) bool {
 	at, ok := ctx.Deadline()
 	return ok && !time.Now().Before(at)
 }
 
-// timedOut is a call that took longer than it may.
+// timedOut is the error of a call that took longer than its timeout.
 type timedOut time.Duration
 
 func (t timedOut) Error() string { return "timed out after " + time.Duration(t).String() }
 
-// Unwrap makes it what contexts return as well.
+// Unwrap lets errors.Is(err, context.DeadlineExceeded) succeed.
 func (timedOut) Unwrap() error { return context.DeadlineExceeded }
 
 func (c *Counters) begin() (began time.Time) {

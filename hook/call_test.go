@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A call in a call: the one that had less time says how much it had.
+// TestATimeOutSaysTheTimeThatTheCallHad: of two nested calls, the error names the shorter timeout.
 func TestATimeOutSaysTheTimeThatTheCallHad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wait := func(ctx context.Context) (int, error) { <-ctx.Done(); return 0, ctx.Err() }

@@ -2,8 +2,8 @@ package hook
 
 import "context"
 
-// chain: one plugin after another, each sees the last one's output; a reply may stop, skip or deny,
-// and then no further plugin is asked.
+// chain calls one hook after another. Each sees the payload that the one before left. A reply may
+// stop, skip or deny the event; then no further hook is called.
 func (f *firing) chain(ctx context.Context, hooks []*Hook) error {
 	for _, h := range hooks {
 		if !f.matches(h) {
@@ -21,7 +21,7 @@ func (f *firing) chain(ctx context.Context, hooks []*Hook) error {
 	return nil
 }
 
-// addReply adds one reply to the chain and reports whether it was the last.
+// addReply applies one reply to the event and returns whether the event is over.
 func (f *firing) addReply(reply *Reply, step *Step) (over bool, err error) {
 	if over, err := f.applyFailure(step); over {
 		return true, err
@@ -29,7 +29,7 @@ func (f *firing) addReply(reply *Reply, step *Step) (over bool, err error) {
 	switch reply.Verdict {
 	case Skip:
 		if !f.spec.MaySkip {
-			step.note("skip means nothing at " + string(f.spec.Point) + ": taken for continue")
+			step.note("skip means nothing at " + string(f.spec.Point) + ": treated as continue")
 			break
 		}
 		step.Verdict = Skip
@@ -42,7 +42,7 @@ func (f *firing) addReply(reply *Reply, step *Step) (over bool, err error) {
 	case Stop:
 		f.merge(reply, step)
 		if f.spec.NoStop {
-			step.note("stop means nothing at " + string(f.spec.Point) + ": taken for continue")
+			step.note("stop means nothing at " + string(f.spec.Point) + ": treated as continue")
 			return false, nil
 		}
 		step.Verdict = Stop

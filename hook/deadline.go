@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// deadline is a context with a deadline that sets its timer only when somebody waits for it. Most
-// calls are answered before anybody does, and a timer for each would cost as much as translating
-// the event.
+// A deadline is a context with a deadline. It starts a timer only when Done is called. Most calls
+// are answered before that, and a timer for each would cost as much as translating the event.
 type deadline struct {
 	context.Context // the caller's
 	at              time.Time
 
 	mu    sync.Mutex      // protects the fields below
-	real  context.Context // nil until somebody waits
+	real  context.Context // nil until Done is called
 	stop  context.CancelFunc
 	ended bool
 }
 
-// withDeadline is context.WithDeadline, at the cost of one allocation. end frees it.
+// withDeadline works as context.WithDeadline, with one allocation. The caller must call end.
 func withDeadline(parent context.Context, at time.Time) *deadline {
 	if own, ok := parent.Deadline(); ok && own.Before(at) {
 		at = own
@@ -27,13 +26,13 @@ func withDeadline(parent context.Context, at time.Time) *deadline {
 	return &deadline{Context: parent, at: at}
 }
 
-// Deadline is known without a timer.
+// Deadline returns the deadline. It starts no timer.
 func (c *deadline) Deadline() (time.Time, bool) { return c.at, true }
 
-// Done sets the timer.
+// Done starts the timer, if it is not running, and returns its channel.
 func (c *deadline) Done() <-chan struct{} { return c.wait().Done() }
 
-// Err needs no timer either.
+// Err reports whether the context has ended. It starts no timer.
 func (c *deadline) Err() error {
 	c.mu.Lock()
 	real := c.real
@@ -49,7 +48,7 @@ func (c *deadline) Err() error {
 	return nil
 }
 
-// wait is the context with the timer.
+// wait returns the context that has the timer, and makes it on the first call.
 func (c *deadline) wait() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +61,7 @@ func (c *deadline) wait() context.Context {
 	return c.real
 }
 
-// end is the end of the call: whoever still waits is let go.
+// end cancels the context when the call is over.
 func (c *deadline) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ func nested(levels int) string {
 	return strings.Repeat("[", levels) + "1" + strings.Repeat("]", levels)
 }
 
-// An event that takes all it may of what is nested can still be recorded, and fired again.
+// TestTheDeepestEventHasATrace: an event nested as deep as allowed can be recorded and fired again.
 func TestTheDeepestEventHasATrace(t *testing.T) {
 	deepest := json.RawMessage(nested(rawjson.MaxForeign))
 	h := answer("deep", ToolBefore, Reply{Set: Object{{Name: "arguments", Value: deepest}}, Sent: deepest, Received: deepest})
@@ -36,7 +36,8 @@ func TestAPayloadThatIsTooDeepIsRefused(t *testing.T) {
 	}
 }
 
-// Two values that differ only far inside are compared once, not once at each level.
+// TestADeepChangeIsFound: two values that differ only far inside are compared once, not once a
+// level.
 func TestADeepChangeIsFound(t *testing.T) {
 	before, _ := rawjson.Parse([]byte(`{"a":` + nested(1_000) + `}`))
 	after, _ := rawjson.Parse([]byte(`{"a":` + strings.Replace(nested(1_000), "1", "2", 1) + `}`))

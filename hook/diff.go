@@ -14,16 +14,16 @@ import (
 // A Change is one difference between two payloads.
 type Change struct {
 	Path string          `json:"path"`          // a JSON Pointer (RFC 6901)
-	Old  json.RawMessage `json:"old,omitempty"` // absent: added
-	New  json.RawMessage `json:"new,omitempty"` // absent: removed
+	Old  json.RawMessage `json:"old,omitempty"` // absent: the value was added
+	New  json.RawMessage `json:"new,omitempty"` // absent: the value was removed
 }
 
-// mostChanges bounds the diff of one value: past that, the whole value is named instead of its
-// parts.
+// mostChanges limits the number of changes listed inside one value. Above it, the diff has the
+// whole value as one change.
 const mostChanges = 100
 
-// Diff lists the differences between two JSON objects, as a trace shows them. What is not an object
-// counts as an empty one.
+// Diff lists the differences between two JSON objects, as a trace shows them. An argument that is
+// not a JSON object counts as an empty one.
 func Diff(before, after json.RawMessage) []Change {
 	a, errA := parsePayload(before)
 	b, errB := parsePayload(after)
@@ -52,7 +52,7 @@ func diffObjects(before, after Object) []Change {
 		case !rawjson.Equal(old, f.Value):
 			from := len(d.changes)
 			if d.values(pointer("", f.Name), decode(old), decode(f.Value)); len(d.changes) == from {
-				d.add(pointer("", f.Name), old, f.Value) // a name is repeated in one of them, which decoding does not show
+				d.add(pointer("", f.Name), old, f.Value) // equal after decoding: one of them repeats a name
 			}
 		}
 	}
@@ -76,8 +76,8 @@ func (d *differ) values(path string, a, b any) {
 	}
 }
 
-// inside compares what is in two containers of one kind. It reports false where the values are
-// anything else.
+// inside compares the members of two maps, or of two lists. For any other pair of values it returns
+// false.
 func (d *differ) inside(path string, a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:

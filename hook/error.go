@@ -7,24 +7,25 @@ import (
 	"strings"
 )
 
-// An Error is a failed call to a plugin: which one, where, how, and what it said. A dialect returns
-// one with Kind, Err and Stderr set; [Do] fills in the rest. Any other error a dialect returns is
-// wrapped in one.
+// An Error describes a failed call to a plugin. A dialect returns one with Kind, Err and Stderr
+// set; [Do] fills in the other fields. Do wraps every other error that a dialect returns in an
+// Error.
 type Error struct {
 	Plugin  string
 	Dialect string
-	Hook    string // the dialect's own name of the hook, tool or method called
+	Hook    string // the hook, tool or method, as the dialect names it
 	Point   Point  // "" for tools and methods
 	Kind    Kind
-	Stderr  string // the last lines the plugin wrote there, if any
-	Logged  bool   // the dialect has logged it in the words of its protocol
+	Stderr  string // the last lines that the plugin wrote to stderr, if any
+	Logged  bool   // the dialect has already logged the error
 	Err     error
 }
 
-// Failure is short for the part of an Error that a dialect knows.
+// Failure returns an Error with the two fields that every dialect sets.
 func Failure(kind Kind, err error) *Error { return &Error{Kind: kind, Err: err} }
 
-// Error names the plugin, the point and the cause.
+// Error returns a message with the plugin, the hook, the point, the cause and the last line of
+// stderr.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Plugin != "" {
@@ -49,7 +50,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Cause says what happened, without the plugin, the hook and the point.
+// Cause returns the message of Error without the plugin, the hook and the point.
 func (e *Error) Cause() string {
 	bare := *e
 	bare.Plugin, bare.Hook, bare.Point = "", "", ""
@@ -63,17 +64,17 @@ func (e *Error) cause() string {
 	return e.Err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is matches the error's Kind, so that errors.Is(err, hook.Timeout) works.
+// Is reports whether target is the error's Kind, so that errors.Is(err, hook.Timeout) works.
 func (e *Error) Is(target error) bool {
 	k, ok := target.(Kind)
 	return ok && k == e.Kind
 }
 
-// newCallError makes err an *Error of this call. The dialect's own is copied, never changed: a plugin that
-// is down may hand the same error to many callers.
+// newCallError returns err as an *Error of the call c. If err is an *Error already, it is copied: a
+// plugin that is not running may return the same error to many callers.
 func newCallError(err error, c *Call) *Error {
 	e := &Error{Kind: kindOf(err), Err: err}
 	if own, ok := errors.AsType[*Error](err); ok {
@@ -83,7 +84,8 @@ func newCallError(err error, c *Call) *Error {
 	return e
 }
 
-// kindOf is how a call failed, by the dialect's word where it has one.
+// kindOf returns how a call failed: the dialect's kind if err has one, otherwise Timeout or
+// Unknown.
 func kindOf(err error) Kind {
 	if own, ok := errors.AsType[*Error](err); ok && own.Kind != "" {
 		return own.Kind
@@ -97,9 +99,9 @@ func kindOf(err error) Kind {
 	return Unknown
 }
 
-// LastWords is the line of what a program wrote to stderr that tells most of its end: the last one
-// that speaks of an error. Interpreters print more after it, such as their version. Where none does
-// it is the last line. It is cut, and valid UTF-8.
+// LastWords returns the line of a program's stderr that best explains why it ended: the last line
+// with the word "error", or else the last line. Interpreters print more after the error, such as
+// their version. A long line is cut, and the result is valid UTF-8.
 func LastWords(stderr string) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	line := lines[len(lines)-1]
@@ -116,5 +118,5 @@ func LastWords(stderr string) string {
 	return strings.ToValidUTF8(line, "\uFFFD")
 }
 
-// lastLines is how far from the end a line can be that says why a program ended.
+// lastLines is how many lines, counted from the end, LastWords looks at.
 const lastLines = 20

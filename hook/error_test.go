@@ -2,7 +2,7 @@ package hook
 
 import "testing"
 
-// TestLastWords: of what a program wrote before it ended, an error shows the line that says why.
+// TestLastWords: of a program's stderr, an error shows the line that explains why it ended.
 func TestLastWords(t *testing.T) {
 	for stderr, want := range map[string]string{
 		"":           "",

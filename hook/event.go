@@ -8,8 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// DefaultPriority is the priority of a plugin that names none (docs/protocols/scaffold.md, row
-// S39).
+// DefaultPriority is the priority of a plugin that sets none: docs/protocols/scaffold.md, row S39.
 const DefaultPriority = 500
 
 // An Object is the top level of a JSON object: fields in order, values raw and compact.
@@ -18,67 +17,68 @@ type Object = rawjson.Object
 // A Field is one member of an [Object].
 type Field = rawjson.Field
 
-// An Event is one moment on its way through the plugins of its point.
+// An Event is one event at a point, while the hooks of the point are called.
 type Event struct {
 	Point   Point
-	Payload Object // as the plugins before this one left it; not to be modified
+	Payload Object // as the last hook left it; read only
 }
 
-// A Verdict is what a reply, a step or a whole event comes to.
+// A Verdict says how a reply, a step or a whole event ends.
 type Verdict string
 
 // The verdicts. The zero Verdict of a Reply means Continue.
 const (
-	Continue Verdict = "continue" // go on; no opinion, or the payload was changed
-	Stop     Verdict = "stop"     // no further plugin is asked; where the point takes an answer, this is it
-	Skip     Verdict = "skip"     // drop the event
-	Deny     Verdict = "deny"     // refuse it; Reason and Suggest say why
+	Continue Verdict = "continue" // go on; the payload may have changed
+	Stop     Verdict = "stop"     // call no further hook; at points that take an answer, this is the answer
+	Skip     Verdict = "skip"     // drop the event; only at points with MaySkip
+	Deny     Verdict = "deny"     // refuse the event; Reason and Suggest say why
 )
 
-// A Reply is what one plugin answered, in the hub's words.
+// A Reply is the answer of one plugin, translated by its dialect.
 type Reply struct {
 	Verdict Verdict
-	Set     Object // payload fields to replace; nil: no change
-	Reason  string // why it was denied or stopped
-	Suggest string // what a person could do about it; shown, never executed
+	Set     Object // payload fields to set; nil: no change
+	Reason  string // why the plugin denied or stopped the event
+	Suggest string // what the user can do about it; it is shown, never executed
 
 	// For the trace only.
-	Sent     json.RawMessage // what went to the plugin, without the protocol's envelope
-	Received json.RawMessage // what came back
-	Notes    []string        // what was odd but harmless
+	Sent     json.RawMessage // what the plugin was sent, without the protocol's envelope
+	Received json.RawMessage // what the plugin returned
+	Notes    []string        // what was unusual, but harmless
 }
 
 // A Hook is one plugin's subscription to one point.
 type Hook struct {
 	Plugin  string
-	Alias   string // another name of the plugin's, by which it can be chosen; "": none
+	Alias   string // a second name of the plugin, for a Choice; "": it has none
 	Dialect string
-	Name    string // the dialect's own name for it, e.g. "pre_tool_execute"
+	Name    string // the dialect's name of the hook, such as "pre_tool_execute"
 	Point   Point
 
-	Priority  int           // lower first
-	Position  int           // in the session's or the manifest's list, among equal priorities
-	Timeout   time.Duration // 0: only the caller's deadline
+	Priority  int           // lower priorities are called first
+	Position  int           // in the session's or the manifest's list; orders hooks of equal priority
+	Timeout   time.Duration // 0: only the caller's deadline applies
 	OnFailure Action        // "": the failure table decides
-	Observer  bool          // it is told, and its answer changes nothing; at a First point it is told whoever answers
-	Queue     string        // at a Notify point, hooks of one queue are told in order, each when the one before is done; "": at once
-	Connected bool          // wired by the configuration, not natively
-	ByName    bool          // asked only where a choice names its plugin
+	Observer  bool          // its answer changes nothing; at a First point it is called even if another hook has answered
+	Queue     string        // at a Notify point, hooks with the same queue are called one after another; "": at once with the others
+	Connected bool          // connected to this point by the configuration, not by its own protocol
+	ByName    bool          // called only if a Choice names its plugin
 	Counters  *Counters     // may be nil
 
-	// For those who list hooks.
-	For     string // what it is for, as its plugin says, such as a pattern of commands; "": everything
-	OwnMode string // how its protocol calls what it does, where it has a word; "": it has none
+	// For listings only.
+	For     string // what the hook is limited to, such as a pattern of commands; "": nothing
+	OwnMode string // the protocol's own word for the hook's mode; "": it has none
 
-	// Remarks is asked after each call for what others than the plugin have to say of it, such as
-	// its sandbox. It goes into the step's notes. May be nil.
+	// Remarks, if not nil, is called after each call. It returns notes about the call that do not
+	// come from the plugin, such as those of its sandbox. They are added to the notes of the step.
 	Remarks func() []string
 
-	// Match tells whether the hook has anything to do with this event; nil: always. One that has
-	// not is not asked and leaves no step.
+	// Match reports whether the hook wants this event; nil: every event. A hook that does not match
+	// is not called, and has no step.
 	Match func(ev *Event) bool
 
-	// Call asks the plugin. It honours ctx, is safe for concurrent use, keeps nothing of ev but its
-	// payload, and may return a Reply with Sent and Received beside an error.
+	// Call calls the plugin. It must honour ctx and be safe for concurrent use. It may keep the
+	// payload of ev, but not ev itself. It may return a Reply with Sent and Received beside an
+	// error.
 	Call func(ctx context.Context, ev *Event) (Reply, error)
 }

@@ -1,49 +1,49 @@
 package hook
 
-// An Action is what a plugin's failure does to the event.
+// An Action says what a plugin's failure does to the event.
 type Action string
 
 // The actions.
 const (
-	ActionSkip  Action = "skip"  // as if this plugin had not been asked
-	ActionAbort Action = "abort" // the event ends with the error
-	ActionDeny  Action = "deny"  // the event is refused; the error is the reason
+	ActionSkip  Action = "skip"  // the event goes on as if the plugin had not been called
+	ActionAbort Action = "abort" // the event ends, and Fire returns the error
+	ActionDeny  Action = "deny"  // the event is refused, with the error as the reason
 )
 
-// A Kind says how a call to a plugin failed. Kinds are errors, so that errors.Is(err, hook.Timeout)
-// works on anything Fire or Do returns.
+// A Kind says how a call to a plugin failed. It is an error, so that errors.Is(err, hook.Timeout)
+// works for every error that Fire and Do return.
 type Kind string
 
 // The kinds of failure.
 const (
 	Timeout     Kind = "timeout"     // no reply in time
-	Crash       Kind = "crash"       // the process ended, or closed its end, during the call
-	Garbled     Kind = "garbled"     // the reply is not what the protocol allows
-	TooLarge    Kind = "too_large"   // a message is over the protocol's size
-	Refused     Kind = "refused"     // the plugin answered with an error of its own
+	Crash       Kind = "crash"       // the process ended, or closed its pipe, during the call
+	Garbled     Kind = "garbled"     // the reply breaks the rules of the protocol
+	TooLarge    Kind = "too_large"   // a message is larger than the protocol allows
+	Refused     Kind = "refused"     // the plugin answered with an error
 	Unavailable Kind = "unavailable" // the plugin is not running: never started, or being restarted
-	Outdated    Kind = "outdated"    // the plugin says that it speaks another version of its protocol
+	Outdated    Kind = "outdated"    // the plugin reports that it speaks another version of its protocol
 	Unknown     Kind = "unknown"     // anything else
 )
 
-// Error makes a Kind usable as a target of errors.Is.
+// Error returns the kind as text.
 func (k Kind) Error() string { return string(k) }
 
-// A FailureRow is one rule of a [FailureTable]. An empty Dialect, Mode or Kind matches all.
+// A FailureRow is one rule of a [FailureTable]. An empty Dialect, Mode or Kind matches everything.
 type FailureRow struct {
 	Dialect string
 	Mode    Mode
 	Kind    Kind
 	Action  Action
-	Cite    string // the sentence that it obeys
+	Cite    string // the sentence of the protocol that the rule obeys
 }
 
-// A FailureTable decides what a broken, slow or garbled plugin does to an event. The first row that
-// matches counts. Where none does, the hub's own rules hold: a gate stays shut, and at any other
-// point the event goes on without the plugin.
+// A FailureTable decides what happens to an event when a plugin fails. The first matching row
+// decides. If no row matches, a failure denies the event at a Gate point, and is skipped at all
+// others.
 type FailureTable []FailureRow
 
-// Action looks up what a failure does.
+// Action returns what a failure of this kind does to an event.
 func (t FailureTable) Action(dialect string, mode Mode, kind Kind) Action {
 	for i := range t {
 		if t[i].matches(dialect, mode, kind) {
@@ -62,8 +62,8 @@ func (r *FailureRow) matches(dialect string, mode Mode, kind Kind) bool {
 		(r.Kind == "" || r.Kind == kind)
 }
 
-// failureAction is what the failure of a hook does: what the operator says, or the table. At a
-// notify point no failure changes anything.
+// failureAction returns what the failure of the hook h does to an event. At a Notify point it is
+// always skipped. Elsewhere the operator's setting, h.OnFailure, comes before the table.
 func (t FailureTable) failureAction(h *Hook, mode Mode, kind Kind) Action {
 	switch {
 	case mode == Notify:

@@ -2,8 +2,8 @@ package hook
 
 import "context"
 
-// first: in order, the first plugin with an answer wins. Observers are told all the same, before
-// and after, and their answers do not count.
+// first calls the hooks in order until one answers. After that it calls only the observers, whose
+// answers never count.
 func (f *firing) first(ctx context.Context, hooks []*Hook) error {
 	answered := false
 	for _, h := range hooks {
@@ -26,7 +26,7 @@ func (f *firing) first(ctx context.Context, hooks []*Hook) error {
 	return nil
 }
 
-// answer ends the event with the first answer. A refusal is one: it sets nothing.
+// answer ends the event with the first answer. A refusal is an answer too, and sets no fields.
 func (f *firing) answer(reply *Reply, step *Step) {
 	step.Verdict = Stop
 	if reply.Verdict == Deny {
@@ -37,7 +37,7 @@ func (f *firing) answer(reply *Reply, step *Step) {
 	f.end(step.Verdict, step, reply.Reason, reply.Suggest)
 }
 
-// answers tells an answer from "no opinion".
+// answers reports whether a reply is an answer rather than "no opinion".
 func answers(r *Reply) bool {
 	return r.Verdict == Stop || r.Verdict == Deny || len(r.Set) > 0
 }

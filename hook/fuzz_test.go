@@ -7,9 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// FuzzMerge puts what a plugin answered beside what was there. Whatever the two are, joining them
-// gives JSON, comparing them does not depend on their order, and the trace shows a difference
-// exactly where they differ.
+// FuzzMerge merges an arbitrary value into another. Joining them must give JSON, comparing them
+// must not depend on their order, and the trace must show a difference exactly where they differ.
 func FuzzMerge(f *testing.F) {
 	for _, pair := range [][2]string{
 		{`"a"`, `"b"`}, {`"a"`, `"\u0061"`}, {`[]`, `[1]`}, {`[1]`, `[[2],{}]`}, {`null`, `""`}, {`[1]`, `null`}, {`{}`, `[]`},

@@ -2,9 +2,9 @@ package hook
 
 import "context"
 
-// gate: in order, all must agree; the first refusal stops it and carries its reason and suggestion.
-// A plugin that fails is a refusal unless the failure table says otherwise: a gate never opens by
-// accident.
+// gate calls the hooks in order. The first refusal ends the event, with its reason and suggestion.
+// A plugin that fails also refuses the event, unless the failure table says otherwise: a gate never
+// opens because of a failure.
 func (f *firing) gate(ctx context.Context, hooks []*Hook) error {
 	for _, h := range hooks {
 		if !f.matches(h) {
@@ -27,5 +27,5 @@ func (f *firing) gate(ctx context.Context, hooks []*Hook) error {
 	return nil
 }
 
-// refuses: at a gate every verdict but continue closes it.
+// refuses reports whether a reply closes the gate: every verdict but continue does.
 func refuses(r *Reply) bool { return r.Verdict != "" && r.Verdict != Continue }

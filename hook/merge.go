@@ -8,8 +8,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// merge sets a reply's fields in the payload and notes in the step what really changed. A value
-// that only differs in spelling (escapes, number formats) keeps its old spelling and is no change.
+// merge sets the fields of a reply in the payload, and records in the step whether that changed
+// anything. A value that is only written differently (escapes, number formats) is no change, and
+// the payload keeps the old bytes.
 func (f *firing) merge(reply *Reply, step *Step) {
 	var set Object
 	for _, field := range reply.Set {
@@ -30,8 +31,8 @@ func (f *firing) merge(reply *Reply, step *Step) {
 	step.Changed = true
 }
 
-// join adds to what is there: texts with a blank line between, lists end to end. Anything else
-// replaces.
+// join adds a value to the one that is there. Two texts are joined with a blank line between, two
+// lists end to end. Any other value replaces the old one.
 func join(old, add json.RawMessage) json.RawMessage {
 	if a, ok := rawjson.Unquote(old); ok {
 		if b, ok := rawjson.Unquote(add); ok {
@@ -72,7 +73,7 @@ func isList(v []byte) bool { return len(v) > 0 && v[0] == '[' }
 
 func empty(v []byte) bool { return len(v) == 0 || string(v) == "null" }
 
-// decode turns raw JSON into Go values. The bytes were validated where they came in.
+// decode returns raw JSON as Go values. The bytes were validated when they were received.
 func decode(v json.RawMessage) any {
 	d := json.NewDecoder(bytes.NewReader(v))
 	d.UseNumber()

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// notify: all at once, but for hooks of one queue, which are told one after another; nobody's
-// answer or failure changes anything, but every failure is recorded. It returns when all have been
-// told, so that none is lost.
+// notify calls all hooks at once, but hooks with the same queue one after another. Answers change
+// nothing. Failures change nothing either, but each is recorded in its step. notify returns after
+// all hooks have returned.
 func (f *firing) notify(ctx context.Context, hooks []*Hook) error {
 	hooks = slices.DeleteFunc(slices.Clone(hooks), func(h *Hook) bool { return !f.matches(h) })
-	steps := f.out.Steps[:len(hooks)] // there is room for all of them; each goroutine owns those of its queue
+	steps := f.out.Steps[:len(hooks)] // there is room for all of them; each goroutine writes the steps of its queue
 	var told sync.WaitGroup
 	for _, queue := range queues(hooks) {
 		told.Go(func() {
@@ -25,7 +25,7 @@ func (f *firing) notify(ctx context.Context, hooks []*Hook) error {
 	return nil
 }
 
-// queues divides hooks, by their index, into those that are told one after another.
+// queues groups the indexes of the hooks: those in one group are called one after another.
 func queues(hooks []*Hook) [][]int {
 	var all [][]int
 	at := make(map[string]int)

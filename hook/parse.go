@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// UnmarshalJSON reads what [Trace.MarshalJSON] wrote. When the steps began is not in it: they begin
-// at the zero time, each when the one before it ended, or all at once at a Notify point. Of an
-// error there is only its text, its kind and what it did.
+// UnmarshalJSON reads the output of [Trace.MarshalJSON]. That has no start times, so the first step
+// starts at the zero time and each other step when the one before ended; at a Notify point all
+// start at once. Of an error it has only the text, the kind and the action.
 func (t *Trace) UnmarshalJSON(text []byte) error {
 	var v readOutcome
 	if err := json.Unmarshal(text, &v); err != nil {
@@ -29,7 +29,7 @@ func (t *Trace) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// readOutcome and readStep are for reading: encoding/json cannot fill in an embedded pointer.
+// readOutcome and readStep exist because encoding/json cannot fill in an embedded pointer.
 type (
 	readOutcome struct {
 		outcomeJSON
@@ -52,7 +52,7 @@ func (v *readStep) step() Step {
 	return s
 }
 
-// present is a value that is there: null stands for none.
+// present returns nil for null, which stands for a missing value, and otherwise v.
 func present(v json.RawMessage) json.RawMessage {
 	if string(v) == "null" {
 		return nil

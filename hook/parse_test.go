@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A trace that was written and read again is written as before.
+// TestATraceIsReadAsItWasWritten: a trace that is read and written again keeps every byte.
 func TestATraceIsReadAsItWasWritten(t *testing.T) {
 	var b Bus
 	shout := Hook{Plugin: "shout", Dialect: "test", Name: "loud", Point: TurnInput, Call: func(context.Context, *Event) (Reply, error) {
@@ -38,7 +38,7 @@ func TestATraceIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// Ask asks one hook and leaves the others of its point alone.
+// TestAskAsksOneHook: Ask calls one hook and no other hook of its point.
 func TestAskAsksOneHook(t *testing.T) {
 	var b Bus
 	var asked []string

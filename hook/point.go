@@ -2,7 +2,7 @@ package hook
 
 import "slices"
 
-// A Point is a moment a plugin can hook.
+// A Point is a moment that plugins can hook.
 type Point string
 
 // The points, in the order in which a session, a command and a job meet them.
@@ -31,37 +31,37 @@ const (
 	JobNotify       Point = "job.notify"
 )
 
-// A Mode is how the plugins of one point are asked.
+// A Mode says how the hooks of a point are called.
 type Mode string
 
 // The four modes.
 const (
-	// Chain asks one plugin after another; each sees the last one's output, and a reply may stop
-	// the chain.
+	// Chain calls one hook after another. Each sees the payload that the one before left, and a
+	// reply may end the event.
 	Chain Mode = "chain"
-	// First asks in order; the first plugin with an answer wins.
+	// First calls the hooks in order. The first answer ends the event.
 	First Mode = "first"
-	// Gate asks in order; all must agree, and the first refusal stops it.
+	// Gate calls the hooks in order. All must agree; the first refusal ends the event.
 	Gate Mode = "gate"
-	// Notify tells all at once; no answer and no failure changes anything.
+	// Notify calls all hooks at once. No answer and no failure changes the event.
 	Notify Mode = "notify"
 )
 
-// A Spec is what is fixed about a point.
+// A Spec holds the fixed properties of a point.
 type Spec struct {
 	Point  Point
 	Mode   Mode
-	Fields []string // the payload's fields, in order; the answer's last
+	Fields []string // the payload's fields, in order; those of the answer come last
 	Doc    string   // one line, for help texts
 
-	Subject string // the field without which an event is about nothing; "": there is none
+	Subject string // the field that every event must have; "": there is none
 
-	MaySkip bool     // a skip verdict drops the event
-	NoStop  bool     // stop is ignored: every plugin is asked
-	Joined  []string // fields that several plugins add to, instead of replacing
+	MaySkip bool     // the verdict skip is allowed, and drops the event
+	NoStop  bool     // the verdict stop is ignored: every hook is called
+	Joined  []string // fields that hooks add to, instead of replacing them
 }
 
-// specs is the table of all points, in the order of [Points].
+// specs lists the built-in points, in the order of [Points].
 var specs = []Spec{
 	{Point: SessionStart, Mode: Chain, Joined: []string{"inject"},
 		Fields: []string{"session_id", "working_dir", "project_root", "inject"},
@@ -125,10 +125,10 @@ var specs = []Spec{
 
 var commandFields = []string{"command", "args", "flags", "result", "timestamp"}
 
-// Points lists every point with what is fixed about it.
+// Points returns the specs of all built-in points.
 func Points() []Spec { return slices.Clone(specs) }
 
-// Spec returns what is fixed about p; ok is false where there is no such point.
+// Spec returns the fixed properties of p. ok is false if p is not a built-in point.
 func (p Point) Spec() (spec Spec, ok bool) {
 	s := p.spec()
 	if s == nil {

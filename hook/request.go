@@ -7,45 +7,45 @@ import (
 	"time"
 )
 
-// The keys of what a context says about the events fired with it.
+// The keys of the values that this package stores in a context.
 type (
 	requestKey struct{}
 	sessionKey struct{}
 	choiceKey  struct{}
 )
 
-// WithRequest says that the events fired with this context belong to one request, such as one turn
-// of an agent: plugins whose protocol has a state per request share it among them.
+// WithRequest marks the events fired with ctx as parts of one request, such as one turn of an
+// agent. Plugins whose protocol has state for each request share it among these events.
 func WithRequest(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestKey{}, id)
 }
 
-// Request is the id of the request that an event belongs to, "" where nobody said.
+// Request returns the id of the request in ctx, or "" if there is none.
 func Request(ctx context.Context) string { return value[string](ctx, requestKey{}) }
 
-// WithSession says which session the events fired with this context belong to.
+// WithSession sets the session to which the events fired with ctx belong.
 func WithSession(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, sessionKey{}, id)
 }
 
-// Session is the id of the session that an event belongs to, "" where nobody said.
+// Session returns the id of the session in ctx, or "" if there is none.
 func Session(ctx context.Context) string { return value[string](ctx, sessionKey{}) }
 
-// A Choice says which plugins of one dialect take part, and in which order. Those of other dialects
-// take part as always, unless it is Only.
+// A Choice selects the plugins of one dialect that take part, and their order. Plugins of other
+// dialects take part as usual, unless Only is set.
 type Choice struct {
 	Dialect string
 	Plugins []string
-	Only    bool          // nobody else takes part
-	Timeout time.Duration // for each of the chosen, in place of its own; 0: its own
+	Only    bool          // plugins of other dialects do not take part
+	Timeout time.Duration // replaces the timeout of each selected hook; 0: it keeps its own
 }
 
-// WithChoice narrows who is asked about the events fired with this context.
+// WithChoice limits the events fired with ctx to the plugins that c selects.
 func WithChoice(ctx context.Context, c Choice) context.Context {
 	return context.WithValue(ctx, choiceKey{}, &c)
 }
 
-// ChoiceOf is the choice of a context; the zero Choice where it has none.
+// ChoiceOf returns the choice in ctx, or the zero Choice if there is none.
 func ChoiceOf(ctx context.Context) Choice {
 	if c := value[*Choice](ctx, choiceKey{}); c != nil {
 		return *c
@@ -58,7 +58,8 @@ func value[T any](ctx context.Context, key any) T {
 	return v
 }
 
-// takingPart are those of the hooks that take part by what the context says.
+// takingPart returns the hooks that the choice in ctx selects. Without a choice these are all hooks
+// that are not marked ByName.
 func takingPart(ctx context.Context, hooks []*Hook) []*Hook {
 	if c := value[*Choice](ctx, choiceKey{}); c != nil {
 		return c.of(hooks)
@@ -66,7 +67,7 @@ func takingPart(ctx context.Context, hooks []*Hook) []*Hook {
 	return withoutByName(hooks)
 }
 
-// withoutByName leaves out the hooks that wait to be named.
+// withoutByName returns the hooks that need not be chosen by name.
 func withoutByName(hooks []*Hook) []*Hook {
 	if !slices.ContainsFunc(hooks, byName) {
 		return hooks
@@ -76,8 +77,8 @@ func withoutByName(hooks []*Hook) []*Hook {
 
 func byName(h *Hook) bool { return h.ByName }
 
-// of leaves out who was not chosen. Priority goes before the order of the choice, and the dialect
-// keeps its place among the others.
+// of returns the hooks that the choice selects. The chosen dialect's hooks are sorted by priority,
+// then by their order in the choice. The hooks of other dialects stay in their places.
 func (c *Choice) of(hooks []*Hook) []*Hook {
 	var own, places []*Hook
 	for _, h := range hooks {
@@ -103,12 +104,12 @@ func (c *Choice) of(hooks []*Hook) []*Hook {
 	return places
 }
 
-// index is where a hook's plugin is in the choice, by either of its names; -1: it is not.
+// index returns the index of the hook's plugin in the choice, by name or alias, or -1.
 func (c *Choice) index(h *Hook) int {
 	return slices.IndexFunc(c.Plugins, func(name string) bool { return name == h.Plugin || name == h.Alias && name != "" })
 }
 
-// withTimeout is the hook with the choice's timeout.
+// withTimeout returns the hook with the timeout of the choice.
 func (c *Choice) withTimeout(h *Hook) *Hook {
 	if c.Timeout == 0 {
 		return h

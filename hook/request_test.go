@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestChoice: who is asked, and in which order, where a context names the plugins of one dialect.
+// TestChoice: a Choice decides which plugins of a dialect are called, and in which order.
 func TestChoice(t *testing.T) {
 	in := func(dialect, plugin string, priority, position int) Hook {
 		h := answer(plugin, TurnInput, Reply{})

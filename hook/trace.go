@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// An Outcome is what became of an event.
+// An Outcome says what became of an event.
 type Outcome struct {
 	Point   Point
 	Verdict Verdict
-	Reason  string // why it was denied or stopped
-	Suggest string // what a person could do about it; shown, never executed
-	By      string // the plugin that stopped, skipped, denied or answered it
+	Reason  string // why the event was denied or stopped
+	Suggest string // what the user can do about it; it is shown, never executed
+	By      string // the plugin that stopped, skipped, denied or answered the event
 	Payload json.RawMessage
-	Steps   []Step // one for each plugin that was called, in order
+	Steps   []Step // one for each hook that was called, in order
 }
 
-// A Step is one plugin's part in an event: what it was sent, what it answered, what that changed,
-// how long it took, what went wrong.
+// A Step records the call of one hook: what the plugin was sent, what it answered, what that
+// changed, how long it took, and the error if it failed.
 type Step struct {
 	Plugin    string
 	Dialect   string
@@ -29,17 +29,17 @@ type Step struct {
 	Changed   bool
 	Started   time.Time
 	Duration  time.Duration
-	Err       *Error // nil where nothing went wrong
+	Err       *Error // nil if the call succeeded
 	Action    Action // what the error did to the event
 	Notes     []string
 	Sent      json.RawMessage
 	Received  json.RawMessage
 
-	before, after Object   // the payload around this step, where it changed
-	diff          []Change // what it changed, where that was read from a trace
+	before, after Object   // the payload before and after this step, if the step changed it
+	diff          []Change // the changes of a step that was read from a trace
 }
 
-// begin records who is asked, and when.
+// begin records which hook is called, and when.
 func (s *Step) begin(h *Hook) {
 	s.Plugin, s.Dialect, s.Hook, s.Connected = h.Plugin, h.Dialect, h.Name, h.Connected
 	s.Verdict, s.Started = Continue, time.Now()
@@ -56,7 +56,7 @@ func (s *Step) finish(reply *Reply, err error) {
 
 func (s *Step) note(text string) { s.Notes = append(s.Notes, text) }
 
-// Diff lists what this step changed in the payload.
+// Diff lists the changes that this step made to the payload.
 func (s *Step) Diff() []Change {
 	switch {
 	case !s.Changed:
@@ -67,7 +67,7 @@ func (s *Step) Diff() []Change {
 	return diffObjects(s.before, s.after)
 }
 
-// After is the payload as this step left it; nil: it did not change it.
+// After returns the payload as this step left it, or nil if the step did not change it.
 func (s *Step) After() json.RawMessage {
 	if !s.Changed || s.after == nil {
 		return nil
@@ -75,7 +75,7 @@ func (s *Step) After() json.RawMessage {
 	return s.after.JSON()
 }
 
-// stepJSON is a step as other programs see it.
+// stepJSON is the JSON form of a step.
 type stepJSON struct {
 	Plugin     string   `json:"plugin"`
 	Dialect    string   `json:"dialect"`
@@ -91,7 +91,7 @@ type stepJSON struct {
 	*traceJSON
 }
 
-// traceJSON is what a trace adds to a step. Nothing sent or received is null.
+// traceJSON holds the fields that a trace adds to a step. Missing values are null.
 type traceJSON struct {
 	Sent     json.RawMessage `json:"sent"`
 	Received json.RawMessage `json:"received"`
@@ -108,20 +108,20 @@ type outcomeJSON struct {
 	Steps   []stepJSON      `json:"steps"`
 }
 
-// MarshalJSON gives the outcome without its trace; see [Outcome.Trace].
+// MarshalJSON returns the outcome without the fields that [Outcome.Trace] adds.
 func (o *Outcome) MarshalJSON() ([]byte, error) { return marshal(o.view(false)) }
 
-// A Trace is an outcome whose JSON has what each plugin was sent, what it received and what it
+// A Trace is an outcome whose JSON also has what each plugin was sent, what it returned and what it
 // changed.
 type Trace struct{ *Outcome }
 
-// Trace is the outcome with everything in it.
+// Trace returns the outcome with its full JSON form.
 func (o *Outcome) Trace() Trace { return Trace{o} }
 
-// MarshalJSON gives the outcome with sent, received and diff in each step.
+// MarshalJSON returns the outcome with sent, received and diff in each step.
 func (t Trace) MarshalJSON() ([]byte, error) { return marshal(t.view(true)) }
 
-// marshal leaves <, > and & as they are: a trace is read by people and compared by programs.
+// marshal leaves <, > and & unescaped, because people read traces and programs compare them.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
