@@ -12,12 +12,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// A plugin that cannot be asked is never left out in silence. Where its hooks are known, they are
-// on the bus and fail, and the failure table decides; where they are not, the log says that it is
-// left out. docs/when-a-plugin-cannot-be-asked.md has the rule for every dialect and point.
+// This file handles plugins that are installed but cannot be called. None is left out silently. If
+// the hooks of such a plugin are known, they are on the bus and fail, and the failure table decides
+// what happens to an event. If they are not known, the host logs that the plugin is left out. The
+// rules for each dialect and point are in docs/when-a-plugin-cannot-be-asked.md.
 
-// standIn wires the hooks of broken plugins that are known all the same, and says in the log which
-// plugins are left out.
+// standIn wires failing hooks for each broken plugin whose hooks are known from its files, and logs
+// every plugin that is left out.
 func (h *Host) standIn(r *roster) {
 	for _, e := range r.entries {
 		if e.leftOut || e.plugin != nil || e.state != dialect.Broken && e.state != dialect.Skipped {
@@ -31,8 +32,8 @@ func (h *Host) standIn(r *roster) {
 	}
 }
 
-// leaveOut logs that a plugin is left out. Of one whose hooks are wired, each event that meets them
-// tells.
+// leaveOut logs that a plugin is left out. If its hooks are wired, the level is only info, because
+// each event that reaches them reports the failure.
 func (h *Host) leaveOut(e *entry) {
 	level := slog.LevelWarn
 	if e.absent != nil {
@@ -42,7 +43,7 @@ func (h *Host) leaveOut(e *entry) {
 		"err", e.err, dialect.FindingKey, true)
 }
 
-// wiring is where the entry's hooks are; nil: nowhere.
+// wiring returns the source of the entry's hooks, or nil if it has none.
 func (e *entry) wiring() dialect.Wiring {
 	if e.plugin == nil {
 		return e.absent
@@ -63,27 +64,28 @@ func (w pluginWiring) Connect(name string, point hook.Point) (hook.Hook, error) 
 	return connector.Connect(name, point)
 }
 
-// unconnected is a connection whose plugin cannot be asked: a hook that fails. At a gate it
-// refuses; elsewhere the failure table decides, and the log tells.
+// unconnected returns the hook of a [[connect]] table whose plugin cannot be called. It always
+// fails with why. At a gate that refuses the event; elsewhere the failure table decides and the
+// host logs the failure.
 func unconnected(c config.Connect, dialectName string, why error) hook.Hook {
 	return hook.Hook{Plugin: c.Plugin, Dialect: dialectName, Name: c.Hook, Point: hook.Point(c.Point), Connected: true, Priority: hook.DefaultPriority,
 		Call: func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, why }}
 }
 
-// missing tells whether a connection names a plugin that is not installed. A host that looks at
-// some plugins only cannot tell.
+// missing reports whether a [[connect]] table names a plugin that is not installed. It returns
+// false in a host that opened only some plugins, because that host cannot know.
 func (h *Host) missing(r *roster, c config.Connect) bool {
 	some := h.setup().NoSearch || h.setup().Dialects != nil
 	own := func(e *entry) bool { return e.found.Project == "" }
 	return !some && len(r.names.bearing(c.Plugin)) == 0 && !slices.ContainsFunc(r.meant(c.Plugin), own)
 }
 
-// errNoPlugin is why a connection to a plugin that is not there fails.
+// errNoPlugin returns the error of calls to a connected plugin that is not installed.
 func (r *roster) errNoPlugin(c config.Connect) error {
 	return hook.Failure(hook.Unavailable, dialect.WithFix(fmt.Errorf("[[connect]] names a plugin that is not installed: %s", c.Plugin), dialect.Meant(c.Plugin, r.allNames())))
 }
 
-// allNames are those of every plugin that was found.
+// allNames returns the names of every plugin that was found.
 func (r *roster) allNames() []string {
 	var names []string
 	for _, b := range r.names {
@@ -92,8 +94,8 @@ func (r *roster) allNames() []string {
 	return names
 }
 
-// tell logs what went wrong with the plugins of an event and did not end it: the caller has no
-// error to show. What a dialect has logged already is not repeated.
+// tell logs the failures that did not end the event, because Fire returns no error for them. It
+// omits those that the dialect has already logged.
 func (h *Host) tell(out *hook.Outcome) {
 	for i := range out.Steps {
 		s := &out.Steps[i]
@@ -105,7 +107,7 @@ func (h *Host) tell(out *hook.Outcome) {
 	}
 }
 
-// unavailable is the error of a call to a plugin that is not ready.
+// unavailable returns the error of a call to a plugin that is not ready.
 func (e *entry) unavailable() error {
 	kind := hook.Unavailable
 	if errors.Is(e.err, hook.Outdated) {

@@ -12,10 +12,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// Misfits are the reasons why a tool does not take some arguments; none where it does. It is for
-// whoever calls a tool by hand, so that a plugin is not sent what it has said it cannot take; what
-// a model calls is checked on the way of every call, in adapter.ToolCall. A schema that cannot be
-// used checks nothing: the doctor tells of it.
+// Misfits returns the reasons why args do not fit the tool's schema, or none if they fit. It is for
+// tools that a person calls, so that the plugin is not sent arguments that it does not accept. The
+// calls of a model are checked in adapter.ToolCall. A schema that cannot be used accepts
+// everything; Doctor reports it.
 func Misfits(t Tool, args json.RawMessage) []string {
 	var reasons []string
 	for _, e := range schema.Misfits(t.Parameters, args) {
@@ -27,14 +27,14 @@ func Misfits(t Tool, args json.RawMessage) []string {
 	return reasons
 }
 
-// unknownArgument names the first argument that the tool does not have and the one that was
-// probably meant.
+// unknownArgument returns a sentence about the first argument that the tool does not have, with the
+// name that was probably meant.
 func unknownArgument(t Tool, args json.RawMessage) string {
 	var parameters struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 		Required   []string                   `json:"required"`
 	}
-	_ = json.Unmarshal(t.Parameters, &parameters) // a schema of another form names no arguments
+	_ = json.Unmarshal(t.Parameters, &parameters) // a schema of another form declares no arguments
 	known := append(slices.Sorted(maps.Keys(parameters.Properties)), parameters.Required...)
 	object, err := rawjson.Parse(args)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// AllAt says which plugins a file or directory is, wherever it lies: one for each dialect that
-// takes it for one of its own. only narrows the dialects; nil: all. It starts nothing.
+// AllAt returns the plugins that the file or directory at path can be: one for each dialect that
+// recognises it. If only is not nil, it limits the dialects. AllAt starts nothing.
 func AllAt(path string, environ, only []string) []dialect.Found {
 	var found []dialect.Found
 	for _, d := range dialects(nil) {
@@ -21,7 +21,7 @@ func AllAt(path string, environ, only []string) []dialect.Found {
 	return found
 }
 
-// Installed lists the plugins that are where their dialects keep them. It starts nothing.
+// Installed returns the plugins in the places where their dialects keep them. It starts nothing.
 func Installed(environ []string) []dialect.Found {
 	var found []dialect.Found
 	for _, d := range dialects(nil) {

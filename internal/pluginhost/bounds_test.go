@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// TestWhatCannotBeEnforced: a plugin is refused, unless the configuration allows it to run all the
-// same.
+// TestWhatCannotBeEnforced: a plugin whose capabilities cannot be enforced is refused, unless the
+// configuration allows it.
 func TestWhatCannotBeEnforced(t *testing.T) {
 	none := errors.New("forbidden here")
 	for _, c := range []struct {
@@ -86,7 +86,8 @@ func TestWhatCannotBeEnforced(t *testing.T) {
 	})
 }
 
-// TestBoundsOfAPluginThatHasAnotherName: they are refused where they would come too late.
+// TestBoundsOfAPluginThatHasAnotherName: a plugin is refused if its restrictions stand under a name
+// that is known only once it runs.
 func TestBoundsOfAPluginThatHasAnotherName(t *testing.T) {
 	for _, c := range []struct {
 		rule, config string
@@ -137,7 +138,7 @@ func TestBadBoundsAreAnErrorWithLineAndColumn(t *testing.T) {
 	}
 }
 
-// TestLimitsOfTheConfiguration: they hold for a plugin in a sandbox and without one.
+// TestLimitsOfTheConfiguration: limits apply to a plugin with a sandbox and without one.
 func TestLimitsOfTheConfiguration(t *testing.T) {
 	for rule, bounds := range map[string]string{"without a sandbox": "", "in a sandbox": "capabilities = []\n"} {
 		t.Run(rule, func(t *testing.T) {
@@ -169,7 +170,8 @@ esac
 	}
 }
 
-// TestStorageIsWhatTheConfigurationGrants, whatever the manifest says.
+// TestStorageIsWhatTheConfigurationGrants: the configuration, not the manifest, decides about
+// storage.
 func TestStorageIsWhatTheConfigurationGrants(t *testing.T) {
 	for _, c := range []struct{ rule, config, want string }{
 		{"as declared", "", "true"},
@@ -210,8 +212,8 @@ done
 	}
 }
 
-// TestTheWholeNetworkWithAToken: what Landlock alone cannot tell apart the token of the
-// configuration does.
+// TestTheWholeNetworkWithAToken: Landlock alone cannot separate the daemon's port from others; the
+// server's token does.
 func TestTheWholeNetworkWithAToken(t *testing.T) {
 	h := confinable(t)
 	h.lookers()

@@ -16,17 +16,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// What a [ConfigChange] can set. What plugins are given (capabilities, limits, variables), and
-// everything that is not about plugins, is for the person who writes the file.
+// The values of [ConfigChange.Set]. Only the user, in an editor, changes the grants of plugins
+// (capabilities, limits, variables) and everything that is not about plugins.
 const (
-	SetEnabled  = "enabled"    // value: true or false
-	SetPriority = "priority"   // value: a number; null: the plugin's own
-	SetConfig   = "config"     // value: an object, the whole of the user's config for the plugin
-	SetConnect  = "connect"    // Hook, at Point
-	Disconnect  = "disconnect" // the same, taken out
+	SetEnabled  = "enabled"    // Value: true or false
+	SetPriority = "priority"   // Value: a number; null: the plugin's own
+	SetConfig   = "config"     // Value: an object, the user's whole config for the plugin
+	SetConnect  = "connect"    // connects Hook to Point
+	Disconnect  = "disconnect" // removes the connection of Hook to Point
 )
 
-// A ConfigChange is one thing to be said otherwise in config.toml.
+// A ConfigChange is one change of config.toml.
 type ConfigChange struct {
 	Set    string
 	Plugin string
@@ -35,16 +35,17 @@ type ConfigChange struct {
 	Point  string
 }
 
-// A ConfigEdit is the configuration file before and after some changes.
+// A ConfigEdit holds the configuration file before and after some changes.
 type ConfigEdit struct {
 	File    string
 	Old     []byte
 	New     []byte
-	Backup  string // where the old text is kept; "": nothing was written
+	Backup  string // the file with the old text; "": nothing was written
 	Written bool
 }
 
-// Base stands for the text that a change was made for.
+// Base returns a checksum of the old text. [Host.ChangeConfig] uses it to notice that the file was
+// changed in between.
 func (e *ConfigEdit) Base() string { return textBase(e.Old) }
 
 func textBase(text []byte) string {
@@ -52,14 +53,15 @@ func textBase(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ErrBadChange is wrapped by the error of a change that the configuration, or the plugin, cannot
-// have.
+// ErrBadChange is wrapped by the error of a change that the configuration or the plugin does not
+// allow.
 var ErrBadChange = errors.New("the change cannot be made")
 
-// ErrBase is returned where the file is another than the one that changes were made for.
+// ErrBase is returned if the file has changed since the preview.
 var ErrBase = errors.New("the file was changed since: look at the change again")
 
-// PreviewConfig is what the configuration file would become. It writes nothing.
+// PreviewConfig returns the text that the configuration file would have after the changes. It
+// writes nothing.
 func (h *Host) PreviewConfig(changes []ConfigChange) (*ConfigEdit, error) {
 	file := h.setup().dirs.ConfigFile
 	old, err := plainfile.Read(file, maxConfig)
@@ -70,9 +72,9 @@ func (h *Host) PreviewConfig(changes []ConfigChange) (*ConfigEdit, error) {
 	return &ConfigEdit{File: file, Old: old, New: text}, err
 }
 
-// ChangeConfig writes changes into config.toml, all of them or none, where every other byte stays.
-// It does not reload the host. base is that of a preview, whose text must still be there; "": any
-// will do.
+// ChangeConfig writes the changes into config.toml: all of them or none. Every other byte stays. It
+// does not reload the host. If base is not "", it must be the Base of a preview, and the file must
+// not have changed since.
 func (h *Host) ChangeConfig(changes []ConfigChange, base string) (*ConfigEdit, error) {
 	done := &ConfigEdit{File: h.setup().dirs.ConfigFile}
 	result, err := editfile.Edit(configPlace(done.File), func(old []byte) (text []byte, err error) {
@@ -86,7 +88,7 @@ func (h *Host) ChangeConfig(changes []ConfigChange, base string) (*ConfigEdit, e
 	return done, err
 }
 
-// Undo puts the text back that was there before a change, unless somebody has changed the file
+// Undo restores the text from before the change. It fails with ErrBase if the file has changed
 // since.
 func (e *ConfigEdit) Undo() error {
 	if !e.Written {
@@ -101,18 +103,19 @@ func (e *ConfigEdit) Undo() error {
 	return err
 }
 
-// mostValues is how many values of the file can be changed at once: for each of them the whole file
-// is read again.
+// mostValues limits how many values of the file are changed at once, because each change parses the
+// whole file again.
 const mostValues = 256
 
-// maxConfig bounds the file, as editfile does.
+// maxConfig limits the size of the file, as editfile does.
 const maxConfig = 1 << 20
 
 func configPlace(file string) editfile.Place {
 	return editfile.Place{Dir: filepath.Dir(file), Name: filepath.Base(file), Mode: 0o600}
 }
 
-// changedText is a text with changes, one after the other. Each must leave a text that can be read.
+// changedText applies the changes to text, one after another. The text must parse after each
+// change.
 func (h *Host) changedText(text []byte, changes []ConfigChange) ([]byte, error) {
 	room := mostValues
 	for i, c := range changes {
@@ -163,17 +166,17 @@ func (h *Host) changedBy(text []byte, c ConfigChange, room *int) ([]byte, error)
 	return edit.text, badChange(err)
 }
 
-// A configEdit is one change under way.
+// A configEdit applies one change.
 type configEdit struct {
 	host  *Host
 	entry *entry
 	text  []byte
-	room  *int           // how many values may still be changed
-	read  *config.Config // the text, read
-	own   sections       // what it says of the plugin
+	room  *int           // how many more values may be changed
+	read  *config.Config // the parsed text
+	own   sections       // the tables about the plugin
 }
 
-// set writes a value into a table of the plugin's; null takes it out.
+// set writes a value into a table of the plugin, or removes it if value is null.
 func (c *configEdit) set(section string, value json.RawMessage, path ...string) (err error) {
 	if *c.room--; *c.room < 0 {
 		return dialect.WithFix(fmt.Errorf("more than %d values would change at once", mostValues), "change the file by hand")
@@ -187,8 +190,8 @@ func (c *configEdit) set(section string, value json.RawMessage, path ...string) 
 	return err
 }
 
-// enable writes `enabled`. One table that disables a plugin is enough, so all of them are changed
-// to enable it.
+// enable writes `enabled`. A plugin is disabled if any of its tables says so. To enable it, enable
+// changes all of those.
 func (c *configEdit) enable(value json.RawMessage) error {
 	var on bool
 	if err := json.Unmarshal(value, &on); err != nil || string(value) == "null" {
@@ -214,10 +217,10 @@ func (c *configEdit) enable(value json.RawMessage) error {
 	return nil
 }
 
-// maxPriority is more than any protocol knows.
+// maxPriority is larger than the priorities of all protocols.
 const maxPriority = 1_000_000
 
-// prioritise writes `priority` where it counts.
+// prioritise writes `priority` into the table whose priority is in force.
 func (c *configEdit) prioritise(value json.RawMessage) error {
 	var n int
 	if err := json.Unmarshal(value, &n); err != nil || n > maxPriority || n < -maxPriority {
@@ -233,7 +236,7 @@ func (c *configEdit) prioritise(value json.RawMessage) error {
 	return c.set(key, value, "priority")
 }
 
-// connect adds a [[connect]] table, where there is none like it.
+// connect adds a [[connect]] table, unless there is an equal one.
 func (c *configEdit) connect(w ConfigChange) error {
 	for _, there := range c.read.Connect {
 		if c.entry.names.bears(there.Plugin) && there.Hook == w.Hook && there.Point == w.Point {
@@ -267,8 +270,8 @@ func quoted(text string) json.RawMessage {
 	return raw
 }
 
-// checkConfig refuses a config that does not fit the plugin's schema. What is missing among its
-// secrets is not its fault.
+// checkConfig returns an error if the config does not fit the plugin's schema. It ignores missing
+// secrets, which are in another file.
 func (c *configEdit) checkConfig(user map[string]any) error {
 	checker, ok := c.entry.dialect.(dialect.SettingsChecker)
 	if !ok {

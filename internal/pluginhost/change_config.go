@@ -14,8 +14,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/editfile"
 )
 
-// configure writes the user's config for a plugin: what is not in the value goes, what stays keeps
-// its place and its comments. A secret that was not shown comes back as it was shown, and stays.
+// configure replaces the user's config for a plugin. Values that are not in value are removed;
+// those that stay keep their place and their comments. A secret is shown as a placeholder: if the
+// placeholder comes back, the secret stays as it is.
 func (c *configEdit) configure(value json.RawMessage) error {
 	var want map[string]any
 	if err := json.Unmarshal(value, &want); err != nil || want == nil {
@@ -36,10 +37,11 @@ func (c *configEdit) configure(value json.RawMessage) error {
 	return c.replace(key, []string{"config"}, user.table, want)
 }
 
-// mostDepth is more than a config that a person writes has, and less than the file may have.
+// mostDepth limits the nesting of a config. It is deeper than people write, and less than the file
+// format allows.
 const mostDepth = 32
 
-// deeper tells whether a value has more than so many tables and lists in each other.
+// deeper reports whether a value nests more than most tables and lists.
 func deeper(value any, most int) bool {
 	inner := func(v any) bool { return most == 0 || deeper(v, most-1) }
 	switch v := value.(type) {
@@ -55,7 +57,7 @@ func deeper(value any, most int) bool {
 	return false
 }
 
-// keepHidden puts the values back in place of what was shown for them.
+// keepHidden replaces each placeholder in want by the value that it stands for.
 func keepHidden(want, old, shown map[string]any, path []string) error {
 	for name, v := range want {
 		at := append(slices.Clone(path), name)
@@ -71,7 +73,7 @@ func keepHidden(want, old, shown map[string]any, path []string) error {
 			}
 			continue
 		}
-		covered := !reflect.DeepEqual(numbers(shown[name]), numbers(old[name])) // something there is not shown
+		covered := !reflect.DeepEqual(numbers(shown[name]), numbers(old[name])) // part of the old value is not shown
 		if v == config.Hidden || covered && strings.Contains(fmt.Sprint(v), config.Hidden) {
 			return fmt.Errorf("config.%s: %q stands for a value that is not shown: write the value, or leave it as it was shown", strings.Join(at, "."), config.Hidden)
 		}
@@ -84,7 +86,7 @@ func isTable(v any) bool {
 	return ok
 }
 
-// replace changes a table of the file, value by value.
+// replace changes a table of the file value by value.
 func (c *configEdit) replace(section string, path []string, old, want map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(old)) {
 		if _, stays := want[name]; !stays {
@@ -125,8 +127,8 @@ func pathError(err error, path []string, name string) error {
 	return fmt.Errorf("%s.%s: %w", strings.Join(path, "."), name, err)
 }
 
-// numbers is a value with all numbers of one type, to be compared: the file's are whole or not,
-// those of JSON are not.
+// numbers returns a value in which all numbers have the type of encoding/json, so that a value of
+// the file can be compared with one of JSON.
 func numbers(v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -27,7 +27,7 @@ func TestChangeConfig(t *testing.T) {
 	for _, tc := range []struct {
 		rule    string
 		changes []pluginhost.ConfigChange
-		want    string // what stands in place of the table of the plugin
+		want    string // the text that replaces the plugin's table
 	}{
 		{"enabled", []pluginhost.ConfigChange{set("enabled", "false")}, "priority = 7 # seven\nconfig = { mode = 'slow', header = \"h\" } # slowly\nenabled = false\n"},
 		{"nothing new", []pluginhost.ConfigChange{set("enabled", "true"), set("priority", "7"), set("config", `{"mode":"slow","header":"h"}`)}, "priority = 7 # seven\nconfig = { mode = 'slow', header = \"h\" } # slowly\n"},
@@ -117,8 +117,8 @@ func TestAChangeIsMadeForOneText(t *testing.T) {
 	}
 }
 
-// TestDeclaredSecretsAreNotShown: what the schema says is a password is shown nowhere, and can be
-// set.
+// TestDeclaredSecretsAreNotShown: a value that the schema declares as a password is never shown,
+// and can be set.
 func TestDeclaredSecretsAreNotShown(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n\n[plugins.notes.config]\nheader = \"hush-hush\"\nlevel = 2\n")
 	n.put(filepath.Join(n.home, ".local/share/kaged/plugins/notes/manifest.yaml"), strings.Replace(notesManifest, "header: {type: string}", "header: {type: string, format: password}", 1))
@@ -159,8 +159,8 @@ func TestASecretOfAConfigStays(t *testing.T) {
 	}
 }
 
-// TestChangeConfigIsBounded: each value that changes has the whole file read again, so a small
-// request must not change many.
+// TestChangeConfigIsBounded: a small request must not change many values, because each change reads
+// the whole file again.
 func TestChangeConfigIsBounded(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n")
 	host := n.open()

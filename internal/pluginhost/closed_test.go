@@ -8,9 +8,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// TestNoProtocolClosesAnAgentsPointByItself: only the configuration makes a plugin one that has to
-// be asked about events of other agents. Who cannot reach a daemon, and has never seen one, counts
-// on that: docs/hosts/daemon.md.
+// TestNoProtocolClosesAnAgentsPointByItself: only the configuration can make other agents depend on
+// a plugin. A hook program that cannot reach a daemon, and has never seen one, relies on that:
+// docs/hosts/daemon.md.
 func TestNoProtocolClosesAnAgentsPointByItself(t *testing.T) {
 	fired := make(map[hook.Point]bool)
 	for _, agent := range codehook.Agents() {

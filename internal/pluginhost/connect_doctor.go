@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
-// examineConnections reports the [[connect]] tables whose plugin cannot be asked, and those where
-// only some of the plugins of that name can.
+// examineConnections reports the [[connect]] tables whose plugin cannot be called, and those of
+// which only some of the plugins with that name can be called.
 func (h *Host) examineConnections(r *roster) []Finding {
 	var findings []Finding
 	for i, c := range h.setup().config.Connect {
@@ -23,7 +23,7 @@ func (h *Host) examineConnections(r *roster) []Finding {
 	return findings
 }
 
-// examineConnection says what is wrong with one table; problem is "" where nothing is.
+// examineConnection returns what is wrong with one table. problem is "" if nothing is.
 func (h *Host) examineConnection(r *roster, c config.Connect) (s Severity, problem, fix string) {
 	if h.missing(r, c) {
 		fix = "install the plugin, or remove the table"
@@ -51,7 +51,8 @@ func (h *Host) examineConnection(r *roster, c config.Connect) (s Severity, probl
 		fmt.Sprintf("`patchbay plugin info %s` says what is wrong with it", c.Plugin)
 }
 
-// meanwhile is what becomes of the events of a point whose connected plugin cannot be asked.
+// meanwhile returns a sentence on what happens to the events of the point while the connected
+// plugin cannot be called.
 func meanwhile(c config.Connect) string {
 	if spec, ok := hook.Point(c.Point).Spec(); ok && spec.Mode == hook.Gate {
 		return ". Until then " + c.Point + " is refused"

@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestAReloadedPluginIsWiredAnew: a hook that a changed file brings is asked from then on.
+// TestAReloadedPluginIsWiredAnew: a hook that is new in a changed file is called from then on.
 func TestAReloadedPluginIsWiredAnew(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := newHouse(t)
@@ -35,8 +35,8 @@ func TestAReloadedPluginIsWiredAnew(t *testing.T) {
 	}
 }
 
-// TestEveryDialectTakesPartInOneTurn: plugins of all five dialects in one turn of an agent, those
-// that were not made for turns by connections. Who was asked is read off the traces.
+// TestEveryDialectTakesPartInOneTurn: plugins of all five dialects take part in one turn of an
+// agent, some of them by connections. The traces show which were called.
 func TestEveryDialectTakesPartInOneTurn(t *testing.T) {
 	for _, tool := range []string{"sh", "python3"} {
 		plugtest.NeedTool(t, tool)

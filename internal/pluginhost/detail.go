@@ -14,29 +14,29 @@ import (
 // A Manifest is the file in which a plugin describes itself.
 type Manifest struct {
 	Path string `json:"path"`
-	Text string `json:"text"` // as it is now, without secrets; a long one is cut
+	Text string `json:"text"` // the current text, without secrets; a long text is cut
 }
 
 const (
-	mostManifest  = 1 << 20  // of a file that is read
-	shownManifest = 64 << 10 // of its text that is shown
+	mostManifest  = 1 << 20  // the largest file that is read
+	shownManifest = 64 << 10 // the most text that is shown
 )
 
-// manifest reads a plugin's manifest; nil: it has none, or it is gone.
+// manifest reads a plugin's manifest. It returns nil if there is none, or if it cannot be read.
 func (h *Host) manifest(e *entry) *Manifest {
 	if e.found.File == "" {
 		return nil
 	}
 	text, err := plainfile.Read(e.found.File, mostManifest)
 	if err != nil {
-		return nil // what is wrong with it is a finding
+		return nil // Doctor reports what is wrong with it
 	}
 	text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	return &Manifest{Path: e.found.File, Text: excerpt.Head(h.Hidden().Clean(string(text)), shownManifest)}
 }
 
-// describeConfig says what config a plugin has, and where it comes from. Of a secret it says that
-// it is there.
+// describeConfig sets the fields of d about the plugin's config and where each value comes from.
+// Secrets are replaced by a placeholder.
 func (h *Host) describeConfig(e *entry, d *PluginDetail) {
 	user, project := h.setup().given.Load().layers(e.names)
 	d.ConfigSchema = e.info.Schema
@@ -53,14 +53,15 @@ func (h *Host) describeConfig(e *entry, d *PluginDetail) {
 	}
 }
 
-// shownConfig is a config without what sounds like a secret, or is one by the plugin's own schema.
+// shownConfig returns a config with a placeholder for each secret: a value whose name sounds like
+// one, or that the plugin's schema declares as one.
 func (e *entry) shownConfig(table map[string]any) map[string]any {
 	shown := config.Shown(table)
 	hideDeclared(e.info.Schema, shown)
 	return shown
 }
 
-// hideDeclared hides the values that a schema says are passwords.
+// hideDeclared replaces the values that the schema declares as passwords.
 func hideDeclared(schema json.RawMessage, table map[string]any) {
 	declared := declaredSecrets(schema)
 	for _, name := range slices.Collect(maps.Keys(table)) {
@@ -76,7 +77,7 @@ func hideDeclared(schema json.RawMessage, table map[string]any) {
 	}
 }
 
-// A declaredProperty is one of a schema's, as far as it tells whether it is a secret.
+// A declaredProperty holds the parts of a schema's property that say whether it is a secret.
 type declaredProperty struct {
 	raw       json.RawMessage
 	Format    string `json:"format"`
@@ -90,7 +91,7 @@ func declaredSecrets(schema json.RawMessage) map[string]declaredProperty {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	if len(schema) == 0 || json.Unmarshal(schema, &object) != nil {
-		return nil // the dialect has complained
+		return nil // the dialect has reported it
 	}
 	out := make(map[string]declaredProperty, len(object.Properties))
 	for name, raw := range object.Properties {
@@ -103,8 +104,8 @@ func declaredSecrets(schema json.RawMessage) map[string]declaredProperty {
 	return out
 }
 
-// DeclaredSecret tells of a value of config.toml, by its keys, whether it is a secret by the schema
-// of the plugin it is for.
+// DeclaredSecret reports whether a value of config.toml, given by its keys, is a secret according
+// to the schema of its plugin.
 func (h *Host) DeclaredSecret(path []string) bool {
 	if len(path) < 4 || path[0] != "plugins" || path[2] != "config" {
 		return false
@@ -114,14 +115,14 @@ func (h *Host) DeclaredSecret(path []string) bool {
 	})
 }
 
-// declaredAt tells whether a path of a config is a secret, or in one.
+// declaredAt reports whether the value at a path of a config is a secret, or is inside one.
 func declaredAt(schema json.RawMessage, path []string) bool {
 	p, ok := declaredSecrets(schema)[path[0]]
 	return ok && (p.secret() || len(path) > 1 && declaredAt(p.raw, path[1:]))
 }
 
-// Latencies are how long the last calls of each plugin took, in microseconds, the oldest first. Of
-// two plugins of one name the second has its dialect before it.
+// Latencies returns how long the last calls of each plugin took, in microseconds, oldest first. If
+// two plugins have the same name, the key of the second is DIALECT:NAME.
 func (h *Host) Latencies() map[string][]uint32 {
 	out := make(map[string][]uint32)
 	for _, e := range h.roster().entries {

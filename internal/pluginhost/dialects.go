@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/mcpcall"
 )
 
-// dialects lists every protocol, by hand. A path a user names belongs to the first that recognises
-// it; scaffold, whose plugins are any executable, is last.
+// dialects returns all protocols. If a user names a path, the first dialect that recognises it owns
+// the plugin. Scaffold, which accepts every executable, is therefore last.
 func dialects(remote mcpcall.Remote) []dialect.Dialect {
 	return []dialect.Dialect{
 		dotagent.New(),

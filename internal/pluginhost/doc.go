@@ -1,14 +1,15 @@
-// Package pluginhost is the inside of a host: it finds plugins, starts them, wires their hooks to
-// the bus, and answers for them. The root package is what programs that embed Patchbay see of it;
-// the patchbay command, the daemon and the demo use it directly.
+// Package pluginhost implements the host: it finds plugins, starts them, puts their hooks on the
+// bus, and calls them. It is not a public API: programs that embed Patchbay use the root package, a
+// thin layer over this one. The patchbay command, the daemon and the demo use pluginhost directly.
 //
-//	Open                 options.go   what is asked for, and the configuration
-//	  search             search.go    every dialect's places, the config's word on each
-//	  start              start.go     in parallel, a few at a time
-//	  wire               wire.go      hooks onto the bus, tools by name
-//	Fire, CallTool       host.go      one call each; package hook does the rest
-//	Plugins, Plugin      info.go      who is here, and how they are doing
+//	Open                 options.go   reads the options and the configuration
+//	  search             search.go    lists the plugins in every dialect's places
+//	  start              start.go     starts them in parallel, a few at a time
+//	  wire               wire.go      puts hooks on the bus and indexes tools by name
+//	Fire, CallTool       host.go      one call each, through package hook
+//	Plugins, Plugin      info.go      which plugins there are, and their state
 //	Doctor               doctor.go    what is wrong, and how to fix it
 //
-// It knows no engine, no model and no terminal: what plugins store goes to [Options.Storage].
+// The package knows no engine, no model and no terminal. Values that plugins store go to
+// [Options.Storage].
 package pluginhost

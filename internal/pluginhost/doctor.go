@@ -13,25 +13,25 @@ import (
 // A Severity says how bad a finding is.
 type Severity string
 
-// The severities. Only an error makes a diagnosis not ok.
+// The severities. Only errors make `patchbay doctor` fail.
 const (
 	SeverityError   Severity = "error"   // something does not work
-	SeverityWarning Severity = "warning" // something works otherwise than its author thinks
-	SeverityInfo    Severity = "info"    // something is left out on purpose
+	SeverityWarning Severity = "warning" // something works differently from what its author expects
+	SeverityInfo    Severity = "info"    // a plugin is left out on purpose
 )
 
-// A Finding is one thing wrong, and how to fix it.
+// A Finding is one problem, and how to fix it.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Plugin   string   `json:"plugin"`
 	Dialect  string   `json:"dialect"`
-	Where    string   `json:"where"` // a file, with line and column where they are known
+	Where    string   `json:"where"` // a file, with line and column if they are known
 	Problem  string   `json:"problem"`
 	Fix      string   `json:"fix"`
-	Action   Action   `json:"action,omitzero"` // what mends it at once, where something does
+	Action   Action   `json:"action,omitzero"` // what fixes it at once; zero: nothing does
 }
 
-// An Action mends a finding at once: see [Host.MakeExecutable], [Host.Switch] and [Host.Restart].
+// An Action fixes a finding at once: see [Host.MakeExecutable], [Host.Switch] and [Host.Restart].
 type Action struct {
 	Kind   string `json:"kind"` // executable | enable | restart
 	Plugin string `json:"plugin"`
@@ -44,8 +44,8 @@ const (
 	ActionRestart    = "restart"
 )
 
-// Doctor lists everything that is known to be wrong with the plugins of this host. It asks no
-// plugin: see [Host.CheckHealth].
+// Doctor lists all known problems of the plugins of this host. It calls no plugin;
+// [Host.CheckHealth] does.
 func (h *Host) Doctor() []Finding {
 	findings := append([]Finding{}, h.examineConfig()...)
 	now := h.roster()
@@ -60,7 +60,7 @@ func (h *Host) Doctor() []Finding {
 	}
 	chosen, err := h.setup().chosen()
 	if err != nil {
-		return findings // unreachable: Open looked at the same names
+		return findings // unreachable: Open checked the same names
 	}
 	for _, d := range chosen {
 		x, ok := d.(dialect.Examiner)
@@ -78,7 +78,7 @@ func (h *Host) Doctor() []Finding {
 	return findings
 }
 
-// examine lists what is wrong with one plugin.
+// examine lists the problems of one plugin.
 func examine(e *entry) []Finding {
 	var findings []Finding
 	problems, warnings := e.problems()
@@ -89,7 +89,7 @@ func examine(e *entry) []Finding {
 		findings = append(findings, finding(SeverityWarning, e, e.found.Dialect, p))
 	}
 	named := func(p dialect.Problem) bool { return strings.Contains(p.Message, "it calls itself") }
-	if e.plugin != nil && e.info.Called != "" && !slices.ContainsFunc(warnings, named) { // its dialect may have said so
+	if e.plugin != nil && e.info.Called != "" && !slices.ContainsFunc(warnings, named) { // the dialect may have reported it
 		findings = append(findings, finding(SeverityWarning, e, e.found.Dialect, dialect.Problem{Path: e.found.Path,
 			Message: fmt.Sprintf("it calls itself %q, and is called as its file is", e.info.Called), Fix: "give it the name of its file, or rename the file"}))
 	}
@@ -110,7 +110,7 @@ func examine(e *entry) []Finding {
 	return findings
 }
 
-// stateFinding says why a plugin is not ready.
+// stateFinding explains why a plugin is not ready.
 func stateFinding(s Severity, e *entry) Finding {
 	p := dialect.Problem{Path: e.found.Path, Message: string(e.state)}
 	if e.err != nil {
@@ -121,7 +121,7 @@ func stateFinding(s Severity, e *entry) Finding {
 	return f
 }
 
-// action is what mends a plugin that is not ready, where something does at once.
+// action returns what makes the plugin ready at once, or the zero Action.
 func (e *entry) action() Action {
 	_, disabled := e.own.disabled()
 	_, inexecutable := e.notExecutable()
@@ -131,17 +131,17 @@ func (e *entry) action() Action {
 	case inexecutable:
 		return Action{ActionExecutable, e.address()}
 	case e.state == dialect.Broken && e.err != nil:
-		if _, fix := apart(e.err); fix == "" { // else something is to be done first
+		if _, fix := apart(e.err); fix == "" { // otherwise the user must do something first
 			return Action{ActionRestart, e.address()}
 		}
 	}
 	return Action{}
 }
 
-// address is a name that means this plugin, whatever others are called.
+// address returns a name that means this plugin and no other.
 func (e *entry) address() string { return e.found.Dialect + ":" + e.names.place }
 
-// apart is what an error says, and what mends it, where it knows.
+// apart splits an error into its message and its fix. The fix is "" if the error has none.
 func apart(err error) (message, fix string) {
 	if start, ok := errors.AsType[*program.StartError](err); ok {
 		fix = start.Fix
@@ -173,7 +173,7 @@ func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Findin
 	return f
 }
 
-// lookAt is what to do about a problem of which nobody knows the remedy: where to look.
+// lookAt returns where to look for the cause of a problem that has no known fix.
 func lookAt(e *entry, dialectName string, p dialect.Problem) string {
 	switch {
 	case p.Line > 0:

@@ -2,8 +2,8 @@ package pluginhost
 
 import "github.com/patchbay-dev/patchbay/internal/sandbox"
 
-// SetSystem makes a host believe that this, and no more, can be enforced.
+// SetSystem makes a host assume that the sandbox can enforce this and no more.
 func (o *Options) SetSystem(s *sandbox.System) { o.system = s }
 
-// Spares is how many sandboxes of the host's plugins stand ready that were built ahead.
+// Spares returns how many sandboxes of the host's plugins were built ahead and are waiting.
 func (h *Host) Spares() int { return h.procs.Spares() }

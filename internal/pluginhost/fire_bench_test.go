@@ -19,15 +19,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// watcherPrefix begins the names under which the test binary is a plugin that watches: it reads,
-// and has no opinion.
+// watcherPrefix is the prefix of the names under which the test binary runs as a plugin that reads
+// events and has no opinion.
 const watcherPrefix = "bench-watcher-"
 
-// watch is that plugin, of both dialects. It decodes nothing, so that what is measured is the host.
+// watch runs that plugin, in both dialects. It decodes nothing, so that the benchmark measures the
+// host.
 func watch(name string) {
 	in, out := bufio.NewReaderSize(os.Stdin, 2<<20), bufio.NewWriter(os.Stdout)
 	for {
-		line, err := in.ReadSlice('\n') // the largest payload, and what is around it, fits
+		line, err := in.ReadSlice('\n') // the buffer is larger than the largest message
 		if err != nil {
 			return
 		}
@@ -57,14 +58,14 @@ func watch(name string) {
 	}
 }
 
-// editArguments hands the arguments of a tool back, with another first letter.
+// editArguments returns the arguments of a tool with another first letter.
 func editArguments(line []byte) string {
 	_, params, _ := bytes.Cut(line, []byte(`"params":{`))
 	params = params[:bytes.LastIndex(params, []byte(`}"}`))+len(`}"}`)]
 	return `{"action":"continue",` + strings.Replace(string(params), "the quick", "The quick", 1)
 }
 
-// watchers opens a host with so many of them.
+// watchers opens a host with n such plugins.
 func watchers(b *testing.B, dialect string, n int) *pluginhost.Host {
 	b.Helper()
 	home := b.TempDir()
@@ -131,7 +132,7 @@ func benchFire(b *testing.B, host *pluginhost.Host, point hook.Point, payload js
 	}
 }
 
-// BenchmarkFirePayload fires events of several sizes through a plugin that watches.
+// BenchmarkFirePayload fires events of several sizes through one watching plugin.
 func BenchmarkFirePayload(b *testing.B) {
 	for dialect, point := range map[string]hook.Point{"scaffold": hook.TurnInput, "kaged": hook.SessionStart} {
 		b.Run(dialect, func(b *testing.B) {
@@ -144,7 +145,7 @@ func BenchmarkFirePayload(b *testing.B) {
 	}
 }
 
-// BenchmarkFireEdit fires tool calls whose arguments are changed.
+// BenchmarkFireEdit fires tool calls whose arguments the plugin changes.
 func BenchmarkFireEdit(b *testing.B) {
 	host := watchers(b, "scaffold", 1)
 	for _, size := range []int{300, 64 << 10} {
@@ -174,9 +175,9 @@ func BenchmarkFireInFlight(b *testing.B) {
 	})
 }
 
-// BenchmarkFirePlugins fires a small event through many plugins, one after the other. ns/plugin is
-// what each costs. With "bare" no host is in between: the same processes are asked over their
-// pipes, in the same order.
+// BenchmarkFirePlugins fires a small event through many plugins, one after another. ns/plugin is
+// the cost of each. With "bare" there is no host: the benchmark writes to the pipes of the same
+// processes, in the same order.
 func BenchmarkFirePlugins(b *testing.B) {
 	for _, n := range []int{1, 4, 16, 64} {
 		b.Run(fmt.Sprintf("bare/%d", n), func(b *testing.B) { benchBare(b, n) })
@@ -185,7 +186,7 @@ func BenchmarkFirePlugins(b *testing.B) {
 	for dialect, point := range map[string]hook.Point{"scaffold": hook.TurnInput, "kaged": hook.SessionStart} {
 		for _, n := range []int{1, 4, 16, 64} {
 			if dialect == "scaffold" && n > 16 {
-				continue // the most that the protocol allows
+				continue // the protocol allows no more
 			}
 			b.Run(fmt.Sprintf("%s/%d", dialect, n), func(b *testing.B) {
 				host := watchers(b, dialect, n)
@@ -232,7 +233,7 @@ func benchBare(b *testing.B, n int) {
 	perPlugin(b, n)
 }
 
-// perPlugin reports what each of n plugins cost.
+// perPlugin reports the cost of each of n plugins.
 func perPlugin(b *testing.B, n int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/plugin")
 }

@@ -15,22 +15,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 )
 
-// A given is where the config of plugins comes from: the user's file, and the project's over it.
-// Everything else in the user's file is read once, when the host is opened; config may be read
-// again while it runs.
+// A given holds the files from which the config of plugins comes: the user's, and the project's,
+// whose values come first. The rest of the user's file is read once, when the host is opened; the
+// config of plugins may be read again while they run.
 type given struct {
 	user    *config.Config
 	project *config.Project
 }
 
-// loadGiven reads the project's file beside the user's.
+// loadGiven reads the project's file and combines it with the user's.
 func (s *setup) loadGiven(user *config.Config) (*given, error) {
 	g := &given{user: user, project: &config.Project{}}
 	if s.own() || sameFile(s.projectFile(), s.dirs.ConfigFile) { // $PATCHBAY_HOME may be the .patchbay of the home directory
 		return g, nil
 	}
 	if !projectfiles.In(s.dirs).ReadsConfig(s.projectRoot) {
-		return g, nil // it belongs to another user: see examineProject
+		return g, nil // it belongs to another user: examineProject reports it
 	}
 	var err error
 	g.project, err = config.LoadProject(s.projectRoot)
@@ -52,21 +52,21 @@ func sameFile(a, b string) bool {
 
 // A layer is the config that one file has for a plugin.
 type layer struct {
-	key    string         // the name under which it stands
-	table  map[string]any // nil: none
+	key    string         // the plugin's name in that file
+	table  map[string]any // nil: the file has none
 	place  func(message, fix string, path ...any) config.Problem
 	file   string
 	source string
 }
 
-// Where a value of a plugin's config comes from.
+// The sources of a value in a plugin's config.
 const (
-	fromDefault = "default" // of the knob
+	fromDefault = "default" // the knob's default
 	fromUser    = "user"
 	fromProject = "project"
 )
 
-// layers are the user's config for a plugin, and the project's.
+// layers returns the user's and the project's config for a plugin.
 func (g *given) layers(b bearer) (user, project layer) {
 	user = layer{key: b.place, place: g.user.Problem, file: g.user.File(), source: fromUser}
 	project = layer{key: b.place, place: g.project.Problem, file: g.project.File(), source: fromProject}
@@ -81,7 +81,8 @@ func (g *given) layers(b bearer) (user, project layer) {
 	return user, project
 }
 
-// config is what a plugin is given: the project's values over the user's. nil: neither has any.
+// config returns a plugin's config as JSON: the project's values over the user's. It returns nil if
+// neither file has any.
 func (g *given) config(b bearer) (json.RawMessage, error) {
 	user, project := g.layers(b)
 	table := config.Over(user.table, project.table)
@@ -95,9 +96,9 @@ func (g *given) config(b bearer) (json.RawMessage, error) {
 	return text, nil
 }
 
-// fitProject leaves out the project's config for a plugin of the user's where it alone keeps the
-// plugin from starting: a project that somebody else wrote could else switch off one that guards
-// something.
+// fitProject drops the project's config for one of the user's plugins if that config alone would
+// keep the plugin from starting. Otherwise a project that another person wrote could switch off a
+// plugin that guards something.
 func (h *Host) fitProject(e *entry) {
 	checker, ok := e.dialect.(dialect.SettingsChecker)
 	user, project := h.setup().given.Load().layers(e.names)
@@ -110,10 +111,10 @@ func (h *Host) fitProject(e *entry) {
 	}
 	own := e.settings
 	if own.Config = nil; user.table != nil {
-		own.Config, _ = json.Marshal(user.table) // it was encoded with the project's before
+		own.Config, _ = json.Marshal(user.table) // it was encoded before, together with the project's
 	}
 	if faults, ok := errors.AsType[*dialect.ConfigError](checker.CheckSettings(e.found, own)); ok && len(faults.Faults) > 0 {
-		return // the user's own is no better: the plugin says so
+		return // the user's config does not fit either: the plugin's error says so
 	}
 	e.settings = own
 	p := dialect.Problem{Path: project.file, Fix: "write values there that fit, or take them out",
@@ -122,7 +123,7 @@ func (h *Host) fitProject(e *entry) {
 	h.setup().Logger.Warn(p.Message, "plugin", e.names.shown(), "file", p.Path, "fix", p.Fix, dialect.FindingKey, true)
 }
 
-// valueAt follows a path of names; ok is false where there is no value.
+// valueAt follows a path of names. ok is false if there is no value.
 func valueAt(table map[string]any, path []string) (value any, ok bool) {
 	for i, name := range path {
 		if value, ok = table[name]; !ok || i == len(path)-1 {
@@ -135,7 +136,8 @@ func valueAt(table map[string]any, path []string) (value any, ok bool) {
 	return nil, false
 }
 
-// placed adds to the error of a config that does not fit the file, line and column of each value.
+// placed adds the file, line and column of each bad value to the error of a config that does not
+// fit.
 func (s *setup) placed(b bearer, err error) error {
 	faults, ok := errors.AsType[*dialect.ConfigError](err)
 	if !ok {
@@ -158,7 +160,7 @@ func (s *setup) placed(b bearer, err error) error {
 	return out
 }
 
-// secretsKey is the name under which the secrets file has a plugin, or would have it.
+// secretsKey returns the plugin's name in the secrets file, or the name to use if it is not there.
 func (s *setup) secretsKey(b bearer) string {
 	for _, key := range b.keys() {
 		if slices.Contains(s.secrets.Plugins(), key) {
@@ -168,7 +170,7 @@ func (s *setup) secretsKey(b bearer) string {
 	return b.place
 }
 
-// add takes one value that does not fit, or is not there.
+// add appends one value that does not fit, or is missing.
 func (e *configError) add(p config.Problem) {
 	fix := "write another value there, or take it out"
 	if strings.HasSuffix(p.Message, "is required") {
@@ -177,7 +179,7 @@ func (e *configError) add(p config.Problem) {
 	e.problems = append(e.problems, dialect.Problem{Path: p.File, Line: p.Line, Column: p.Column, Message: p.Key + ": " + p.Message, Fix: fix})
 }
 
-// names is the part of a path before the first index.
+// names returns the part of a path before the first index.
 func names(path []any) []string {
 	var out []string
 	for _, step := range path {
@@ -190,7 +192,7 @@ func names(path []any) []string {
 	return out
 }
 
-// A configError is a config that does not fit, with the places of its values.
+// A configError is the error of a config that does not fit, with the place of each bad value.
 type configError struct {
 	error
 	problems []dialect.Problem
@@ -198,10 +200,10 @@ type configError struct {
 
 func (e *configError) Unwrap() error { return e.error }
 
-// Problems are the places.
+// Problems returns the places of the bad values.
 func (e *configError) Problems() []dialect.Problem { return e.problems }
 
-// Error has the places in front.
+// Error returns one message for each bad value, with its place in front.
 func (e *configError) Error() string {
 	var lines []string
 	for _, p := range e.problems {

@@ -22,7 +22,7 @@ const (
 	gitCommand = `{"command":"git","args":["push"],"flags":{},"result":null}`
 )
 
-// logged opens a host and returns what its log says.
+// logged opens a host and returns it with its log.
 func (h house) logged(edit func(*pluginhost.Options)) (*pluginhost.Host, *plugtest.Log) {
 	log := new(plugtest.Log)
 	o := h.options()
@@ -33,15 +33,15 @@ func (h house) logged(edit func(*pluginhost.Options)) (*pluginhost.Host, *plugte
 	return h.openWith(o), log
 }
 
-// TestAGuardThatCannotBeAsked: a transform hook that was installed and cannot be asked aborts what
-// it matches. Nothing runs as if it were not there.
+// TestAGuardThatCannotBeAsked: if a transform hook is installed and cannot be called, the events
+// that it matches are aborted. Nothing runs as if the hook were not there.
 func TestAGuardThatCannotBeAsked(t *testing.T) {
 	for _, c := range []struct {
 		rule    string
 		make    func(h house)
 		aborts  bool
 		kind    hook.Kind
-		says    string // in the error, or in the log where the command goes on
+		says    string // in the error, or in the log if the command goes on
 		isKnown bool   // its hooks are on the bus
 	}{
 		{"its program is missing", func(h house) { h.write(guardFile, guardHead+guardHooks, 0o644) },
@@ -95,7 +95,7 @@ func TestAGuardThatCannotBeAsked(t *testing.T) {
 	}
 }
 
-// TestADisabledGuardIsNotAsked: whoever disables a broken plugin is rid of it.
+// TestADisabledGuardIsNotAsked: disabling a broken plugin ends the refusals that it causes.
 func TestADisabledGuardIsNotAsked(t *testing.T) {
 	h := newHouse(t)
 	h.write(guardFile, guardHead+guardHooks, 0o644)
@@ -106,8 +106,8 @@ func TestADisabledGuardIsNotAsked(t *testing.T) {
 	}
 }
 
-// TestConnectedGuards: a connection whose plugin cannot be asked refuses at a gate, and is told
-// elsewhere.
+// TestConnectedGuards: a connection whose plugin cannot be called refuses events at a gate, and is
+// logged elsewhere.
 func TestConnectedGuards(t *testing.T) {
 	keeper := func(mode os.FileMode) func(h house) {
 		return func(h house) {
@@ -152,8 +152,9 @@ func TestConnectedGuards(t *testing.T) {
 	}
 }
 
-// TestAConnectionPrefersThePluginThatWorks, and the doctor says which it is. Where only the broken
-// one can have the hook, it is that one's.
+// TestAConnectionPrefersThePluginThatWorks: of two plugins with one name, the one that works is
+// connected, and Doctor says which. If only the broken one can have the hook, that one is
+// connected.
 func TestAConnectionPrefersThePluginThatWorks(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	for hookName, works := range map[string]bool{"preexec": true, "preflight": false} {
@@ -178,7 +179,7 @@ func TestAConnectionPrefersThePluginThatWorks(t *testing.T) {
 	}
 }
 
-// TestFailuresThatEndNothingAreLogged: whoever fires an event has no error to show for them.
+// TestFailuresThatEndNothingAreLogged: Fire returns no error for them, so the log must have them.
 func TestFailuresThatEndNothingAreLogged(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	h := newHouse(t)

@@ -9,15 +9,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// healthTimeout bounds [Host.CheckHealth], for all plugins together: as long as a person waits for
-// a diagnosis, and the time that a mine plugin has.
+// healthTimeout limits [Host.CheckHealth], for all plugins together. It is the time that a mine
+// plugin has to answer, and that a person waits for a diagnosis.
 const healthTimeout = 5 * time.Second
 
-// CheckHealth asks plugins how they are, where their protocol has a question for that and they are
-// not asked at intervals anyway: those of these names, or all. They are asked side by side, within
-// one time of five seconds for all, and starting a process for each may be part of it. What they
-// said is told by [Host.Plugin], [Host.Plugins] and [Host.Doctor] from then on, which ask nobody
-// themselves. The error is for a name that no plugin has.
+// CheckHealth asks plugins about their health: those with the given names, or all. It asks only
+// plugins whose protocol has a health request and that are not asked at intervals anyway. All are
+// asked in parallel, within five seconds together; some need a process started for it.
+// [Host.Plugin], [Host.Plugins] and [Host.Doctor] report the answers from then on. CheckHealth
+// fails only for a name that no plugin has, or if the host is closed.
 func (h *Host) CheckHealth(ctx context.Context, names ...string) error {
 	if h.isClosed() {
 		return ErrClosed
@@ -38,8 +38,8 @@ func (h *Host) CheckHealth(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// checkAll asks a few at a time, as start does. One whose turn does not come before ctx ends is not
-// asked.
+// checkAll asks a few plugins at a time, as start does. It does not ask those whose turn does not
+// come before ctx ends.
 func checkAll(ctx context.Context, entries []*entry) {
 	places := make(chan struct{}, 4*runtime.NumCPU())
 	var asked sync.WaitGroup

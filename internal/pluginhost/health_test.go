@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// sleepers installs mine plugins that write down what they are asked, and hang where it is their
+// sleepers installs mine plugins that record their calls, and hang when they are asked for their
 // health.
 func (h house) sleepers(names ...string) {
 	for _, name := range names {
@@ -37,9 +37,9 @@ echo '{"status":"ok"}'
 	}
 }
 
-// asked are the plugins that were asked for their health.
+// asked returns the plugins that were asked for their health.
 func (h house) asked() []string {
-	data, _ := os.ReadFile(filepath.Join(h.home, "asked")) // not there: nobody was
+	data, _ := os.ReadFile(filepath.Join(h.home, "asked")) // the file is missing if none was asked
 	var names []string
 	for line := range strings.Lines(string(data)) {
 		if strings.Contains(line, `"event":"health"`) {
@@ -49,8 +49,7 @@ func (h house) asked() []string {
 	return names
 }
 
-// Whoever lists plugins, counts or diagnoses is answered from memory; no plugin is asked for
-// anything.
+// TestListingAsksNoPlugin: lists, counters and the doctor answer from memory and call no plugin.
 func TestListingAsksNoPlugin(t *testing.T) {
 	home := newHouse(t)
 	home.sleepers("one", "two", "three")
@@ -70,7 +69,8 @@ func TestListingAsksNoPlugin(t *testing.T) {
 	}
 }
 
-// Health is asked of all plugins side by side, within one deadline for all.
+// TestHealthHasOneDeadlineForAll: all plugins are asked for their health in parallel, within one
+// deadline.
 func TestHealthHasOneDeadlineForAll(t *testing.T) {
 	home := newHouse(t)
 	home.sleepers("one", "two", "three")
@@ -85,7 +85,7 @@ func TestHealthHasOneDeadlineForAll(t *testing.T) {
 	})
 	t.Run("of all", func(t *testing.T) {
 		within(t, time.Second, func(ctx context.Context) error { return host.CheckHealth(ctx) })
-		if got := home.asked(); len(got) != 4 { // one after the other, the first would have taken the time of all
+		if got := home.asked(); len(got) != 4 { // one after another, the first would have used all of the time
 			t.Errorf("asked: %v", got)
 		}
 		for _, name := range []string{"one", "two", "three"} {

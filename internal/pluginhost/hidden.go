@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// Hidden are texts that must not be in anything that is written down for others.
+// Hidden holds the texts that must not appear in anything that other people may read.
 type Hidden struct {
 	Texts []string
 
@@ -16,10 +16,10 @@ type Hidden struct {
 	replacer *strings.Replacer // set by once
 }
 
-// Hidden lists what is secret here: the values of the secrets file and of dotagent's, the server's
-// token, what MCP servers are given in headers and secret variables, passwords in addresses, and
-// variables of the environment whose names say that they are secret. It is the same value until the
-// files are read again.
+// Hidden returns the secrets that the host knows: the values of the secrets file and of dotagent's
+// file, the server's token, the headers and secret variables of MCP servers, passwords in
+// addresses, and environment variables whose names sound secret. It returns the same value until
+// the files are read again.
 func (h *Host) Hidden() *Hidden {
 	s := h.setup()
 	s.hiding.Do(func() { s.hidden.Texts = s.secretTexts() })
@@ -27,7 +27,7 @@ func (h *Host) Hidden() *Hidden {
 }
 
 func (s *setup) secretTexts() []string {
-	all, _ := s.dirs.JobSecrets(s.secrets) // what cannot be read there was never given to anybody
+	all, _ := s.dirs.JobSecrets(s.secrets) // a value that cannot be read there was never given to a plugin
 	texts := append(s.secrets.Values(), all.Values()...)
 	texts = append(texts, s.config.Server.Token.Reveal())
 	for _, v := range s.Environ {
@@ -52,11 +52,11 @@ func (s *setup) secretTexts() []string {
 	return texts
 }
 
-// parts are a text with its secrets filled in, and what stands behind a scheme such as Bearer.
+// parts returns a text with its secrets filled in, and the part behind a scheme such as Bearer.
 func (s *setup) parts(text string) []string {
 	value, err := s.expand(text)
 	if err != nil {
-		return nil // the server was not started with it
+		return nil // so the server was not started with it
 	}
 	parts := []string{value}
 	if _, rest, ok := strings.Cut(value, " "); ok {
@@ -74,10 +74,10 @@ func passwordIn(address string) string {
 	return password
 }
 
-// shortest is how long a secret must be to be looked for in texts: a shorter one is in many words.
+// shortest is the length from which on a secret is searched for. Shorter ones occur in many words.
 const shortest = 6
 
-// Clean is a text without the secrets in it.
+// Clean returns the text with every secret replaced by "[secret]".
 func (h *Hidden) Clean(text string) string {
 	h.once.Do(func() {
 		var pairs []string

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is secret is known by its value, wherever it is written, and again when the files are read
+// TestHidden: secrets are recognised by value wherever they occur, also after the files are read
 // again.
 func TestHidden(t *testing.T) {
 	home := t.TempDir()

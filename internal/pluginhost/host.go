@@ -21,17 +21,17 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// ErrClosed is returned by calls to a host that was closed.
+// ErrClosed is returned by calls to a closed host.
 var ErrClosed = errors.New("the host is closed")
 
-// ErrNotFound is returned for a plugin, tool or method that is not there.
+// ErrNotFound is returned for a plugin, tool or method that does not exist.
 var ErrNotFound = errors.New("not found")
 
-// ErrAmbiguous is returned for a name that plugins of several dialects have. With the dialect
-// before it, it means one of them.
+// ErrAmbiguous is returned for a name that plugins of several dialects have. Written DIALECT:NAME,
+// it means one of them.
 var ErrAmbiguous = errors.New("several plugins have this name")
 
-// A ToolResult is what a tool call came to.
+// A ToolResult is the result of a tool call.
 type ToolResult = dialect.ToolResult
 
 // A Tool is a function that a plugin offers.
@@ -39,74 +39,74 @@ type Tool = dialect.Tool
 
 // A Host is a set of running plugins. It is safe for concurrent use.
 type Host struct {
-	current   atomic.Pointer[setup] // what the host works with; [Host.Reload] replaces it
+	current   atomic.Pointer[setup] // [Host.Reload] replaces it
 	procs     *proc.Group
 	tallies   *tallies
-	guest     bool // processes and storage are another host's, which ends them
+	guest     bool // processes and storage belong to another host, which ends them
 	bus       hook.Bus
-	ownPoints map[hook.Point]*ownPoint    // those of the program; not changed once the host is open
-	plugins   atomic.Pointer[roster]      // nil until the hooks are on the bus
-	found     atomic.Pointer[foundPlaces] // of the last look
-	turning   sync.Mutex                  // held while the roster is replaced, by Refresh and Close
-	wireMu    sync.Mutex                  // held while its hooks are put on the bus
-	warned    map[string]bool             // what was logged about names; protected by turning
-	retired   chan struct{}               // closed when the plugins of the last roster that was replaced are; protected by turning
+	ownPoints map[hook.Point]*ownPoint    // the program's own points; fixed once the host is open
+	plugins   atomic.Pointer[roster]      // nil until the first hooks are on the bus
+	found     atomic.Pointer[foundPlaces] // the places of the last search
+	turning   sync.Mutex                  // held while Refresh or Close replaces the roster
+	wireMu    sync.Mutex                  // held while hooks are put on the bus
+	warned    map[string]bool             // names about which a warning was logged; protected by turning
+	retired   chan struct{}               // closed when all plugins of the roster replaced last are closed; protected by turning
 
-	retiring sync.WaitGroup // rosters that wait for their last event
+	retiring sync.WaitGroup // replaced rosters that wait for their last event
 
 	renewals renewals
 	watching watchers
 
-	system func() *sandbox.System // what can be enforced here; found out when it is first asked
+	system func() *sandbox.System // what the sandbox can enforce here; probed on the first call
 
 	closing sync.Once
 	closed  chan struct{} // closed when Close begins
 }
 
-// A roster is the plugins of a host at one moment. Once in use it is not changed: [Host.Refresh]
-// puts another in its place.
+// A roster is the list of a host's plugins at one moment. It is not changed while in use:
+// [Host.Refresh] replaces it.
 type roster struct {
-	entries []*entry          // every plugin that was found and is needed, in order
-	names   census            // of all that were found
-	closed  bool              // nobody but the entries is meant by a name: the caller named each of them
+	entries []*entry          // the plugins that were found and are needed, in order
+	names   census            // the names of all plugins that were found
+	closed  bool              // a name means only the entries: the caller named each of them by path
 	tools   map[string]*entry // by the tool's full name
-	kept    []keptEntry       // those of the entries that go on as they were, because their new files do not work
+	kept    []keptEntry       // the entries that go on unchanged because their new files do not work
 
-	uses    atomic.Int64  // events and calls under way that began with it
-	retired atomic.Bool   // another one has taken its place
-	idle    chan struct{} // has room for one: told when uses has come to zero, once it is retired
+	uses    atomic.Int64  // events and calls in progress that began with this roster
+	retired atomic.Bool   // another roster has replaced it
+	idle    chan struct{} // receives a value when uses reaches zero after retirement; has room for one
 }
 
-// An entry is one plugin that was found, and what became of it.
+// An entry is one plugin that was found, and its state.
 type entry struct {
 	found    dialect.Found
 	names    bearer
-	own      sections // what the configuration says about it
+	own      sections // the configuration's tables about it
 	dialect  dialect.Dialect
 	settings dialect.Settings
 	plugin   dialect.Plugin // nil unless ready
-	absent   dialect.Wiring // its hooks, all of which fail, where it is broken and they are known all the same
-	info     dialect.Info   // as declared, then as opened
+	absent   dialect.Wiring // its hooks, which all fail, if it is broken and its files declare them
+	info     dialect.Info   // from its files, then from the running plugin
 	state    dialect.State
 	err      error  // why it is not ready
-	leftOut  bool   // the log says so
-	named    bool   // by the caller, with a path: a search does not find it
-	hidden   string // of a project's plugin, the path of the user's own whose name it has; "": none has it
+	leftOut  bool   // the log already says so
+	named    bool   // the caller named its path: a search does not find it
+	hidden   string // for a project's plugin: the path of the user's plugin with the same name; "": there is none
 	trust    trust.Verdict
 	stamp    stamp // of its files, when it was opened
 	tally    *tally
-	policy   *policy       // what it is held to; nil: nothing
-	limits   config.Limits // what it was started with
+	policy   *policy       // the sandbox's rules for it; nil: not confined
+	limits   config.Limits // the limits it was started with
 	alone    bool          // no other plugin's place has the same name
-	denials  denials       // what its sandbox refused it
-	again    atomic.Bool   // it is to be opened anew
-	odd      oddities      // what was found odd about it once it ran
-	mounts   mounts        // what it sees of the file system
+	denials  denials       // what its sandbox refused
+	again    atomic.Bool   // it must be opened again
+	odd      oddities      // problems noticed while it ran
+	mounts   mounts        // the part of the file system that it sees
 }
 
-// Open finds plugins, starts them and returns when all are ready or have failed. A plugin that
-// fails is no error: [Host.Plugins] has it, with the reason. The context bounds the opening, not
-// the host's life.
+// Open finds plugins, starts them and returns when each is ready or has failed. The failure of a
+// plugin is no error of Open: [Host.Plugins] lists the plugin with the reason. ctx limits the
+// opening, not the life of the host.
 func Open(ctx context.Context, opts *Options) (*Host, error) {
 	s, err := opts.setup()
 	if err != nil {
@@ -132,7 +132,7 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 	return h, nil
 }
 
-// newHost is a host without plugins.
+// newHost returns a host without plugins.
 func newHost(s *setup) (*Host, error) {
 	h := &Host{closed: make(chan struct{})}
 	h.current.Store(s)
@@ -140,10 +140,10 @@ func newHost(s *setup) (*Host, error) {
 	return h, h.declare(s.Points)
 }
 
-// setup is what the host works with now.
+// setup returns the current options and configuration.
 func (h *Host) setup() *setup { return h.current.Load() }
 
-// roster is who is there now; nobody, before the host is open.
+// roster returns the current plugins; an empty roster before the host is open.
 func (h *Host) roster() *roster {
 	if r := h.plugins.Load(); r != nil {
 		return r
@@ -151,14 +151,14 @@ func (h *Host) roster() *roster {
 	return &roster{}
 }
 
-// Fire takes one event through the plugins that hook its point. The payload is anything that
-// encodes to a JSON object; a json.RawMessage passes through, and is not to be changed afterwards;
-// nil is an empty object.
+// Fire sends one event through the plugins that hook its point. The payload is any value that
+// encodes to a JSON object; nil means an empty object. A json.RawMessage is used without a copy, so
+// the caller must not change it afterwards.
 //
-// A refusal is data, not an error: look at the outcome's Verdict. The error is not nil where the
-// point does not exist, the payload is no object, the context ended, or a plugin failed whose
-// failure aborts the event; the verdict is then [hook.Deny], so that a caller who only looks at the
-// verdict stays safe.
+// A refusal is not an error: see the outcome's Verdict. Fire returns an error if the host is
+// closed, the point does not exist or the payload is invalid; the outcome is then nil. It also
+// returns an error if ctx has ended, or if a plugin failed and that aborts the event; the outcome's
+// Verdict is then [hook.Deny].
 func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
 	if h.isClosed() {
 		return nil, ErrClosed
@@ -177,13 +177,13 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 	began := time.Now()
 	out, err := h.bus.Fire(ctx, point, raw)
 	h.recordEvent(ctx, Traffic{Point: point, Payload: raw, Outcome: out, Err: err, Began: began})
-	if out != nil && ctx.Err() == nil { // the failures of a caller who gave up are its own doing
+	if out != nil && ctx.Err() == nil { // after the caller's cancellation, failures are expected
 		h.tell(out)
 	}
 	return out, err
 }
 
-// lookAgain lets plugins look at their files before a turn begins.
+// lookAgain lets plugins check their files before a turn begins.
 func (h *Host) lookAgain(ctx context.Context) {
 	for _, e := range h.roster().entries {
 		if p, ok := e.plugin.(dialect.Refresher); ok {
@@ -192,29 +192,30 @@ func (h *Host) lookAgain(ctx context.Context) {
 	}
 }
 
-// Wants tells whether any plugin would be asked at point with this payload. A host need not gather
-// what nobody looks at.
+// Wants reports whether any plugin would be called at point with this payload. If not, the caller
+// need not collect expensive data for it.
 func (h *Host) Wants(point hook.Point, payload any) bool {
 	raw, err := encode(payload)
 	return err == nil && h.bus.Wants(point, raw)
 }
 
-// Alters tells whether a plugin takes part at point, by what ctx says (see [hook.WithChoice]), that
-// can change what becomes of the event. Plugins that are only told of it, such as a connected
-// dotagent sink, do not count. A host that shows things as they come must hold back what such a
-// plugin is still to see.
+// Alters reports whether a plugin that takes part at point can change the outcome of an event. The
+// context may limit the plugins: see [hook.WithChoice]. Plugins that only observe, such as a
+// connected dotagent sink, do not count. If Alters is true, a program that shows text as it arrives
+// must wait until the plugins have seen it.
 func (h *Host) Alters(ctx context.Context, point hook.Point) bool { return h.bus.Alters(ctx, point) }
 
-// Listens tells whether any plugin is asked at point at all, whatever the payload. It costs nothing
-// where the payload is a long one.
+// Listens reports whether any plugin is called at point, for any payload. Unlike Wants, it needs no
+// payload.
 func (h *Host) Listens(ctx context.Context, point hook.Point) bool { return h.bus.Listens(ctx, point) }
 
-// Closed names the plugins without which an event at point does not go on: see [hook.Bus.Closed].
+// Closed returns the names of the plugins without which events at point are refused: see
+// [hook.Bus.Closed].
 func (h *Host) Closed(point hook.Point) []string { return h.bus.Closed(point) }
 
-// CallTool calls a plugin's tool by its full name. The arguments are anything that encodes to a
-// JSON object, as for [Host.Fire]. A tool that ran and failed is a result with Success false; the
-// error is for calls that had no answer.
+// CallTool calls a plugin's tool by its full name. The arguments are any value that encodes to a
+// JSON object, as for [Host.Fire]. If the tool ran and failed, the result has Success false.
+// CallTool returns an error only if there is no result.
 func (h *Host) CallTool(ctx context.Context, name string, args any) (*ToolResult, error) {
 	if h.isClosed() {
 		return nil, ErrClosed
@@ -229,7 +230,7 @@ func (h *Host) CallTool(ctx context.Context, name string, args any) (*ToolResult
 	if err != nil {
 		return nil, fmt.Errorf("tool %s: arguments: %w", name, err)
 	}
-	caller := e.plugin.(dialect.ToolCaller) // wire saw to that
+	caller := e.plugin.(dialect.ToolCaller) // wire lists only tools of a ToolCaller
 	began := time.Now()
 	result, err := hook.Do(ctx, e.call(name), func(ctx context.Context) (ToolResult, error) {
 		return caller.CallTool(ctx, name, raw)
@@ -270,8 +271,8 @@ func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any
 	return result, err
 }
 
-// CheckConfig tells what is wrong with a configuration for a plugin, without using it. A plugin
-// that cannot tell takes anything.
+// CheckConfig returns what is wrong with a config for a plugin, without using it. If the plugin
+// cannot check configs, it returns nil.
 func (h *Host) CheckConfig(ctx context.Context, plugin string, config json.RawMessage) error {
 	if h.isClosed() {
 		return ErrClosed
@@ -293,8 +294,8 @@ func (h *Host) CheckConfig(ctx context.Context, plugin string, config json.RawMe
 // A Command is one run of a plugin's own command.
 type Command = dialect.Command
 
-// RunCommand runs one of a plugin's own commands, its arguments untouched, its output passed on as
-// it comes. It has no deadline but the context's. The code is the plugin's exit code.
+// RunCommand runs one of a plugin's own commands. It passes the arguments unchanged and the output
+// as it arrives. Only ctx limits its time. The code is the plugin's exit code.
 func (h *Host) RunCommand(ctx context.Context, plugin string, c Command) (code int, err error) {
 	if h.isClosed() {
 		return 0, ErrClosed
@@ -325,16 +326,16 @@ func (h *Host) RunCommand(ctx context.Context, plugin string, c Command) (code i
 	return code, err
 }
 
-// Close ends every plugin in its protocol's way, all at once, and returns when no process of the
-// host is left. It may be called more than once.
+// Close closes all plugins at once, each in the way of its protocol, and returns when no process of
+// the host is left. It may be called more than once.
 func (h *Host) Close() error {
 	var err error
 	h.closing.Do(func() {
 		close(h.closed)
 		h.renewals.all.Wait() // each ends when the host is closed
-		h.turning.Lock()      // a refresh under way ends first, so that nobody is left out
+		h.turning.Lock()      // wait for a refresh in progress, so that its plugins are closed too
 		defer h.turning.Unlock()
-		h.retiring.Wait() // they no longer wait for events
+		h.retiring.Wait() // after closed, they no longer wait for events
 		err = h.shutdown()
 	})
 	return err
@@ -359,8 +360,8 @@ func (h *Host) shutdown() error {
 	return errors.Join(errs...)
 }
 
-// end closes a plugin. It has no caller's context: a caller that is cancelled must not cut short a
-// plugin's last write. Each dialect bounds its own farewell.
+// end closes a plugin. It does not use the caller's context: a cancelled caller must not interrupt
+// a plugin's last write. Each dialect limits the time of its own shutdown.
 func (e *entry) end() error {
 	e.tally.leave(e.plugin)
 	return e.plugin.Close(context.Background())
@@ -375,13 +376,13 @@ func (h *Host) isClosed() bool {
 	}
 }
 
-// call names a tool or method call for the one place that makes them.
+// call describes a tool or method call for [hook.Do].
 func (e *entry) call(name string) *hook.Call {
 	return &hook.Call{Plugin: e.info.Name, Dialect: e.found.Dialect, Name: name,
 		Timeout: cmp.Or(e.settings.ToolTimeout, dialect.DefaultToolTimeout), Counters: &e.tally.Counters}
 }
 
-// encode turns what a caller gave into JSON without escaping what need not be.
+// encode returns v as JSON, without HTML escapes.
 func encode(v any) (json.RawMessage, error) {
 	switch v := v.(type) {
 	case nil:
@@ -398,8 +399,8 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// encodeObject is encode for arguments: nothing at all is an empty object, and anything but an
-// object is an error.
+// encodeObject is encode for arguments. nil becomes an empty object, and a value that is no object
+// is an error.
 func encodeObject(v any) (json.RawMessage, error) {
 	raw, err := encode(v)
 	if err != nil || len(raw) == 0 {

@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) {
 	if name, ok := strings.CutPrefix(filepath.Base(os.Args[0]), watcherPrefix); ok {
 		watch(name)
-		syscall.Exit(0) // not os.Exit, which takes a second under the race detector
+		syscall.Exit(0) // os.Exit takes a second under the race detector
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -48,7 +48,7 @@ func (h house) write(path, text string, mode os.FileMode) {
 // config writes config.toml.
 func (h house) config(text string) { h.write(".config/patchbay/config.toml", text, 0o600) }
 
-// scaffold installs a plugin that adds its name to the message, and has a tool "hello".
+// scaffold installs a plugin that adds its name to the message and has the tool "hello".
 func (h house) scaffold(file, name string, priority int) {
 	h.write(".local/scaffold/plugins/"+file, fmt.Sprintf(`#!/bin/sh
 while IFS= read -r line; do
@@ -91,7 +91,7 @@ func (h house) openWith(o *pluginhost.Options) *pluginhost.Host {
 	return host
 }
 
-// storage keeps what plugins store where the patchbay command does.
+// storage returns the storage that the patchbay command uses.
 func (h house) storage(o *pluginhost.Options) func(string, dialect.StorageQuota) dialect.Storage {
 	own := storage.NewOwn(dialect.Env{Vars: o.Environ}.Get, o.ConfigFile, o.Logger)
 	h.t.Cleanup(func() {
@@ -104,7 +104,7 @@ func (h house) storage(o *pluginhost.Options) func(string, dialect.StorageQuota)
 	}
 }
 
-// message fires turn.input and returns what became of the message.
+// message fires turn.input and returns the resulting message.
 func message(t *testing.T, host *pluginhost.Host) string {
 	t.Helper()
 	out, err := host.Fire(t.Context(), hook.TurnInput, json.RawMessage(`{"message":"hi"}`))

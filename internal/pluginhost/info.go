@@ -13,49 +13,49 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// PluginInfo is one plugin, as `patchbay plugin list --json` prints it.
+// PluginInfo describes one plugin, as `patchbay plugin list --json` prints it.
 type PluginInfo struct {
 	Name        string        `json:"name"`
 	Dialect     string        `json:"dialect"`
 	Version     string        `json:"version"`
 	Description string        `json:"description"`
 	Path        string        `json:"path"`
-	Project     string        `json:"project"` // the root of the project that brings it along; "": it is the user's own
+	Project     string        `json:"project"` // the root of the project that contains it; "": it is the user's own
 	State       dialect.State `json:"state"`
-	Hooks       []string      `json:"hooks"` // the dialect's own names
+	Hooks       []string      `json:"hooks"` // the dialect's names
 	Tools       []string      `json:"tools"` // full names
 	Commands    []string      `json:"commands"`
 	Methods     []string      `json:"methods"`
 	Kinds       []string      `json:"kinds"`
 	Priority    int           `json:"priority"`
 	Pid         *int          `json:"pid"`    // nil: no process
-	Error       *string       `json:"error"`  // why it is not ready
-	Health      string        `json:"health"` // of its process: ok | restarting | failing | unknown, or the dialect's own word; else its state
-	Trust       trust.State   `json:"trust"`  // how it stands to patchbay.lock; "": it has no files that could be recorded
+	Error       *string       `json:"error"`  // why the plugin is not ready
+	Health      string        `json:"health"` // of its process: ok | restarting | failing | unknown, or the dialect's own word; without a process, its state
+	Trust       trust.State   `json:"trust"`  // by patchbay.lock; "": it has no files that could be recorded
 }
 
-// PluginDetail is all there is to know about one plugin.
+// PluginDetail is everything that the host knows about one plugin.
 type PluginDetail struct {
 	PluginInfo
 	Author       string       `json:"author"`
 	License      string       `json:"license"`
 	Homepage     string       `json:"homepage"`
-	Protocol     string       `json:"protocol_version"` // of its dialect's protocol; "": it does not say
+	Protocol     string       `json:"protocol_version"` // of its dialect's protocol; "": the plugin does not say
 	Wiring       []Wire       `json:"wiring"`
 	Knobs        []Knob       `json:"knobs"`
-	ConfigFiles  []string     `json:"config_files"` // where its config comes from; of two values the later file's counts
-	Enabled      bool         `json:"enabled"`      // by the configuration
+	ConfigFiles  []string     `json:"config_files"` // the files with its config; values of a later file come first
+	Enabled      bool         `json:"enabled"`      // false: disabled by the configuration
 	Manifest     *Manifest    `json:"manifest"`     // nil: it has none
 	Capabilities []Capability `json:"capabilities"`
-	Mounts       []Mount      `json:"mounts"` // empty where it is not confined, or was not started yet
+	Mounts       []Mount      `json:"mounts"` // empty if it is not confined, or was not started yet
 	Counters     Counters     `json:"counters"`
 	Recent       []uint32     `json:"recent_us"` // how long the last calls took, oldest first
-	Denials      []Denied     `json:"denials"`   // what its sandbox refused it, oldest first
+	Denials      []Denied     `json:"denials"`   // what its sandbox refused, oldest first
 
 	ConfigSchema json.RawMessage   `json:"config_schema"` // null: it declares none
-	Config       map[string]any    `json:"config"`        // in force, without secrets
-	ConfigUser   map[string]any    `json:"config_user"`   // the part that stands in config.toml, without secrets
-	ConfigFrom   map[string]string `json:"config_from"`   // user or project, for each name in config
+	Config       map[string]any    `json:"config"`        // in force, with placeholders for secrets
+	ConfigUser   map[string]any    `json:"config_user"`   // the part from config.toml, with placeholders for secrets
+	ConfigFrom   map[string]string `json:"config_from"`   // user or project, for each name in Config
 
 	CommandDocs   []dialect.CommandDoc   `json:"command_docs"`
 	Notifications []dialect.Notification `json:"notifications"` // the last ones, oldest first
@@ -66,39 +66,39 @@ type PluginDetail struct {
 	Warnings []dialect.Problem `json:"warnings"`
 }
 
-// A Wire is one hook on one point.
+// A Wire is one hook at one point.
 type Wire struct {
 	Hook      string     `json:"hook"`
 	Point     hook.Point `json:"point"`
 	Mode      hook.Mode  `json:"mode"`
 	Priority  int        `json:"priority"`
-	Connected bool       `json:"connected"` // by the configuration, not natively
-	For       string     `json:"for"`       // what it is for, such as a pattern of commands; "": everything
-	OwnMode   string     `json:"own_mode"`  // how its protocol calls what it does; "": it has no word for it
+	Connected bool       `json:"connected"` // by the configuration, not by its protocol
+	For       string     `json:"for"`       // what the hook is limited to, such as a pattern of commands; "": nothing
+	OwnMode   string     `json:"own_mode"`  // the protocol's word for the hook's mode; "": it has none
 	TimeoutMS int64      `json:"timeout_ms"`
 }
 
-// A Capability is something a plugin declares it needs, and whether the system holds it to that.
+// A Capability is something that a plugin declares it needs, and whether the system enforces it.
 type Capability struct {
 	Capability string `json:"capability"`
 	Status     string `json:"status"` // enforced | partial | not_enforced
 	Reason     string `json:"reason"`
 }
 
-// A Mount is a file or directory that a confined plugin sees, with all below it. It sees nothing
-// else.
+// A Mount is a file or directory that a confined plugin sees, with everything below it. The plugin
+// sees nothing else.
 type Mount struct {
 	Path    string `json:"path"`
-	Access  string `json:"access"`  // read | execute | write; the last two include the first
-	Because string `json:"because"` // why it is there: a capability, or what it is
+	Access  string `json:"access"`  // read | execute | write; execute and write include read
+	Because string `json:"because"` // why it is mounted: a capability, or what it is
 }
 
-// System reports whether the mount is one that every confined plugin has.
+// System reports whether every confined plugin has this mount.
 func (m Mount) System() bool {
 	return m.Because == sandbox.BecauseSystem || m.Because == sandbox.BecauseDevice
 }
 
-// Counters count what happened to a plugin since the host was opened.
+// Counters counts the calls and other events of a plugin since the host was opened.
 type Counters struct {
 	Calls                int64 `json:"calls"`
 	Errors               int64 `json:"errors"`
@@ -108,9 +108,9 @@ type Counters struct {
 	NotificationsDropped int64 `json:"notifications_dropped"`
 }
 
-// Plugins lists every plugin that was found, also those that are not running. It is answered from
-// memory, as [Host.Counters] is, and [Host.Plugin] but for the text of the manifest: no plugin is
-// asked for anything.
+// Plugins lists every plugin that was found, including those that are not running. It answers from
+// memory and calls no plugin. So do [Host.Counters] and, except that it reads the manifest,
+// [Host.Plugin].
 func (h *Host) Plugins() []PluginInfo {
 	entries := h.roster().entries
 	out := make([]PluginInfo, 0, len(entries))
@@ -120,8 +120,8 @@ func (h *Host) Plugins() []PluginInfo {
 	return out
 }
 
-// Plugin tells all about one plugin, by its name, or by DIALECT:NAME where two dialects have one of
-// that name.
+// Plugin returns everything about one plugin. If plugins of two dialects have the name, write
+// DIALECT:NAME.
 func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	e, err := h.find(name)
 	if err != nil {
@@ -141,7 +141,7 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	return d, nil
 }
 
-// configFiles are the files that have config for a plugin.
+// configFiles returns the files that have config for a plugin.
 func (h *Host) configFiles(e *entry) []string {
 	files := []string{}
 	user, project := h.setup().given.Load().layers(e.names)
@@ -153,7 +153,7 @@ func (h *Host) configFiles(e *entry) []string {
 	return files
 }
 
-// Tools lists every tool of the plugins that are ready, by name.
+// Tools lists every tool of the plugins that are ready, sorted by name.
 func (h *Host) Tools() []Tool {
 	r := h.roster()
 	out := make([]Tool, 0, len(r.tools))
@@ -174,7 +174,7 @@ func (h *Host) Tools() []Tool {
 func (h *Host) info(e *entry) PluginInfo {
 	hooks := e.info.Hooks
 	if e.plugin != nil {
-		hooks = e.plugin.Info().Hooks // as they are now: a plugin may have been reloaded
+		hooks = e.plugin.Info().Hooks // their current list: a plugin may have been reloaded
 	}
 	p := PluginInfo{
 		Name: e.info.Name, Dialect: e.found.Dialect, Version: e.info.Version, Description: e.info.Description,
@@ -194,13 +194,13 @@ func (h *Host) info(e *entry) PluginInfo {
 		p.Health, err = status.Health, cmp.Or(err, status.Err)
 	}
 	if err != nil {
-		text := h.Hidden().Clean(err.Error()) // it may have a plugin's last words in it
+		text := h.Hidden().Clean(err.Error()) // it may quote the plugin's stderr
 		p.Error = &text
 	}
 	return p
 }
 
-// wiring lists where a plugin's hooks are, in the order of the points.
+// wiring lists a plugin's hooks, in the order of the points.
 func (h *Host) wiring(e *entry) []Wire {
 	wires := []Wire{}
 	for _, spec := range hook.Points() {
@@ -214,7 +214,7 @@ func (h *Host) wiring(e *entry) []Wire {
 	return wires
 }
 
-// HookedBy lists the plugins that hook a point, in the order in which they are asked.
+// HookedBy lists the plugins that hook a point, in the order in which they are called.
 func (h *Host) HookedBy(point hook.Point) []string {
 	var names []string
 	for _, hk := range h.bus.Hooks(point) {
@@ -225,7 +225,7 @@ func (h *Host) HookedBy(point hook.Point) []string {
 	return names
 }
 
-// find is the entry of a name; a ready plugin goes before one that is not.
+// find returns the entry that a name means. It prefers a ready plugin to one that is not.
 func (h *Host) find(name string) (*entry, error) {
 	found := h.roster().meant(name)
 	if ready := slices.DeleteFunc(slices.Clone(found), func(e *entry) bool { return e.plugin == nil }); len(ready) > 0 {
@@ -242,11 +242,9 @@ func (h *Host) find(name string) (*entry, error) {
 	return found[0], nil
 }
 
-// meant are the plugins that a name means, alone or behind their dialect's. The name of a plugin's
-// place goes before what another calls itself. A name that no plugin has may be that of a file,
-// with its extension.
-//
-// The user's own go before those of a project.
+// meant returns the plugins that a name means; the name may be DIALECT:NAME. The name of a plugin's
+// place comes before the name that another plugin gives itself. If no plugin has the name, it may
+// be the name of a file, with its extension. The user's own plugins come before those of a project.
 func (r *roster) meant(name string) []*entry {
 	if found, known := r.meantOf(name, true); found != nil || known {
 		return found
@@ -255,8 +253,8 @@ func (r *roster) meant(name string) []*entry {
 	return found
 }
 
-// meantOf is meant for the user's own plugins, or for those of a project. known says that somebody
-// has the name who is not among the entries.
+// meantOf implements meant for the user's own plugins, or for those of a project. known reports
+// that a plugin with this name was found, even if it is not among the entries.
 func (r *roster) meantOf(name string, own bool) (found []*entry, known bool) {
 	those := func(match func(*entry) bool) []*entry {
 		return r.those(func(e *entry) bool { return own == (e.found.Project == "") && match(e) })
@@ -311,14 +309,14 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// A PluginCount is what happened to one plugin since the host was opened.
+// A PluginCount holds the counters of one plugin since the host was opened.
 type PluginCount struct {
 	Plugin  string
 	Dialect string
 	Counters
 }
 
-// Counters are the counters of every plugin that is running.
+// Counters returns the counters of every running plugin.
 func (h *Host) Counters() []PluginCount {
 	var counts []PluginCount
 	for _, e := range h.roster().entries {

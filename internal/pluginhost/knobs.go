@@ -13,34 +13,35 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/editfile"
 )
 
-// A Knob is a setting that a plugin lets a person turn, and how it stands.
+// A Knob is a setting that a plugin offers to its user, with its current value.
 type Knob struct {
 	dialect.Knob
-	Value  json.RawMessage `json:"value"`  // null: it has none
-	Source string          `json:"source"` // default | user | project; "" where it has no value
+	Value  json.RawMessage `json:"value"`  // null: it has no value
+	Source string          `json:"source"` // default | user | project; "": it has no value
 }
 
-// ErrBadValue is wrapped by the error of a value that a knob, or the plugin's config, cannot have.
+// ErrBadValue is wrapped by the error for a value that the knob or the plugin's config does not
+// allow.
 var ErrBadValue = errors.New("the knob cannot have this value")
 
-// A KnobSetting says what a knob is to be set to.
+// A KnobSetting is a new value for a knob.
 type KnobSetting struct {
 	Key     string
-	Value   json.RawMessage // null, or nothing: the knob has no value in this file any more
-	Project bool            // in the project's file instead of the user's
+	Value   json.RawMessage // null or empty: remove the value from this file
+	Project bool            // write to the project's file instead of the user's
 }
 
-// A KnobChange is what became of a setting.
+// A KnobChange is the result of SetKnob.
 type KnobChange struct {
 	Plugin    string `json:"plugin"`
-	Knob      Knob   `json:"knob"`      // as it stands now; the project's value counts where both files have one
-	File      string `json:"file"`      // where it was written
-	Backup    string `json:"backup"`    // the file as it was before; "": it did not change, or was not there
-	Changed   bool   `json:"changed"`   // the file was
-	Restarted bool   `json:"restarted"` // the plugin was, and works with it
+	Knob      Knob   `json:"knob"`      // with its current value; the project's value comes first if both files have one
+	File      string `json:"file"`      // the file that was written
+	Backup    string `json:"backup"`    // a copy of the old file; "": the file did not change, or did not exist
+	Changed   bool   `json:"changed"`   // the file changed
+	Restarted bool   `json:"restarted"` // the plugin was restarted and works with the new value
 }
 
-// knobs are a plugin's knobs and how they stand.
+// knobs returns a plugin's knobs with their values.
 func (h *Host) knobs(e *entry) []Knob {
 	user, project := h.setup().given.Load().layers(e.names)
 	out := make([]Knob, 0, len(e.info.Knobs))
@@ -50,8 +51,8 @@ func (h *Host) knobs(e *entry) []Knob {
 	return out
 }
 
-// shownKnob is a knob without its value, where that is a secret. The default is in the manifest for
-// all to read.
+// shownKnob replaces the value of a knob by a placeholder if it is a secret. A default is no
+// secret: it is in the manifest.
 func (e *entry) shownKnob(k Knob) Knob {
 	if k.Source != fromDefault && k.Source != "" && e.hides(k.Path) {
 		k.Value = json.RawMessage(hiddenValue)
@@ -59,11 +60,11 @@ func (e *entry) shownKnob(k Knob) Knob {
 	return k
 }
 
-// hiddenValue is what is shown of a secret.
+// hiddenValue is the placeholder for a secret.
 const hiddenValue = `"` + config.Hidden + `"`
 
-// hides tells whether the value at a path of the plugin's config is a secret, by its name or by the
-// schema.
+// hides reports whether the value at a path of the plugin's config is a secret, by its name or by
+// the schema.
 func (e *entry) hides(path []string) bool {
 	return config.Private(append([]string{"plugins", e.names.place, "config"}, path...), "x") || declaredAt(e.info.Schema, path)
 }
@@ -83,9 +84,9 @@ func standing(k dialect.Knob, user, project layer) Knob {
 	return out
 }
 
-// SetKnob writes the value of a plugin's knob into config.toml, or the project's, where every other
-// byte stays. A plugin that is running is restarted between two calls; changes within a short while
-// are taken together.
+// SetKnob writes the value of a plugin's knob into config.toml, or into the project's file. Every
+// other byte stays. A running plugin is restarted between two calls. Changes that follow each other
+// quickly cause one restart.
 func (h *Host) SetKnob(ctx context.Context, plugin string, s KnobSetting) (*KnobChange, error) {
 	if h.isClosed() {
 		return nil, ErrClosed
@@ -128,15 +129,15 @@ func (e *entry) knob(key string) (dialect.Knob, error) {
 	return dialect.Knob{}, dialect.WithFix(fmt.Errorf("plugin %s: knob %s: %w", e.info.Name, key, ErrNotFound), dialect.Meant(key, keys))
 }
 
-// checkKnob refuses a value that does not fit. What is wrong with other values of the config is not
-// this one's fault.
+// checkKnob returns an error if the value does not fit. It ignores other values of the config that
+// do not fit.
 func (h *Host) checkKnob(e *entry, k dialect.Knob, s KnobSetting) error {
 	if string(s.Value) == hiddenValue && e.hides(k.Path) {
 		return fmt.Errorf("plugin %s: knob %s: %s stands for a value that is not shown: %w", e.info.Name, k.Key, s.Value, ErrBadValue)
 	}
 	checker, ok := e.dialect.(dialect.SettingsChecker)
 	if !ok || s.removes() {
-		return nil // without a value there is the default
+		return nil // without a value, the default applies
 	}
 	settings, err := h.setup().settings(e.names, h.roster().names)
 	if err != nil {
@@ -158,8 +159,8 @@ func (h *Host) checkKnob(e *entry, k dialect.Knob, s KnobSetting) error {
 	return nil
 }
 
-// configWith is a plugin's config with a setting. The setting counts here even where the project's
-// file has another value, which may go tomorrow.
+// configWith returns a plugin's config as it would be with the setting. The setting applies even if
+// the project's file has another value, because that value may be removed later.
 func (h *Host) configWith(b bearer, k dialect.Knob, s KnobSetting) (json.RawMessage, error) {
 	text, err := h.setup().given.Load().config(b)
 	if err != nil {
@@ -173,7 +174,7 @@ func (h *Host) configWith(b bearer, k dialect.Knob, s KnobSetting) (json.RawMess
 
 func (s KnobSetting) removes() bool { return len(s.Value) == 0 || string(s.Value) == "null" }
 
-// writeKnob changes the file.
+// writeKnob writes the setting into the file.
 func (h *Host) writeKnob(e *entry, k dialect.Knob, s KnobSetting) (editfile.Result, error) {
 	user, project := h.setup().given.Load().layers(e.names)
 	file := h.setup().dirs.ConfigFile
@@ -203,8 +204,8 @@ func (h *Host) writeKnob(e *entry, k dialect.Knob, s KnobSetting) (editfile.Resu
 	})
 }
 
-// sectionKey is the name under which a plugin's config stands, or is to stand: that of its place,
-// with the dialect where a plugin of another dialect has the same.
+// sectionKey returns the name under which the file has the plugin's config, or should have it: the
+// name of its place, with the dialect in front if a plugin of another dialect has the same name.
 func (h *Host) sectionKey(e *entry, l layer) string {
 	switch {
 	case l.table != nil:

@@ -18,7 +18,7 @@ import (
 )
 
 // notesManifest and notesScript are a kaged plugin that answers with the config it was started
-// with. It is a shell script that starts no other program.
+// with. The script starts no other program.
 const (
 	notesManifest = `name: notes
 version: 1.0.0
@@ -62,7 +62,7 @@ done
 `
 )
 
-// A notebook is a home with that plugin in it, and a project.
+// A notebook is a home with that plugin, and a project.
 type notebook struct {
 	t                     *testing.T
 	home, project, config string
@@ -114,7 +114,7 @@ func (n *notebook) open() *pluginhost.Host {
 	return host
 }
 
-// given is the config that the running plugin was started with.
+// given returns the config that the running plugin was started with.
 func (n *notebook) given(host *pluginhost.Host) string {
 	n.t.Helper()
 	result, err := host.CallMethod(n.t.Context(), "notes", "notes.config", nil)
@@ -174,7 +174,7 @@ func TestAKnobRefuses(t *testing.T) {
 	}
 }
 
-// TestKnobsSetAtOnce: none of several settings at the same moment is lost, and each is told of the
+// TestKnobsSetAtOnce: of several settings at the same moment none is lost, and each reports the
 // restart.
 func TestKnobsSetAtOnce(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n")
@@ -194,8 +194,8 @@ func TestKnobsSetAtOnce(t *testing.T) {
 	}
 }
 
-// TestAProjectsConfig: the project's values are over the user's, field by field, and `plugin info`
-// says where from.
+// TestAProjectsConfig: the project's values replace the user's, field by field, and `plugin info`
+// shows the source of each.
 func TestAProjectsConfig(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n[plugins.notes]\nconfig = { level = 2, mode = \"slow\" }\n")
 	file := filepath.Join(n.project, ".patchbay", "config.toml")
@@ -221,8 +221,8 @@ func TestAProjectsConfig(t *testing.T) {
 	}
 }
 
-// TestAConfigThatDoesNotFitIsPlaced: the error names file, line and column; setting the knob mends
-// the plugin.
+// TestAConfigThatDoesNotFitIsPlaced: the error names file, line and column, and setting the knob
+// repairs the plugin.
 func TestAConfigThatDoesNotFitIsPlaced(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n[plugins.notes]\nconfig = { mode = \"slow\", level = 11 }\n")
 	host := n.open()
@@ -258,8 +258,8 @@ func TestAProjectsFileIsChecked(t *testing.T) {
 	}
 }
 
-// TestAProjectSwitchesNoPluginOff: a config that does not fit would keep a plugin of the user's
-// from starting.
+// TestAProjectSwitchesNoPluginOff: a project's config that does not fit is dropped, so that it
+// cannot keep a plugin of the user's from starting.
 func TestAProjectSwitchesNoPluginOff(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n\n[plugins.notes]\nconfig = { level = 2 }\n")
 	n.put(filepath.Join(n.project, ".patchbay", "config.toml"), "[plugins.notes]\nconfig = { level = \"none\" }\n")
@@ -276,7 +276,8 @@ func TestAProjectSwitchesNoPluginOff(t *testing.T) {
 	}
 }
 
-// TestNotificationsReachTheHost: what the manifest declares is passed on, counted and listed.
+// TestNotificationsReachTheHost: notifications that the manifest declares are passed on, counted
+// and listed.
 func TestNotificationsReachTheHost(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n")
 	o := n.options()
@@ -312,8 +313,8 @@ func TestNotificationsReachTheHost(t *testing.T) {
 	}
 }
 
-// listedElsewhere: what a plugin says in another project is listed and counted for it, too, and
-// stays so when that project is closed.
+// listedElsewhere checks that the notifications of a plugin in another project are listed and
+// counted too, also after that project is closed.
 func listedElsewhere(t *testing.T, host *pluginhost.Host) {
 	t.Helper()
 	other, err := host.In(t.Context(), t.TempDir())

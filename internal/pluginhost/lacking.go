@@ -14,11 +14,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// mostLacking is how many capabilities are suggested for one failed start.
+// mostLacking limits how many capabilities are suggested for one failed start.
 const mostLacking = 3
 
-// A lackingError is the failure of a confined plugin whose last words name something that is on
-// this machine and not in its sandbox.
+// A lackingError is the failure of a confined plugin whose stderr names files or programs that
+// exist on this machine but not in its sandbox.
 type lackingError struct {
 	error
 	grants []string
@@ -26,13 +26,12 @@ type lackingError struct {
 
 func (e *lackingError) Unwrap() error { return e.error }
 
-// Fix names the capabilities.
+// Fix suggests the capabilities that would show them to the plugin.
 func (e *lackingError) Fix() string {
-	return fmt.Sprintf("its last words name what its sandbox does not show it; if it may have that, add to its capabilities: %s", strings.Join(e.grants, ", "))
+	return fmt.Sprintf("its stderr names files that its sandbox does not show it; if it may have them, add to its capabilities: %s", strings.Join(e.grants, ", "))
 }
 
-// lacking adds to the error of a plugin that failed in its sandbox which capabilities it may have
-// lacked.
+// lacking adds to the error of a confined plugin the capabilities that it probably lacked.
 func (h *Host) lacking(e *entry, err error) error {
 	failed, ok := errors.AsType[*hook.Error](err)
 	if !ok || e.policy == nil || failed.Stderr == "" {
@@ -51,7 +50,7 @@ func (h *Host) lacking(e *entry, err error) error {
 }
 
 var (
-	// notFound is how a program that is not there is told of, by shells and env ("run: line 3: jq:
+	// notFound matches the messages about a missing program of shells and env ("run: line 3: jq:
 	// command not found"), Python, Node and Go.
 	notFound = []pattern.Pattern{
 		pattern.New(`(?m)([A-Za-z0-9._+-]+)['"’]?: (?:command )?(?:not found|No such file or directory)\s*$`),
@@ -59,11 +58,12 @@ var (
 		pattern.New(`spawn ([A-Za-z0-9._+-]+) ENOENT`),
 		pattern.New(`exec: "([A-Za-z0-9._+-]+)": executable file not found`),
 	}
-	// pathNamed is an absolute path in a message.
+	// pathNamed matches an absolute path in a message.
 	pathNamed = pattern.New(`/[^\s'"‘’:,;()\[\]]+`)
 )
 
-// missingPrograms are the programs of the operator's PATH that a message calls missing.
+// missingPrograms returns the programs that a message calls missing and that are in the operator's
+// PATH.
 func missingPrograms(text string, environ []string) []capability.Capability {
 	var found []capability.Capability
 	for _, way := range notFound {
@@ -76,7 +76,7 @@ func missingPrograms(text string, environ []string) []capability.Capability {
 	return found
 }
 
-// inPath is where the operator's PATH has a program; empty where it has none of that name.
+// inPath returns the path of a program in the operator's PATH, or "" if it is not there.
 func inPath(name string, environ []string) string {
 	for _, dir := range program.SearchPath(environ) {
 		path := filepath.Join(dir, name)
@@ -87,7 +87,7 @@ func inPath(name string, environ []string) string {
 	return ""
 }
 
-// missingFiles are the paths in a message at which there is something on this machine.
+// missingFiles returns the paths in a message that exist on this machine.
 func missingFiles(text string) []capability.Capability {
 	var found []capability.Capability
 	for _, path := range pathNamed.Regexp().FindAllString(text, -1) {

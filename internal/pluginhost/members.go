@@ -12,16 +12,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// A Member is a plugin as a package that knows its dialect sees it.
+// A Member is a plugin, for packages that know its dialect.
 type Member struct {
 	Found  dialect.Found
 	Place  string         // the name of its file or directory
-	Info   dialect.Info   // as declared, then as opened
-	Plugin dialect.Plugin // nil unless it is open
-	Err    error          // why it is not
+	Info   dialect.Info   // from its files, then from the running plugin
+	Plugin dialect.Plugin // nil if it is not open
+	Err    error          // why it is not open
 }
 
-// Members lists the plugins of a dialect. It does not look for new ones: [Host.Refresh] does.
+// Members lists the plugins of a dialect. It does not search for new ones: [Host.Refresh] does.
 func (h *Host) Members(dialectName string) []Member {
 	var list []Member
 	for _, e := range h.roster().entries {
@@ -32,12 +32,12 @@ func (h *Host) Members(dialectName string) []Member {
 	return list
 }
 
-// Env is the environment by which dialects find their places.
+// Env returns the environment in which dialects find their places.
 func (h *Host) Env() dialect.Env { return h.setup().env }
 
-// Draft returns what a plugin would be opened with at this moment, be it there or not: what the
-// configuration gives it, and a runtime with the sandbox and the limits that it is held to. The
-// error is a [hook.Unavailable].
+// Draft returns the runtime and the settings with which a plugin would be opened now, whether or
+// not the host has it. The runtime has the plugin's sandbox and limits. The error is a
+// [hook.Unavailable].
 func (h *Host) Draft(f dialect.Found) (*dialect.Runtime, dialect.Settings, error) {
 	draft := &entry{found: f, names: bearerOf(f)}
 	names := h.roster().names
@@ -54,14 +54,14 @@ func (h *Host) Draft(f dialect.Found) (*dialect.Runtime, dialect.Settings, error
 	return rt, draft.settings, nil
 }
 
-// Trial returns a runtime for code that is not trusted: its sandbox has nothing in it. Where there
-// can be no sandbox, the runtime has none, and unboxed says why.
+// Trial returns a runtime for untrusted code: its sandbox is empty. If no sandbox is possible, the
+// runtime has none, and unboxed says why.
 func (h *Host) Trial(dialectName, name string) (rt *dialect.Runtime, unboxed error) {
 	rt = h.runtime(h.logOf(dialectName, name))
 	return rt, h.trialBox(rt)
 }
 
-// trialBox makes the runtime's sandbox one in which code has nothing, or says why there is none.
+// trialBox gives the runtime an empty sandbox, or returns why it cannot.
 func (h *Host) trialBox(rt *dialect.Runtime) error {
 	if h.setup().config.Sandbox == config.SandboxOff {
 		return errors.New("the configuration says sandbox = \"off\"")

@@ -12,14 +12,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// docs/protocols/scaffold.md: 16 plugins at most. Files that run nothing do not count.
+// TestMoreThanSixteenAreSkippedWithTheReason: at most 16 plugins run, and files that do not work do
+// not count: docs/protocols/scaffold.md.
 func TestMoreThanSixteenAreSkippedWithTheReason(t *testing.T) {
 	home := newHouse(t)
 	for i := range 20 {
 		home.scaffold(fmt.Sprintf("p%02d", i), fmt.Sprintf("p%02d", i), 500)
 	}
 	home.write(".local/scaffold/plugins/p01", "#!/bin/sh\nexit 1\n", 0o755) // broken
-	home.scaffold("p02", "p03", 500)                                        // calls itself as another file
+	home.scaffold("p02", "p03", 500)                                        // it calls itself by the name of another file
 	home.write(".config/patchbay/config.toml", "[plugins.p00]\nenabled = false\n", 0o600)
 	host := home.open()
 

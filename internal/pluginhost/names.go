@@ -12,16 +12,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 )
 
-// A bearer is a plugin as far as names go. It has the name of its place, which the person who
-// installed it chose, and the name it calls itself, which it chose. A plugin can call itself like
-// any other. So what gives goes by the place alone, and what restricts goes by both names:
-// docs/configuration.md, "Names".
+// A bearer holds the names of a plugin. The name of its place was chosen by the person who
+// installed it. The name that it calls itself was chosen by the plugin, and can be the name of any
+// other plugin. Settings that grant something therefore apply to the place alone; settings that
+// restrict apply to both names: docs/configuration.md, "Names".
 type bearer struct {
 	dialect string
 	path    string
 	place   string // the name of its directory or file
-	called  string // what it calls itself; "": not known before it runs
-	project string // the root of the project that brings it along; "": it is the user's own
+	called  string // the name it calls itself; "": not known before it runs
+	project string // the root of the project that contains it; "": it is the user's own
 }
 
 func bearerOf(f dialect.Found) bearer {
@@ -32,11 +32,11 @@ func bearerOf(f dialect.Found) bearer {
 	return b
 }
 
-// shown is the name by which the plugin is shown.
+// shown returns the name that people see.
 func (b bearer) shown() string { return cmp.Or(b.called, b.place) }
 
-// keys are the names under which the configuration may speak of the plugin. Of two settings the one
-// under the earlier key counts.
+// keys returns the names under which the configuration may have settings for the plugin. If two
+// tables set the same value, the one with the earlier key wins.
 func (b bearer) keys() []string {
 	keys := []string{b.dialect + ":" + b.place, b.place}
 	if b.called != "" && b.called != b.place {
@@ -47,15 +47,16 @@ func (b bearer) keys() []string {
 
 func (b bearer) bears(key string) bool { return slices.Contains(b.keys(), key) }
 
-// placed tells whether key is the name of the plugin's place.
+// placed reports whether key is the name of the plugin's place.
 func (b bearer) placed(key string) bool { return key == b.place || key == b.dialect+":"+b.place }
 
-// is tells whether two bearers are one plugin.
+// is reports whether two bearers are the same plugin.
 func (b bearer) is(o bearer) bool { return b.path == o.path && b.dialect == o.dialect }
 
-// namespace is where the plugin's storage is. Kaged plugins, which had storage first, have that of
-// their directory's name. A slash is in no directory's name. A project's plugin shares none with
-// the user's own, nor with those of other projects.
+// namespace returns the name of the plugin's storage. Kaged plugins, which were the first to have
+// storage, use the bare name of their directory. Other names contain a slash, which no directory
+// name can. A project's plugin shares its storage neither with the user's plugins nor with other
+// projects.
 func (b bearer) namespace() string {
 	if b.project != "" {
 		return "project/" + projectfiles.ID(b.project) + "/" + b.dialect + "/" + b.place
@@ -66,32 +67,32 @@ func (b bearer) namespace() string {
 	return b.dialect + "/" + b.place
 }
 
-// A census is every plugin of the user's own that was found. Those that a command has no use for
-// count too: what a name means must not depend on who asks. The plugins of a project do not count:
-// what is given goes to none of them, and they take no name from anybody.
+// A census lists all of the user's own plugins that were found, including those that the current
+// command does not need: the meaning of a name must not depend on the command. Plugins of a project
+// are not in it: they are granted nothing, and cannot take a name from another plugin.
 type census []bearer
 
-// has tells whether a plugin is in it.
+// has reports whether the census has the plugin b.
 func (c census) has(b bearer) bool { return slices.ContainsFunc(c, b.is) }
 
-// bearing are the plugins that bear a name.
+// bearing returns the plugins that have a name, as their place's or their own.
 func (c census) bearing(key string) census {
 	return slices.DeleteFunc(slices.Clone(c), func(b bearer) bool { return !b.bears(key) })
 }
 
-// placed are the plugins whose place has a name.
+// placed returns the plugins whose place has a name.
 func (c census) placed(key string) census {
 	return slices.DeleteFunc(slices.Clone(c), func(b bearer) bool { return !b.placed(key) })
 }
 
-// gives tells whether what stands under a key is given to a plugin: its place, and that of no other
-// plugin, has the name.
+// gives reports whether the grants under key go to the plugin b: the name must be that of b's
+// place, and of no other plugin's.
 func (c census) gives(key string, b bearer) bool {
 	owners := c.placed(key)
 	return len(owners) == 1 && owners[0].is(b)
 }
 
-// claimed is the other plugin of b's dialect whose place has a name that b has taken.
+// claimed returns the other plugin of b's dialect whose place has the name that b calls itself.
 func (c census) claimed(name string, b bearer) (owner bearer, ok bool) {
 	i := slices.IndexFunc(c, func(o bearer) bool { return o.dialect == b.dialect && o.place == name && !o.is(b) })
 	if i < 0 || b.place == name {
@@ -100,14 +101,14 @@ func (c census) claimed(name string, b bearer) (owner bearer, ok bool) {
 	return c[i], true
 }
 
-// A section is one [plugins.NAME] table that means a plugin.
+// A section is one [plugins.NAME] table about a plugin.
 type section struct {
 	key   string
 	table config.Plugin
-	gives bool // the name is that of the plugin's place, and of no other's
+	gives bool // the name is that of the plugin's place and of no other's, so the table's grants apply
 }
 
-// sections are all that the configuration says about one plugin. What counts first is first.
+// sections are all tables about one plugin, the most important first.
 type sections []section
 
 func (s *setup) sections(b bearer, all census) sections { return sectionsIn(s.config, b, all) }
@@ -122,7 +123,7 @@ func sectionsIn(read *config.Config, b bearer, all census) sections {
 	return own
 }
 
-// first is a setting that goes by either name.
+// first returns the first value that is set in any table.
 func first[T comparable](own sections, of func(config.Plugin) T) (value T) {
 	for _, s := range own {
 		value = cmp.Or(value, of(s.table))
@@ -130,7 +131,7 @@ func first[T comparable](own sections, of func(config.Plugin) T) (value T) {
 	return value
 }
 
-// disabled is the key under which the plugin is disabled. One such key is enough.
+// disabled returns the first key under which the plugin is disabled. One such table is enough.
 func (own sections) disabled() (key string, ok bool) {
 	for _, s := range own {
 		if !s.table.On() {
@@ -140,7 +141,7 @@ func (own sections) disabled() (key string, ok bool) {
 	return "", false
 }
 
-// limits are the smallest of each.
+// limits returns the smallest value of each limit.
 func (own sections) limits() config.Limits {
 	var l config.Limits
 	for _, s := range own {
@@ -155,7 +156,7 @@ func tighter(a, b config.Limits) config.Limits {
 		Storage: smaller(a.Storage, b.Storage), StorageKeys: smaller(a.StorageKeys, b.StorageKeys)}
 }
 
-// smaller is the lower of two limits, of which zero is none.
+// smaller returns the lower of two limits. Zero means no limit.
 func smaller[T int | int64 | time.Duration](a, b T) T {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -163,13 +164,13 @@ func smaller[T int | int64 | time.Duration](a, b T) T {
 	return a
 }
 
-// allowUnenforced gives.
+// allowUnenforced is a grant, so only tables with gives count.
 func (own sections) allowUnenforced() bool {
 	return slices.ContainsFunc(own, func(s section) bool { return s.gives && s.table.AllowUnenforced })
 }
 
-// env gives variables. A list that is not given to the plugin still narrows an environment that it
-// would inherit.
+// env returns the variables that are granted to the plugin. A list in a table that grants it
+// nothing still empties the environment that the plugin would otherwise inherit.
 func (own sections) env() []string {
 	var env []string
 	for _, s := range own {
@@ -184,8 +185,8 @@ func (own sections) env() []string {
 	return env
 }
 
-// granted is the first list of capabilities that is given to the plugin, and those of the other
-// sections, which bound it.
+// granted returns the first list of capabilities that is granted to the plugin, and the lists of
+// the other tables, which restrict it.
 func (own sections) granted() (grants []capability.Capability, bounds [][]capability.Capability) {
 	for _, s := range own {
 		switch list := s.table.Capabilities; {
@@ -199,7 +200,7 @@ func (own sections) granted() (grants []capability.Capability, bounds [][]capabi
 	return grants, bounds
 }
 
-// systemConfig is the table of secrets.toml that is given to a plugin; nil: none.
+// systemConfig returns the table of secrets.toml for a plugin, or nil if there is none.
 func (s *setup) systemConfig(b bearer, all census) map[string]any {
 	for _, key := range b.keys() {
 		if table := s.secrets.Plugin(key).Reveal(); table != nil && all.gives(key, b) {

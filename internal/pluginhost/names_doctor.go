@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
-// examineConfig reports what is wrong with the configuration as far as only a host that has looked
-// for plugins can tell.
+// examineConfig reports the problems of the configuration that only a host knows, because it has
+// searched for plugins.
 func (h *Host) examineConfig() []Finding {
 	var findings []Finding
 	if p, ok := h.setup().config.Exposed(); ok {
@@ -31,8 +31,8 @@ func (h *Host) examineConfig() []Finding {
 	return findings
 }
 
-// examinePlace reports a plugin that wants storage and has none, because the directory of another
-// of its dialect has the same name.
+// examinePlace reports a plugin that wants storage and has none, because another plugin of its
+// dialect is in a directory of the same name.
 func examinePlace(e *entry, names census) []Finding {
 	wants := slices.ContainsFunc(e.info.Capabilities, func(c string) bool {
 		return c == string(capability.StorageRead) || c == string(capability.StorageWrite)
@@ -53,14 +53,14 @@ func problemFinding(p config.Problem) Finding {
 	return f
 }
 
-// A heading is the name of a [plugins.NAME] table in one of the two files.
+// A heading is the name of a [plugins.NAME] table in config.toml or secrets.toml.
 type heading struct {
 	key     string
 	problem func(message, fix string, path ...any) config.Problem
-	gives   []string // what the table would give to a plugin
+	gives   []string // the keys of the table that grant something
 }
 
-// headings are all of them, config.toml's first.
+// headings returns all headings, those of config.toml first.
 func (s *setup) headings() []heading {
 	var all []heading
 	for _, key := range slices.Sorted(maps.Keys(s.config.Plugins)) {
@@ -72,7 +72,7 @@ func (s *setup) headings() []heading {
 	return all
 }
 
-// gifts are the keys of a table that give something to a plugin.
+// gifts returns the keys of a table that grant something to a plugin.
 func gifts(p config.Plugin) []string {
 	var keys []string
 	if len(p.Env) > 0 {
@@ -84,19 +84,19 @@ func gifts(p config.Plugin) []string {
 	return keys
 }
 
-// says is a problem of the table.
+// says returns a problem with the table.
 func (x heading) says(fix, format string, args ...any) config.Problem {
 	key := document.KeyPath("plugins", x.key)
 	return x.problem("["+key+"] "+fmt.Sprintf(format, args...), fix, "plugins", x.key)
 }
 
-// misplaced are the tables about plugins of this host whose names mean two plugins, or one that
-// they cannot give anything to.
+// misplaced reports the tables whose name means two plugins, or one plugin to which they cannot
+// grant anything.
 func (h *Host) misplaced(r *roster) []config.Problem {
 	var problems []config.Problem
 	for _, x := range h.setup().headings() {
 		if len(r.those(func(e *entry) bool { return e.names.bears(x.key) })) == 0 {
-			continue // none of this host's plugins
+			continue // not a plugin of this host
 		}
 		switch all, owners := r.names.bearing(x.key), r.names.placed(x.key); {
 		case len(all) > 1:
@@ -110,7 +110,7 @@ func (h *Host) misplaced(r *roster) []config.Problem {
 	return problems
 }
 
-// list shows plugins that bear a name.
+// list returns the plugins with a name as text.
 func (c census) list(key string) string {
 	var parts []string
 	for _, b := range c {
@@ -123,7 +123,7 @@ func (c census) list(key string) string {
 	return strings.Join(parts, ", ")
 }
 
-// receiver is who is given something of those whose places have one name.
+// receiver returns which of the plugins whose places share a name gets the grants.
 func (c census) receiver() string {
 	if len(c) == 1 {
 		return c[0].path + " alone"
@@ -131,7 +131,7 @@ func (c census) receiver() string {
 	return "none of them"
 }
 
-// oneOf is how to speak of one of several plugins.
+// oneOf returns how to write the name of one of several plugins.
 func oneOf(owners, all census) string {
 	for _, b := range append(slices.Clone(owners), all...) {
 		if key := b.dialect + ":" + b.place; len(all.bearing(key)) == 1 {
@@ -141,8 +141,8 @@ func oneOf(owners, all census) string {
 	return "rename the directory or file of one of them"
 }
 
-// unknownNames are the tables whose names no plugin has. A host that does not open every plugin
-// cannot tell.
+// unknownNames reports the tables whose name no plugin has. A host that did not open every plugin
+// cannot know, and reports none.
 func (h *Host) unknownNames(r *roster) []config.Problem {
 	if h.setup().Needs != nil || h.setup().NoSearch || h.setup().Dialects != nil {
 		return nil
@@ -165,7 +165,7 @@ func (h *Host) unknownNames(r *roster) []config.Problem {
 	return problems
 }
 
-// warnOfNames logs once what is wrong with the names of tables that mean plugins of this host.
+// warnOfNames logs, once each, the problems that misplaced reports.
 func (h *Host) warnOfNames(r *roster) {
 	for _, p := range h.misplaced(r) {
 		if !h.warned[p.Message] {

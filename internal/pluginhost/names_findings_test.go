@@ -9,7 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestFindingsAboutNames: a section whose name means none, two, or a plugin that it cannot give to.
+// TestFindingsAboutNames: Doctor reports a table whose name means no plugin, two, or one to which
+// it cannot grant anything.
 func TestFindingsAboutNames(t *testing.T) {
 	for _, c := range []struct {
 		rule, config, secrets    string

@@ -15,8 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 )
 
-// TestAPlacesNameIsItsOwn: of two plugins that claim a name, the one whose directory or file has it
-// is the one.
+// TestAPlacesNameIsItsOwn: if two plugins claim a name, the one whose directory or file has it
+// keeps it.
 func TestAPlacesNameIsItsOwn(t *testing.T) {
 	t.Run("scaffold", func(t *testing.T) {
 		h := newHouse(t)
@@ -69,7 +69,8 @@ func TestAPlacesNameIsItsOwn(t *testing.T) {
 	})
 }
 
-// TestPythonFilesHaveTheirNames: a file's name is its own, whoever else calls itself so.
+// TestPythonFilesHaveTheirNames: a python plugin has the name of its file, even if another plugin
+// calls itself so.
 func TestPythonFilesHaveTheirNames(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	code := func(name, mark string) string {
@@ -162,7 +163,8 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 	})
 }
 
-// TestADotagentPluginsOwnName restricts it, though its file's is the one that counts.
+// TestADotagentPluginsOwnName: restrictions under the name that a dotagent plugin calls itself
+// apply, though its name is that of its file.
 func TestADotagentPluginsOwnName(t *testing.T) {
 	h := newHouse(t)
 	h.write(".config/dotagent/plugins/dotagent-plugin-file", "#!/bin/sh\necho '{\"name\":\"real\",\"kinds\":[],\"ok\":true}'\n", 0o755)

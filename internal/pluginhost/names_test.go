@@ -13,9 +13,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// keeper installs a kaged plugin in a directory. Asked for its method "tell" it answers with what
-// it was given: the secrets of its initialize, the variable TOKEN, and what its storage has under
-// k. It stores its directory's name there first, unless something is there.
+// keeper installs a kaged plugin in a directory. Its method "tell" returns what the plugin was
+// given: the secrets of its initialize request, the variable TOKEN, and the value of k in its
+// storage. If k has no value, the plugin first stores the name of its directory there.
 func (h house) keeper(dir, name string, more ...string) {
 	h.t.Helper()
 	h.write(".local/share/kaged/plugins/"+dir+"/manifest.yaml", "name: "+name+`
@@ -53,7 +53,7 @@ done
 `, 0o755)
 }
 
-// tell is what a keeper was given, as "secret variable stored".
+// tell returns what a keeper was given, as "secret variable stored".
 func tell(t *testing.T, host *pluginhost.Host, plugin, name string) string {
 	t.Helper()
 	raw, err := host.CallMethod(t.Context(), plugin, name+".tell", nil)
@@ -70,7 +70,7 @@ func tell(t *testing.T, host *pluginhost.Host, plugin, name string) string {
 // secrets writes secrets.toml.
 func (h house) secrets(text string) { h.write(".config/patchbay/secrets.toml", text, 0o600) }
 
-// tokened are the options of a host in whose environment there is a token.
+// tokened returns the options of a host whose environment has a token.
 func (h house) tokened() *pluginhost.Options {
 	o := h.options()
 	o.Environ = append(o.Environ, "TOKEN=token")
@@ -121,8 +121,8 @@ func TestWhatGivesGoesByThePlace(t *testing.T) {
 	}
 }
 
-// TestNamesCountForPluginsThatAreNotOpened: what a name gives does not depend on which plugins a
-// command needs.
+// TestNamesCountForPluginsThatAreNotOpened: the plugin that a name grants something to does not
+// depend on which plugins a command opens.
 func TestNamesCountForPluginsThatAreNotOpened(t *testing.T) {
 	h := newHouse(t)
 	h.keeper("notes", "notes")
@@ -155,8 +155,8 @@ func TestNamesCountForPluginsThatAreNotOpened(t *testing.T) {
 	}
 }
 
-// TestAPluginThatWasNamedIsFoundByItsName, though one that is not opened has that name for its
-// place.
+// TestAPluginThatWasNamedIsFoundByItsName: a plugin opened by path is found by its name, even if
+// the place of another plugin, which is not opened, has that name.
 func TestAPluginThatWasNamedIsFoundByItsName(t *testing.T) {
 	h := newHouse(t)
 	h.scaffold("notes", "notes", 500)
@@ -173,8 +173,8 @@ func TestAPluginThatWasNamedIsFoundByItsName(t *testing.T) {
 	}
 }
 
-// TestStorageIsNotShared: what a plugin stored stays with its directory, whoever calls itself like
-// it later.
+// TestStorageIsNotShared: stored values stay with the plugin's directory, even if another plugin
+// later calls itself by the same name.
 func TestStorageIsNotShared(t *testing.T) {
 	h := newHouse(t)
 	h.keeper("notes", "notes")
@@ -206,7 +206,7 @@ func TestStorageIsNotShared(t *testing.T) {
 	}
 }
 
-// TestTwoInOneNamedDirectory: two plugins of one dialect whose directories have one name share
+// TestTwoInOneNamedDirectory: two plugins of one dialect whose directories have the same name share
 // nothing.
 func TestTwoInOneNamedDirectory(t *testing.T) {
 	h := newHouse(t)
@@ -226,7 +226,8 @@ func TestTwoInOneNamedDirectory(t *testing.T) {
 	}
 }
 
-// TestAnEnvironmentThatIsInheritedIsNarrowed by a list that gives nothing.
+// TestAnEnvironmentThatIsInheritedIsNarrowed: a list of variables that grants nothing still empties
+// the inherited environment.
 func TestAnEnvironmentThatIsInheritedIsNarrowed(t *testing.T) {
 	h := newHouse(t)
 	h.keeper("dot", "dot")
@@ -245,12 +246,13 @@ esac
 	}
 }
 
-// TestWhatRestrictsHoldsForAllWhoBearTheName, or the plugin is not started.
+// TestWhatRestrictsHoldsForAllWhoBearTheName: a restriction applies to every plugin with the name,
+// or the plugin is not started.
 func TestWhatRestrictsHoldsForAllWhoBearTheName(t *testing.T) {
 	const off, none = "enabled = false\n", "capabilities = []\n"
 	for _, c := range []struct {
 		rule, config string
-		states       string // with the plugins keeper (kaged, in dir), scaf (scaffold, in file)
+		states       string // of the plugins keeper (kaged, in dir) and scaf (scaffold, in file)
 		kaged        string // what the kaged plugin saw; "": it did not run
 	}{
 		{"disabled by what it calls itself", "[plugins.keeper]\n" + off, "keeper:disabled scaf:ready", ""},
@@ -294,7 +296,7 @@ func TestWhatRestrictsHoldsForAllWhoBearTheName(t *testing.T) {
 	}
 }
 
-// move renames what is in a house.
+// move renames a file of a house.
 func (h house) move(from, to string) {
 	h.t.Helper()
 	if err := os.Rename(filepath.Join(h.home, from), filepath.Join(h.home, to)); err != nil {
@@ -302,7 +304,8 @@ func (h house) move(from, to string) {
 	}
 }
 
-// TestABareNameOfTwoRestrictsBoth, also where each of them has the name for its directory or file.
+// TestABareNameOfTwoRestrictsBoth: a restriction under a name without dialect applies to both
+// plugins whose directory or file has it.
 func TestABareNameOfTwoRestrictsBoth(t *testing.T) {
 	h := confinable(t)
 	h.lookers()
@@ -325,8 +328,8 @@ func TestABareNameOfTwoRestrictsBoth(t *testing.T) {
 	}
 }
 
-// TestOtherSettingsGoByEitherName: the directory's or file's goes before what the plugin calls
-// itself.
+// TestOtherSettingsGoByEitherName: settings under the name of the directory or file come before
+// those under the name that the plugin calls itself.
 func TestOtherSettingsGoByEitherName(t *testing.T) {
 	h := newHouse(t)
 	h.write(".local/scaffold/plugins/file", `#!/bin/sh

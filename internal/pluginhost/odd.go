@@ -8,18 +8,18 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// oddities are what was found odd about a plugin once it ran: what its manifest alone does not
-// show. Each is kept once: a plugin that is restarted says the same again.
+// oddities collects problems that were noticed while the plugin ran, and that its manifest does not
+// show. Each is stored once, because a restarted plugin shows it again.
 type oddities struct {
 	mu       sync.Mutex // protects the fields below
 	unusable []dialect.Problem
 	odd      []dialect.Problem
 }
 
-// mostOddities bounds what is kept of one plugin. All of it is in the log.
+// mostOddities limits how many are stored for one plugin. The log has all of them.
 const mostOddities = 100
 
-// add keeps one. unusable: something that the plugin declares cannot be used.
+// add stores a problem. unusable means that the plugin declares something that cannot be used.
 func (o *oddities) add(p dialect.Problem, unusable bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -32,34 +32,34 @@ func (o *oddities) add(p dialect.Problem, unusable bool) {
 	}
 }
 
-// problems are what cannot be used, warnings the rest.
+// problems returns the declarations that cannot be used as problems, and the rest as warnings.
 func (o *oddities) problems() (problems, warnings []dialect.Problem) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Clone(o.unusable), slices.Clone(o.odd)
 }
 
-// problems are what is wrong with a plugin's files, and what it declares and cannot be used.
-// warnings are the rest of what is odd.
+// problems returns the faults in the plugin's files and the declarations that cannot be used as
+// problems, and everything else that is unusual as warnings.
 func (e *entry) problems() (problems, warnings []dialect.Problem) {
 	unusable, odd := e.odd.problems()
 	problems = slices.Concat(e.found.Problems, unusable)
 	for i, p := range slices.Backward(problems) {
 		if p.Fix == "" && e.holds(p.Path) {
-			problems[i].Fix = lookUp(e.found.Dialect) // once, below the last of them
+			problems[i].Fix = lookUp(e.found.Dialect) // once, for the last of them
 			break
 		}
 	}
 	return problems, slices.Concat(e.found.Warnings, odd)
 }
 
-// lookUp is how to fix what nothing better is known for.
+// lookUp returns the fix for a problem that has no better one.
 func lookUp(dialectName string) string {
 	return "the author's page of the " + dialectName + " protocol says what its plugins look like"
 }
 
-// holds tells whether a file is the plugin's own. A fault of the configuration is not mended by the
-// protocol's page.
+// holds reports whether a file belongs to the plugin. The page of its protocol does not help with a
+// mistake in the configuration.
 func (e *entry) holds(file string) bool {
 	rel, err := filepath.Rel(e.found.Path, file)
 	return err == nil && filepath.IsLocal(rel)

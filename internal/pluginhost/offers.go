@@ -7,21 +7,21 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// An Offer is something that a plugin has beside its tools.
+// An Offer is a prompt or a resource of a plugin: anything that it offers beside tools.
 type Offer = dialect.Offer
 
-// A Change is news of what plugins have to offer.
+// A Change says that the tools or offers of plugins have changed.
 type Change = dialect.Change
 
-// watchers are told when plugins have something else to offer.
+// watchers are the functions that are called when the tools or offers of plugins change.
 type watchers struct {
 	mu   sync.Mutex // protects the fields below
 	last int
 	all  map[int]func(Change)
 }
 
-// Watch has f told when plugins have something else to offer: when they come, go or change their
-// minds. It must return at once. The function that is returned ends that.
+// Watch calls f whenever the tools or offers of plugins change. f must return at once. stop ends
+// that.
 func (h *Host) Watch(f func(Change)) (stop func()) {
 	h.watching.mu.Lock()
 	defer h.watching.mu.Unlock()
@@ -50,15 +50,15 @@ func (h *Host) changed(c Change) {
 	}
 }
 
-// replaced tells that other plugins are there.
+// replaced reports that the plugins have been replaced.
 func (h *Host) replaced() {
 	for _, kind := range []dialect.ChangeKind{dialect.ToolsChanged, dialect.PromptsChanged, dialect.ResourcesChanged} {
 		h.changed(Change{Kind: kind})
 	}
 }
 
-// Offers lists what plugins have beside their tools, in the order of the plugins. Of two with one
-// name the first counts.
+// Offers lists the prompts and resources of plugins, in the order of the plugins. If two have the
+// same name, only the first is listed.
 func (h *Host) Offers() []Offer {
 	var out []Offer
 	for _, e := range h.roster().entries {
@@ -75,7 +75,7 @@ func (h *Host) Offers() []Offer {
 	return out
 }
 
-// tools are those that a plugin has now.
+// tools returns the plugin's current tools.
 func (e *entry) tools() []Tool {
 	if lister, ok := e.plugin.(dialect.Lister); ok {
 		return lister.Tools()
@@ -83,8 +83,8 @@ func (e *entry) tools() []Tool {
 	return e.info.Tools
 }
 
-// toolOwner is whose a tool is; nil: nobody's. Tools that may come and go give way to those that
-// stay.
+// toolOwner returns the plugin that has a tool, or nil. Plugins with a fixed list of tools come
+// before those whose tools may change.
 func (r *roster) toolOwner(name string) *entry {
 	if e := r.tools[name]; e != nil {
 		return e

@@ -24,83 +24,82 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/version"
 )
 
-// Version is what Patchbay tells plugins and users it is.
+// Version is the version of Patchbay, as plugins and users see it.
 const Version = version.Number
 
-// Options say how a host is opened. The zero value, and nil, read the configuration file and search
-// the default places.
+// Options configure a host. The zero value, and nil, read the configuration file and search the
+// default places.
 type Options struct {
-	// Logger gets what plugins write to stderr and what is odd about them. Nil discards it.
+	// Logger receives the stderr of plugins and warnings about them. Nil discards it.
 	Logger *slog.Logger
 	// ConfigFile replaces the default configuration file. It must exist.
 	ConfigFile string
-	// Files are the configuration and the secrets, for who has read them already. Nil: they are
-	// read.
+	// Files holds the configuration and the secrets, if the caller has read them already. Nil: Open
+	// reads them.
 	Files *Files
-	// Environ replaces os.Environ: where to search, and what plugins may see of it.
+	// Environ replaces os.Environ. It decides where to search, and what plugins may see.
 	Environ []string
-	// Dir is the working directory of the host's work. Empty: the process's own.
+	// Dir is the working directory of the host. Empty: the directory of the process.
 	Dir string
-	// Dirs are directories with plugins of any dialect in them. Where they are given, no other
-	// place is searched, and the user's configuration and secrets are not read, unless ConfigFile
-	// names a file.
+	// Dirs are directories with plugins of any dialect. If not nil, no other place is searched, and
+	// the user's configuration and secrets are not read, unless ConfigFile names a file.
 	Dirs []string
-	// Plugins are plugins that are made of functions of this process.
+	// Plugins are plugins made of Go functions.
 	Plugins []inproc.Plugin
-	// Points are the program's own, beside the built-in ones.
+	// Points are the program's own points, beside the built-in ones.
 	Points []Point
-	// Connect wires hooks to points beyond their own, as [[connect]] in the configuration does.
+	// Connect connects hooks to other points than their own, as [[connect]] in the configuration
+	// does.
 	Connect []Connection
-	// Paths are plugins to open beside those that are found.
+	// Paths are plugins to open beside those that the search finds.
 	Paths []string
-	// NoSearch opens Paths alone.
+	// NoSearch opens only Paths.
 	NoSearch bool
-	// NoStart finds plugins and starts none: for those who want to know what there is, or to
-	// configure it.
+	// NoStart finds plugins and starts none, for callers that list or configure them.
 	NoStart bool
-	// OnNotification is told what plugins say unasked, as far as they have announced it. It must
-	// return at once. May be nil.
+	// OnNotification, if not nil, is called with the notifications that plugins declared and send.
+	// It must return at once.
 	OnNotification func(Notification)
-	// OnDenied is told what the sandboxes of plugins refused them. It must return at once. May be
-	// nil.
+	// OnDenied, if not nil, is called when the sandbox of a plugin refuses something. It must
+	// return at once.
 	OnDenied func(Denial)
-	// OnWired is told that the hooks of a host have changed: of this one, or of one that [Host.In]
-	// made of it. It must return at once, and must not call the host. May be nil.
+	// OnWired, if not nil, is called when the hooks of this host have changed, or of one that
+	// [Host.In] made from it. It must return at once, and must not call the host.
 	OnWired func()
-	// OnStarting is told how far the start of plugins has come: when one begins, and when one is
-	// over. It is called by several goroutines, one at a time, and must return at once. May be nil.
+	// OnStarting, if not nil, is called when the start of a plugin begins and when it is over.
+	// Several goroutines call it, one at a time. It must return at once.
 	OnStarting func(Starting)
-	// Record is told what went through the plugins, once it has: of this host, and of those that
-	// [Host.In] made of it. It may be called from several goroutines at once. May be nil.
+	// Record, if not nil, is called after each event and call with its traffic: of this host, and
+	// of those that [Host.In] made from it. Several goroutines may call it at once.
 	Record func(*Traffic)
-	// Exempt are files and directories of plugins that are not held against patchbay.lock: those
-	// that their author is working on.
+	// Exempt are files and directories of plugins that are not checked against patchbay.lock,
+	// because their author is working on them.
 	Exempt []string
-	// ReservedPrompt tells of names, with their slash, that no prompt of a project may have. Nil:
-	// there are none.
+	// ReservedPrompt reports the names, with their slash, that no prompt of a project may have.
+	// Nil: all names are free.
 	ReservedPrompt func(name string) bool
 	// Dialects limits the protocols by name. Nil: all.
 	Dialects []string
-	// Storage is where plugins keep what they store, by a name that no two of them have, each
-	// within its quota. Nil: they are told that there is no storage.
+	// Storage returns the storage of a plugin, limited by its quota. No two plugins have the same
+	// name. Nil: plugins get an error that there is no storage.
 	Storage func(plugin string, quota dialect.StorageQuota) dialect.Storage
-	// Remote reaches MCP servers at an address: mcphttp.New. Nil: they cannot be reached, and the
-	// program links no HTTP client.
+	// Remote connects to MCP servers at an address; mcphttp.New implements it. Nil: such servers
+	// cannot be reached, and the program links no HTTP client.
 	Remote mcpcall.Remote
-	// Needs, where it is not nil, is asked before a plugin is started. One that is not needed is
-	// not opened and not listed.
+	// Needs, if not nil, is called before a plugin is started. If it returns false, the plugin is
+	// neither opened nor listed.
 	Needs func(Candidate) bool
 
-	system *sandbox.System // what can be enforced here; nil: found out. For tests
+	system *sandbox.System // for tests: what the sandbox can enforce; nil: probed
 }
 
-// Files are what the operator wrote.
+// Files holds the parsed configuration and secrets.
 type Files struct {
 	Config  *config.Config
 	Secrets *config.Secrets
 }
 
-// ReadFiles reads them.
+// ReadFiles reads both files.
 func ReadFiles(d config.Dirs) (*Files, error) {
 	read, err := config.Load(d.ConfigFile)
 	if err != nil {
@@ -110,23 +109,23 @@ func ReadFiles(d config.Dirs) (*Files, error) {
 	return &Files{Config: read, Secrets: secrets}, err
 }
 
-// A Denial is something that the sandbox of a plugin refused it.
+// A Denial is one thing that a plugin's sandbox refused.
 type Denial struct {
 	Plugin  string `json:"plugin"`
 	Dialect string `json:"dialect"`
-	What    string `json:"what"`   // as in "connection to 192.0.2.7:443"
-	Detail  string `json:"detail"` // what would have allowed it; may be ""
-	Dropped int    `json:"-"`      // so many more, which were too many to be told of
+	What    string `json:"what"`   // such as "connection to 192.0.2.7:443"
+	Detail  string `json:"detail"` // the capability that would have allowed it; may be ""
+	Dropped int    `json:"-"`      // how many more were not reported, because there were too many
 }
 
-// tellDenied passes a denial on.
+// tellDenied calls OnDenied.
 func (h *Host) tellDenied(e *entry, d sandbox.Denial) {
 	if tell := h.setup().OnDenied; tell != nil {
 		tell(Denial{Plugin: e.info.Name, Dialect: e.found.Dialect, What: d.What, Detail: d.Capability, Dropped: d.Dropped})
 	}
 }
 
-// A Notification is something that a plugin said unasked.
+// A Notification is a message that a plugin sent without being called.
 type Notification struct {
 	Plugin  string `json:"plugin"`
 	Dialect string `json:"dialect"`
@@ -135,20 +134,20 @@ type Notification struct {
 
 // A Candidate is a plugin that was found and not yet started.
 type Candidate struct {
-	Name     string // as far as it is known: a scaffold plugin's file name
+	Name     string // a scaffold plugin's file name until it runs
 	Place    string // the name of its directory or file
 	Dialect  string
 	Path     string
-	Points   []hook.Point // where it may be asked: natively, and by connections
-	Known    bool         // whether the lists below are known before the plugin runs
-	Hooks    []string     // the dialect's own names
+	Points   []hook.Point // where its hooks may be called: by its protocol, and by connections
+	Known    bool         // the lists below are known before the plugin runs
+	Hooks    []string     // the dialect's names
 	Tools    []string
 	Methods  []string
 	Commands []string
-	Err      error // why it cannot be used, where its files alone show that
+	Err      error // why it cannot be used, if its files already show that
 }
 
-// setup is what Open works with: the options, made whole.
+// A setup holds the options with all defaults filled in, and the configuration.
 type setup struct {
 	Options
 	env         dialect.Env
@@ -157,9 +156,9 @@ type setup struct {
 	secrets     *config.Secrets
 	given       atomic.Pointer[given] // the config of plugins
 	projectRoot string
-	project     lookedUp          // how the project's plugins stand
+	project     lookedUp          // the state of the project's plugins
 	trust       *trust.Keeper     // patchbay.lock
-	dialects    []dialect.Dialect // all of them: one value each for the life of the host
+	dialects    []dialect.Dialect // all of them; each is one value for the life of the host
 	hiding      sync.Once         // fills in hidden
 	hidden      Hidden            // see [Host.Hidden]
 }
@@ -186,7 +185,7 @@ func (o *Options) setup() (*setup, error) {
 	return s, s.load()
 }
 
-// place finds the working directory and the project around it.
+// place sets the working directory and the root of the project around it.
 func (s *setup) place() (err error) {
 	if s.Dir == "" {
 		if s.Dir, err = os.Getwd(); err != nil {
@@ -231,7 +230,7 @@ func (s *setup) load() (err error) {
 	return err
 }
 
-// settings are the configuration's words on one plugin, as a dialect wants them.
+// settings returns the configuration's settings for one plugin, in the form that dialects use.
 func (s *setup) settings(b bearer, all census) (dialect.Settings, error) {
 	own := s.sections(b, all)
 	out := dialect.Settings{
@@ -255,7 +254,7 @@ func (s *setup) settings(b bearer, all census) (dialect.Settings, error) {
 // ErrNoDialect is returned for a dialect that Patchbay does not speak.
 var ErrNoDialect = errors.New("no such dialect")
 
-// names are the dialects of a whole search.
+// names returns the names of the dialects that the options allow.
 func (s *setup) names() []string {
 	if s.Dialects != nil {
 		return s.Dialects
@@ -272,7 +271,7 @@ func Dialects() []string {
 	return names
 }
 
-// Places lists where plugins are looked for in this environment.
+// Places lists the directories that are searched for plugins in this environment.
 func Places(environ []string) []dialect.Place {
 	var places []dialect.Place
 	for _, d := range dialects(nil) {
@@ -281,7 +280,7 @@ func Places(environ []string) []dialect.Place {
 	return places
 }
 
-// chosen are the dialects the options ask for.
+// chosen returns the dialects that the options allow.
 func (s *setup) chosen() ([]dialect.Dialect, error) {
 	if s.Dialects == nil {
 		return s.dialects, nil

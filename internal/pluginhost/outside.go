@@ -9,15 +9,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// What is for those who start a plugin without opening it in a host.
+// This file serves callers that start a plugin without opening it in a host.
 
-// Guarded lists the places that no grant may open to a plugin.
+// Guarded lists the places that no capability may open to a plugin.
 func (h *Host) Guarded(grants []capability.Capability) ([]sandbox.Place, error) {
 	return h.guarded(grants)
 }
 
-// Program is the command of an MCP server of the configuration, and the variables that its table
-// sets. ok is false where there is no server of that name.
+// Program returns the command of an MCP server of the configuration, and the variables that its
+// table sets. ok is false if there is no server of that name.
 func (h *Host) Program(name string) (command, environ []string, ok bool, err error) {
 	for _, m := range h.setup().config.MCP {
 		if m.Name != name {

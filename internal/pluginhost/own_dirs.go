@@ -12,11 +12,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// own tells whether the plugins are the program's own, with which the user's configuration has
-// nothing to do.
+// own reports whether the plugins belong to the embedding program, so that the user's configuration
+// is not read.
 func (s *setup) own() bool { return s.Dirs != nil && s.ConfigFile == "" }
 
-// absoluteDirs makes the program's directories independent of where the process is.
+// absoluteDirs makes the program's directories absolute.
 func (s *setup) absoluteDirs() (err error) {
 	s.Dirs = slices.Clone(s.Dirs)
 	for i := range s.Dirs {
@@ -27,7 +27,8 @@ func (s *setup) absoluteDirs() (err error) {
 	return nil
 }
 
-// loadNothing is load for a program with plugins of its own.
+// loadNothing does the work of load for a program with its own plugins: it uses an empty
+// configuration.
 func (s *setup) loadNothing() (err error) {
 	s.secrets = &config.Secrets{}
 	if s.config, err = config.ParseConfig("", nil); err != nil {
@@ -41,8 +42,8 @@ func (s *setup) loadNothing() (err error) {
 	return err
 }
 
-// dirs adds the plugins in the program's own directories. What no dialect knows, such as a README,
-// is passed over; a directory that is not there yet has none.
+// dirs adds the plugins in the program's own directories. It ignores files that no dialect
+// recognises, such as a README, and directories that do not exist.
 func (s *search) dirs(chosen []dialect.Dialect) error {
 	for _, dir := range s.host.setup().Dirs {
 		entries, err := os.ReadDir(dir)

@@ -13,21 +13,21 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// A Point is a point of the program's own.
+// A Point is a point that the embedding program declares.
 type Point struct {
 	Name   hook.Point
-	Like   hook.Point      // the built-in point that it is like: in its mode, its fields, and who is asked
+	Like   hook.Point      // the built-in point with the same mode, fields and plugins
 	Doc    string          // one line
 	Schema json.RawMessage // JSON Schema of the payload; nil: any object
 }
 
-// An ownPoint is a point of the program's own, declared.
+// An ownPoint is a declared point of the embedding program.
 type ownPoint struct {
 	like   hook.Point
-	schema *schema.Schema // nil: any object will do
+	schema *schema.Schema // nil: any object is valid
 }
 
-// declare makes the program's own points known.
+// declare adds the program's own points to the bus.
 func (h *Host) declare(points []Point) error {
 	h.ownPoints = make(map[hook.Point]*ownPoint, len(points))
 	for _, p := range points {
@@ -47,7 +47,7 @@ func (h *Host) declare(points []Point) error {
 	return nil
 }
 
-// checkPayload holds the payload of a point of the program's own against its schema.
+// checkPayload validates the payload of one of the program's own points against its schema.
 func (h *Host) checkPayload(p hook.Point, payload json.RawMessage) error {
 	own := h.ownPoints[p]
 	if own == nil || own.schema == nil {
@@ -67,8 +67,8 @@ func (h *Host) checkPayload(p hook.Point, payload json.RawMessage) error {
 	return fmt.Errorf("%s: %w that the point's schema allows: %s", p, hook.ErrBadPayload, strings.Join(words, "; "))
 }
 
-// alike are the hooks at the program's own points: those of the points that they are like, unless
-// their plugins are asked there anyway.
+// alike returns the hooks at the program's own points: copies of those at the points they are like,
+// except for plugins that already have a hook there.
 func (h *Host) alike(hooks []hook.Hook) []hook.Hook {
 	var more []hook.Hook
 	for name, own := range h.ownPoints {
@@ -81,12 +81,13 @@ func (h *Host) alike(hooks []hook.Hook) []hook.Hook {
 	return more
 }
 
-// asked tells whether the plugin of a hook has one at a point.
+// asked reports whether the plugin of a hook also has a hook at the point at.
 func asked(hooks []hook.Hook, of hook.Hook, at hook.Point) bool {
 	return slices.ContainsFunc(hooks, func(hk hook.Hook) bool { return hk.Point == at && hk.Plugin == of.Plugin && hk.Dialect == of.Dialect })
 }
 
-// moved is a hook at a point of the program's own. Its plugin sees the point that this one is like.
+// moved returns a copy of a hook at one of the program's own points. Its plugin sees events of the
+// built-in point that this one is like.
 func (o *ownPoint) moved(hk hook.Hook, to hook.Point) hook.Hook {
 	hk.Point = to
 	call, match := hk.Call, hk.Match
@@ -101,7 +102,7 @@ func (o *ownPoint) seen(ev *hook.Event) *hook.Event {
 	return &hook.Event{Point: o.like, Payload: ev.Payload}
 }
 
-// connectAt is a plugin's hook at a point, be it one of the program's own.
+// connectAt connects a plugin's hook to a point, which may be one of the program's own.
 func (h *Host) connectAt(w dialect.Wiring, name string, p hook.Point) (hook.Hook, error) {
 	own := h.ownPoints[p]
 	if own == nil {
@@ -111,14 +112,14 @@ func (h *Host) connectAt(w dialect.Wiring, name string, p hook.Point) (hook.Hook
 	return own.moved(hk, p), err
 }
 
-// A Connection wires a plugin's hook to a point beyond its own.
+// A Connection connects a plugin's hook to another point than its own.
 type Connection struct {
 	Plugin string
-	Hook   string // the dialect's own name
+	Hook   string // the dialect's name of the hook
 	Point  hook.Point
 }
 
-// connections are those of the configuration and those of the program.
+// connections returns the connections of the configuration and those of the program.
 func (s *setup) connections() []config.Connect {
 	all := s.config.Connect
 	for _, c := range s.Connect {

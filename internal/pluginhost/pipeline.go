@@ -6,7 +6,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// A PointLine is a point and who is asked there, in order.
+// A PointLine is a point and its hooks, in the order in which they are called.
 type PointLine struct {
 	Spec  hook.Spec
 	Hooks []PointHook
@@ -22,7 +22,7 @@ type PointHook struct {
 	State     dialect.State
 }
 
-// Pipeline lists the points in their order, with the hooks at each.
+// Pipeline lists all points in their order, with the hooks at each.
 func (h *Host) Pipeline() []PointLine {
 	states := make(map[*hook.Counters]dialect.State)
 	for _, e := range h.roster().entries {
@@ -39,20 +39,20 @@ func (h *Host) Pipeline() []PointLine {
 	return lines
 }
 
-// A Connectable is a plugin whose hooks can be wired to points beyond their own.
+// A Connectable is a plugin whose hooks can be connected to other points than their own.
 type Connectable struct {
 	Plugin  string
 	Dialect string
 	Hooks   []ConnectableHook
 }
 
-// A ConnectableHook is one of its hooks, and where it has a meaning.
+// A ConnectableHook is one hook, and the points to which it can be connected.
 type ConnectableHook struct {
 	Hook   string
 	Points []hook.Point
 }
 
-// Connectables lists the plugins that run and can be connected.
+// Connectables lists the running plugins that can be connected.
 func (h *Host) Connectables() []Connectable {
 	list := []Connectable{}
 	for _, e := range h.roster().entries {
@@ -72,7 +72,7 @@ func (h *Host) Connectables() []Connectable {
 	return list
 }
 
-// meaningful are the points where a hook has a meaning.
+// meaningful returns the points to which a hook can be connected.
 func (h *Host) meaningful(e *entry, name string) []hook.Point {
 	var points []hook.Point
 	for _, spec := range hook.Points() {

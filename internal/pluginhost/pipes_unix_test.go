@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 )
 
-// pipe makes a named pipe to which nobody writes.
+// pipe makes a named pipe without a writer.
 func (h house) pipe(path string) string {
 	h.t.Helper()
 	path = filepath.Join(h.home, path)
@@ -29,7 +29,7 @@ func (h house) pipe(path string) string {
 	return path
 }
 
-// soon fails a test in which something waits that must not.
+// soon fails the test if do does not return soon.
 func soon(t *testing.T, do func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -41,8 +41,7 @@ func soon(t *testing.T, do func()) {
 	}
 }
 
-// TestNothingWaitsForAPipe: where a file is expected that is read as a whole, anything else is an
-// error at once.
+// TestNothingWaitsForAPipe: a named pipe in place of a file is an error at once.
 func TestNothingWaitsForAPipe(t *testing.T) {
 	t.Run("the host's own files", func(t *testing.T) {
 		for _, file := range []string{".config/patchbay/config.toml", ".config/patchbay/secrets.toml"} {

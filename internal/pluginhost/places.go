@@ -9,9 +9,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/places"
 )
 
-// Searched lists every directory in which plugins are looked for in this environment: those of
-// [Places], and those of PATH, in which a plugin of dotagent may lie. Of PATH the system's own
-// directories are left out: whoever may write there can replace the programs that everybody runs.
+// Searched lists every directory that is searched for plugins in this environment: those of
+// [Places], and those of PATH, where a dotagent plugin may be. It leaves out the system's own
+// directories of PATH: a user who may write there can replace every program anyway.
 func Searched(environ []string) []string {
 	var dirs []string
 	for _, p := range Places(environ) {
@@ -20,7 +20,7 @@ func Searched(environ []string) []string {
 	env := dialect.Env{Vars: environ}
 	for _, dir := range filepath.SplitList(env.Get("PATH")) {
 		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
-			dir = env.InHome(rest) // as dotagent reads it
+			dir = env.InHome(rest) // dotagent expands ~ too
 		}
 		if abs, err := filepath.Abs(dir); dir != "" && err == nil && !slices.Contains(places.SystemPrograms, abs) {
 			dirs = append(dirs, abs)
@@ -29,7 +29,7 @@ func Searched(environ []string) []string {
 	return dirs
 }
 
-// PlacesOf lists the directories in which plugins of a dialect are looked for.
+// PlacesOf lists the directories that are searched for plugins of a dialect.
 func (h *Host) PlacesOf(dialectName string) []string {
 	var dirs []string
 	for _, p := range Places(h.setup().Environ) {

@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// TestNoPlaceForPluginsIsMade: a plugin that may write around a directory in which plugins would be
-// looked for, though none is there yet, can put none into it. It would run at the next look,
-// without a sandbox.
+// TestNoPlaceForPluginsIsMade: a plugin that may write around a directory that is searched for
+// plugins cannot put a plugin into it, even if the directory does not exist yet. Such a plugin
+// would run at the next search, without a sandbox.
 func TestNoPlaceForPluginsIsMade(t *testing.T) {
 	h := confinable(t)
 	for name, wide := range map[string]string{"in the home": filepath.Join(h.home, "wide"), "elsewhere": t.TempDir()} {
@@ -53,12 +53,12 @@ done
 	}
 }
 
-// TestAProjectsConfigIsNotWritten: a plugin that may write a project does not write what the
-// project says to other plugins, whether it is there yet or not.
+// TestAProjectsConfigIsNotWritten: a plugin that may write to a project cannot write the project's
+// config for other plugins, whether or not that file exists.
 func TestAProjectsConfigIsNotWritten(t *testing.T) {
 	for name, c := range map[string]struct {
 		work, grant string // directories
-		there       bool   // the project has a config already
+		there       bool   // the project already has a config
 	}{
 		"the project it works in":               {"project", "project", true},
 		"one without a config":                  {"project", "project", false},
@@ -112,8 +112,8 @@ done
 	}
 }
 
-// TestPluginsThatLieElsewhere: a plugin that may write where others lie that are only linked into
-// the place for plugins does not change them. Most are not confined.
+// TestPluginsThatLieElsewhere: plugins that are only linked into the place for plugins cannot be
+// changed by a plugin that may write where their files are. Most plugins are not confined.
 func TestPluginsThatLieElsewhere(t *testing.T) {
 	for name, grant := range map[string]string{"a grant around them": "src", "a grant of one": "src/victim", "a grant in one": "src/kaged/new", "a grant beside one": "src/victim/cache"} {
 		t.Run(name, func(t *testing.T) {

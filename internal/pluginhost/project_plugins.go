@@ -15,19 +15,18 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// ErrOfProject is returned for what cannot be done to one plugin of a project: they are trusted,
-// and forgotten, together.
+// ErrOfProject is returned for an action on a single plugin of a project: a project's plugins are
+// trusted and forgotten together.
 var ErrOfProject = errors.New("it comes with a project")
 
-// A lookedUp remembers how a project stands until one of its files, or what is recorded of it, is
-// another.
+// A lookedUp caches the state of a project until one of its files, or the record about it, changes.
 type lookedUp struct {
 	mu     sync.Mutex // protects the fields below
 	stamp  string
 	status projectfiles.Status
 }
 
-// projectStatus says how the project that the plugins work in stands.
+// projectStatus returns the state of the project in which the plugins work.
 func (s *setup) projectStatus() projectfiles.Status {
 	if s.Dirs != nil || s.NoSearch || s.projectRoot == "" {
 		return projectfiles.Status{State: projectfiles.None}
@@ -42,8 +41,8 @@ func (s *setup) projectStatus() projectfiles.Status {
 	return s.project.status
 }
 
-// projectPlugins lists the plugins of a dialect that a trusted project brings along. They are found
-// in the copy that was trusted, never in the project itself.
+// projectPlugins lists the plugins of a dialect that a trusted project contains. They are taken
+// from the copy that was trusted, never from the project itself.
 func (s *setup) projectPlugins(d dialect.Dialect) []dialect.Found {
 	status := s.projectStatus()
 	if status.Copy == "" {
@@ -59,22 +58,22 @@ func (s *setup) projectPlugins(d dialect.Dialect) []dialect.Found {
 	return found
 }
 
-// projectTrust is the verdict on every plugin of a trusted project.
+// projectTrust returns the verdict on every plugin of a trusted project.
 func (s *setup) projectTrust() trust.Verdict {
 	return trust.Verdict{State: trust.Trusted, Entry: s.projectStatus().Entry}
 }
 
-// PluginsIn lists the plugins in a directory, of whatever dialect, without starting any.
+// PluginsIn lists the plugins in a directory, of any dialect. It starts none.
 func PluginsIn(dir string, environ []string) []dialect.Found {
 	return pluginsIn(dir, dialects(nil), dialect.Env{Vars: environ})
 }
 
-// pluginsIn takes each entry of a directory for what the first dialect that knows it says. What
-// none knows, such as a README, is passed over.
+// pluginsIn asks the dialects about each entry of a directory; the first that recognises it owns
+// it. Entries that none recognises, such as a README, are ignored.
 func pluginsIn(dir string, dialects []dialect.Dialect, env dialect.Env) []dialect.Found {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // whoever made the directory has looked at it
+		return nil // the caller has made sure that the directory can be read
 	}
 	var all []dialect.Found
 	for _, e := range entries {
@@ -91,9 +90,9 @@ func pluginsIn(dir string, dialects []dialect.Dialect, env dialect.Env) []dialec
 	return all
 }
 
-// hidden is the path of the user's own plugin, of whatever dialect, whose name a project's plugin
-// has; "" where there is none. The user's own goes first: a project must not take the place of a
-// plugin that guards something.
+// hidden returns the path of the user's own plugin, of any dialect, that has the name of a
+// project's plugin, or "" if there is none. The user's plugin comes first: a project must not
+// replace a plugin that guards something.
 func (s *search) hidden(b bearer) string {
 	if b.project == "" {
 		return ""
@@ -116,7 +115,7 @@ func (s *search) hide(e *entry) {
 	}
 }
 
-// projectFix is the command that trusts a project.
+// projectFix returns the command that trusts a project.
 func projectFix(root string) string {
 	if wd, err := os.Getwd(); err == nil && ProjectRoot(wd) == root {
 		return "patchbay project trust"
@@ -124,7 +123,7 @@ func projectFix(root string) string {
 	return "patchbay project trust " + shellWord(root)
 }
 
-// shellWord quotes a path for a shell where it needs it.
+// shellWord quotes a path for a shell if it needs quotes.
 func shellWord(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@%:,", r))
@@ -134,7 +133,7 @@ func shellWord(path string) string {
 	return path
 }
 
-// examineProject reports what a project brings along and is not used.
+// examineProject reports the files of a project that are not used, and why.
 func (h *Host) examineProject() []Finding {
 	s := h.setup()
 	status := s.projectStatus()
@@ -171,7 +170,7 @@ func (h *Host) examineProject() []Finding {
 	return findings
 }
 
-// fromProject says what plugins and values come from the project.
+// fromProject reports which plugins and values come from the project.
 func (h *Host) fromProject(st projectfiles.Status) []Finding {
 	var findings []Finding
 	var names []string
@@ -191,8 +190,8 @@ func (h *Host) fromProject(st projectfiles.Status) []Finding {
 	return findings
 }
 
-// ProjectProblem says why the plugins of a project are left out, and what to do; "" where they are
-// not, or there are none.
+// ProjectProblem returns why the plugins of a project are left out, and the fix. Both are "" if the
+// plugins are used, or there are none.
 func ProjectProblem(st projectfiles.Status) (problem, fix string) {
 	switch st.State {
 	case projectfiles.Untrusted:
@@ -215,7 +214,8 @@ func ProjectProblem(st projectfiles.Status) (problem, fix string) {
 	return "", ""
 }
 
-// warnOfProject logs once that plugins are left out. Whoever said no knows.
+// warnOfProject logs once that the project's plugins are left out. It logs nothing if the user has
+// declined them.
 func (h *Host) warnOfProject() {
 	status := h.setup().projectStatus()
 	problem, fix := ProjectProblem(status)
@@ -226,5 +226,5 @@ func (h *Host) warnOfProject() {
 	h.setup().Logger.Warn(problem, "project", status.Root, "fix", fix, dialect.FindingKey, true)
 }
 
-// ProjectStatus says how the plugins of the host's project stand.
+// ProjectStatus returns the state of the plugins of the host's project.
 func (h *Host) ProjectStatus() projectfiles.Status { return h.setup().projectStatus() }

@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 )
 
-// site makes a project, to which what is in the house's own place moves.
+// site makes a project and moves the given plugins of the house into it.
 func (h house) site(from ...string) (root string) {
 	h.t.Helper()
 	h.write("site/.git/HEAD", "", 0o644)
@@ -29,7 +29,7 @@ func (h house) site(from ...string) (root string) {
 	return root
 }
 
-// trustSite is what a person does who says yes.
+// trustSite trusts the project, as a user does.
 func (h house) trustSite(root string) {
 	h.t.Helper()
 	dirs, err := config.Locate(dialect.Env{Vars: h.options().Environ}.Get, runtime.GOOS)
@@ -45,8 +45,9 @@ func (h house) trustSite(root string) {
 	}
 }
 
-// TestNothingIsGivenToAProjectsPlugin: what the user's files give goes to the user's own plugins,
-// whatever a project calls its own; what they restrict holds for it. Its storage is its own.
+// TestNothingIsGivenToAProjectsPlugin: grants in the user's files go only to the user's own
+// plugins, whatever names a project uses; restrictions also apply to the project's. A project's
+// plugin has its own storage.
 func TestNothingIsGivenToAProjectsPlugin(t *testing.T) {
 	h := newHouse(t)
 	h.keeper("notes", "notes")
@@ -58,7 +59,7 @@ func TestNothingIsGivenToAProjectsPlugin(t *testing.T) {
 	root := h.site(".local/share/kaged/plugins/notes")
 	h.trustSite(root)
 	in := func(o *pluginhost.Options) *pluginhost.Options { o.Dir = root; return o }
-	h.keeper("other", "other") // which finds what the first one stored, were it asked
+	h.keeper("other", "other") // it would find what the first one stored, if it were called
 	if got := tell(t, h.openWith(in(h.tokened())), "notes", "notes"); got != "none none notes" {
 		t.Errorf("the project's: %s", got)
 	}
@@ -68,8 +69,7 @@ func TestNothingIsGivenToAProjectsPlugin(t *testing.T) {
 	}
 }
 
-// TestAProjectTakesNoName: of two plugins with one name the user's own works, of whatever dialect
-// the other is.
+// TestAProjectTakesNoName: of two plugins with one name, of any dialects, the user's own works.
 func TestAProjectTakesNoName(t *testing.T) {
 	for rule, place := range map[string]struct{ file, called, name string }{
 		"its file is called as the other's":            {"mine", "mine", "mine"},
@@ -97,8 +97,8 @@ func TestAProjectTakesNoName(t *testing.T) {
 	}
 }
 
-// TestAConnectionMeansTheUsersOwn: a guard that is connected and not there fails, also where a
-// project has a plugin of its name.
+// TestAConnectionMeansTheUsersOwn: a connected guard that is missing fails, even if a project has a
+// plugin of its name.
 func TestAConnectionMeansTheUsersOwn(t *testing.T) {
 	h := newHouse(t)
 	h.scaffold("guard", "guard", 500)
@@ -117,7 +117,7 @@ func TestAConnectionMeansTheUsersOwn(t *testing.T) {
 	}
 }
 
-// TestAHostSeesTrustComeAndGo, when it looks again.
+// TestAHostSeesTrustComeAndGo: Refresh notices that a project was trusted or forgotten.
 func TestAHostSeesTrustComeAndGo(t *testing.T) {
 	h := newHouse(t)
 	h.scaffold("hello", "hello", 500)

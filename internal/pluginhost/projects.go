@@ -10,16 +10,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/project"
 )
 
-// ProjectRoot is the project that a directory belongs to: the nearest directory upwards that is
-// under version control, or dir itself. Links are followed.
+// ProjectRoot returns the project that a directory belongs to: the nearest directory upwards that
+// is under version control, or dir itself. Symbolic links are followed.
 func ProjectRoot(dir string) string { return project.Root(dir) }
 
-// Project is the project that the host's plugins work in.
+// Project returns the project in which the host's plugins work.
 func (h *Host) Project() string { return h.setup().projectRoot }
 
-// In opens the host's plugins once more, to work in another directory: they run there, and are told
-// of that directory's project. What they store, their secrets, what they may do and what is counted
-// are the same in both. The caller closes the second host before the first.
+// In opens the host's plugins once more, to work in another directory. They run there, and receive
+// that directory's project. Both hosts share storage, secrets, permissions and counters. The caller
+// must close the second host before the first.
 func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
 	if h.isClosed() {
 		return nil, ErrClosed
@@ -45,8 +45,8 @@ func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
 	return other, nil
 }
 
-// in is the setup of the same plugins in another directory, with the config of that directory's
-// project.
+// in returns the setup of the same plugins in another directory, with the config of that
+// directory's project.
 func (s *setup) in(dir string) (*setup, error) {
 	other := &setup{Options: s.Options, env: s.env, dirs: s.dirs, config: s.config, secrets: s.secrets, trust: s.trust, dialects: dialects(s.Remote)}
 	other.Dir = dir

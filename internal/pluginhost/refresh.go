@@ -9,12 +9,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// Refresh looks for plugins again: those that have come are opened, those whose files are gone are
-// closed, and broken ones whose files have changed get another try. Those at work go on
-// undisturbed. With names of dialects, only their plugins are looked for.
+// Refresh searches for plugins again. It opens new ones, closes those whose files are gone, and
+// tries broken ones again if their files have changed. Working plugins go on undisturbed. With
+// names of dialects, Refresh searches only for their plugins.
 //
-// It is all or nothing: where it fails, or ctx ends before every plugin has started, the host is as
-// it was, and what was started is ended.
+// Refresh does everything or nothing. If it fails, or ctx ends before every plugin has started, the
+// host stays as it was, and the plugins that were started are closed.
 func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
 	if dialects == nil {
 		dialects = h.setup().names()
@@ -25,8 +25,8 @@ func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
 	return h.refresh(ctx, dialects)
 }
 
-// settled tells whether the plugins of these dialects are as they were found last: nothing has
-// come, gone or been mended. It looks and locks nothing, so that it can be asked before every turn.
+// settled reports whether nothing has changed since the last search of these dialects. It takes no
+// lock, so that it can be called before every turn.
 func (h *Host) settled(dialects []string) bool {
 	chosen, err := h.setup().chosen()
 	if err != nil || h.setup().NoSearch || h.setup().Dirs != nil || len(h.setup().Paths) > 0 || h.isClosed() {
@@ -54,12 +54,12 @@ func (r *roster) settled(name string, found []dialect.Found) bool {
 	})
 }
 
-// refresh makes a new roster and puts it in the place of the old one.
+// refresh makes a new roster and replaces the old one by it.
 //
-//	search          what there is, and what is known of it already
-//	start           opens what is new
-//	wire            hooks to the bus, tools to the list
-//	dismiss         those that are gone
+//	search          lists the plugins and reuses the entries that are known
+//	start           opens new plugins
+//	wire            puts hooks on the bus and lists tools
+//	retire          closes plugins that are gone, after their last event
 func (h *Host) refresh(ctx context.Context, dialects []string) error {
 	h.turning.Lock()
 	defer h.turning.Unlock()
@@ -69,8 +69,8 @@ func (h *Host) refresh(ctx context.Context, dialects []string) error {
 	return h.renew(ctx, dialects, false)
 }
 
-// renew is refresh for who holds turning. Again says that everything is read again: see
-// [Host.Reload].
+// renew does the work of refresh; the caller holds turning. again means that everything is read
+// again: see [Host.Reload].
 func (h *Host) renew(ctx context.Context, dialects []string, again bool) error {
 	before := h.roster()
 	now, err := h.search(before, dialects, again)
@@ -78,7 +78,7 @@ func (h *Host) renew(ctx context.Context, dialects []string, again bool) error {
 		return err
 	}
 	if !again && h.plugins.Load() != nil && slices.Equal(now.entries, before.entries) && slices.Equal(now.names, before.names) {
-		return nil // nobody has come, gone or changed
+		return nil // no plugin was added, removed or changed
 	}
 	h.start(ctx, now)
 	if again {
@@ -86,7 +86,7 @@ func (h *Host) renew(ctx context.Context, dialects []string, again bool) error {
 	} else {
 		now.kept = before.stillKept(now)
 	}
-	if err = ctx.Err(); err == nil { // a plugin that did not start because of it is not to be listed as broken
+	if err = ctx.Err(); err == nil { // a plugin that did not start because ctx ended must not be listed as broken
 		err = h.wire(now)
 	}
 	if err != nil {
@@ -97,12 +97,12 @@ func (h *Host) renew(ctx context.Context, dialects []string, again bool) error {
 	return h.retire(before, now)
 }
 
-// stillKept are the plugins of a roster that went on as they were, and still do.
+// stillKept returns those of r.kept that are also in the new roster.
 func (r *roster) stillKept(now *roster) []keptEntry {
 	return slices.DeleteFunc(slices.Clone(r.kept), func(k keptEntry) bool { return !slices.Contains(now.entries, k.entry) })
 }
 
-// dismissThose closes the plugins that are in one roster and not in the other, side by side.
+// dismissThose closes, in parallel, the plugins that are in one roster and not in the other.
 func (h *Host) dismissThose(in, notIn *roster) error {
 	errs := make([]error, len(in.entries)) // each goroutine owns one element
 	var farewells sync.WaitGroup

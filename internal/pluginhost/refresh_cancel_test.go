@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// onLog calls do with the message of each log record, before it is dropped.
+// onLog calls do with the message of each log record.
 type onLog struct {
 	do func(message string, r slog.Record)
 }
@@ -23,12 +23,12 @@ func (l onLog) Handle(_ context.Context, r slog.Record) error { l.do(r.Message, 
 func (l onLog) WithAttrs([]slog.Attr) slog.Handler            { return l }
 func (l onLog) WithGroup(string) slog.Handler                 { return l }
 
-// A refresh that is cancelled, at whatever moment, leaves the host as it was: the plugins at work
-// go on working, and what it had started is ended.
+// TestACancelledRefreshChangesNothing: a refresh that is cancelled at any moment leaves the host as
+// it was. Working plugins go on, and new ones are closed.
 func TestACancelledRefreshChangesNothing(t *testing.T) {
 	stages := []struct {
 		name   string
-		second func(home house) // installs the plugin that has come
+		second func(home house) // installs the new plugin
 		cancel func(home house, cancel func(), ready <-chan struct{})
 	}{
 		{"before the start", func(home house) { home.scaffold("two", "two", 600) },
@@ -55,7 +55,7 @@ func TestACancelledRefreshChangesNothing(t *testing.T) {
 				if message == "plugin ready" && nameOf(r) == "two" && !cancelled {
 					cancelled = true
 					close(ready)
-					<-ctx.Done() // so that the refresh meets it when all have started
+					<-ctx.Done() // cancelled when all plugins have started
 				}
 			}})
 			host := home.openWith(o)
@@ -87,12 +87,12 @@ func nameOf(r slog.Record) (name string) {
 	return name
 }
 
-// installSlow installs a plugin that says that it was started, and does not answer.
+// installSlow installs a plugin that reports its start and then does not answer.
 func installSlow(home house) {
 	home.write(".local/scaffold/plugins/two", "#!/bin/sh\necho > '"+home.home+"/started'\nexec sleep 60\n", 0o755)
 }
 
-// wantUnchanged: the first plugin works, in the process it had, and is the only one.
+// wantUnchanged checks that the first plugin works in the same process and is the only one.
 func wantUnchanged(t *testing.T, host *pluginhost.Host, pid int) {
 	t.Helper()
 	if got := message(t, host); got != "hi one" {
@@ -109,7 +109,7 @@ func wantUnchanged(t *testing.T, host *pluginhost.Host, pid int) {
 	}
 }
 
-// A refresh that fails leaves the host as it was as well.
+// TestAFailedRefreshChangesNothing: a refresh that fails leaves the host as it was.
 func TestAFailedRefreshChangesNothing(t *testing.T) {
 	home := newHouse(t)
 	home.scaffold("one", "one", 500)

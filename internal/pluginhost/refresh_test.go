@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 )
 
-// ready are the names of the ready plugins of a host.
+// ready returns the names of the ready plugins of a host.
 func ready(h *pluginhost.Host) []string {
 	var names []string
 	for _, p := range h.Plugins() {

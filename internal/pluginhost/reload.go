@@ -10,17 +10,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// Reload reads all files again, for all plugins: the configuration, the secrets, and the plugins'
-// own, which it looks for as [Host.Refresh] does. For the config of one plugin there is
-// [Host.Reconfigure]. Plugins about which the configuration now says something else, whose files
-// have changed, or that did not work, are opened anew beside the old ones; the others go on
-// undisturbed. Events under way go on with the plugins that they began with, and those are closed
-// when the last such event is over: no event is lost.
+// Reload reads all files again: the configuration, the secrets, and the plugins, for which it
+// searches as [Host.Refresh] does. To apply the config of one plugin, use [Host.Reconfigure]. A
+// plugin is opened again, beside the old one, if its configuration or its files have changed, or if
+// it did not work. The others go on undisturbed. Events in progress finish with the plugins that
+// they began with; those are closed after their last event, so no event is lost.
 //
-// It is all or nothing: where a file is at fault, or ctx ends, the host is as it was. A plugin
-// whose new files do not work goes on as it was too, and [Host.Doctor] says so. What the engine and
-// the server of the host were opened with stays. Who has read the configuration and the secrets
-// already hands them in; nil: they are read.
+// Reload does everything or nothing. If a file is invalid, or ctx ends, the host stays as it was. A
+// plugin whose new files do not work also goes on as it was, and [Host.Doctor] reports it. The
+// settings of the engine and the server stay as they were opened. read holds the configuration and
+// the secrets, if the caller has read them already; nil: Reload reads them.
 func (h *Host) Reload(ctx context.Context, read *Files) error {
 	h.turning.Lock()
 	defer h.turning.Unlock()
@@ -41,13 +40,13 @@ func (h *Host) Reload(ctx context.Context, read *Files) error {
 	return err
 }
 
-// outdated tells whether a plugin that is known is to be opened anew when everything is read again.
+// outdated reports whether a known plugin must be opened again when everything is read again.
 func (s *search) outdated(known *entry, x sighting, now stamp) bool {
 	_, ownChanges := known.plugin.(dialect.Reloader)
 	return known.plugin == nil || !ownChanges && known.stamp != now || !s.configuredAs(known, x) || !sameServer(known.found, x.found)
 }
 
-// configuredAs tells whether the configuration says of a plugin what it was opened with.
+// configuredAs reports whether the configuration of a plugin equals the one it was opened with.
 func (s *search) configuredAs(known *entry, x sighting) bool {
 	probe := &entry{found: x.found, names: known.names, dialect: x.dialect}
 	probe.settings.Grants = known.settings.Grants
@@ -59,7 +58,7 @@ func (s *search) configuredAs(known *entry, x sighting) bool {
 		reflect.DeepEqual(s.host.policyOf(probe), known.policy)
 }
 
-// keepWorking puts the plugins back whose new files do not work, where nothing but their files has
+// keepWorking puts back the old plugin if the new one does not work and only its files have
 // changed.
 func (h *Host) keepWorking(before, now *roster) {
 	for i, e := range now.entries {
@@ -68,7 +67,7 @@ func (h *Host) keepWorking(before, now *roster) {
 			continue
 		}
 		if _, refused := errors.AsType[*trust.Refusal](e.err); refused && old.stamp == e.stamp {
-			continue // its files are those that run, and nobody trusts them
+			continue // the running plugin has the same files, and they are not trusted
 		}
 		if _, fleeting := old.plugin.(dialect.Fleeting); fleeting {
 			continue // its next call would start the new file
@@ -79,7 +78,7 @@ func (h *Host) keepWorking(before, now *roster) {
 	}
 }
 
-// A keptEntry is a plugin that goes on as it was, because its new files do not work.
+// A keptEntry is a plugin that goes on unchanged, because its new files do not work.
 type keptEntry struct {
 	*entry
 	why error
@@ -90,7 +89,7 @@ func (k keptEntry) finding() Finding {
 		Message: fmt.Sprintf("its files have changed and do not work, so it goes on as it was: %v", k.why), Fix: "correct it, and reload"})
 }
 
-// enter is the roster that an event, or a call, uses until [roster.leave].
+// enter returns the current roster, for an event or call that uses it until [roster.leave].
 func (h *Host) enter() *roster {
 	for {
 		r := h.plugins.Load()
@@ -105,19 +104,19 @@ func (h *Host) enter() *roster {
 	}
 }
 
-// leave says that an event, or a call, is over.
+// leave ends the use of a roster by an event or call.
 func (r *roster) leave() {
 	if r.uses.Add(-1) == 0 && r.retired.Load() {
 		select {
 		case r.idle <- struct{}{}:
-		default: // whoever waits will see it
+		default: // a value is there already
 		}
 	}
 }
 
-// retire closes the plugins of a roster that are not in the one that took its place, when the last
-// event that uses it is over. Where that is now, its error is returned. Rosters retire one after
-// the other: an event that entered one may have been given hooks of the next.
+// retire closes the plugins of the old roster that are not in the new one, after the last event
+// that uses the old one. If that can be done at once, retire returns the error. Rosters retire one
+// after another, because an event that entered one may have received hooks of the next.
 func (h *Host) retire(old, now *roster) error {
 	old.retired.Store(true)
 	previous, done := h.retired, make(chan struct{})
@@ -151,7 +150,7 @@ func isDone(done <-chan struct{}) bool {
 	}
 }
 
-// awaitIdle waits until nobody uses a roster that was replaced, or the host is closed.
+// awaitIdle waits until no event uses a replaced roster, or the host is closed.
 func (h *Host) awaitIdle(r *roster) {
 	for r.uses.Load() > 0 {
 		select {
@@ -162,8 +161,9 @@ func (h *Host) awaitIdle(r *roster) {
 	}
 }
 
-// dismissOld closes who is gone. A plugin of code that was opened anew shares its interpreter with
-// the old one, whose end unloads the file for both: it is loaded once more.
+// dismissOld closes the plugins that are not in the new roster. Python plugins share an
+// interpreter: closing the old copy of one unloads its file for the new copy too, so that file is
+// loaded once more.
 func (h *Host) dismissOld(old, now *roster) error {
 	err := h.dismissThose(old, now)
 	for _, e := range now.entries {

@@ -19,7 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// pidOf is the process of a plugin; 0: none.
+// pidOf returns the process of a plugin, or 0.
 func pidOf(h *pluginhost.Host, name string) int {
 	for _, p := range h.Plugins() {
 		if p.Name == name && p.Pid != nil {
@@ -107,8 +107,8 @@ func TestReload(t *testing.T) {
 	})
 }
 
-// TestReloadLosesNoEvent: an event under way goes on with the plugins that it began with, those it
-// has not asked yet included, and they are ended when it is over.
+// TestReloadLosesNoEvent: an event in progress finishes with the plugins it began with, also with
+// those that it has not called yet. They are closed after it.
 func TestReloadLosesNoEvent(t *testing.T) {
 	home := newHouse(t)
 	home.write(".local/scaffold/plugins/slow", `#!/bin/sh
@@ -155,8 +155,8 @@ done
 	waitUntil(t, "the old plugin is ended", func() bool { return !alive(old) })
 }
 
-// TestReloadOfPython: a plugin of code that is opened anew is loaded, though the old one shares its
-// interpreter.
+// TestReloadOfPython: a python plugin that is opened again is loaded, although the old one shares
+// its interpreter.
 func TestReloadOfPython(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	home := newHouse(t)
@@ -175,7 +175,7 @@ func TestReloadOfPython(t *testing.T) {
 	}
 }
 
-// waitUntil waits for something that happens elsewhere.
+// waitUntil waits until happened returns true.
 func waitUntil(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -186,5 +186,5 @@ func waitUntil(t *testing.T, what string, happened func() bool) {
 	t.Fatalf("never: %s", what)
 }
 
-// alive tells whether a process is there.
+// alive reports whether a process exists.
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }

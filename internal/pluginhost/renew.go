@@ -9,28 +9,28 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// together is how long the restart of a plugin waits for further changes of its config: whoever
-// turns a knob often turns another right after.
+// together is how long the restart of a plugin waits for further changes of its config. A user who
+// turns one knob often turns another right after.
 const together = 300 * time.Millisecond
 
-// A renewal is a restart of one plugin that is about to be made, or is under way.
+// A renewal is a restart of one plugin that is waiting or in progress.
 type renewal struct {
-	done      chan struct{} // closed when it is over
+	done      chan struct{} // closed when the restart is over
 	restarted bool
 	err       error
 }
 
-// renewals are the restarts that wait for further changes, by plugin.
+// renewals holds the waiting restarts, by plugin.
 type renewals struct {
 	mu      sync.Mutex // protects waiting
 	waiting map[*entry]*renewal
-	all     sync.WaitGroup // the goroutines that make them
+	all     sync.WaitGroup // the goroutines that restart
 }
 
-// Reconfigure gives one plugin its config as the files have it now, and nothing else: the config of
-// plugins is read again, and the plugin is restarted with its own, if it is running and its dialect
-// can. A plugin that was broken gets another try. Reconfigure tells whether the plugin works with
-// it. [Host.Reload] is for everything else in the files, and for all plugins.
+// Reconfigure reads the config of plugins again and restarts one plugin with its own, if the plugin
+// is running and its dialect can do that. A broken plugin is tried again. restarted reports whether
+// the plugin works with the new config. For all other settings, and for all plugins, use
+// [Host.Reload].
 func (h *Host) Reconfigure(ctx context.Context, plugin string) (restarted bool, err error) {
 	if err := h.setup().reload(); err != nil {
 		return false, err
@@ -48,7 +48,7 @@ func (h *Host) Reconfigure(ctx context.Context, plugin string) (restarted bool, 
 	}
 }
 
-// renewable tells whether another config can make a difference to a plugin now.
+// renewable reports whether a new config can change anything for a plugin now.
 func (h *Host) renewable(e *entry) bool {
 	if e.plugin == nil {
 		return e.state == dialect.Broken
@@ -57,7 +57,7 @@ func (h *Host) renewable(e *entry) bool {
 	return ok
 }
 
-// join takes part in the restart that waits for further changes, or begins to wait for some.
+// join returns the waiting restart of a plugin, and starts one if there is none.
 func (rs *renewals) join(h *Host, e *entry) *renewal {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -76,14 +76,14 @@ func (rs *renewals) join(h *Host, e *entry) *renewal {
 		case <-h.closed:
 		}
 		rs.mu.Lock()
-		delete(rs.waiting, e) // a change from now on may come too late for this one
+		delete(rs.waiting, e) // a later change may be too late for this restart
 		rs.mu.Unlock()
 		r.restarted, r.err = h.reconfigure(e)
 	})
 	return r
 }
 
-// reconfigure restarts a plugin with the config that it is given now.
+// reconfigure restarts a plugin with its current config.
 func (h *Host) reconfigure(e *entry) (restarted bool, err error) {
 	if h.isClosed() {
 		return false, ErrClosed
@@ -101,7 +101,7 @@ func (h *Host) reconfigure(e *entry) (restarted bool, err error) {
 	return err == nil, h.setup().placed(e.names, err)
 }
 
-// life is a context that ends when the host is closed.
+// life returns a context that ends when the host is closed.
 func (h *Host) life() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {

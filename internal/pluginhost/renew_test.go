@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// counting is a plugin that counts how often it is given another config.
+// counting is a plugin that counts how often it gets a new config.
 type counting struct {
 	dialect.Plugin
 	times int
@@ -18,8 +18,8 @@ type counting struct {
 
 func (c *counting) Reconfigure(context.Context, dialect.Settings) error { c.times++; return nil }
 
-// TestChangesAreTakenTogether: changes within 300 ms cost one restart, which tells all of them; a
-// later one costs another.
+// TestChangesAreTakenTogether: changes within 300 ms cause one restart, which is reported to all; a
+// later change causes another.
 func TestChangesAreTakenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &setup{config: config.Default(), secrets: &config.Secrets{}}

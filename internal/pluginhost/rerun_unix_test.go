@@ -8,8 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestNamesAndPipesAgain: names, named pipes and storage are the same for every user, and wherever
-// the home lies.
+// TestNamesAndPipesAgain: names, named pipes and storage work for every user, and in every home.
 func TestNamesAndPipesAgain(t *testing.T) {
 	rerun.Tests(t, "TestWhatGivesGoesByThePlace", "TestNamesCountForPluginsThatAreNotOpened", "TestStorageIsNotShared", "TestTwoInOneNamedDirectory",
 		"TestAnEnvironmentThatIsInheritedIsNarrowed", "TestWhatRestrictsHoldsForAllWhoBearTheName", "TestABareNameOfTwoRestrictsBoth",

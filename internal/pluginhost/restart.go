@@ -12,12 +12,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// ErrNotNow is wrapped by the error of something that cannot be done with a plugin as it stands.
+// ErrNotNow is wrapped by the error of an action that does not fit the state of a plugin.
 var ErrNotNow = errors.New("that is not what it needs")
 
-// Restart opens a plugin anew, with its files as they are. Events under way go on with the old one,
-// which is closed when the last of them is over. A plugin that does not work any more is listed as
-// broken then, which is no error.
+// Restart opens a plugin again, with its current files. Events in progress finish with the old one,
+// which is closed after the last of them. If the plugin no longer works, it is listed as broken,
+// and Restart returns no error.
 func (h *Host) Restart(ctx context.Context, plugin string) error {
 	if h.isClosed() {
 		return ErrClosed
@@ -29,16 +29,16 @@ func (h *Host) Restart(ctx context.Context, plugin string) error {
 	if e.state == dialect.Disabled {
 		return fmt.Errorf("plugin %s: %w: it is disabled", e.info.Name, ErrNotNow)
 	}
-	if p, ok := e.plugin.(dialect.Reloader); ok { // its process is that of others too
+	if p, ok := e.plugin.(dialect.Reloader); ok { // it shares its process with other plugins
 		return p.Reload(ctx)
 	}
 	e.again.Store(true)
 	return h.Refresh(ctx, e.found.Dialect)
 }
 
-// MakeExecutable lets the owner of a plugin's file execute it, where that is what keeps the plugin
-// from starting, and looks for plugins again. It changes files of plugins alone, and follows no
-// link.
+// MakeExecutable sets the execute permission of a plugin's file for its owner, if the lack of it
+// keeps the plugin from starting, and searches for plugins again. It changes only files of plugins,
+// and follows no symbolic link.
 func (h *Host) MakeExecutable(ctx context.Context, plugin string) error {
 	if h.isClosed() {
 		return ErrClosed
@@ -53,7 +53,7 @@ func (h *Host) MakeExecutable(ctx context.Context, plugin string) error {
 	return h.Refresh(ctx, dialectName)
 }
 
-// inexecutable is the file of a plugin that cannot be executed, in the directory of its plugin.
+// inexecutable returns the file of a plugin that cannot be executed, and the plugin's directory.
 func (h *Host) inexecutable(plugin string) (dialectName, dir, file string, err error) {
 	e, err := h.find(plugin)
 	if errors.Is(err, ErrNotFound) {
@@ -79,7 +79,7 @@ func (h *Host) inexecutable(plugin string) (dialectName, dir, file string, err e
 	return e.found.Dialect, dir, file, nil
 }
 
-// notExecutable is the file that a plugin could not be started with, where its mode was the reason.
+// notExecutable returns the file that could not be started because of its mode.
 func (e *entry) notExecutable() (path string, ok bool) {
 	start, ok := errors.AsType[*program.StartError](e.err)
 	if !ok || !start.NotExecutable() {
@@ -88,12 +88,12 @@ func (e *entry) notExecutable() (path string, ok bool) {
 	return start.Path, true
 }
 
-// passedOver is a script of that name which no dialect takes for a plugin because it cannot be
+// passedOver returns the script of that name which no dialect accepts because it cannot be
 // executed.
 func (h *Host) passedOver(name string) (dialectName, path string, ok bool) {
 	chosen, err := h.setup().chosen()
 	if err != nil {
-		return "", "", false // unreachable: Open looked at the same names
+		return "", "", false // unreachable: Open checked the same names
 	}
 	for _, d := range chosen {
 		x, examines := d.(dialect.Examiner)
@@ -109,8 +109,8 @@ func (h *Host) passedOver(name string) (dialectName, path string, ok bool) {
 	return "", "", false
 }
 
-// scriptName is by what name a script is asked for that is passed over because it cannot be
-// executed; "": that is not the problem.
+// scriptName returns the name for a script that is ignored because it cannot be executed, or "" if
+// that is not the problem.
 func scriptName(dialectName string, p dialect.Problem) string {
 	if !strings.HasPrefix(p.Fix, "chmod +x ") || dialect.Executable(p.Path) || !dialect.IsScript(p.Path) {
 		return ""
@@ -119,7 +119,7 @@ func scriptName(dialectName string, p dialect.Problem) string {
 	return dialectName + ":" + strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// addExecute adds the owner's right to execute to a regular file in a directory.
+// addExecute adds the owner's execute permission to a regular file in a directory.
 func addExecute(dir, file string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -16,15 +16,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// A policy is what a plugin is held to.
+// A policy is what a plugin's sandbox allows.
 type policy struct {
 	grants     []capability.Capability
-	anyProgram bool // which programs it starts, its dialect has no way to declare
+	anyProgram bool // it may start any program, because its dialect cannot declare which
 }
 
-// policyOf says what a plugin is held to, nil for nothing: what the configuration grants it by its
-// place, or else what it declares where declarations of its dialect are enforced. Nothing of it
-// goes beyond what the configuration says under any other name of the plugin's.
+// policyOf returns the policy of a plugin, or nil if it is not confined. It is the capabilities
+// that the configuration grants to its place, or else those that the plugin declares, if
+// declarations of its dialect are enforced. Lists under another name of the plugin restrict it
+// further.
 func (h *Host) policyOf(e *entry) *policy {
 	if h.setup().config.Sandbox == config.SandboxOff {
 		return nil
@@ -40,7 +41,7 @@ func (h *Host) policyOf(e *entry) *policy {
 	return p
 }
 
-// within is a policy that allows nothing beyond bound.
+// within returns a policy that allows nothing beyond bound.
 func (p *policy) within(bound []capability.Capability) *policy {
 	if p == nil {
 		return &policy{grants: bound}
@@ -48,10 +49,10 @@ func (p *policy) within(bound []capability.Capability) *policy {
 	return &policy{grants: capability.Common(p.grants, bound)}
 }
 
-// declared is what a plugin declares, where declarations of its dialect are enforced; else nil.
+// declared returns what a plugin declares, or nil if declarations of its dialect are not enforced.
 func (h *Host) declared(e *entry) *policy {
 	if e.found.Info == nil || e.found.Info.Needs == nil {
-		return nil // its dialect declares nothing
+		return nil // its dialect has no declarations
 	}
 	if e.found.Dialect == string(config.SandboxKaged) || h.setup().config.Sandbox == config.SandboxDeclared {
 		return &policy{grants: e.granted(e.found.Info.Needs), anyProgram: e.found.Info.AnyProgram}
@@ -59,14 +60,14 @@ func (h *Host) declared(e *entry) *policy {
 	return nil
 }
 
-// confine prepares the sandbox and the limits in which a plugin's processes are started. What
-// cannot be enforced is an *[UnenforcedError], unless the configuration allows it.
+// confine prepares the sandbox and the limits for a plugin's processes. If a capability cannot be
+// enforced, it returns an *[UnenforcedError], unless the configuration allows that.
 func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 	e.limits = e.own.limits()
 	rt.Limits = limitsOf(e.limits)
 	e.policy = h.policyOf(e)
 	if e.policy == nil {
-		if len(e.trust.Withheld) > 0 { // what the host itself gives is held back all the same
+		if len(e.trust.Withheld) > 0 { // storage and variables come from the host, which withholds them even without a sandbox
 			e.settings.Grants = e.granted(e.found.Info.Needs)
 		}
 		return nil
@@ -105,8 +106,8 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 	return nil
 }
 
-// lastBox is the box that a plugin was last started in. It is the same one again while nothing has
-// changed: what is built ahead is built for one box.
+// lastBox caches the box of a plugin while nothing has changed, because a jail that is built ahead
+// belongs to one box.
 type lastBox struct {
 	mu     sync.Mutex // protects the fields below
 	box    *sandbox.Box
@@ -124,8 +125,8 @@ func (l *lastBox) of(s *setup, p *policy, files []string, make func() *sandbox.B
 	return l.box
 }
 
-// guarded are Patchbay's own places, with those of the plugins that were found and of projects that
-// these grants concern.
+// guarded returns the places of Patchbay itself, of the plugins that were found, and of the
+// projects that the grants reach.
 func (h *Host) guarded(grants []capability.Capability) ([]sandbox.Place, error) {
 	dirs := append(Searched(h.setup().Environ), h.setup().Dirs...)
 	var plugins []string
@@ -139,19 +140,19 @@ func (h *Host) guarded(grants []capability.Capability) ([]sandbox.Place, error) 
 	return list, err
 }
 
-// foundPlaces are where plugins were found.
+// foundPlaces lists where plugins were found.
 type foundPlaces struct {
-	dirs    []string // of one that was named by its path, its own files alone
-	plugins []string // themselves
+	dirs    []string // for a plugin that the caller named by path, its own files only
+	plugins []string // the plugins' own paths
 }
 
-// foundIn is where the plugins of a roster were found.
+// foundIn returns the places of the plugins of a roster.
 func (r *roster) foundIn() foundPlaces {
 	var found foundPlaces
 	for _, e := range r.entries {
 		dir := e.found.Path
 		if !filepath.IsAbs(dir) {
-			continue // it lies in no directory: an MCP server, a plugin made of functions
+			continue // an MCP server or a plugin made of functions is in no directory
 		}
 		if !e.named {
 			dir = filepath.Dir(dir)
@@ -168,8 +169,8 @@ func limitsOf(l config.Limits) dialect.Limits {
 		Limits: limits.Limits{Memory: l.Memory, Processes: l.Processes, Files: l.OpenFiles, CPU: l.CPUTime}}
 }
 
-// sameBounds refuses a plugin that runs already and calls itself by a name under which the
-// configuration has tighter bounds than those it was started with.
+// sameBounds returns an error if the plugin runs already and calls itself by a name for which the
+// configuration has tighter limits or capabilities than it was started with.
 func (h *Host) sameBounds(e *entry) error {
 	for _, s := range e.own {
 		if !h.keeps(e, s.table) {
@@ -179,7 +180,7 @@ func (h *Host) sameBounds(e *entry) error {
 	return nil
 }
 
-// keeps tells whether a running plugin is held to what a section says.
+// keeps reports whether a running plugin obeys the limits and capabilities of a table.
 func (h *Host) keeps(e *entry, t config.Plugin) bool {
 	if tighter(e.limits, t.Limits) != e.limits {
 		return false
@@ -190,7 +191,7 @@ func (h *Host) keeps(e *entry, t config.Plugin) bool {
 	return e.policy != nil && !e.policy.anyProgram && capability.Within(e.policy.grants, t.Capabilities)
 }
 
-// sectionOf is the header under which the configuration gives something to a plugin.
+// sectionOf returns the header of the table that grants something to a plugin.
 func (h *Host) sectionOf(e *entry) string {
 	key := e.names.place
 	if !e.alone {
@@ -199,8 +200,8 @@ func (h *Host) sectionOf(e *entry) string {
 	return fmt.Sprintf("[plugins.%q]", key)
 }
 
-// lateNameError is a plugin whose bounds the configuration has under a name that nobody knew when
-// it was started.
+// A lateNameError is the error of a plugin whose restrictions stand under a name that was not known
+// when it was started.
 type lateNameError struct{ name, key, section string }
 
 func (e *lateNameError) Error() string {
@@ -208,18 +209,18 @@ func (e *lateNameError) Error() string {
 		"and those of %s would have counted", e.name, e.key, e.section)
 }
 
-// Fix is where to write it.
+// Fix says where to write them.
 func (e *lateNameError) Fix() string {
 	return "write its capabilities and limits under " + e.section
 }
 
-// UnenforcedError says what of a plugin's capabilities this system cannot enforce. The plugin is
-// then not started.
+// An UnenforcedError lists the capabilities of a plugin that this system cannot enforce. The plugin
+// is not started.
 type UnenforcedError struct {
 	Plugin       string
 	Capabilities []Capability
 
-	section string // where the configuration could allow it
+	section string // the table that could allow it
 }
 
 func (e *UnenforcedError) Error() string {
@@ -230,12 +231,12 @@ func (e *UnenforcedError) Error() string {
 	return fmt.Sprintf("the sandbox cannot enforce %s. To run it all the same, write allow_unenforced = true under %s", strings.Join(parts, ", "), e.section)
 }
 
-// Fix is what to write into the configuration to run the plugin all the same.
+// Fix says how to run the plugin without enforcement.
 func (e *UnenforcedError) Fix() string {
 	return "to run it all the same, write allow_unenforced = true under " + e.section
 }
 
-// unenforced are those of the verdicts that say so.
+// unenforced returns the capabilities that cannot be enforced.
 func unenforced(verdicts []sandbox.Verdict) []Capability {
 	var out []Capability
 	for _, v := range verdicts {
@@ -246,7 +247,7 @@ func unenforced(verdicts []sandbox.Verdict) []Capability {
 	return out
 }
 
-// capabilities says what a plugin may do, and how far it is held to that.
+// capabilities returns what a plugin may do, and how far the system enforces it.
 func (h *Host) capabilities(e *entry) []Capability {
 	out := []Capability{}
 	p := e.policy
@@ -262,7 +263,7 @@ func (h *Host) capabilities(e *entry) []Capability {
 	for _, v := range h.system().Judge(p.grants) {
 		out = append(out, Capability{v.Capability, string(v.Status), v.Reason})
 	}
-	for _, c := range e.info.Capabilities { // the sandbox has no word for variables, which the host gives
+	for _, c := range e.info.Capabilities { // the host sets the variables; the sandbox knows nothing about them
 		if strings.HasPrefix(c, "env:") {
 			out = append(out, h.unheld(e, c))
 		}
@@ -270,8 +271,8 @@ func (h *Host) capabilities(e *entry) []Capability {
 	return out
 }
 
-// unheld is a capability that a plugin declares and nobody enforces, storage apart, which goes
-// through the host.
+// unheld returns a declared capability of a plugin that is not confined. Storage and variables are
+// enforced all the same, because they come from the host.
 func (h *Host) unheld(e *entry, c string) Capability {
 	kind := capability.Kind(c)
 	if kind == capability.StorageRead || kind == capability.StorageWrite {
@@ -288,8 +289,8 @@ func (h *Host) unheld(e *entry, c string) Capability {
 	return Capability{c, string(sandbox.NotEnforced), reason}
 }
 
-// examineBounds reports how far a running plugin is held to its capabilities: what is enforced in
-// one remark, what is not, or not quite, each in a warning.
+// examineBounds reports how far the capabilities of a running plugin are enforced: the enforced
+// ones in one remark, each other one in a warning.
 func (h *Host) examineBounds(e *entry) []Finding {
 	if e.plugin == nil {
 		return nil
@@ -303,7 +304,7 @@ func (h *Host) examineBounds(e *entry) []Finding {
 		switch {
 		case c.Status == string(sandbox.Enforced):
 			kept = append(kept, c.Capability)
-		case e.policy == nil: // nobody said that it should be
+		case e.policy == nil: // the configuration does not ask for a sandbox
 			about(SeverityInfo, fmt.Sprintf("%s is not enforced: %s", c.Capability, c.Reason))
 		default:
 			about(SeverityWarning, fmt.Sprintf("%s is %s: %s", c.Capability, strings.ReplaceAll(c.Status, "_", " "), c.Reason))
@@ -315,7 +316,7 @@ func (h *Host) examineBounds(e *entry) []Finding {
 	return append(findings, h.examineLevel(e)...)
 }
 
-// examineLevel reports what the level of its sandbox means for a plugin, whatever it was granted.
+// examineLevel reports the weakness of this machine's sandbox, if any, for a confined plugin.
 func (h *Host) examineLevel(e *entry) []Finding {
 	if e.policy == nil {
 		return nil
@@ -327,8 +328,8 @@ func (h *Host) examineLevel(e *entry) []Finding {
 	return []Finding{{Severity: SeverityWarning, Plugin: e.info.Name, Dialect: e.found.Dialect, Where: e.found.Path, Problem: what, Fix: mend}}
 }
 
-// examineLimits reports the limits that nothing keeps here. In a sandbox with namespaces those on
-// processes are kept everywhere.
+// examineLimits reports the limits that this system does not enforce. A sandbox with namespaces
+// enforces the limit on processes everywhere.
 func (h *Host) examineLimits(e *entry) []Finding {
 	var findings []Finding
 	set, kept := e.limits, limits.Supported()
@@ -350,7 +351,7 @@ func (h *Host) examineLimits(e *entry) []Finding {
 	return findings
 }
 
-// mounts are what a plugin's newest process sees of the file system.
+// mounts holds the part of the file system that a plugin's newest process sees.
 type mounts struct {
 	mu    sync.Mutex // protects trees
 	trees []sandbox.Tree
@@ -362,7 +363,7 @@ func (m *mounts) set(trees []sandbox.Tree) {
 	m.trees = trees
 }
 
-// show reports whether a path is, or lies in, a part of the outside that the plugin sees.
+// show reports whether the plugin sees the file at a path of the host.
 func (m *mounts) show(path string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -382,10 +383,10 @@ func (m *mounts) list() []Mount {
 	return out
 }
 
-// mostDenials is how many denials are kept for the next step of the trace. More say no more.
+// mostDenials limits how many denials are noted in one step of the trace.
 const mostDenials = 20
 
-// denials are what a plugin's sandbox refused it since its last call ended.
+// denials holds what a plugin's sandbox refused since its last call ended.
 type denials struct {
 	mu    sync.Mutex // protects the fields below
 	texts []string
@@ -403,7 +404,7 @@ func (d *denials) add(denied sandbox.Denial) {
 	d.more += denied.Dropped
 }
 
-// take hands them out once.
+// take returns the denials and clears them.
 func (d *denials) take() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -23,15 +23,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// enforceable is whether this machine can hold a plugin to anything.
+// enforceable reports whether this machine can confine a plugin.
 var enforceable = sync.OnceValue(func() error {
 	g := proc.NewGroup(nil)
 	s := sandbox.Probe(context.Background(), g)
 	return errors.Join(s.Namespaces, g.Close())
 })
 
-// confinable is a house with a note that is granted, a secret that is not, and a place to write.
-// Its plugins are shell scripts that use no other program.
+// confinable returns a house with a note that is granted, a secret that is not, and a writable
+// place. Its plugins are shell scripts that use no other program.
 func confinable(t *testing.T) house {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -48,25 +48,25 @@ func confinable(t *testing.T) house {
 	return h
 }
 
-// grants is the line of the configuration that grants the note and the place.
+// grants returns the line of the configuration that grants the note and the writable place.
 func (h house) grants(more ...string) string {
 	list := append([]string{"read:fs:" + h.home + "/granted", "write:fs:" + h.home + "/out"}, more...)
-	text, err := json.Marshal(list) // a list of strings is one in TOML, too
+	text, err := json.Marshal(list) // a JSON list of strings is also a TOML list
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	return "capabilities = " + string(text) + "\n"
 }
 
-// look is a shell function that writes down, under a name, what a plugin sees: the note, the
-// secret, and whether it could write beside the secret.
+// look is a shell function that records, under a name, what a plugin sees: the note, the secret,
+// and whether it could write beside the secret.
 func (h house) look() string {
 	return fmt.Sprintf(`see() { text=; read -r text 2>/dev/null <$1; echo "${text:--}"; }
 look() { wrote=-; { echo x >%[1]s/secret/$1; } 2>/dev/null && wrote=wrote; echo "$(see %[1]s/granted/note) $(see %[1]s/secret/note) $wrote" >%[1]s/out/$1; }
 `, h.home)
 }
 
-// seen is what a plugin wrote down.
+// seen returns what a plugin recorded.
 func (h house) seen(name string) string {
 	h.t.Helper()
 	for range 3000 {
@@ -77,7 +77,7 @@ func (h house) seen(name string) string {
 		if seen := strings.TrimSpace(string(text)); seen != "" {
 			return seen
 		}
-		time.Sleep(10 * time.Millisecond) // the plugin, called again, has emptied the file and not yet written it
+		time.Sleep(10 * time.Millisecond) // the plugin, called again, has emptied the file and not written it yet
 	}
 	return ""
 }
@@ -87,7 +87,7 @@ const (
 	free     = "note secret wrote"
 )
 
-// lookers installs a plugin of each dialect that looks when it is called.
+// lookers installs a plugin of each dialect that runs look when it is called.
 func (h house) lookers() {
 	const rpc = `while IFS= read -r line; do
   id=${line##*'"id":'}; id=${id%%[!0-9]*}
@@ -145,7 +145,7 @@ func (h house) mine(permissions string) {
 	h.miner(permissions, "#!/bin/sh\n"+h.look(), "look mine")
 }
 
-// miner installs a plugin of that dialect, which does something when it is called.
+// miner installs a plugin of that dialect that runs a script when it is called.
 func (h house) miner(permissions, begin, do string) {
 	h.write(".local/share/mine/plugins/miner/mine-plugin.toml", `[plugin]
 name = "miner"
@@ -167,14 +167,14 @@ printf '{"status":"ok","context":%s\n' "$context"
 `, 0o755)
 }
 
-// wiring connects those that are not asked in a turn.
+// wiring connects the plugins whose dialects take no part in a turn.
 const wiring = `[[connect]]
 plugin = "dot"
 hook = "preflight"
 point = "turn.begin"
 `
 
-// fireAll has every looker look.
+// fireAll calls every looker.
 func fireAll(t *testing.T, host *pluginhost.Host) {
 	t.Helper()
 	for _, p := range host.Plugins() {
@@ -221,8 +221,8 @@ func TestEveryDialectIsHeldToTheConfiguration(t *testing.T) {
 	}
 }
 
-// TestSandboxesBuiltAhead: plugins that are started with each call find their sandboxes built, from
-// the third call on, and are held to the same.
+// TestSandboxesBuiltAhead: from the third call on, plugins that are started for each call find a
+// sandbox that was built ahead, with the same rules.
 func TestSandboxesBuiltAhead(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := confinable(t)
@@ -251,7 +251,7 @@ func TestWhoIsConfinedWithoutAnyConfiguration(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	for _, c := range []struct {
 		sandbox string
-		held    string // the dialects whose plugins are
+		held    string // the dialects whose plugins are confined
 	}{
 		{"", "kaged"},
 		{`sandbox = "kaged"`, "kaged"},
@@ -286,7 +286,7 @@ func TestWhoIsConfinedWithoutAnyConfiguration(t *testing.T) {
 	})
 }
 
-// TestTheNetworkOfMine: its manifest has one word on it.
+// TestTheNetworkOfMine: the one permission of a mine manifest about the network is enforced.
 func TestTheNetworkOfMine(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	port := listen(t)
@@ -304,7 +304,7 @@ func TestTheNetworkOfMine(t *testing.T) {
 	}
 }
 
-// listen is a port of this machine where somebody answers.
+// listen returns a port of this machine that answers.
 func listen(t *testing.T) (port string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -348,7 +348,8 @@ func TestAConfinedPythonPluginHasAnInterpreterOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestADeniedConnection is in the log and in the trace, with what would allow it.
+// TestADeniedConnection: a denied connection is in the log and in the trace, with the capability
+// that would allow it.
 func TestADeniedConnection(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	port := listen(t)
@@ -376,7 +377,7 @@ def begin(ctx):
 		return strings.Join(out.Steps[0].Notes, "\n")
 	}
 	notes := fire()
-	notes += fire() // the last of a call may be heard with the next
+	notes += fire() // a denial may be in the notes of the next call
 	for _, grant := range []string{"net:203.0.113.7:443", "net:denied.example:"} {
 		if !strings.Contains(notes, grant) {
 			t.Errorf("the trace has no %s: %s", grant, notes)
@@ -390,7 +391,8 @@ def begin(ctx):
 	}
 }
 
-// TestNoGrantOpensPatchbaysOwnPlaces: whoever could write there would be free at the next start.
+// TestNoGrantOpensPatchbaysOwnPlaces: a plugin that could write there would be free at the next
+// start.
 func TestNoGrantOpensPatchbaysOwnPlaces(t *testing.T) {
 	for place, grant := range map[string]string{
 		"the configuration":   "write:fs:HOME/.config/patchbay",
@@ -423,7 +425,7 @@ func TestNoGrantOpensPatchbaysOwnPlaces(t *testing.T) {
 		}
 		h.config("[plugins.scaf]\n" + h.grants("write:fs:"+filepath.Dir(self)))
 		p, err := h.open().Plugin("scaf")
-		if err != nil || p.State != dialect.Broken || !strings.Contains(*p.Error, "it may change ") { // whichever of the reasons is found first
+		if err != nil || p.State != dialect.Broken || !strings.Contains(*p.Error, "it may change ") { // any of the reasons may be found first
 			t.Errorf("%+v, %v", p, err)
 		}
 	})
@@ -484,8 +486,8 @@ done
 	})
 }
 
-// TestDoctorNamesWhatAFailedStartLacked: a plugin that fails because its sandbox does not show it
-// something.
+// TestDoctorNamesWhatAFailedStartLacked: Doctor suggests the capabilities that a plugin lacked in
+// its sandbox.
 func TestDoctorNamesWhatAFailedStartLacked(t *testing.T) {
 	plugtest.NeedTool(t, "jq")
 	plugtest.NeedTool(t, "python3")

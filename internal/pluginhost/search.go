@@ -12,13 +12,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// search lists every plugin there is, with the configuration's word on each. Those of the dialects
-// that are not searched, and those that are known already, are taken over from before. It starts
+// search lists all plugins, with the configuration's settings for each. It reuses the entries of
+// before for plugins that are known already, and for dialects that are not searched. It starts
 // nothing.
 //
-//	look            what there is, and what it is called
-//	settle          one entry for each that is needed
-//	refuseRivals    those in a role that another has
+//	look            finds plugins and their names
+//	settle          makes or reuses an entry for each plugin that is needed
+//	refuseRivals    refuses the second plugin in a role that only one may have
 func (h *Host) search(before *roster, dialects []string, again bool) (*roster, error) {
 	s := search{host: h, before: before, again: again, now: &roster{closed: h.setup().NoSearch || h.setup().Dirs != nil, idle: make(chan struct{}, 1)}}
 	if err := s.look(dialects); err != nil {
@@ -31,7 +31,7 @@ func (h *Host) search(before *roster, dialects []string, again bool) (*roster, e
 	return s.now, nil
 }
 
-// A search is one look for plugins.
+// A search holds the state of one search for plugins.
 type search struct {
 	host      *Host
 	before    *roster
@@ -40,16 +40,15 @@ type search struct {
 	sightings []sighting
 }
 
-// A sighting is a plugin that was found, or one that is known already.
+// A sighting is a plugin that was found, or the known entry of one.
 type sighting struct {
 	found   dialect.Found
 	dialect dialect.Dialect
-	named   bool   // by the caller, with a path
-	known   *entry // of a dialect that is not searched
+	named   bool   // the caller named its path
+	known   *entry // set if its dialect is not searched
 }
 
-// look finds the plugins that are to be opened, and learns the names of the others that are
-// installed.
+// look finds the plugins to open, and the names of all other installed plugins.
 func (s *search) look(dialects []string) error {
 	setup := s.host.setup()
 	chosen, err := setup.chosen()
@@ -96,7 +95,7 @@ func (s *search) keep(dialect string) {
 	}
 }
 
-// learn looks for the names of plugins that are not to be opened, once for the life of the host.
+// learn records the names of plugins that are not to be opened, once for the life of the host.
 func (s *search) learn(d dialect.Dialect) {
 	if len(s.before.names) > 0 {
 		s.keep(d.Name())
@@ -109,7 +108,7 @@ func (s *search) learn(d dialect.Dialect) {
 	}
 }
 
-// path adds the plugin at a path the caller named.
+// path adds the plugin at a path that the caller named.
 func (s *search) path(path string, chosen []dialect.Dialect) error {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -124,7 +123,7 @@ func (s *search) path(path string, chosen []dialect.Dialect) error {
 	return fmt.Errorf("%s is no plugin that any dialect knows: %w", path, ErrNotFound)
 }
 
-// add takes note of a plugin. One found twice, by path and by search, is one plugin.
+// add records a plugin. One that is found twice, by path and by search, counts once.
 func (s *search) add(x sighting) {
 	b := bearerOf(x.found)
 	if b.project != "" {
@@ -141,7 +140,7 @@ func (s *search) add(x sighting) {
 	s.sightings = append(s.sightings, x)
 }
 
-// settle decides what is to become of a plugin.
+// settle adds the entry of a plugin to the new roster, if the plugin is needed.
 func (s *search) settle(x sighting) {
 	e := x.known
 	if e == nil {
@@ -152,7 +151,8 @@ func (s *search) settle(x sighting) {
 	}
 }
 
-// entry is that of a found plugin, which may be known already; nil where it is not needed.
+// entry returns the known entry of a plugin or makes a new one. It returns nil if the plugin is not
+// needed.
 func (s *search) entry(x sighting) *entry {
 	now := stampOf(x.found.Path)
 	if known := s.before.at(x.found); known != nil && !known.deserves(now) && (s.now.closed || !known.usurps(s.now.names)) &&
@@ -173,13 +173,14 @@ func (s *search) entry(x sighting) *entry {
 	return e
 }
 
-// usurps tells whether a running plugin has a name that is now that of another's place.
+// usurps reports whether a running plugin has a name that is now the name of another plugin's
+// place.
 func (e *entry) usurps(names census) bool {
 	_, taken := names.claimed(e.info.Name, e.names)
 	return e.plugin != nil && taken
 }
 
-// at is the entry of a found plugin.
+// at returns the entry of a found plugin, or nil.
 func (r *roster) at(f dialect.Found) *entry {
 	for _, e := range r.entries {
 		if e.found.Path == f.Path && e.found.Dialect == f.Dialect {
@@ -189,21 +190,21 @@ func (r *roster) at(f dialect.Found) *entry {
 	return nil
 }
 
-// deserves tells whether a plugin is worth another try: it did not work, and its files are others
-// now, or there was no place for it. One that works sees to its own changes, unless there is no
-// process of it to do so, or somebody wants it opened anew.
+// deserves reports whether a plugin must be opened again. A plugin that did not work is tried again
+// if its files have changed or there was no place for it. A working plugin handles changes of its
+// files itself, unless it has no process that could, or [Host.Restart] was called.
 func (e *entry) deserves(now stamp) bool {
 	_, fleeting := e.plugin.(dialect.Fleeting)
 	return e.again.Load() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped && e.hidden == "" || e.stamp != now)
 }
 
-// A stamp tells one state of a plugin's files from another.
+// A stamp identifies one state of a plugin's files.
 type stamp struct {
 	size  int64
-	times int64 // of all files together: one that was put back to an older state counts too
+	times int64 // the sum of all modification times, so that a file restored to an older state counts too
 }
 
-// stampOf looks at a file, or at all that lies in a folder.
+// stampOf returns the stamp of a file, or of all files in a directory.
 func stampOf(path string) stamp {
 	var s stamp
 	files := []string{path}
@@ -215,7 +216,7 @@ func stampOf(path string) stamp {
 	for _, file := range files {
 		info, err := os.Stat(file)
 		if err != nil {
-			continue // what is not there has no part in it
+			continue // a missing file does not count
 		}
 		s.size += info.Size() + int64(info.Mode())
 		s.times += info.ModTime().UnixNano()
@@ -223,8 +224,8 @@ func stampOf(path string) stamp {
 	return s
 }
 
-// refuseRivals leaves out the second of two enabled plugins in a role that only one may have. Which
-// of them is enabled is the operator's choice.
+// refuseRivals refuses the second of two enabled plugins in a role that only one may have. The
+// operator decides which of them is enabled.
 func (s *search) refuseRivals() {
 	holders := make(map[string]*entry)
 	for _, e := range s.now.entries {
@@ -258,8 +259,8 @@ func (h *Host) needed(e *entry) bool {
 	return h.setup().Needs(c)
 }
 
-// points are where a plugin may be asked, before it is known who it is: a connection may name any
-// plugin whose name is not known yet.
+// points returns where a plugin may be called, before it runs. If its name is not known yet, any
+// connection may mean it.
 func (h *Host) points(e *entry) []hook.Point {
 	points := e.dialect.Points()
 	if e.found.Info != nil && len(e.info.Hooks) == 0 {
@@ -273,8 +274,8 @@ func (h *Host) points(e *entry) []hook.Point {
 	return points
 }
 
-// configure gives an entry what the configuration says about it. What is broken stays so, unless it
-// is disabled.
+// configure sets the settings of an entry from the configuration. A broken plugin stays broken,
+// unless it is disabled.
 func (h *Host) configure(e *entry, names census) {
 	e.own, e.alone = h.setup().sections(e.names, names), len(names.placed(e.names.place)) == 1
 	if key, ok := e.own.disabled(); ok {

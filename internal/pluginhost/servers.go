@@ -10,13 +10,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect/mcp"
 )
 
-// find lists the plugins of a dialect: the user's own, and after them those of the project, where
-// it is trusted.
+// find lists the plugins of a dialect: the user's own, then those of a trusted project.
 func (s *setup) find(d dialect.Dialect) []dialect.Found {
 	return append(s.installed(d), s.projectPlugins(d)...)
 }
 
-// installed lists the user's own. MCP servers are in the configuration, the others in their places.
+// installed lists the user's own plugins. MCP servers come from the configuration, all others from
+// their dialect's places.
 func (s *setup) installed(d dialect.Dialect) []dialect.Found {
 	if d.Name() != mcp.Name {
 		return d.Find(s.env)
@@ -28,7 +28,7 @@ func (s *setup) installed(d dialect.Dialect) []dialect.Found {
 	return found
 }
 
-// server is one [[mcp]] table with its secrets filled in.
+// server returns one [[mcp]] table with its secrets filled in.
 func (s *setup) server(m config.MCP) *mcp.Server {
 	out := &mcp.Server{Name: m.Name, Command: m.Command, URL: m.URL, Prefix: m.Prefix}
 	var errs []error
@@ -54,8 +54,8 @@ func (s *setup) server(m config.MCP) *mcp.Server {
 	return out
 }
 
-// expand replaces ${NAME} by the secret of that name, or else by the variable; $${ is ${ itself. An
-// error names the secret, never its value.
+// expand replaces ${NAME} by the secret of that name, or else by the environment variable; $${
+// stands for ${ itself. An error names the secret, never its value.
 func (s *setup) expand(text string) (string, error) {
 	var out strings.Builder
 	for {
@@ -87,8 +87,8 @@ func (s *setup) expand(text string) (string, error) {
 	}
 }
 
-// sameServer tells of an MCP server whether its table says what it was opened with. What is no such
-// server is the same.
+// sameServer reports whether the table of an MCP server equals the one it was opened with. It is
+// true for all other plugins.
 func sameServer(a, b dialect.Found) bool {
 	one, ok := a.Manifest.(*mcp.Server)
 	other, both := b.Manifest.(*mcp.Server)

@@ -2,8 +2,8 @@ package pluginhost_test
 
 import "testing"
 
-// TestAnMCPServerIsConfined: a server that the configuration gives capabilities has those, and one
-// without any is as free as the user.
+// TestAnMCPServerIsConfined: a server with capabilities in the configuration is confined to them,
+// and one without any has the rights of the user.
 func TestAnMCPServerIsConfined(t *testing.T) {
 	for _, tc := range []struct {
 		rule, want string

@@ -19,10 +19,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// handler is what makes code a plugin.
+// handler is the code that makes a file a plugin.
 const handler = "\n@on_final\nasync def f(ctx, text): return text\n"
 
-// deeds are what code may do as it is loaded, and what shows that it did.
+// deeds returns code that tries something forbidden while it is loaded, by what it tries.
 func deeds(t *testing.T, h house) map[string]string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,7 +56,7 @@ func TestCheckedCodeHasNothing(t *testing.T) {
 	})
 }
 
-// landlockAlone is nil where there is a sandbox without namespaces.
+// landlockAlone returns nil if there is a sandbox without namespaces.
 func landlockAlone() error {
 	g := proc.NewGroup(nil)
 	defer g.Close()
@@ -66,7 +66,7 @@ func landlockAlone() error {
 func checkedCodeHasNothing(t *testing.T, system *sandbox.System) {
 	h := confinable(t)
 	o := h.options()
-	o.Dir = t.TempDir() // which is not there for it
+	o.Dir = t.TempDir() // the code does not see it
 	o.SetSystem(system)
 	host := h.openWith(o)
 	for deed, code := range deeds(t, h) {
@@ -97,8 +97,8 @@ func checkedCodeHasNothing(t *testing.T, system *sandbox.System) {
 	})
 }
 
-// TestCheckedCodeSeesNoPlaceOfOurs: a secret of Patchbay's that lies among the interpreter's own
-// libraries is not there for code that is checked.
+// TestCheckedCodeSeesNoPlaceOfOurs: code that is checked does not see a secret of Patchbay's that
+// is among the interpreter's libraries.
 func TestCheckedCodeSeesNoPlaceOfOurs(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := confinable(t)
@@ -118,8 +118,8 @@ func TestCheckedCodeSeesNoPlaceOfOurs(t *testing.T) {
 	}
 }
 
-// TestSavedCodeIsCheckedAsItIsLoaded: with what the plugin of that name has, and within what it is
-// held to.
+// TestSavedCodeIsCheckedAsItIsLoaded: saved code is checked with the grants and the limits of the
+// plugin of that name.
 func TestSavedCodeIsCheckedAsItIsLoaded(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := confinable(t)
@@ -151,7 +151,8 @@ func TestSavedCodeIsCheckedAsItIsLoaded(t *testing.T) {
 	}
 }
 
-// TestCodeIsNotRunWithoutASandbox: it is read, and what it says of itself is told.
+// TestCodeIsNotRunWithoutASandbox: without a sandbox, code is only read, and its declarations are
+// reported.
 func TestCodeIsNotRunWithoutASandbox(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	none := errors.New("forbidden here")
@@ -186,7 +187,7 @@ func TestCodeIsNotRunWithoutASandbox(t *testing.T) {
 	}
 }
 
-// TestAFileThatCannotBeSaved says so, and is not taken for bad code.
+// TestAFileThatCannotBeSaved: an error of writing is reported as such, and not as bad code.
 func TestAFileThatCannotBeSaved(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := newHouse(t)

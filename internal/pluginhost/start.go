@@ -16,8 +16,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// start opens the plugins. Where a dialect has places for a few, those that do not work leave
-// theirs to the next ones.
+// start opens the plugins. If a dialect limits how many may run, a plugin that fails leaves its
+// place to the next one.
 func (h *Host) start(ctx context.Context, r *roster) {
 	found := r.foundIn()
 	h.found.Store(&found)
@@ -38,8 +38,8 @@ func (h *Host) start(ctx context.Context, r *roster) {
 	h.standIn(r)
 }
 
-// openAll opens plugins side by side, a few at a time: more would only make them wait for each
-// other's processor while their handshake clock runs. When it returns, they are guarded.
+// openAll opens plugins in parallel, a few at a time: with more, each would wait for the CPU while
+// its handshake times out. When openAll returns, the guardian watches their processes.
 func (h *Host) openAll(ctx context.Context, entries []*entry, names census) {
 	defer h.procs.Together()()
 	places := make(chan struct{}, 4*runtime.NumCPU())
@@ -56,8 +56,8 @@ func (h *Host) openAll(ctx context.Context, entries []*entry, names census) {
 	started.Wait()
 }
 
-// admitted are the plugins that are to be opened next: of a dialect that runs a few at a time, as
-// many as there are places left, in order.
+// admitted returns the plugins to open next. For a dialect that limits how many may run, these are
+// as many as there are places left, in order.
 func (r *roster) admitted() []*entry {
 	taken := make(map[dialect.Dialect]int)
 	for _, e := range r.entries {
@@ -78,8 +78,8 @@ func (r *roster) admitted() []*entry {
 	return admitted
 }
 
-// mostBeside is how many plugins of its kind may run; 0: as many as there are. A plugin whose path
-// was named takes no place.
+// mostBeside returns how many plugins of its dialect may run; 0: no limit. A plugin whose path the
+// caller named does not count.
 func (e *entry) mostBeside() int {
 	if limited, ok := e.dialect.(dialect.Limited); ok && !e.named {
 		return limited.Most()
@@ -87,7 +87,7 @@ func (e *entry) mostBeside() int {
 	return 0
 }
 
-// skipSurplus says of the plugins for which there is no place why they do not run.
+// skipSurplus marks the plugins for which there is no place as skipped.
 func (r *roster) skipSurplus() {
 	for _, e := range r.entries {
 		if most := e.mostBeside(); e.state == "" && most > 0 {
@@ -97,7 +97,7 @@ func (r *roster) skipSurplus() {
 	}
 }
 
-// open starts one plugin. Only this goroutine touches the entry meanwhile.
+// open starts one plugin. No other goroutine uses the entry meanwhile.
 func (h *Host) open(ctx context.Context, e *entry, names census) {
 	log := h.setup().Logger.With("plugin", e.found.Name, "dialect", e.found.Dialect)
 	began := time.Now()
@@ -125,9 +125,9 @@ func (h *Host) open(ctx context.Context, e *entry, names census) {
 	}
 }
 
-// unrunnable adds to the error of a plugin that is one file what keeps that file from running, such
-// as an interpreter that is not installed. Where env starts the interpreter, the file starts, and
-// env fails.
+// unrunnable adds a fix to the error of a plugin that is a single file: what keeps that file from
+// running, such as a missing interpreter. If env starts the interpreter, the file itself starts,
+// and env fails.
 func (h *Host) unrunnable(e *entry, err error) error {
 	info, statErr := os.Stat(e.found.Path)
 	if !errors.Is(err, hook.Crash) || statErr != nil || !info.Mode().IsRegular() {
@@ -136,7 +136,7 @@ func (h *Host) unrunnable(e *entry, err error) error {
 	return dialect.WithFix(err, program.Diagnose(e.found.Path, h.setup().Environ, nil).Fix)
 }
 
-// problemsOf are the lines of a plugin's file that an error is about, where it knows them.
+// problemsOf returns the lines of a plugin's file that an error is about, if it knows them.
 func problemsOf(err error) []dialect.Problem {
 	var located interface {
 		error
@@ -148,7 +148,7 @@ func problemsOf(err error) []dialect.Problem {
 	return nil
 }
 
-// rename applies the configuration under the name that a plugin calls itself.
+// rename applies the settings for the name that a plugin calls itself.
 func (h *Host) rename(e *entry, called string, names census) {
 	e.names.called = called
 	h.configure(e, names)
@@ -160,9 +160,9 @@ func (h *Host) rename(e *entry, called string, names census) {
 	}
 }
 
-// relearn adds to the names of all plugins what those that were opened call themselves.
+// relearn adds the names that the opened plugins call themselves to the names of the roster.
 func (r *roster) relearn() {
-	names := slices.Clone(r.names) // others may be reading the old ones
+	names := slices.Clone(r.names) // other goroutines may be reading the old slice
 	for i := range names {
 		for _, e := range r.entries {
 			if e.names.is(names[i]) {
@@ -173,10 +173,9 @@ func (r *roster) relearn() {
 	r.names = names
 }
 
-// refuseTwins leaves out the second of two ready plugins with one name in one dialect: their tools
-// and settings could not be told apart. The name of a plugin keeps the name of its directory or
-// file even if another plugin claims it; otherwise one that was there before the others is the
-// first.
+// refuseTwins refuses the second of two ready plugins with the same name in one dialect, because
+// their tools and settings could not be told apart. The plugin whose directory or file has the name
+// keeps it; otherwise the plugin that was there first does.
 func (h *Host) refuseTwins(r *roster) {
 	type key struct{ dialect, name string }
 	first := make(map[key]*entry)
@@ -200,7 +199,7 @@ func (h *Host) refuseTwins(r *roster) {
 	}
 }
 
-// rivals are those among whom a name is to be had once.
+// rivals returns the plugins among which a name must be unique.
 func (r *roster) rivals() census {
 	if !r.closed {
 		return r.names
@@ -217,7 +216,7 @@ func (h *Host) refuseTwin(e *entry, owner string) {
 	h.dismiss(e)
 }
 
-// dismiss ends a plugin that was opened only to learn that it is not wanted.
+// dismiss closes a plugin that was opened and then refused.
 func (h *Host) dismiss(e *entry) {
 	if err := e.end(); err != nil {
 		h.setup().Logger.Warn("plugin did not end well", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)

@@ -7,23 +7,23 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// A Starting says how far the start of plugins has come.
+// A Starting reports the progress of starting plugins.
 type Starting struct {
-	Names []string // those that are being started, in the order in which they began
+	Names []string // the plugins that are being started, in the order in which they began
 	Ready int      // how many have started
-	Ended int      // the same, and those that have failed to
+	Ended int      // how many have started or failed
 	All   int      // how many are started together
 }
 
-// A startWatch tells of plugins that are started together.
+// A startWatch reports the progress of plugins that are started together.
 type startWatch struct {
-	tell func(Starting) // nil: nobody is told
+	tell func(Starting) // nil: the progress is not reported
 
 	mu  sync.Mutex // protects now, and serialises tell
 	now Starting
 }
 
-// begin says that a plugin is being started; what it returns says that this is over.
+// begin reports that a plugin is being started. The caller calls end when that is over.
 func (w *startWatch) begin(e *entry) (end func()) {
 	if w.tell == nil {
 		return func() {}

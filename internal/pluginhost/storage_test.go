@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What a plugin stores is held to the limits of the configuration, and the plugin is told which.
+// TestStorageIsHeldToItsLimits: storage is limited as the configuration says, and the plugin gets
+// an error that names the limit.
 func TestStorageIsHeldToItsLimits(t *testing.T) {
 	home := newHouse(t)
 	home.write(".local/share/kaged/plugins/filler/manifest.yaml", `name: filler

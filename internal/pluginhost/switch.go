@@ -2,7 +2,7 @@ package pluginhost
 
 import "encoding/json"
 
-// Switched is what became of a plugin that was enabled or disabled.
+// Switched is the result of enabling or disabling a plugin.
 type Switched struct {
 	Plugin  string `json:"plugin"`
 	Dialect string `json:"dialect"`
@@ -12,8 +12,8 @@ type Switched struct {
 	Changed bool   `json:"changed"`
 }
 
-// Switch enables or disables a plugin in config.toml, where every other byte stays. It does not
-// reload the host.
+// Switch enables or disables a plugin in config.toml. Every other byte of the file stays. It does
+// not reload the host.
 func (h *Host) Switch(name string, on bool) (*Switched, error) {
 	e, err := h.find(name)
 	if err != nil {
@@ -27,16 +27,16 @@ func (h *Host) Switch(name string, on bool) (*Switched, error) {
 	return &Switched{Plugin: e.info.Name, Dialect: e.found.Dialect, Enabled: on, File: edit.File, Backup: edit.Backup, Changed: edit.Written}, err
 }
 
-// Sighted is where a plugin is, and by which name it goes there.
+// Sighted says where a plugin is, and under which names.
 type Sighted struct {
 	Dialect string
 	Place   string // the name of its file or directory
-	Name    string // by which it is shown
+	Name    string // the name that people see
 	Path    string
-	Logged  string // by which the log speaks of it
+	Logged  string // the name in the log
 }
 
-// Sighted finds a plugin by its name.
+// Sighted returns the place and the names of a plugin.
 func (h *Host) Sighted(name string) (Sighted, error) {
 	e, err := h.find(name)
 	if err != nil {

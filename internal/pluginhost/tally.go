@@ -10,30 +10,30 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// A tally counts what happened to one plugin, in all the places where it runs: a host that works in
-// several projects runs it once in each. It goes on counting when a place is closed.
+// A tally counts what happens to one plugin in all hosts where it runs: a daemon that works in
+// several projects runs the plugin once in each. The counts stay when one of these hosts is closed.
 type tally struct {
 	hook.Counters
 
 	mu      sync.Mutex // protects the fields below
 	running map[dialect.Plugin]struct{}
-	ended   dialect.Status         // the counts of those that were closed
-	said    []dialect.Notification // the last ones of these, oldest first
-	denied  []Denied               // the last ones, oldest first
+	ended   dialect.Status         // the counts of closed plugins
+	said    []dialect.Notification // the last notifications of closed plugins, oldest first
+	denied  []Denied               // the last denials, oldest first
 }
 
-// A Denied is something that a plugin's sandbox refused it.
+// A Denied is one thing that a plugin's sandbox refused.
 type Denied struct {
 	Time   time.Time `json:"time"`   // the last time
-	What   string    `json:"what"`   // as in "connection to 192.0.2.7:443"
-	Detail string    `json:"detail"` // what would have allowed it, as in "net:192.0.2.7:443"; may be ""
+	What   string    `json:"what"`   // such as "connection to 192.0.2.7:443"
+	Detail string    `json:"detail"` // the capability that would have allowed it, such as "net:192.0.2.7:443"; may be ""
 	Count  int       `json:"count"`  // how often
 }
 
-// keptDenials is how many different denials of a plugin are listed.
+// keptDenials is how many different denials of a plugin are stored.
 const keptDenials = 50
 
-// deny notes a denial. Of many that are alike it is the last one.
+// deny records a denial. Equal denials are stored once, with a count and the time of the last.
 func (t *tally) deny(d sandbox.Denial) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,11 +52,11 @@ func (t *tally) denials() []Denied {
 	return slices.Clone(t.denied)
 }
 
-// keptNotifications is how many of a plugin's notifications are listed: as many as one of its
-// processes has kept for it.
+// keptNotifications is how many notifications of a plugin are stored. A dialect stores as many for
+// each process.
 const keptNotifications = 100
 
-// join counts for a plugin that was opened.
+// join starts counting for a plugin that was opened.
 func (t *tally) join(p dialect.Plugin) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +66,7 @@ func (t *tally) join(p dialect.Plugin) {
 	t.running[p] = struct{}{}
 }
 
-// leave keeps the counts of a plugin that is about to be closed.
+// leave adds the counts of a plugin that is about to be closed to t.ended.
 func (t *tally) leave(p dialect.Plugin) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,7 +81,7 @@ func (t *tally) leave(p dialect.Plugin) {
 	t.said = lastOf(t.said, p)
 }
 
-// notifications are the last ones of a plugin, wherever it runs or ran, oldest first.
+// notifications returns the last notifications of a plugin from all hosts, oldest first.
 func (t *tally) notifications() []dialect.Notification {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,7 +92,7 @@ func (t *tally) notifications() []dialect.Notification {
 	return slices.Clone(all)
 }
 
-// lastOf adds what a plugin said to what was said before, and keeps the last.
+// lastOf appends the notifications of a plugin to a list, and cuts it to the last ones.
 func lastOf(said []dialect.Notification, p dialect.Plugin) []dialect.Notification {
 	speaker, ok := p.(dialect.Notifier)
 	if !ok {
@@ -103,7 +103,7 @@ func lastOf(said []dialect.Notification, p dialect.Plugin) []dialect.Notificatio
 	return all[max(0, len(all)-keptNotifications):]
 }
 
-// count reads the counters.
+// count returns the current counts.
 func (t *tally) count() Counters {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,7 +118,7 @@ func (t *tally) count() Counters {
 	return c
 }
 
-// tallies are those of every plugin that was ever opened, by where it is.
+// tallies holds the tally of every plugin that was ever opened, by dialect and path.
 type tallies struct {
 	mu  sync.Mutex // protects all
 	all map[string]*tally

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// A TrafficKind says what went through the plugins.
+// A TrafficKind says what was sent to a plugin.
 type TrafficKind string
 
 // The kinds of traffic.
@@ -22,38 +22,38 @@ const (
 	CommandTraffic TrafficKind = "command" // a run of one of a plugin's own commands
 )
 
-// Traffic is one event, or one call, that went through the plugins of a host: what [Options.Record]
-// is told.
+// Traffic describes one event or call that was sent to the plugins of a host. [Options.Record]
+// receives it.
 type Traffic struct {
 	Host    *Host
 	Kind    TrafficKind
-	Session string // the caller's, see [hook.WithSession]
+	Session string // the caller's: see [hook.WithSession]
 	Request string // see [hook.WithRequest]
 	Began   time.Time
 	Took    time.Duration
-	Err     error // what the caller got
+	Err     error // the error that the caller received
 
 	Point   hook.Point      // of an event
-	Payload json.RawMessage // of an event, before the first plugin saw it
+	Payload json.RawMessage // of an event, before the first plugin changed it
 	Outcome *hook.Outcome   // of an event
 
-	Plugin  string // whose tool, method or command it is
+	Plugin  string // the owner of the tool, method or command
 	Dialect string
 	Name    string          // of the tool, method or command
 	Input   json.RawMessage // arguments of the tool, params of the method; a list of texts for a command
-	Result  json.RawMessage // what came back; nil beside an error
+	Result  json.RawMessage // nil if there was an error
 }
 
-// Dir is where the host's plugins work.
+// Dir returns the working directory of the host's plugins.
 func (h *Host) Dir() string { return h.setup().Dir }
 
-// Home is the home directory that the host's plugins are found in.
+// Home returns the home directory in which the host's plugins are found.
 func (h *Host) Home() string { return h.setup().dirs.Home }
 
-// records tells whether somebody wants to know what goes through the plugins.
+// records reports whether a recorder is set.
 func (h *Host) records() bool { return h.setup().Record != nil }
 
-// recordEvent tells of an event. One about which no plugin was asked is no traffic.
+// recordEvent records an event, if any plugin was called.
 func (h *Host) recordEvent(ctx context.Context, t Traffic) {
 	if !h.records() || t.Outcome == nil || len(t.Outcome.Steps) == 0 {
 		return
@@ -62,7 +62,7 @@ func (h *Host) recordEvent(ctx context.Context, t Traffic) {
 	h.record(ctx, &t)
 }
 
-// recordCall tells of a call to one plugin.
+// recordCall records a call to one plugin.
 func (h *Host) recordCall(ctx context.Context, e *entry, t Traffic, result any) {
 	if !h.records() {
 		return
@@ -83,7 +83,7 @@ func (h *Host) record(ctx context.Context, t *Traffic) {
 	h.setup().Record(t)
 }
 
-// toolTraffic is the result of a tool as it is recorded.
+// toolTraffic is the recorded form of a tool's result.
 type toolTraffic struct {
 	Success bool            `json:"success"`
 	Result  string          `json:"result"`
@@ -96,25 +96,25 @@ func newToolTraffic(r *ToolResult) toolTraffic {
 	return toolTraffic{Success: r.Success, Result: r.Result, Error: r.Error, Raw: r.Raw, Pending: r.Pending}
 }
 
-// A commandTraffic is the result of a command as it is recorded.
+// A commandTraffic is the recorded form of a command's result.
 type commandTraffic struct {
 	ExitCode int    `json:"exit_code"`
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
-	Note     string `json:"note,omitempty"` // why the output is not here, or not all of it
+	Note     string `json:"note,omitempty"` // why the output is missing or cut
 }
 
-// maxCommandOutput is how much of a stream of a command's output is recorded.
+// maxCommandOutput limits how much of each output stream of a command is recorded.
 const maxCommandOutput = 1 << 20
 
-// A tap keeps the first bytes of what passes to a stream.
+// A tap copies the first bytes that are written to a stream.
 type tap struct {
 	to   io.Writer
 	kept bytes.Buffer
 	cut  bool
 }
 
-// keep keeps what there is room for.
+// keep copies as much as there is room for.
 func (t *tap) keep(p []byte) {
 	room := maxCommandOutput - t.kept.Len()
 	t.cut = t.cut || len(p) > room
@@ -129,7 +129,7 @@ func (t *tap) Write(p []byte) (int, error) {
 	return t.to.Write(p)
 }
 
-// tapped is a command whose output is kept as it passes, and what was kept.
+// tapped returns a command whose output is copied, and a function that returns the copy.
 func tapped(c Command) (Command, func(code int) commandTraffic) {
 	if c.Terminal != nil {
 		return c, func(code int) commandTraffic {
@@ -138,7 +138,7 @@ func tapped(c Command) (Command, func(code int) commandTraffic) {
 	}
 	out, errOut := &tap{to: c.Out}, &tap{to: c.ErrOut}
 	c.Out, c.ErrOut = out, errOut
-	if tell := c.Failed; tell != nil { // it is recorded where it would have been printed
+	if tell := c.Failed; tell != nil { // a message is recorded with the stream on which it would be printed
 		c.Failed = func(message string) {
 			errOut.keep([]byte(message + "\n"))
 			tell(message)
@@ -153,8 +153,8 @@ func tapped(c Command) (Command, func(code int) commandTraffic) {
 	}
 }
 
-// Ask takes a recorded event to one plugin's hook again: the nth of that name at the point, counted
-// from 0. It returns [ErrNotFound] where the plugin has no such hook.
+// Ask sends a recorded event to one hook again: the hook w.Nth, counted from 0, among the plugin's
+// hooks of that name at the point. It returns [ErrNotFound] if the plugin has no such hook.
 func (h *Host) Ask(ctx context.Context, w Which, payload json.RawMessage) (*hook.Outcome, error) {
 	if h.isClosed() {
 		return nil, ErrClosed
@@ -176,11 +176,11 @@ func (h *Host) Ask(ctx context.Context, w Which, payload json.RawMessage) (*hook
 	return nil, fmt.Errorf("plugin %s (%s): hook %s at %s: %w", w.Plugin, w.Dialect, w.Hook, w.Point, ErrNotFound)
 }
 
-// Which names one hook of one plugin.
+// Which identifies one hook of one plugin.
 type Which struct {
 	Point   hook.Point
 	Plugin  string
 	Dialect string
 	Hook    string
-	Nth     int // among hooks of the plugin that have the same name at the point
+	Nth     int // among the plugin's hooks with the same name at the point
 }

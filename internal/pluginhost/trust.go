@@ -18,11 +18,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// trustCache is the file in the state directory that remembers what was hashed.
+// trustCache is the file in the state directory that stores checksums of files.
 const trustCache = "trust.json"
 
-// openTrust reads patchbay.lock, which is beside the configuration file in force. A program with
-// directories of its own has a lock only where its configuration file says so: docs/embedding.md.
+// openTrust reads patchbay.lock, which is beside the configuration file in use. A program with its
+// own directories has a lock only if its configuration file asks for one: docs/embedding.md.
 func (s *setup) openTrust() (err error) {
 	policy := trust.Policy(cmp.Or(s.config.Trust, config.TrustRecord))
 	if s.Dirs != nil && s.config.Trust == "" {
@@ -33,13 +33,13 @@ func (s *setup) openTrust() (err error) {
 	return err
 }
 
-// InstalledFiles is where `patchbay plugin install` keeps the files of a plugin of whose dialect's
-// directory only a small program leads to them.
+// InstalledFiles returns where `patchbay plugin install` puts the files of a plugin, if the
+// directory of its dialect has only a wrapper program that starts it.
 func InstalledFiles(d config.Dirs, dialectName, name string) string {
 	return filepath.Join(d.Data, "plugins", dialectName, name)
 }
 
-// installedOf are the installed files of a plugin; "" where it has none.
+// installedOf returns the directory with the installed files of a plugin, or "" if there is none.
 func (s *setup) installedOf(b bearer) string {
 	dir := InstalledFiles(s.dirs, b.dialect, b.place)
 	if s.Dirs != nil || strings.ContainsAny(b.place, `/\`) || !filepath.IsLocal(b.place) {
@@ -51,9 +51,9 @@ func (s *setup) installedOf(b bearer) string {
 	return dir
 }
 
-// tracked is a plugin as the lock knows it. One without files of its own, or that the caller named
-// by its path, is none of the lock's. The plugins of a project are trusted as a whole: see package
-// projectfiles.
+// tracked returns a plugin in the form that the lock uses. The lock does not cover plugins without
+// files, or those that the caller named by path. The plugins of a project are trusted as a whole:
+// see package projectfiles.
 func (h *Host) tracked(e *entry) trust.Plugin {
 	p := trust.Plugin{Dialect: e.found.Dialect, Name: e.names.place}
 	if !filepath.IsAbs(e.found.Path) || e.found.Project != "" || e.named && h.setup().Dirs == nil {
@@ -67,8 +67,8 @@ func (h *Host) tracked(e *entry) trust.Plugin {
 	return p
 }
 
-// CapabilitiesOf are the capabilities that a plugin declares, as they are recorded; nil where it
-// declares none at all.
+// CapabilitiesOf returns the capabilities that a plugin declares, as they are recorded, or nil if
+// it declares none.
 func CapabilitiesOf(info *dialect.Info) []string {
 	if info == nil || info.Needs == nil {
 		return nil
@@ -77,7 +77,7 @@ func CapabilitiesOf(info *dialect.Info) []string {
 	for _, c := range info.Needs {
 		list = append(list, c.String())
 	}
-	for _, c := range info.Capabilities { // variables are given by the host, which has no capability for them
+	for _, c := range info.Capabilities { // the host sets variables; package capability has no kind for them
 		if strings.HasPrefix(c, envCapability) {
 			list = append(list, c)
 		}
@@ -85,11 +85,11 @@ func CapabilitiesOf(info *dialect.Info) []string {
 	return list
 }
 
-// envCapability begins the name of a variable among the capabilities.
+// envCapability is the prefix of a variable among the capabilities.
 const envCapability = "env:"
 
-// vet holds plugins against the lock before they are started. Under trust = "locked" those that are
-// not as recorded are not started.
+// vet checks plugins against the lock before they are started. With trust = "locked", a plugin that
+// differs from its record is not started.
 func (h *Host) vet(entries []*entry) {
 	keeper := h.setup().trust
 	plugins := make([]trust.Plugin, len(entries))
@@ -110,17 +110,17 @@ func (h *Host) vet(entries []*entry) {
 	}
 }
 
-// warnOfTrust says in the log what [examineTrust] finds.
+// warnOfTrust logs the findings of [examineTrust].
 func (h *Host) warnOfTrust(e *entry) {
 	for _, f := range examineTrust(e) {
 		h.setup().Logger.Warn(f.Problem, "plugin", e.info.Name, "dialect", e.found.Dialect, "fix", f.Fix, dialect.FindingKey, true)
 	}
 }
 
-// examineTrust reports a plugin that runs and is not as it was recorded.
+// examineTrust reports a plugin that runs and differs from its record.
 func examineTrust(e *entry) []Finding {
 	if e.state == dialect.Broken {
-		return nil // that is why, or it does not matter
+		return nil // another finding reports why it is broken
 	}
 	var findings []Finding
 	about := func(problem, fix string) {
@@ -135,8 +135,8 @@ func examineTrust(e *entry) []Finding {
 	return findings
 }
 
-// vetter is asked before a plugin's code is loaded again, and under trust = "locked" before each of
-// its processes is started.
+// vetter returns a check that runs before a plugin's code is loaded again and, with trust =
+// "locked", before each of its processes is started.
 func (h *Host) vetter(e *entry) func() error {
 	return func() error {
 		keeper, plugin := h.setup().trust, h.tracked(e)
@@ -151,7 +151,7 @@ func (h *Host) vetter(e *entry) func() error {
 	}
 }
 
-// granted are the capabilities of a list that were not withheld.
+// granted returns the capabilities of a list that are not withheld.
 func (e *entry) granted(list []capability.Capability) []capability.Capability {
 	if len(e.trust.Withheld) == 0 {
 		return list
@@ -161,15 +161,15 @@ func (e *entry) granted(list []capability.Capability) []capability.Capability {
 	})
 }
 
-// TrustDetail is how a plugin stands to patchbay.lock.
+// TrustDetail is what patchbay.lock says about a plugin.
 type TrustDetail struct {
 	File         string         `json:"file"` // the lock
 	Recorded     *time.Time     `json:"recorded"`
 	Source       string         `json:"source"`
 	Ref          string         `json:"ref"`
 	Commit       string         `json:"commit"`
-	Capabilities []string       `json:"capabilities"` // as granted
-	Withheld     []string       `json:"withheld"`     // declared, and not granted
+	Capabilities []string       `json:"capabilities"` // those that were granted
+	Withheld     []string       `json:"withheld"`     // declared, but not granted
 	Changes      []trust.Change `json:"changes"`      // of its files
 }
 
@@ -189,15 +189,15 @@ func (h *Host) trustDetail(e *entry) TrustDetail {
 type TrustChange struct {
 	Plugin  string             `json:"plugin"`
 	Dialect string             `json:"dialect"`
-	State   trust.State        `json:"state"`   // before
-	Files   []trust.FileChange `json:"files"`   // without texts where the plugin is new
-	Granted []string           `json:"granted"` // capabilities that are new
+	State   trust.State        `json:"state"`   // before the change
+	Files   []trust.FileChange `json:"files"`   // without the texts if the plugin is new
+	Granted []string           `json:"granted"` // new capabilities
 	Dropped []string           `json:"dropped"` // capabilities that it no longer declares
 	Lock    string             `json:"lock"`
 }
 
-// Trust records a plugin as it is now, or with dry only says what that would change. What it says
-// is what is recorded: a plugin that changes meanwhile is not.
+// Trust records a plugin as it is now. With dry, it only returns what that would change. If the
+// plugin changes in the meantime, it is not recorded.
 func (h *Host) Trust(name string, dry bool) (*TrustChange, error) {
 	e, err := h.find(name)
 	if err != nil {
@@ -232,12 +232,12 @@ func (h *Host) Trust(name string, dry bool) (*TrustChange, error) {
 	return change, err
 }
 
-// changeOf compares two entries of a plugin; the first may be missing.
+// changeOf compares two entries of a plugin. before may be nil.
 func changeOf(book trust.Book, p trust.Plugin, before, now *trust.Entry) (*TrustChange, error) {
 	c := &TrustChange{State: trust.Changed}
 	if before == nil {
 		c.State, before = trust.New, &trust.Entry{}
-		for _, f := range trust.Compare(nil, now.Files) { // there is nothing to compare its texts with
+		for _, f := range trust.Compare(nil, now.Files) { // without texts: there are no old ones to compare with
 			c.Files = append(c.Files, trust.FileChange{Change: f})
 		}
 	} else {
@@ -253,12 +253,12 @@ func changeOf(book trust.Book, p trust.Plugin, before, now *trust.Entry) (*Trust
 	return c, nil
 }
 
-// beyond are those of list that are not in other.
+// beyond returns the elements of list that are not in other.
 func beyond(list, other []string) []string {
 	return slices.DeleteFunc(append([]string{}, list...), func(s string) bool { return slices.Contains(other, s) })
 }
 
-// MayWrite refuses to write a plugin's file where only what is in the lock may run.
+// MayWrite returns an error if trust = "locked", because then only code in the lock may run.
 func (h *Host) MayWrite(name string) error {
 	if h.setup().trust.Policy() != trust.Locked {
 		return nil
@@ -267,7 +267,7 @@ func (h *Host) MayWrite(name string) error {
 		name, trust.Locked, h.setup().trust.Path()), "change the file by hand, and trust it: patchbay plugin trust "+name))
 }
 
-// Written records a plugin whose one file the operator has written through this host.
+// Written records a plugin whose single file the operator has written through this host.
 func (h *Host) Written(dialectName, name, path string) error {
 	if h.setup().trust.Policy() == trust.Off {
 		return nil
@@ -276,7 +276,8 @@ func (h *Host) Written(dialectName, name, path string) error {
 	return err
 }
 
-// Deleted takes a plugin whose files the operator has deleted through this host out of the lock.
+// Deleted removes a plugin from the lock after the operator has deleted its files through this
+// host.
 func (h *Host) Deleted(dialectName, name string) error {
 	return h.setup().trust.Forget(dialectName, name)
 }

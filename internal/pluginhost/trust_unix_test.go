@@ -17,7 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// opened is a host with all that it logs.
+// opened returns a host with its log.
 func (h house) opened() (*pluginhost.Host, *plugtest.Log) {
 	var log plugtest.Log
 	o := h.options()
@@ -43,7 +43,8 @@ func accept(t *testing.T, h *pluginhost.Host, name string) *pluginhost.TrustChan
 	return c
 }
 
-// TestTrustRecord: a new plugin is noted, a changed one runs and is warned of until it is trusted.
+// TestTrustRecord: a new plugin is recorded. A changed one runs, with a warning until it is
+// trusted.
 func TestTrustRecord(t *testing.T) {
 	home := newHouse(t)
 	home.scaffold("one", "one", 500)
@@ -76,8 +77,8 @@ func TestTrustRecord(t *testing.T) {
 	}
 }
 
-// TestTrustLocked: what is not in the lock is not started, neither at first, nor when it is started
-// again, nor with a reload.
+// TestTrustLocked: a plugin that is not in the lock is not started, neither at first, nor after a
+// restart, nor after a reload.
 func TestTrustLocked(t *testing.T) {
 	home := newHouse(t)
 	home.config("trust = \"locked\"\n")
@@ -115,8 +116,8 @@ func TestTrustLocked(t *testing.T) {
 	}
 }
 
-// TestTrustOfCode: under "locked" python code that was changed is not loaded, the old code goes on,
-// and what is saved by the host is refused.
+// TestTrustOfCode: with "locked", changed python code is not loaded, the old code goes on, and
+// saving through the host is refused.
 func TestTrustOfCode(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	home := newHouse(t)
@@ -158,8 +159,8 @@ func TestTrustOfCode(t *testing.T) {
 	}
 }
 
-// TestCapabilitiesAreKept: a plugin that changes its manifest has what it was granted, and nothing
-// more until it is trusted.
+// TestCapabilitiesAreKept: a plugin whose manifest changes keeps the capabilities it was granted,
+// and gets no more until it is trusted.
 func TestCapabilitiesAreKept(t *testing.T) {
 	home := newHouse(t)
 	manifest := func(more string) {
@@ -209,8 +210,8 @@ done
 	}
 }
 
-// TestTrustOfOwnDirectories: a program with directories of its own has no lock, unless its
-// configuration says so.
+// TestTrustOfOwnDirectories: a program with its own directories has no lock, unless its
+// configuration asks for one.
 func TestTrustOfOwnDirectories(t *testing.T) {
 	home := newHouse(t)
 	home.scaffold("one", "one", 500)
@@ -235,7 +236,7 @@ func TestTrustOfOwnDirectories(t *testing.T) {
 	}
 }
 
-// TestDamagedLockStopsTheHost: it is an error of the configuration.
+// TestDamagedLockStopsTheHost: a damaged lock is an error of the configuration.
 func TestDamagedLockStopsTheHost(t *testing.T) {
 	home := newHouse(t)
 	home.write(".config/patchbay/patchbay.lock", "version = 1\n[[plug", 0o600)
@@ -245,7 +246,7 @@ func TestDamagedLockStopsTheHost(t *testing.T) {
 }
 
 // TestWrappedPlugin: a plugin whose files are elsewhere is started there, in its sandbox too, and
-// its files are what is trusted.
+// those files are the trusted ones.
 func TestWrappedPlugin(t *testing.T) {
 	home := newHouse(t)
 	home.scaffold("one", "one", 500)
@@ -270,8 +271,8 @@ func TestWrappedPlugin(t *testing.T) {
 	}
 }
 
-// TestTrustOfCompiledCode: under "locked" Python does not run what somebody put where it keeps
-// compiled code.
+// TestTrustOfCompiledCode: with "locked", Python does not run compiled code that another program
+// put into its cache.
 func TestTrustOfCompiledCode(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	home := newHouse(t)

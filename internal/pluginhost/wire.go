@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// wire puts every ready plugin's hooks on the bus and its tools into the list. From then on the
-// roster is the host's.
+// wire puts the hooks of every plugin on the bus and lists the tools by name. Then it makes r the
+// host's roster.
 func (h *Host) wire(r *roster) error {
 	r.tools = make(map[string]*entry)
 	for _, e := range r.entries {
@@ -33,14 +33,14 @@ func (h *Host) wire(r *roster) error {
 	return nil
 }
 
-// rewire does it again for the hooks, when those of a plugin have changed. Events under way go on
-// with the old ones.
+// rewire puts the hooks on the bus again after those of a plugin have changed. Events in progress
+// finish with the old hooks.
 func (h *Host) rewire() {
 	h.wireMu.Lock()
 	defer h.wireMu.Unlock()
 	r := h.plugins.Load()
 	if r == nil {
-		return // wire is still to come
+		return // wire has not run yet
 	}
 	if err := h.wireHooks(r); err != nil {
 		h.setup().Logger.Warn("hooks stay as they were", "err", err)
@@ -73,7 +73,7 @@ func (h *Host) wireHooks(r *roster) error {
 	return nil
 }
 
-// wired fills in what the hub and the configuration know about a hook.
+// wired completes a hook with the names, counters and settings of its plugin.
 func (h *Host) wired(e *entry, hk hook.Hook, position int) hook.Hook {
 	hk.Plugin, hk.Dialect, hk.Position, hk.Counters = e.info.Name, e.found.Dialect, position, &e.tally.Counters
 	hk.Alias, hk.Priority = e.names.place, e.priority()
@@ -96,7 +96,7 @@ func (e *entry) priority() int {
 	return e.info.Priority
 }
 
-// connect reads the [[connect]] tables: hooks wired to points beyond their own.
+// connect returns the hooks of all [[connect]] tables.
 func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 	var hooks []hook.Hook
 	var problems []config.Problem
@@ -114,22 +114,23 @@ func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 	return hooks, nil
 }
 
-// connection is one [[connect]] table as hooks: one for each plugin that is meant and has such a
-// hook. Those that work go before those that do not. Where none works, the hook is there and fails.
+// connection returns the hooks of one [[connect]] table: one for each plugin that the table means
+// and that has such a hook. Plugins that work come first. If none works, it returns a hook that
+// fails.
 func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 	point := hook.Point(c.Point)
 	if _, ok := h.bus.Spec(point); !ok {
 		return nil, dialect.WithFix(fmt.Errorf("no point %q", c.Point), cmp.Or(dialect.Meant(c.Point, h.pointNames()), "`patchbay fire --list` lists the points"))
 	}
-	meant := slices.DeleteFunc(r.meant(c.Plugin), func(e *entry) bool { return e.found.Project != "" }) // the user means their own
+	meant := slices.DeleteFunc(r.meant(c.Plugin), func(e *entry) bool { return e.found.Project != "" }) // the table means the user's own plugins
 	if len(meant) == 0 {
 		if !h.missing(r, c) {
-			return nil, nil // not asked for
+			return nil, nil // this host opened only some plugins, and not this one
 		}
 		return []hook.Hook{unconnected(c, "", r.errNoPlugin(c))}, nil
 	}
 	hooks, err := h.connectThose(r, c, meant, func(e *entry) bool { return e.plugin != nil })
-	if len(hooks) == 0 { // the hook may be that of one that does not work
+	if len(hooks) == 0 { // a plugin that does not work may have the hook
 		if failing, _ := h.connectThose(r, c, meant, func(e *entry) bool { return e.plugin == nil }); len(failing) > 0 {
 			return failing, nil
 		}
@@ -137,8 +138,8 @@ func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 	return hooks, err
 }
 
-// connectThose connects the chosen of the plugins that a table means. The error is there where none
-// of them has such a hook.
+// connectThose connects those of the meant plugins for which chosen is true. It returns an error if
+// none of them has such a hook.
 func (h *Host) connectThose(r *roster, c config.Connect, meant []*entry, chosen func(*entry) bool) ([]hook.Hook, error) {
 	var hooks []hook.Hook
 	var errs []error
@@ -161,7 +162,7 @@ func (h *Host) connectThose(r *roster, c config.Connect, meant []*entry, chosen 
 	return hooks, nil
 }
 
-// connected is a plugin's hook at a point that may be another than its own.
+// connected returns a plugin's hook at the point of the table.
 func (h *Host) connected(e *entry, c config.Connect) (hook.Hook, error) {
 	if w := e.wiring(); w != nil {
 		return h.connectAt(w, c.Hook, hook.Point(c.Point))
@@ -186,7 +187,7 @@ func (h *Host) register(r *roster, e *entry) {
 		return
 	}
 	if _, ok := e.plugin.(dialect.Lister); ok {
-		return // it is asked when somebody wants to know: see toolOwner
+		return // its tools may change: toolOwner looks them up
 	}
 	for _, t := range e.info.Tools {
 		if other := r.tools[t.Name]; other != nil {
@@ -200,8 +201,8 @@ func (h *Host) register(r *roster, e *entry) {
 	}
 }
 
-// runtimeOf is what a dialect may use of this host for one plugin. What a plugin stores goes by its
-// place, as everything does that is given to it.
+// runtimeOf returns the runtime of one plugin: the parts of the host that its dialect may use.
+// Storage belongs to the plugin's place, as all grants do.
 func (h *Host) runtimeOf(e *entry, names census, log *slog.Logger) *dialect.Runtime {
 	rt := h.runtime(log)
 	rt.Note = func(p dialect.Problem, unusable bool) {
@@ -224,7 +225,7 @@ func (h *Host) runtimeOf(e *entry, names census, log *slog.Logger) *dialect.Runt
 	return rt
 }
 
-// storage is where a plugin keeps what it stores; nil: nowhere.
+// storage returns the storage of a plugin, or nil if there is none.
 func (h *Host) storage(e *entry) dialect.Storage {
 	open := h.setup().Storage
 	if open == nil {
@@ -234,7 +235,7 @@ func (h *Host) storage(e *entry) dialect.Storage {
 	return open(e.names.namespace(), dialect.StorageQuota{Bytes: limits.Storage, Keys: limits.StorageKeys})
 }
 
-// runtime is what a dialect may use of this host, whatever the plugin.
+// runtime returns the parts of the runtime that are the same for all plugins.
 func (h *Host) runtime(log *slog.Logger) *dialect.Runtime {
 	return &dialect.Runtime{
 		Procs:       h.procs,

@@ -8,22 +8,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// The wrapper is the program in a dialect's directory that leads to a plugin whose files are
-// elsewhere. Other hosts of the dialect run it.
+// A wrapper is a program in a dialect's directory that starts a plugin whose files are elsewhere.
+// Other hosts of the dialect can run it.
 const (
 	wrapperHead = "#!/bin/sh\n# Written by `patchbay plugin install`. The plugin is there:\nexec '"
 	wrapperTail = "' \"$@\"\n"
 	quoteInWord = `'\''`
 )
 
-// Wrapper is the text of a wrapper for a program.
+// Wrapper returns the text of a wrapper for a program.
 func Wrapper(program string) []byte {
 	return []byte(wrapperHead + strings.ReplaceAll(program, "'", quoteInWord) + wrapperTail)
 }
 
-// wrapped is the program that a wrapper leads to; "" where the file is no wrapper for a program in
-// that directory. The host starts the program itself: a sandbox then has its interpreter, and not
-// that of the wrapper.
+// wrapped returns the program that a wrapper starts, or "" if the file is no wrapper for a program
+// in that directory. The host starts the program itself, so that the sandbox contains its
+// interpreter and not the wrapper's.
 func wrapped(file, installed string) string {
 	if installed == "" {
 		return ""
