@@ -17,9 +17,9 @@ import (
 // what happens to an event. If they are not known, the host logs that the plugin is left out. The
 // rules for each dialect and point are in docs/when-a-plugin-cannot-be-asked.md.
 
-// standIn wires failing hooks for each broken plugin whose hooks are known from its files, and logs
-// every plugin that is left out.
-func (h *Host) standIn(r *roster) {
+// wireAbsent wires failing hooks for each broken plugin whose hooks are known from its files, and
+// logs every plugin that is left out.
+func (h *Host) wireAbsent(r *roster) {
 	for _, e := range r.entries {
 		if e.leftOut || e.plugin != nil || e.state != dialect.Broken && e.state != dialect.Skipped {
 			continue
@@ -28,13 +28,13 @@ func (h *Host) standIn(r *roster) {
 		if d, ok := e.dialect.(dialect.Declarer); ok && e.state == dialect.Broken {
 			e.absent, _ = d.Declared(e.found, e.unavailable())
 		}
-		h.leaveOut(e)
+		h.logLeftOut(e)
 	}
 }
 
-// leaveOut logs that a plugin is left out. If its hooks are wired, the level is only info, because
-// each event that reaches them reports the failure.
-func (h *Host) leaveOut(e *entry) {
+// logLeftOut logs that a plugin is left out. If its hooks are wired, the level is only info,
+// because each event that reaches them reports the failure.
+func (h *Host) logLeftOut(e *entry) {
 	level := slog.LevelWarn
 	if e.absent != nil {
 		level = slog.LevelInfo
@@ -94,9 +94,9 @@ func (r *roster) allNames() []string {
 	return names
 }
 
-// tell logs the failures that did not end the event, because Fire returns no error for them. It
-// omits those that the dialect has already logged.
-func (h *Host) tell(out *hook.Outcome) {
+// logSkippedFailures logs the failures that did not end the event, because Fire returns no error
+// for them. It omits those that the dialect has already logged.
+func (h *Host) logSkippedFailures(out *hook.Outcome) {
 	for i := range out.Steps {
 		s := &out.Steps[i]
 		if s.Err == nil || s.Action != hook.ActionSkip || s.Err.Logged {

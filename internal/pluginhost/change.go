@@ -239,7 +239,7 @@ func (c *configEdit) prioritise(value json.RawMessage) error {
 // connect adds a [[connect]] table, unless there is an equal one.
 func (c *configEdit) connect(w ConfigChange) error {
 	for _, there := range c.read.Connect {
-		if c.entry.names.bears(there.Plugin) && there.Hook == w.Hook && there.Point == w.Point {
+		if c.entry.names.hasName(there.Plugin) && there.Hook == w.Hook && there.Point == w.Point {
 			return nil
 		}
 	}
@@ -256,7 +256,7 @@ func (c *configEdit) connect(w ConfigChange) error {
 func (c *configEdit) disconnect(w ConfigChange) error {
 	next, err := editfile.DropTOMLTables(c.text, "connect", func(table map[string]any) bool {
 		plugin, _ := table["plugin"].(string)
-		return c.entry.names.bears(plugin) && table["hook"] == w.Hook && table["point"] == w.Point
+		return c.entry.names.hasName(plugin) && table["hook"] == w.Hook && table["point"] == w.Point
 	})
 	if err == nil && bytes.Equal(next, c.text) {
 		err = fmt.Errorf("plugin %s: no [[connect]] has its hook %.80q at %.80q", c.entry.info.Name, w.Hook, w.Point)
@@ -281,7 +281,7 @@ func (c *configEdit) checkConfig(user map[string]any) error {
 	if err != nil {
 		return err
 	}
-	_, project := c.host.setup().given.Load().layers(c.entry.names)
+	_, project := c.host.setup().configs.Load().layers(c.entry.names)
 	if settings.Config, err = json.Marshal(config.Over(user, project.table)); err != nil {
 		return err
 	}

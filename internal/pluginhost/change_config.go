@@ -25,8 +25,8 @@ func (c *configEdit) configure(value json.RawMessage) error {
 	if deeper(want, mostDepth) {
 		return dialect.WithFix(fmt.Errorf("config: nested more than %d deep", mostDepth), "change the file by hand")
 	}
-	given := &given{user: c.read, project: &config.Project{}}
-	user, _ := given.layers(c.entry.names)
+	configs := &pluginConfigs{user: c.read, project: &config.Project{}}
+	user, _ := configs.layers(c.entry.names)
 	key := c.host.sectionKey(c.entry, user)
 	if err := keepHidden(want, user.table, c.entry.shownConfig(user.table), nil); err != nil {
 		return err

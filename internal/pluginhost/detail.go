@@ -38,7 +38,7 @@ func (h *Host) manifest(e *entry) *Manifest {
 // describeConfig sets the fields of d about the plugin's config and where each value comes from.
 // Secrets are replaced by a placeholder.
 func (h *Host) describeConfig(e *entry, d *PluginDetail) {
-	user, project := h.setup().given.Load().layers(e.names)
+	user, project := h.setup().configs.Load().layers(e.names)
 	d.ConfigSchema = e.info.Schema
 	if d.ConfigSchema == nil {
 		d.ConfigSchema = json.RawMessage("null")
@@ -111,7 +111,7 @@ func (h *Host) DeclaredSecret(path []string) bool {
 		return false
 	}
 	return slices.ContainsFunc(h.roster().entries, func(e *entry) bool {
-		return e.names.bears(path[1]) && declaredAt(e.info.Schema, path[3:])
+		return e.names.hasName(path[1]) && declaredAt(e.info.Schema, path[3:])
 	})
 }
 

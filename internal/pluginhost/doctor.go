@@ -114,7 +114,7 @@ func examine(e *entry) []Finding {
 func stateFinding(s Severity, e *entry) Finding {
 	p := dialect.Problem{Path: e.found.Path, Message: string(e.state)}
 	if e.err != nil {
-		p.Message, p.Fix = apart(e.err)
+		p.Message, p.Fix = splitFix(e.err)
 	}
 	f := finding(s, e, e.found.Dialect, p)
 	f.Action = e.action()
@@ -131,7 +131,7 @@ func (e *entry) action() Action {
 	case inexecutable:
 		return Action{ActionExecutable, e.address()}
 	case e.state == dialect.Broken && e.err != nil:
-		if _, fix := apart(e.err); fix == "" { // otherwise the user must do something first
+		if _, fix := splitFix(e.err); fix == "" { // otherwise the user must do something first
 			return Action{ActionRestart, e.address()}
 		}
 	}
@@ -141,8 +141,8 @@ func (e *entry) action() Action {
 // address returns a name that means this plugin and no other.
 func (e *entry) address() string { return e.found.Dialect + ":" + e.names.place }
 
-// apart splits an error into its message and its fix. The fix is "" if the error has none.
-func apart(err error) (message, fix string) {
+// splitFix splits an error into its message and its fix. The fix is "" if the error has none.
+func splitFix(err error) (message, fix string) {
 	if start, ok := errors.AsType[*program.StartError](err); ok {
 		fix = start.Fix
 	}

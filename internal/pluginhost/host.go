@@ -47,10 +47,10 @@ type Host struct {
 	ownPoints map[hook.Point]*ownPoint    // the program's own points; fixed once the host is open
 	plugins   atomic.Pointer[roster]      // nil until the first hooks are on the bus
 	found     atomic.Pointer[foundPlaces] // the places of the last search
-	turning   sync.Mutex                  // held while Refresh or Close replaces the roster
+	refreshMu sync.Mutex                  // held while Refresh or Close replaces the roster
 	wireMu    sync.Mutex                  // held while hooks are put on the bus
-	warned    map[string]bool             // names about which a warning was logged; protected by turning
-	retired   chan struct{}               // closed when all plugins of the roster replaced last are closed; protected by turning
+	warned    map[string]bool             // names about which a warning was logged; protected by refreshMu
+	retired   chan struct{}               // closed when all plugins of the roster replaced last are closed; protected by refreshMu
 
 	retiring sync.WaitGroup // replaced rosters that wait for their last event
 
@@ -80,7 +80,7 @@ type roster struct {
 // An entry is one plugin that was found, and its state.
 type entry struct {
 	found    dialect.Found
-	names    bearer
+	names    pluginNames
 	own      sections // the configuration's tables about it
 	dialect  dialect.Dialect
 	settings dialect.Settings
@@ -171,20 +171,20 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 		return nil, err
 	}
 	if point == hook.TurnBegin {
-		h.lookAgain(ctx)
+		h.checkFiles(ctx)
 	}
 	defer h.enter().leave()
 	began := time.Now()
 	out, err := h.bus.Fire(ctx, point, raw)
 	h.recordEvent(ctx, Traffic{Point: point, Payload: raw, Outcome: out, Err: err, Began: began})
 	if out != nil && ctx.Err() == nil { // after the caller's cancellation, failures are expected
-		h.tell(out)
+		h.logSkippedFailures(out)
 	}
 	return out, err
 }
 
-// lookAgain lets plugins check their files before a turn begins.
-func (h *Host) lookAgain(ctx context.Context) {
+// checkFiles lets plugins check their files before a turn begins.
+func (h *Host) checkFiles(ctx context.Context) {
 	for _, e := range h.roster().entries {
 		if p, ok := e.plugin.(dialect.Refresher); ok {
 			p.Refresh(ctx)
@@ -333,8 +333,8 @@ func (h *Host) Close() error {
 	h.closing.Do(func() {
 		close(h.closed)
 		h.renewals.all.Wait() // each ends when the host is closed
-		h.turning.Lock()      // wait for a refresh in progress, so that its plugins are closed too
-		defer h.turning.Unlock()
+		h.refreshMu.Lock()    // wait for a refresh in progress, so that its plugins are closed too
+		defer h.refreshMu.Unlock()
 		h.retiring.Wait() // after closed, they no longer wait for events
 		err = h.shutdown()
 	})

@@ -144,7 +144,7 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 // configFiles returns the files that have config for a plugin.
 func (h *Host) configFiles(e *entry) []string {
 	files := []string{}
-	user, project := h.setup().given.Load().layers(e.names)
+	user, project := h.setup().configs.Load().layers(e.names)
 	for _, l := range []layer{user, project} {
 		if l.table != nil {
 			files = append(files, l.file)
@@ -263,7 +263,7 @@ func (r *roster) meantOf(name string, own bool) (found []*entry, known bool) {
 	if owners != nil || own && !r.closed && len(r.names.placed(name)) > 0 {
 		return owners, true
 	}
-	if found := those(func(e *entry) bool { return e.names.bears(name) }); found != nil {
+	if found := those(func(e *entry) bool { return e.names.hasName(name) }); found != nil {
 		return found, true
 	}
 	return those(func(e *entry) bool {

@@ -43,10 +43,10 @@ type KnobChange struct {
 
 // knobs returns a plugin's knobs with their values.
 func (h *Host) knobs(e *entry) []Knob {
-	user, project := h.setup().given.Load().layers(e.names)
+	user, project := h.setup().configs.Load().layers(e.names)
 	out := make([]Knob, 0, len(e.info.Knobs))
 	for _, k := range e.info.Knobs {
-		out = append(out, e.shownKnob(standing(k, user, project)))
+		out = append(out, e.shownKnob(withValue(k, user, project)))
 	}
 	return out
 }
@@ -69,7 +69,7 @@ func (e *entry) hides(path []string) bool {
 	return config.Private(append([]string{"plugins", e.names.place, "config"}, path...), "x") || declaredAt(e.info.Schema, path)
 }
 
-func standing(k dialect.Knob, user, project layer) Knob {
+func withValue(k dialect.Knob, user, project layer) Knob {
 	out := Knob{Knob: k, Value: json.RawMessage("null")}
 	if k.Default != nil {
 		out.Value, out.Source = k.Default, fromDefault
@@ -110,8 +110,8 @@ func (h *Host) SetKnob(ctx context.Context, plugin string, s KnobSetting) (*Knob
 	if done.Changed {
 		change.Restarted, err = h.Reconfigure(ctx, plugin)
 	}
-	user, project := h.setup().given.Load().layers(e.names)
-	change.Knob = e.shownKnob(standing(knob, user, project))
+	user, project := h.setup().configs.Load().layers(e.names)
+	change.Knob = e.shownKnob(withValue(knob, user, project))
 	if err != nil {
 		return change, fmt.Errorf("%s was written: %w", done.Path, err)
 	}
@@ -161,8 +161,8 @@ func (h *Host) checkKnob(e *entry, k dialect.Knob, s KnobSetting) error {
 
 // configWith returns a plugin's config as it would be with the setting. The setting applies even if
 // the project's file has another value, because that value may be removed later.
-func (h *Host) configWith(b bearer, k dialect.Knob, s KnobSetting) (json.RawMessage, error) {
-	text, err := h.setup().given.Load().config(b)
+func (h *Host) configWith(b pluginNames, k dialect.Knob, s KnobSetting) (json.RawMessage, error) {
+	text, err := h.setup().configs.Load().config(b)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (s KnobSetting) removes() bool { return len(s.Value) == 0 || string(s.Value
 
 // writeKnob writes the setting into the file.
 func (h *Host) writeKnob(e *entry, k dialect.Knob, s KnobSetting) (editfile.Result, error) {
-	user, project := h.setup().given.Load().layers(e.names)
+	user, project := h.setup().configs.Load().layers(e.names)
 	file := h.setup().dirs.ConfigFile
 	place := editfile.Place{Dir: filepath.Dir(file), Name: filepath.Base(file), Mode: 0o600}
 	key := h.sectionKey(e, user)

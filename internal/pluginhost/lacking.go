@@ -31,8 +31,9 @@ func (e *lackingError) Fix() string {
 	return fmt.Sprintf("its stderr names files that its sandbox does not show it; if it may have them, add to its capabilities: %s", strings.Join(e.grants, ", "))
 }
 
-// lacking adds to the error of a confined plugin the capabilities that it probably lacked.
-func (h *Host) lacking(e *entry, err error) error {
+// suggestCapabilities adds to the error of a confined plugin the capabilities that it probably
+// lacked.
+func (h *Host) suggestCapabilities(e *entry, err error) error {
 	failed, ok := errors.AsType[*hook.Error](err)
 	if !ok || e.policy == nil || failed.Stderr == "" {
 		return err

@@ -39,7 +39,7 @@ func (h *Host) Env() dialect.Env { return h.setup().env }
 // not the host has it. The runtime has the plugin's sandbox and limits. The error is a
 // [hook.Unavailable].
 func (h *Host) Draft(f dialect.Found) (*dialect.Runtime, dialect.Settings, error) {
-	draft := &entry{found: f, names: bearerOf(f)}
+	draft := &entry{found: f, names: namesOf(f)}
 	names := h.roster().names
 	if !names.has(draft.names) {
 		names = append(slices.Clone(names), draft.names)

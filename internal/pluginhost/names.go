@@ -12,11 +12,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 )
 
-// A bearer holds the names of a plugin. The name of its place was chosen by the person who
+// A pluginNames holds the names of a plugin. The name of its place was chosen by the person who
 // installed it. The name that it calls itself was chosen by the plugin, and can be the name of any
 // other plugin. Settings that grant something therefore apply to the place alone; settings that
 // restrict apply to both names: docs/configuration.md, "Names".
-type bearer struct {
+type pluginNames struct {
 	dialect string
 	path    string
 	place   string // the name of its directory or file
@@ -24,8 +24,8 @@ type bearer struct {
 	project string // the root of the project that contains it; "": it is the user's own
 }
 
-func bearerOf(f dialect.Found) bearer {
-	b := bearer{dialect: f.Dialect, path: f.Path, place: cmp.Or(f.Place, f.Name), project: f.Project}
+func namesOf(f dialect.Found) pluginNames {
+	b := pluginNames{dialect: f.Dialect, path: f.Path, place: cmp.Or(f.Place, f.Name), project: f.Project}
 	if f.Info != nil {
 		b.called = cmp.Or(f.Info.Called, f.Info.Name)
 	}
@@ -33,11 +33,11 @@ func bearerOf(f dialect.Found) bearer {
 }
 
 // shown returns the name that people see.
-func (b bearer) shown() string { return cmp.Or(b.called, b.place) }
+func (b pluginNames) shown() string { return cmp.Or(b.called, b.place) }
 
 // keys returns the names under which the configuration may have settings for the plugin. If two
 // tables set the same value, the one with the earlier key wins.
-func (b bearer) keys() []string {
+func (b pluginNames) keys() []string {
 	keys := []string{b.dialect + ":" + b.place, b.place}
 	if b.called != "" && b.called != b.place {
 		keys = append(keys, b.dialect+":"+b.called, b.called)
@@ -45,19 +45,19 @@ func (b bearer) keys() []string {
 	return keys
 }
 
-func (b bearer) bears(key string) bool { return slices.Contains(b.keys(), key) }
+func (b pluginNames) hasName(key string) bool { return slices.Contains(b.keys(), key) }
 
 // placed reports whether key is the name of the plugin's place.
-func (b bearer) placed(key string) bool { return key == b.place || key == b.dialect+":"+b.place }
+func (b pluginNames) placed(key string) bool { return key == b.place || key == b.dialect+":"+b.place }
 
-// is reports whether two bearers are the same plugin.
-func (b bearer) is(o bearer) bool { return b.path == o.path && b.dialect == o.dialect }
+// is reports whether two values are the same plugin.
+func (b pluginNames) is(o pluginNames) bool { return b.path == o.path && b.dialect == o.dialect }
 
 // namespace returns the name of the plugin's storage. Kaged plugins, which were the first to have
 // storage, use the bare name of their directory. Other names contain a slash, which no directory
 // name can. A project's plugin shares its storage neither with the user's plugins nor with other
 // projects.
-func (b bearer) namespace() string {
+func (b pluginNames) namespace() string {
 	if b.project != "" {
 		return "project/" + projectfiles.ID(b.project) + "/" + b.dialect + "/" + b.place
 	}
@@ -70,33 +70,33 @@ func (b bearer) namespace() string {
 // A census lists all of the user's own plugins that were found, including those that the current
 // command does not need: the meaning of a name must not depend on the command. Plugins of a project
 // are not in it: they are granted nothing, and cannot take a name from another plugin.
-type census []bearer
+type census []pluginNames
 
 // has reports whether the census has the plugin b.
-func (c census) has(b bearer) bool { return slices.ContainsFunc(c, b.is) }
+func (c census) has(b pluginNames) bool { return slices.ContainsFunc(c, b.is) }
 
 // bearing returns the plugins that have a name, as their place's or their own.
 func (c census) bearing(key string) census {
-	return slices.DeleteFunc(slices.Clone(c), func(b bearer) bool { return !b.bears(key) })
+	return slices.DeleteFunc(slices.Clone(c), func(b pluginNames) bool { return !b.hasName(key) })
 }
 
 // placed returns the plugins whose place has a name.
 func (c census) placed(key string) census {
-	return slices.DeleteFunc(slices.Clone(c), func(b bearer) bool { return !b.placed(key) })
+	return slices.DeleteFunc(slices.Clone(c), func(b pluginNames) bool { return !b.placed(key) })
 }
 
 // gives reports whether the grants under key go to the plugin b: the name must be that of b's
 // place, and of no other plugin's.
-func (c census) gives(key string, b bearer) bool {
+func (c census) gives(key string, b pluginNames) bool {
 	owners := c.placed(key)
 	return len(owners) == 1 && owners[0].is(b)
 }
 
 // claimed returns the other plugin of b's dialect whose place has the name that b calls itself.
-func (c census) claimed(name string, b bearer) (owner bearer, ok bool) {
-	i := slices.IndexFunc(c, func(o bearer) bool { return o.dialect == b.dialect && o.place == name && !o.is(b) })
+func (c census) claimed(name string, b pluginNames) (owner pluginNames, ok bool) {
+	i := slices.IndexFunc(c, func(o pluginNames) bool { return o.dialect == b.dialect && o.place == name && !o.is(b) })
 	if i < 0 || b.place == name {
-		return bearer{}, false
+		return pluginNames{}, false
 	}
 	return c[i], true
 }
@@ -111,9 +111,9 @@ type section struct {
 // sections are all tables about one plugin, the most important first.
 type sections []section
 
-func (s *setup) sections(b bearer, all census) sections { return sectionsIn(s.config, b, all) }
+func (s *setup) sections(b pluginNames, all census) sections { return sectionsIn(s.config, b, all) }
 
-func sectionsIn(read *config.Config, b bearer, all census) sections {
+func sectionsIn(read *config.Config, b pluginNames, all census) sections {
 	var own sections
 	for _, key := range b.keys() {
 		if table, ok := read.Plugins[key]; ok {
@@ -201,7 +201,7 @@ func (own sections) granted() (grants []capability.Capability, bounds [][]capabi
 }
 
 // systemConfig returns the table of secrets.toml for a plugin, or nil if there is none.
-func (s *setup) systemConfig(b bearer, all census) map[string]any {
+func (s *setup) systemConfig(b pluginNames, all census) map[string]any {
 	for _, key := range b.keys() {
 		if table := s.secrets.Plugin(key).Reveal(); table != nil && all.gives(key, b) {
 			return table

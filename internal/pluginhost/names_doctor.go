@@ -64,7 +64,7 @@ type heading struct {
 func (s *setup) headings() []heading {
 	var all []heading
 	for _, key := range slices.Sorted(maps.Keys(s.config.Plugins)) {
-		all = append(all, heading{key, s.config.Problem, gifts(s.config.Plugins[key])})
+		all = append(all, heading{key, s.config.Problem, grantKeys(s.config.Plugins[key])})
 	}
 	for _, key := range s.secrets.Plugins() {
 		all = append(all, heading{key, s.secrets.Problem, []string{"the secrets"}})
@@ -72,8 +72,8 @@ func (s *setup) headings() []heading {
 	return all
 }
 
-// gifts returns the keys of a table that grant something to a plugin.
-func gifts(p config.Plugin) []string {
+// grantKeys returns the keys of a table that grant something to a plugin.
+func grantKeys(p config.Plugin) []string {
 	var keys []string
 	if len(p.Env) > 0 {
 		keys = append(keys, "env")
@@ -84,8 +84,8 @@ func gifts(p config.Plugin) []string {
 	return keys
 }
 
-// says returns a problem with the table.
-func (x heading) says(fix, format string, args ...any) config.Problem {
+// problemf returns a problem with the table.
+func (x heading) problemf(fix, format string, args ...any) config.Problem {
 	key := document.KeyPath("plugins", x.key)
 	return x.problem("["+key+"] "+fmt.Sprintf(format, args...), fix, "plugins", x.key)
 }
@@ -95,15 +95,15 @@ func (x heading) says(fix, format string, args ...any) config.Problem {
 func (h *Host) misplaced(r *roster) []config.Problem {
 	var problems []config.Problem
 	for _, x := range h.setup().headings() {
-		if len(r.those(func(e *entry) bool { return e.names.bears(x.key) })) == 0 {
+		if len(r.those(func(e *entry) bool { return e.names.hasName(x.key) })) == 0 {
 			continue // not a plugin of this host
 		}
 		switch all, owners := r.names.bearing(x.key), r.names.placed(x.key); {
 		case len(all) > 1:
-			problems = append(problems, x.says(oneOf(owners, all), "means %d plugins: %s. What it restricts holds for all of them; "+
+			problems = append(problems, x.problemf(oneOf(owners, all), "means %d plugins: %s. What it restricts holds for all of them; "+
 				"what it gives goes to %s", len(all), all.list(x.key), owners.receiver()))
 		case len(all) == 1 && len(owners) == 0 && len(x.gives) > 0:
-			problems = append(problems, x.says("write it under ["+document.KeyPath("plugins", all[0].place)+"]",
+			problems = append(problems, x.problemf("write it under ["+document.KeyPath("plugins", all[0].place)+"]",
 				"does not give %s to %s, which only calls itself so", strings.Join(x.gives, " and "), all[0].path))
 		}
 	}
@@ -153,14 +153,14 @@ func (h *Host) unknownNames(r *roster) []config.Problem {
 	}
 	var problems []config.Problem
 	for _, x := range h.setup().headings() {
-		if len(r.names.bearing(x.key)) > 0 || len(r.those(func(e *entry) bool { return e.names.bears(x.key) })) > 0 {
+		if len(r.names.bearing(x.key)) > 0 || len(r.those(func(e *entry) bool { return e.names.hasName(x.key) })) > 0 {
 			continue
 		}
 		fix := "remove it, or install the plugin"
 		if near := nearest.Word(x.key, known); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		}
-		problems = append(problems, x.says(fix, "has no effect: no plugin is called %s", document.Cut(x.key)))
+		problems = append(problems, x.problemf(fix, "has no effect: no plugin is called %s", document.Cut(x.key)))
 	}
 	return problems
 }

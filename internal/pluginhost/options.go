@@ -118,8 +118,8 @@ type Denial struct {
 	Dropped int    `json:"-"`      // how many more were not reported, because there were too many
 }
 
-// tellDenied calls OnDenied.
-func (h *Host) tellDenied(e *entry, d sandbox.Denial) {
+// reportDenied calls OnDenied.
+func (h *Host) reportDenied(e *entry, d sandbox.Denial) {
 	if tell := h.setup().OnDenied; tell != nil {
 		tell(Denial{Plugin: e.info.Name, Dialect: e.found.Dialect, What: d.What, Detail: d.Capability, Dropped: d.Dropped})
 	}
@@ -154,7 +154,7 @@ type setup struct {
 	dirs        config.Dirs
 	config      *config.Config
 	secrets     *config.Secrets
-	given       atomic.Pointer[given] // the config of plugins
+	configs     atomic.Pointer[pluginConfigs] // the config of plugins
 	projectRoot string
 	project     lookedUp          // the state of the project's plugins
 	trust       *trust.Keeper     // patchbay.lock
@@ -225,13 +225,13 @@ func (s *setup) load() (err error) {
 	if err := s.openTrust(); err != nil {
 		return err
 	}
-	g, err := s.loadGiven(s.config)
-	s.given.Store(g)
+	g, err := s.loadConfigs(s.config)
+	s.configs.Store(g)
 	return err
 }
 
 // settings returns the configuration's settings for one plugin, in the form that dialects use.
-func (s *setup) settings(b bearer, all census) (dialect.Settings, error) {
+func (s *setup) settings(b pluginNames, all census) (dialect.Settings, error) {
 	own := s.sections(b, all)
 	out := dialect.Settings{
 		Timeout:     first(own, func(p config.Plugin) time.Duration { return p.Timeout }),
@@ -240,7 +240,7 @@ func (s *setup) settings(b bearer, all census) (dialect.Settings, error) {
 		Env:         own.env(),
 	}
 	var err error
-	if out.Config, err = s.given.Load().config(b); err != nil {
+	if out.Config, err = s.configs.Load().config(b); err != nil {
 		return out, err
 	}
 	if table := s.systemConfig(b, all); table != nil {

@@ -37,8 +37,8 @@ func (s *setup) loadNothing() (err error) {
 	if err := s.openTrust(); err != nil {
 		return err
 	}
-	g, err := s.loadGiven(s.config)
-	s.given.Store(g)
+	g, err := s.loadConfigs(s.config)
+	s.configs.Store(g)
 	return err
 }
 

@@ -67,28 +67,28 @@ func (h *Host) checkPayload(p hook.Point, payload json.RawMessage) error {
 	return fmt.Errorf("%s: %w that the point's schema allows: %s", p, hook.ErrBadPayload, strings.Join(words, "; "))
 }
 
-// alike returns the hooks at the program's own points: copies of those at the points they are like,
-// except for plugins that already have a hook there.
-func (h *Host) alike(hooks []hook.Hook) []hook.Hook {
+// hooksAtOwnPoints returns the hooks at the program's own points: copies of those at the points
+// they are like, except for plugins that already have a hook there.
+func (h *Host) hooksAtOwnPoints(hooks []hook.Hook) []hook.Hook {
 	var more []hook.Hook
 	for name, own := range h.ownPoints {
 		for _, hk := range hooks {
-			if hk.Point == own.like && !asked(hooks, hk, name) {
-				more = append(more, own.moved(hk, name))
+			if hk.Point == own.like && !hasHookAt(hooks, hk, name) {
+				more = append(more, own.hookAt(hk, name))
 			}
 		}
 	}
 	return more
 }
 
-// asked reports whether the plugin of a hook also has a hook at the point at.
-func asked(hooks []hook.Hook, of hook.Hook, at hook.Point) bool {
+// hasHookAt reports whether the plugin of a hook also has a hook at the point at.
+func hasHookAt(hooks []hook.Hook, of hook.Hook, at hook.Point) bool {
 	return slices.ContainsFunc(hooks, func(hk hook.Hook) bool { return hk.Point == at && hk.Plugin == of.Plugin && hk.Dialect == of.Dialect })
 }
 
-// moved returns a copy of a hook at one of the program's own points. Its plugin sees events of the
+// hookAt returns a copy of a hook at one of the program's own points. Its plugin sees events of the
 // built-in point that this one is like.
-func (o *ownPoint) moved(hk hook.Hook, to hook.Point) hook.Hook {
+func (o *ownPoint) hookAt(hk hook.Hook, to hook.Point) hook.Hook {
 	hk.Point = to
 	call, match := hk.Call, hk.Match
 	hk.Call = func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return call(ctx, o.seen(ev)) }
@@ -109,7 +109,7 @@ func (h *Host) connectAt(w dialect.Wiring, name string, p hook.Point) (hook.Hook
 		return w.Connect(name, p)
 	}
 	hk, err := w.Connect(name, own.like)
-	return own.moved(hk, p), err
+	return own.hookAt(hk, p), err
 }
 
 // A Connection connects a plugin's hook to another point than its own.

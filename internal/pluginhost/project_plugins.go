@@ -93,7 +93,7 @@ func pluginsIn(dir string, dialects []dialect.Dialect, env dialect.Env) []dialec
 // hidden returns the path of the user's own plugin, of any dialect, that has the name of a
 // project's plugin, or "" if there is none. The user's plugin comes first: a project must not
 // replace a plugin that guards something.
-func (s *search) hidden(b bearer) string {
+func (s *search) hidden(b pluginNames) string {
 	if b.project == "" {
 		return ""
 	}
@@ -182,9 +182,9 @@ func (h *Host) fromProject(st projectfiles.Status) []Finding {
 	if len(names) > 0 {
 		findings = append(findings, Finding{Severity: SeverityInfo, Where: st.Plugins(), Problem: "from the project, which you trust, come the plugins " + strings.Join(names, ", ")})
 	}
-	if given := h.setup().given.Load(); len(given.project.Plugins) > 0 {
-		names := slices.Sorted(maps.Keys(given.project.Plugins))
-		findings = append(findings, Finding{Severity: SeverityInfo, Where: given.project.File(), Problem: "the project sets config of " + strings.Join(names, ", ") +
+	if configs := h.setup().configs.Load(); len(configs.project.Plugins) > 0 {
+		names := slices.Sorted(maps.Keys(configs.project.Plugins))
+		findings = append(findings, Finding{Severity: SeverityInfo, Where: configs.project.File(), Problem: "the project sets config of " + strings.Join(names, ", ") +
 			": `patchbay config show plugins` lists it"})
 	}
 	return findings

@@ -36,9 +36,9 @@ func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
 		return nil, err
 	}
 	other.procs, other.tallies, other.system, other.guest = h.procs, h.tallies, h.system, true
-	h.turning.Lock()
+	h.refreshMu.Lock()
 	other.warned = maps.Clone(h.warned)
-	h.turning.Unlock()
+	h.refreshMu.Unlock()
 	if err := other.refresh(ctx, s.names()); err != nil {
 		return nil, errors.Join(err, other.Close())
 	}
@@ -53,10 +53,10 @@ func (s *setup) in(dir string) (*setup, error) {
 	if err := other.place(); err != nil {
 		return nil, err
 	}
-	g, err := other.loadGiven(s.given.Load().user)
+	g, err := other.loadConfigs(s.configs.Load().user)
 	if err != nil {
 		return nil, err
 	}
-	other.given.Store(g)
+	other.configs.Store(g)
 	return other, nil
 }

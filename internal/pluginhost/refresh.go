@@ -19,29 +19,29 @@ func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
 	if dialects == nil {
 		dialects = h.setup().names()
 	}
-	if h.settled(dialects) {
+	if h.unchanged(dialects) {
 		return nil
 	}
 	return h.refresh(ctx, dialects)
 }
 
-// settled reports whether nothing has changed since the last search of these dialects. It takes no
-// lock, so that it can be called before every turn.
-func (h *Host) settled(dialects []string) bool {
+// unchanged reports whether nothing has changed since the last search of these dialects. It takes
+// no lock, so that it can be called before every turn.
+func (h *Host) unchanged(dialects []string) bool {
 	chosen, err := h.setup().chosen()
 	if err != nil || h.setup().NoSearch || h.setup().Dirs != nil || len(h.setup().Paths) > 0 || h.isClosed() {
 		return false
 	}
 	r := h.roster()
 	for _, d := range chosen {
-		if slices.Contains(dialects, d.Name()) && !r.settled(d.Name(), h.setup().find(d)) {
+		if slices.Contains(dialects, d.Name()) && !r.unchanged(d.Name(), h.setup().find(d)) {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *roster) settled(name string, found []dialect.Found) bool {
+func (r *roster) unchanged(name string, found []dialect.Found) bool {
 	known := 0
 	for _, e := range r.entries {
 		if e.found.Dialect == name {
@@ -50,7 +50,7 @@ func (r *roster) settled(name string, found []dialect.Found) bool {
 	}
 	return known == len(found) && !slices.ContainsFunc(found, func(f dialect.Found) bool {
 		e := r.at(f)
-		return e == nil || e.deserves(stampOf(f.Path))
+		return e == nil || e.mustReopen(stampOf(f.Path))
 	})
 }
 
@@ -61,17 +61,17 @@ func (r *roster) settled(name string, found []dialect.Found) bool {
 //	wire            puts hooks on the bus and lists tools
 //	retire          closes plugins that are gone, after their last event
 func (h *Host) refresh(ctx context.Context, dialects []string) error {
-	h.turning.Lock()
-	defer h.turning.Unlock()
+	h.refreshMu.Lock()
+	defer h.refreshMu.Unlock()
 	if h.isClosed() {
 		return ErrClosed
 	}
-	return h.renew(ctx, dialects, false)
+	return h.replaceRoster(ctx, dialects, false)
 }
 
-// renew does the work of refresh; the caller holds turning. again means that everything is read
-// again: see [Host.Reload].
-func (h *Host) renew(ctx context.Context, dialects []string, again bool) error {
+// replaceRoster does the work of refresh; the caller holds refreshMu. again means that everything
+// is read again: see [Host.Reload].
+func (h *Host) replaceRoster(ctx context.Context, dialects []string, again bool) error {
 	before := h.roster()
 	now, err := h.search(before, dialects, again)
 	if err != nil {

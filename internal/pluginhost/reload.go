@@ -21,8 +21,8 @@ import (
 // settings of the engine and the server stay as they were opened. read holds the configuration and
 // the secrets, if the caller has read them already; nil: Reload reads them.
 func (h *Host) Reload(ctx context.Context, read *Files) error {
-	h.turning.Lock()
-	defer h.turning.Unlock()
+	h.refreshMu.Lock()
+	defer h.refreshMu.Unlock()
 	if h.isClosed() {
 		return ErrClosed
 	}
@@ -33,7 +33,7 @@ func (h *Host) Reload(ctx context.Context, read *Files) error {
 		return err
 	}
 	h.current.Store(next)
-	err := h.renew(ctx, next.names(), true)
+	err := h.replaceRoster(ctx, next.names(), true)
 	if err != nil {
 		h.current.Store(before)
 	}

@@ -98,7 +98,7 @@ func (h *Host) reconfigure(e *entry) (restarted bool, err error) {
 		return false, err
 	}
 	err = e.plugin.(dialect.Reconfigurer).Reconfigure(ctx, settings)
-	return err == nil, h.setup().placed(e.names, err)
+	return err == nil, h.setup().withPlaces(e.names, err)
 }
 
 // life returns a context that ends when the host is closed.
@@ -116,9 +116,9 @@ func (h *Host) life() (context.Context, context.CancelFunc) {
 
 // retry opens a broken plugin again.
 func (h *Host) retry(ctx context.Context, e *entry) (restarted bool, err error) {
-	h.turning.Lock()
+	h.refreshMu.Lock()
 	e.stamp = stamp{size: -1} // as if its files had changed
-	h.turning.Unlock()
+	h.refreshMu.Unlock()
 	if err := h.Refresh(ctx, e.found.Dialect); err != nil {
 		return false, err
 	}

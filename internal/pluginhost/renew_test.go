@@ -23,7 +23,7 @@ func (c *counting) Reconfigure(context.Context, dialect.Settings) error { c.time
 func TestChangesAreTakenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &setup{config: config.Default(), secrets: &config.Secrets{}}
-		s.given.Store(&given{user: config.Default(), project: &config.Project{}})
+		s.configs.Store(&pluginConfigs{user: config.Default(), project: &config.Project{}})
 		h := &Host{closed: make(chan struct{})}
 		h.current.Store(s)
 		plugin := &counting{}

@@ -57,7 +57,7 @@ func (h *Host) MakeExecutable(ctx context.Context, plugin string) error {
 func (h *Host) inexecutable(plugin string) (dialectName, dir, file string, err error) {
 	e, err := h.find(plugin)
 	if errors.Is(err, ErrNotFound) {
-		if d, path, ok := h.passedOver(plugin); ok {
+		if d, path, ok := h.unexecutableScript(plugin); ok {
 			return d, filepath.Dir(path), filepath.Base(path), nil
 		}
 	}
@@ -88,9 +88,9 @@ func (e *entry) notExecutable() (path string, ok bool) {
 	return start.Path, true
 }
 
-// passedOver returns the script of that name which no dialect accepts because it cannot be
+// unexecutableScript returns the script of that name which no dialect accepts because it cannot be
 // executed.
-func (h *Host) passedOver(name string) (dialectName, path string, ok bool) {
+func (h *Host) unexecutableScript(name string) (dialectName, path string, ok bool) {
 	chosen, err := h.setup().chosen()
 	if err != nil {
 		return "", "", false // unreachable: Open checked the same names

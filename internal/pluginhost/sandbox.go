@@ -99,7 +99,7 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 					rt.Log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability, "dropped", d.Dropped)
 					e.denials.add(d)
 					e.tally.deny(d)
-					h.tellDenied(e, d)
+					h.reportDenied(e, d)
 				}})
 		})
 	}
@@ -173,15 +173,15 @@ func limitsOf(l config.Limits) dialect.Limits {
 // configuration has tighter limits or capabilities than it was started with.
 func (h *Host) sameBounds(e *entry) error {
 	for _, s := range e.own {
-		if !h.keeps(e, s.table) {
+		if !h.enforces(e, s.table) {
 			return &lateNameError{name: e.names.called, key: s.key, section: h.sectionOf(e)}
 		}
 	}
 	return nil
 }
 
-// keeps reports whether a running plugin obeys the limits and capabilities of a table.
-func (h *Host) keeps(e *entry, t config.Plugin) bool {
+// enforces reports whether a running plugin obeys the limits and capabilities of a table.
+func (h *Host) enforces(e *entry, t config.Plugin) bool {
 	if tighter(e.limits, t.Limits) != e.limits {
 		return false
 	}
@@ -256,7 +256,7 @@ func (h *Host) capabilities(e *entry) []Capability {
 	}
 	if p == nil {
 		for _, c := range e.info.Capabilities {
-			out = append(out, h.unheld(e, c))
+			out = append(out, h.unconfined(e, c))
 		}
 		return out
 	}
@@ -265,15 +265,15 @@ func (h *Host) capabilities(e *entry) []Capability {
 	}
 	for _, c := range e.info.Capabilities { // the host sets the variables; the sandbox knows nothing about them
 		if strings.HasPrefix(c, "env:") {
-			out = append(out, h.unheld(e, c))
+			out = append(out, h.unconfined(e, c))
 		}
 	}
 	return out
 }
 
-// unheld returns a declared capability of a plugin that is not confined. Storage and variables are
-// enforced all the same, because they come from the host.
-func (h *Host) unheld(e *entry, c string) Capability {
+// unconfined returns a declared capability of a plugin that is not confined. Storage and variables
+// are enforced all the same, because they come from the host.
+func (h *Host) unconfined(e *entry, c string) Capability {
 	kind := capability.Kind(c)
 	if kind == capability.StorageRead || kind == capability.StorageWrite {
 		return Capability{c, string(sandbox.Enforced), "every storage call passes through the host"}

@@ -17,7 +17,7 @@ import (
 // nothing.
 //
 //	look            finds plugins and their names
-//	settle          makes or reuses an entry for each plugin that is needed
+//	addEntry        makes or reuses an entry for each plugin that is needed
 //	refuseRivals    refuses the second plugin in a role that only one may have
 func (h *Host) search(before *roster, dialects []string, again bool) (*roster, error) {
 	s := search{host: h, before: before, again: again, now: &roster{closed: h.setup().NoSearch || h.setup().Dirs != nil, idle: make(chan struct{}, 1)}}
@@ -25,7 +25,7 @@ func (h *Host) search(before *roster, dialects []string, again bool) (*roster, e
 		return nil, err
 	}
 	for _, x := range s.sightings {
-		s.settle(x)
+		s.addEntry(x)
 	}
 	s.refuseRivals()
 	return s.now, nil
@@ -102,7 +102,7 @@ func (s *search) learn(d dialect.Dialect) {
 		return
 	}
 	for _, f := range s.host.setup().installed(d) {
-		if b := bearerOf(f); !s.now.names.has(b) {
+		if b := namesOf(f); !s.now.names.has(b) {
 			s.now.names = append(s.now.names, b)
 		}
 	}
@@ -125,7 +125,7 @@ func (s *search) path(path string, chosen []dialect.Dialect) error {
 
 // add records a plugin. One that is found twice, by path and by search, counts once.
 func (s *search) add(x sighting) {
-	b := bearerOf(x.found)
+	b := namesOf(x.found)
 	if b.project != "" {
 		s.sightings = append(s.sightings, x)
 		return
@@ -140,8 +140,8 @@ func (s *search) add(x sighting) {
 	s.sightings = append(s.sightings, x)
 }
 
-// settle adds the entry of a plugin to the new roster, if the plugin is needed.
-func (s *search) settle(x sighting) {
+// addEntry adds the entry of a plugin to the new roster, if the plugin is needed.
+func (s *search) addEntry(x sighting) {
 	e := x.known
 	if e == nil {
 		e = s.entry(x)
@@ -155,12 +155,12 @@ func (s *search) settle(x sighting) {
 // needed.
 func (s *search) entry(x sighting) *entry {
 	now := stampOf(x.found.Path)
-	if known := s.before.at(x.found); known != nil && !known.deserves(now) && (s.now.closed || !known.usurps(s.now.names)) &&
+	if known := s.before.at(x.found); known != nil && !known.mustReopen(now) && (s.now.closed || !known.hasTakenName(s.now.names)) &&
 		s.hidden(known.names) == known.hidden && (!s.again || !s.outdated(known, x, now)) {
 		return known
 	}
 	f := x.found
-	e := &entry{found: f, tally: s.host.tallies.of(f), names: bearerOf(f), dialect: x.dialect, named: x.named, state: f.State, err: f.Err, stamp: now,
+	e := &entry{found: f, tally: s.host.tallies.of(f), names: namesOf(f), dialect: x.dialect, named: x.named, state: f.State, err: f.Err, stamp: now,
 		info: dialect.Info{Name: f.Name, Priority: hook.DefaultPriority}}
 	if f.Info != nil {
 		e.info = *f.Info
@@ -173,9 +173,9 @@ func (s *search) entry(x sighting) *entry {
 	return e
 }
 
-// usurps reports whether a running plugin has a name that is now the name of another plugin's
+// hasTakenName reports whether a running plugin has a name that is now the name of another plugin's
 // place.
-func (e *entry) usurps(names census) bool {
+func (e *entry) hasTakenName(names census) bool {
 	_, taken := names.claimed(e.info.Name, e.names)
 	return e.plugin != nil && taken
 }
@@ -190,10 +190,10 @@ func (r *roster) at(f dialect.Found) *entry {
 	return nil
 }
 
-// deserves reports whether a plugin must be opened again. A plugin that did not work is tried again
-// if its files have changed or there was no place for it. A working plugin handles changes of its
-// files itself, unless it has no process that could, or [Host.Restart] was called.
-func (e *entry) deserves(now stamp) bool {
+// mustReopen reports whether a plugin must be opened again. A plugin that did not work is tried
+// again if its files have changed or there was no place for it. A working plugin handles changes of
+// its files itself, unless it has no process that could, or [Host.Restart] was called.
+func (e *entry) mustReopen(now stamp) bool {
 	_, fleeting := e.plugin.(dialect.Fleeting)
 	return e.again.Load() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped && e.hidden == "" || e.stamp != now)
 }
@@ -267,7 +267,7 @@ func (h *Host) points(e *entry) []hook.Point {
 		points = nil
 	}
 	for _, c := range h.setup().connections() {
-		if e.names.bears(c.Plugin) || e.found.Info == nil {
+		if e.names.hasName(c.Plugin) || e.found.Info == nil {
 			points = append(points, hook.Point(c.Point))
 		}
 	}
@@ -292,7 +292,7 @@ func (h *Host) configure(e *entry, names census) {
 	}
 	e.settings.Grants, e.settings.Withheld = grants, withheld
 	if err == nil {
-		h.fitProject(e)
+		h.dropUnfitProjectConfig(e)
 	}
 }
 

@@ -44,7 +44,7 @@ func (s *setup) server(m config.MCP) *mcp.Server {
 		return filled
 	}
 	out.Env, out.Headers = fill("env", m.Env), fill("headers", m.Headers)
-	if own := s.sections(bearerOf(out.Found()), census{bearerOf(out.Found())}); m.URL != "" {
+	if own := s.sections(namesOf(out.Found()), census{namesOf(out.Found())}); m.URL != "" {
 		if grants, _ := own.granted(); grants != nil {
 			errs = append(errs, dialect.WithFix(errors.New("it has capabilities, and a server at a url runs where nothing holds it to them"),
 				fmt.Sprintf("remove capabilities from [plugins.%s]", m.Name)))

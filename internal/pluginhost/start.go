@@ -34,8 +34,8 @@ func (h *Host) start(ctx context.Context, r *roster) {
 		}
 	}
 	r.skipSurplus()
-	r.relearn()
-	h.standIn(r)
+	r.learnOwnNames()
+	h.wireAbsent(r)
 }
 
 // openAll opens plugins in parallel, a few at a time: with more, each would wait for the CPU while
@@ -112,8 +112,8 @@ func (h *Host) open(ctx context.Context, e *entry, names census) {
 		return
 	}
 	if err != nil {
-		err = h.unrunnable(e, h.setup().placed(e.names, err))
-		e.fail(h.lacking(e, err))
+		err = h.unrunnable(e, h.setup().withPlaces(e.names, err))
+		e.fail(h.suggestCapabilities(e, err))
 		e.found.Problems = append(e.found.Problems, problemsOf(err)...)
 		return
 	}
@@ -160,8 +160,8 @@ func (h *Host) rename(e *entry, called string, names census) {
 	}
 }
 
-// relearn adds the names that the opened plugins call themselves to the names of the roster.
-func (r *roster) relearn() {
+// learnOwnNames adds the names that the opened plugins call themselves to the names of the roster.
+func (r *roster) learnOwnNames() {
 	names := slices.Clone(r.names) // other goroutines may be reading the old slice
 	for i := range names {
 		for _, e := range r.entries {

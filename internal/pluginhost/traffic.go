@@ -160,7 +160,7 @@ func (h *Host) Ask(ctx context.Context, w Which, payload json.RawMessage) (*hook
 		return nil, ErrClosed
 	}
 	if w.Point == hook.TurnBegin {
-		h.lookAgain(ctx)
+		h.checkFiles(ctx)
 	}
 	defer h.enter().leave()
 	n := 0

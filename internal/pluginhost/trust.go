@@ -40,7 +40,7 @@ func InstalledFiles(d config.Dirs, dialectName, name string) string {
 }
 
 // installedOf returns the directory with the installed files of a plugin, or "" if there is none.
-func (s *setup) installedOf(b bearer) string {
+func (s *setup) installedOf(b pluginNames) string {
 	dir := InstalledFiles(s.dirs, b.dialect, b.place)
 	if s.Dirs != nil || strings.ContainsAny(b.place, `/\`) || !filepath.IsLocal(b.place) {
 		return ""
@@ -127,7 +127,7 @@ func examineTrust(e *entry) []Finding {
 		findings = append(findings, Finding{Severity: SeverityWarning, Plugin: e.info.Name, Dialect: e.found.Dialect, Where: e.found.Path, Problem: problem, Fix: fix})
 	}
 	if v := e.trust; v.Err != nil && v.State != trust.New {
-		about(apart(v.Err))
+		about(splitFix(v.Err))
 	}
 	if w := e.trust.Withheld; len(w) > 0 {
 		about("it wants "+strings.Join(w, ", ")+", which was not granted when it was recorded: it runs without", "if you grant it: patchbay plugin trust "+e.names.place)
@@ -144,7 +144,7 @@ func (h *Host) vetter(e *entry) func() error {
 			return keeper.Check(plugin)
 		}
 		if v := keeper.Judge([]trust.Plugin{plugin})[0]; v.State == trust.Changed {
-			message, fix := apart(v.Err)
+			message, fix := splitFix(v.Err)
 			h.setup().Logger.Warn(message, "plugin", e.info.Name, "dialect", e.found.Dialect, "fix", fix)
 		}
 		return nil

@@ -64,7 +64,7 @@ func (h *Host) wireHooks(r *roster) error {
 		return err
 	}
 	hooks = append(hooks, connected...)
-	if err := h.bus.Set(append(hooks, h.alike(hooks)...)); err != nil {
+	if err := h.bus.Set(append(hooks, h.hooksAtOwnPoints(hooks)...)); err != nil {
 		return err
 	}
 	if tell := h.setup().OnWired; tell != nil {
@@ -103,7 +103,7 @@ func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 	for i, c := range h.setup().connections() {
 		found, err := h.connection(r, c)
 		if err != nil {
-			message, fix := apart(err)
+			message, fix := splitFix(err)
 			problems = append(problems, h.setup().config.Problem(message, fix, "connect", i))
 		}
 		hooks = append(hooks, found...)

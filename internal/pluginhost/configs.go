@@ -15,17 +15,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 )
 
-// A given holds the files from which the config of plugins comes: the user's, and the project's,
-// whose values come first. The rest of the user's file is read once, when the host is opened; the
-// config of plugins may be read again while they run.
-type given struct {
+// A pluginConfigs holds the files from which the config of plugins comes: the user's, and the
+// project's, whose values come first. The rest of the user's file is read once, when the host is
+// opened; the config of plugins may be read again while they run.
+type pluginConfigs struct {
 	user    *config.Config
 	project *config.Project
 }
 
-// loadGiven reads the project's file and combines it with the user's.
-func (s *setup) loadGiven(user *config.Config) (*given, error) {
-	g := &given{user: user, project: &config.Project{}}
+// loadConfigs reads the project's file and combines it with the user's.
+func (s *setup) loadConfigs(user *config.Config) (*pluginConfigs, error) {
+	g := &pluginConfigs{user: user, project: &config.Project{}}
 	if s.own() || sameFile(s.projectFile(), s.dirs.ConfigFile) { // $PATCHBAY_HOME may be the .patchbay of the home directory
 		return g, nil
 	}
@@ -67,7 +67,7 @@ const (
 )
 
 // layers returns the user's and the project's config for a plugin.
-func (g *given) layers(b bearer) (user, project layer) {
+func (g *pluginConfigs) layers(b pluginNames) (user, project layer) {
 	user = layer{key: b.place, place: g.user.Problem, file: g.user.File(), source: fromUser}
 	project = layer{key: b.place, place: g.project.Problem, file: g.project.File(), source: fromProject}
 	for _, key := range b.keys() {
@@ -83,7 +83,7 @@ func (g *given) layers(b bearer) (user, project layer) {
 
 // config returns a plugin's config as JSON: the project's values over the user's. It returns nil if
 // neither file has any.
-func (g *given) config(b bearer) (json.RawMessage, error) {
+func (g *pluginConfigs) config(b pluginNames) (json.RawMessage, error) {
 	user, project := g.layers(b)
 	table := config.Over(user.table, project.table)
 	if table == nil {
@@ -96,12 +96,12 @@ func (g *given) config(b bearer) (json.RawMessage, error) {
 	return text, nil
 }
 
-// fitProject drops the project's config for one of the user's plugins if that config alone would
-// keep the plugin from starting. Otherwise a project that another person wrote could switch off a
-// plugin that guards something.
-func (h *Host) fitProject(e *entry) {
+// dropUnfitProjectConfig drops the project's config for one of the user's plugins if that config
+// alone would keep the plugin from starting. Otherwise a project that another person wrote could
+// switch off a plugin that guards something.
+func (h *Host) dropUnfitProjectConfig(e *entry) {
 	checker, ok := e.dialect.(dialect.SettingsChecker)
-	user, project := h.setup().given.Load().layers(e.names)
+	user, project := h.setup().configs.Load().layers(e.names)
 	if !ok || project.table == nil || e.found.Project != "" {
 		return
 	}
@@ -136,14 +136,14 @@ func valueAt(table map[string]any, path []string) (value any, ok bool) {
 	return nil, false
 }
 
-// placed adds the file, line and column of each bad value to the error of a config that does not
-// fit.
-func (s *setup) placed(b bearer, err error) error {
+// withPlaces adds the file, line and column of each bad value to the error of a config that does
+// not fit.
+func (s *setup) withPlaces(b pluginNames, err error) error {
 	faults, ok := errors.AsType[*dialect.ConfigError](err)
 	if !ok {
 		return err
 	}
-	user, project := s.given.Load().layers(b)
+	user, project := s.configs.Load().layers(b)
 	out := &configError{error: err}
 	for _, f := range faults.Faults {
 		from := user
@@ -161,7 +161,7 @@ func (s *setup) placed(b bearer, err error) error {
 }
 
 // secretsKey returns the plugin's name in the secrets file, or the name to use if it is not there.
-func (s *setup) secretsKey(b bearer) string {
+func (s *setup) secretsKey(b pluginNames) string {
 	for _, key := range b.keys() {
 		if slices.Contains(s.secrets.Plugins(), key) {
 			return key
@@ -228,10 +228,10 @@ func (s *setup) reload() error {
 	if err != nil {
 		return err
 	}
-	g, err := s.loadGiven(user)
+	g, err := s.loadConfigs(user)
 	if err != nil {
 		return err
 	}
-	s.given.Store(g)
+	s.configs.Store(g)
 	return nil
 }
