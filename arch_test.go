@@ -16,94 +16,94 @@ import (
 	"testing"
 )
 
-// Who may import whom, and what only a few may do. The files are parsed rather than asked of `go
-// list`, whose answer can come from a cache that does not know of the latest import. Tests may
-// import what they like.
+// This file tests which package may import which, and what only some packages may do. It parses the
+// files itself: the answers of `go list` can come from a cache that does not know the latest
+// import. Tests may import any package.
 
 const module = "github.com/patchbay-dev/patchbay"
 
-// notYet are folders that rules speak of and that are still to come. A folder that has come must
-// leave the list.
+// notYet lists folders that rules name and that do not exist yet. A folder that exists must not be
+// in the list.
 var notYet = []string{}
 
-// leaves may import of the module what is listed, and nothing else.
+// leaves are packages that may import only the listed packages of the module.
 var leaves = map[string]struct {
 	may []string
 	why string
 }{
-	"rawjson":                 {nil, "JSON knows nobody"},
-	"web":                     {nil, "the page's files know not who serves them"},
-	"internal/pattern":        {nil, "an expression knows not what it is matched with"},
-	"internal/excerpt":        {nil, "a text is shortened without knowing whose it is"},
-	"internal/nearest":        {nil, "spelling knows nobody"},
-	"internal/newplugin":      {[]string{"internal/nearest", "internal/pattern"}, "it writes files, and knows not who runs them"},
-	"internal/pause":          {nil, "time passes for everybody alike"},
-	"internal/project":        {nil, "a directory knows not who works in it"},
-	"internal/projectfiles":   {[]string{"internal/config", "internal/pattern", "internal/plainfile", "internal/scratch", "internal/trust"}, "it reads files and starts nothing; who asks the person calls it"},
-	"internal/plainfile":      {nil, "a file is read without knowing what for"},
-	"internal/atomicfile":     {nil, "a file is replaced without knowing what for"},
-	"internal/editfile":       {[]string{"internal/atomicfile", "internal/plainfile"}, "a file is changed without knowing what for"},
-	"internal/secretenv":      {nil, "a list of names knows nobody"},
+	"rawjson":                 {nil, "it only handles JSON"},
+	"web":                     {nil, "it only holds the files of the web page; the server is elsewhere"},
+	"internal/pattern":        {nil, "it only compiles regular expressions"},
+	"internal/excerpt":        {nil, "it only shortens text"},
+	"internal/nearest":        {nil, "it only compares words"},
+	"internal/newplugin":      {[]string{"internal/nearest", "internal/pattern"}, "it writes files, and starts no plugin"},
+	"internal/pause":          {nil, "it only waits"},
+	"internal/project":        {nil, "it only looks for the root of a directory's project"},
+	"internal/projectfiles":   {[]string{"internal/config", "internal/pattern", "internal/plainfile", "internal/scratch", "internal/trust"}, "it reads files and starts nothing; its callers ask the user"},
+	"internal/plainfile":      {nil, "it only reads files"},
+	"internal/atomicfile":     {nil, "it only replaces files"},
+	"internal/editfile":       {[]string{"internal/atomicfile", "internal/plainfile"}, "it only edits files"},
+	"internal/secretenv":      {nil, "it is only a list of names"},
 	"internal/guard":          {nil, "it takes over before main: nothing else may run by then"},
-	"internal/capability":     {[]string{"internal/schema"}, "words know not who keeps them"},
-	"internal/schema":         {[]string{"rawjson"}, "a check knows not whose manifest it is for"},
-	"internal/schema/sample":  {[]string{"internal/schema"}, "a value knows not whose schema it fits"},
-	"internal/mcpcall":        {nil, "what travels with a call knows neither end of it"},
-	"internal/mcphttp":        {[]string{"internal/mcpcall"}, "a client knows addresses, not what is asked of them"},
-	"internal/mcpinstall":     {[]string{"internal/editfile"}, "it knows files of agents, not what runs behind an entry"},
+	"internal/capability":     {[]string{"internal/schema"}, "it is vocabulary only; internal/sandbox enforces it"},
+	"internal/schema":         {[]string{"rawjson"}, "it only checks values against a schema"},
+	"internal/schema/sample":  {[]string{"internal/schema"}, "it only makes values for a schema"},
+	"internal/mcpcall":        {nil, "it is shared by the MCP client and the MCP server, and depends on neither"},
+	"internal/mcphttp":        {[]string{"internal/mcpcall"}, "it only connects to servers; the dialect knows the protocol"},
+	"internal/mcpinstall":     {[]string{"internal/editfile"}, "it only edits the files of agents, and starts no server"},
 	"internal/wire":           {[]string{"internal/excerpt", "rawjson"}, "framing knows no dialect and no point"},
-	"internal/limits":         {nil, "it bounds a process, and starts none"},
-	"internal/program":        {[]string{"internal/excerpt", "internal/pattern"}, "it looks at files, and starts none"},
-	"internal/proc":           {[]string{"internal/guard", "internal/limits", "internal/program"}, "a process knows not what is said to it"},
+	"internal/limits":         {nil, "it sets the limits of a process, and starts none"},
+	"internal/program":        {[]string{"internal/excerpt", "internal/pattern"}, "it looks at programs as files, and starts none"},
+	"internal/proc":           {[]string{"internal/guard", "internal/limits", "internal/program"}, "it runs processes, and knows no protocol"},
 	"hook":                    {[]string{"rawjson"}, "the core knows neither dialects nor hosts, and does no I/O"},
-	"internal/document":       {[]string{"internal/excerpt", "internal/nearest", "internal/pattern", "internal/schema", "rawjson"}, "what keys mean is for its callers to say"},
-	"internal/sandbox/broker": {nil, "it knows grants and sockets, not whose"},
+	"internal/document":       {[]string{"internal/excerpt", "internal/nearest", "internal/pattern", "internal/schema", "rawjson"}, "it reads files; the meaning of their keys belongs to the callers"},
+	"internal/sandbox/broker": {nil, "it knows grants and sockets, and no plugins"},
 	"internal/sandbox/jail":   {nil, "it takes over before main: nothing else may run by then"},
-	"internal/sandbox":        {[]string{"internal/capability", "internal/doors", "internal/limits", "internal/proc", "internal/program", "internal/sandbox/broker", "internal/sandbox/jail", "internal/scratch"}, "a sandbox knows not whose plugin is in it"},
-	"adapter/codehook":        {[]string{"hook", "rawjson"}, "it reads and writes words: who has the plugins calls it"},
-	"internal/version":        {nil, "a number knows nobody"},
-	"internal/homedirs":       {nil, "places are found by the environment alone, so that the smallest program can"},
-	"internal/config":         {[]string{"internal/pattern", "internal/document", "internal/capability", "internal/homedirs", "internal/plainfile"}, "what the config means is for its readers to say"},
-	"internal/localsock":      {nil, "sockets know not what is said over them"},
-	"internal/filelock":       {nil, "a lock knows not what it is for"},
+	"internal/sandbox":        {[]string{"internal/capability", "internal/doors", "internal/limits", "internal/proc", "internal/program", "internal/sandbox/broker", "internal/sandbox/jail", "internal/scratch"}, "it runs any process in a sandbox, and knows no plugins"},
+	"adapter/codehook":        {[]string{"hook", "rawjson"}, "it only translates; the host with the plugins calls it"},
+	"internal/version":        {nil, "it is only a number"},
+	"internal/homedirs":       {nil, "it uses only the environment, so that even patchbay-hook can link it"},
+	"internal/config":         {[]string{"internal/pattern", "internal/document", "internal/capability", "internal/homedirs", "internal/plainfile"}, "it reads the files; their meaning belongs to its callers"},
+	"internal/localsock":      {nil, "it opens sockets, and knows no protocol"},
+	"internal/filelock":       {nil, "it only locks files"},
 	"internal/approval":       {[]string{"internal/atomicfile", "internal/filelock", "internal/plainfile", "rawjson"}, "it compares command lines, and runs none"},
-	"internal/attach":         {[]string{"internal/excerpt", "internal/plainfile"}, "it makes a text of files, and knows not who reads it"},
-	"internal/trust":          {[]string{"internal/atomicfile", "internal/document", "internal/filelock", "internal/plainfile"}, "it knows files and their sums, not what they do"},
-	"internal/pluginlog":      {[]string{"internal/excerpt", "internal/filelock", "internal/pause"}, "lines know not who keeps them"},
-	"internal/plugindir":      {[]string{"internal/dialect", "internal/pattern", "internal/plainfile", "internal/pluginhost"}, "it says what is there, and not what becomes of it"},
+	"internal/attach":         {[]string{"internal/excerpt", "internal/plainfile"}, "it only makes text of files"},
+	"internal/trust":          {[]string{"internal/atomicfile", "internal/document", "internal/filelock", "internal/plainfile"}, "it knows files and their checksums, and runs none"},
+	"internal/pluginlog":      {[]string{"internal/excerpt", "internal/filelock", "internal/pause"}, "it only stores lines of logs"},
+	"internal/plugindir":      {[]string{"internal/dialect", "internal/pattern", "internal/plainfile", "internal/pluginhost"}, "it lists plugins, and installs none"},
 	"internal/plugininstall":  {[]string{"internal/config", "internal/dialect", "internal/excerpt", "internal/pattern", "internal/plainfile", "internal/plugindir", "internal/pluginhost", "internal/proc", "internal/scratch", "internal/trust"}, "it puts files in place, and knows neither terminal nor daemon"},
-	"internal/proc/detached":  {nil, "a process that is nobody's child knows nobody"},
-	"internal/hookroad":       {[]string{"adapter/codehook", "hook", "internal/atomicfile", "internal/filelock", "internal/homedirs", "internal/localsock", "internal/pause", "internal/plainfile", "internal/proc/detached", "internal/project", "internal/version"}, "an agent waits for it at each event: it must start in no time"},
-	"internal/doors":          {[]string{"internal/localsock", "internal/sandbox/jail"}, "it knows processes and addresses, not what is served"},
-	"internal/engine":         {[]string{"internal/atomicfile", "internal/config", "internal/doors", "internal/filelock", "internal/localsock", "internal/engine/blocks", "internal/engine/archive", "internal/pause", "internal/plainfile"}, "it keeps bytes, and knows not whose"},
-	"internal/engine/blocks":  {[]string{"internal/atomicfile"}, "files on disk; it never talks to a server"},
-	"internal/engine/archive": {[]string{"internal/engine/blocks"}, "a file format; it asks no server for anything"},
-	"internal/places":         {[]string{"internal/capability", "internal/config", "internal/editfile", "internal/localsock", "internal/project", "internal/sandbox"}, "a list of places knows nobody who asks for it"},
-	"internal/model":          {[]string{"internal/config", "rawjson", "internal/excerpt", "internal/nearest", "internal/pause", "internal/plainfile"}, "a model knows messages, not who sends them"},
-	"internal/plugindev":      {[]string{"hook", "internal/config", "internal/dialect", "internal/nearest", "internal/pluginhost", "internal/render", "internal/schema/sample", "rawjson"}, "it tells what happens to a plugin, and draws no screen"},
-	"internal/notify":         {[]string{"internal/document", "internal/engine", "internal/nearest", "internal/pause", "internal/proc"}, "a messenger knows not what runs"},
-	"internal/lease":          {[]string{"internal/guard"}, "it knows processes, not what they hold"},
-	"internal/scratch":        {[]string{"internal/pattern", "internal/lease"}, "a directory knows not what for"},
-	"internal/session":        {[]string{"internal/model"}, "values know not who keeps them"},
-	"internal/sessionstore":   {[]string{"internal/engine", "internal/lease", "internal/model", "internal/pause", "internal/session", "rawjson"}, "a transcript knows not what runs its turns"},
-	"internal/feature":        {nil, "a flag knows not what it switches"},
-	"internal/featurestore":   {[]string{"internal/engine", "internal/feature"}, "it keeps flags, and knows not what they switch"},
-	"internal/journal":        {[]string{"internal/engine", "rawjson"}, "it keeps events, and knows not what they say"},
-	"internal/otlp":           {[]string{"hook", "internal/excerpt", "internal/pause", "internal/version"}, "it knows spans and collectors, not where events are kept"},
-	"internal/entry":          {[]string{"rawjson"}, "bounds know not where things are kept"},
-	"filestore":               {[]string{".", "internal/entry", "rawjson"}, "it is for programs that embed Patchbay without an engine"},
-	"internal/pythonfile":     {[]string{"hook", "internal/dialect", "internal/dialect/python", "internal/plainfile", "internal/pluginhost", "rawjson"}, "of all dialects it knows python alone, and stands on the host"},
-	"internal/storage":        {[]string{"internal/config", "internal/engine", "internal/entry"}, "it knows keys and values, not who has them"},
+	"internal/proc/detached":  {nil, "it only starts a detached process"},
+	"internal/hookroad":       {[]string{"adapter/codehook", "hook", "internal/atomicfile", "internal/filelock", "internal/homedirs", "internal/localsock", "internal/pause", "internal/plainfile", "internal/proc/detached", "internal/project", "internal/version"}, "an agent waits for it at each event, so it must start fast"},
+	"internal/doors":          {[]string{"internal/localsock", "internal/sandbox/jail"}, "it knows processes and addresses, and serves nothing"},
+	"internal/engine":         {[]string{"internal/atomicfile", "internal/config", "internal/doors", "internal/filelock", "internal/localsock", "internal/engine/blocks", "internal/engine/archive", "internal/pause", "internal/plainfile"}, "it stores bytes, and does not know their meaning"},
+	"internal/engine/blocks":  {[]string{"internal/atomicfile"}, "it only handles files, and never talks to a server"},
+	"internal/engine/archive": {[]string{"internal/engine/blocks"}, "it is only a file format, and never talks to a server"},
+	"internal/places":         {[]string{"internal/capability", "internal/config", "internal/editfile", "internal/localsock", "internal/project", "internal/sandbox"}, "it is only a list of places"},
+	"internal/model":          {[]string{"internal/config", "rawjson", "internal/excerpt", "internal/nearest", "internal/pause", "internal/plainfile"}, "it knows messages, and no sessions"},
+	"internal/plugindev":      {[]string{"hook", "internal/config", "internal/dialect", "internal/nearest", "internal/pluginhost", "internal/render", "internal/schema/sample", "rawjson"}, "it reports what happens to a plugin, and draws no screen"},
+	"internal/notify":         {[]string{"internal/document", "internal/engine", "internal/nearest", "internal/pause", "internal/proc"}, "it sends messages, and knows no jobs"},
+	"internal/lease":          {[]string{"internal/guard"}, "it knows processes, and not what they hold a lease of"},
+	"internal/scratch":        {[]string{"internal/pattern", "internal/lease"}, "it only makes temporary directories"},
+	"internal/session":        {[]string{"internal/model"}, "it only defines values; internal/sessionstore stores them"},
+	"internal/sessionstore":   {[]string{"internal/engine", "internal/lease", "internal/model", "internal/pause", "internal/session", "rawjson"}, "it stores transcripts, and runs no turns"},
+	"internal/feature":        {nil, "it only defines flags"},
+	"internal/featurestore":   {[]string{"internal/engine", "internal/feature"}, "it stores flags, and does not know what they switch"},
+	"internal/journal":        {[]string{"internal/engine", "rawjson"}, "it stores events, and does not know their meaning"},
+	"internal/otlp":           {[]string{"hook", "internal/excerpt", "internal/pause", "internal/version"}, "it knows spans and collectors, and not where events are stored"},
+	"internal/entry":          {[]string{"rawjson"}, "it only checks keys and values; its callers store them"},
+	"filestore":               {[]string{".", "internal/entry", "rawjson"}, "it serves programs that embed Patchbay without an engine"},
+	"internal/pythonfile":     {[]string{"hook", "internal/dialect", "internal/dialect/python", "internal/plainfile", "internal/pluginhost", "rawjson"}, "it knows the python dialect and the host, and no other dialect"},
+	"internal/storage":        {[]string{"internal/config", "internal/engine", "internal/entry"}, "it stores keys and values, and knows no plugins"},
 }
 
 // sdkWhy is the reason against imports of the SDK.
-const sdkWhy = "the SDK is the plugins' side of the protocols, a module of its own: with it a host would hold plugins to what it believes itself"
+const sdkWhy = "the SDK is the plugins' side of the protocols, in its own module: a host that shared its code would share its mistakes, and no test would find them"
 
 // dialects is the folder of the plugin protocols.
 const dialects = "internal/dialect"
 
-// A bar keeps the folders that match from importing those that are barred. Folders are relative to
-// the module; the root is ".".
+// A bar forbids the folders that match from to import the folders that match barred. Folders are
+// relative to the module; the root is ".".
 type bar struct {
 	from   func(dir string) bool
 	barred func(from, to string) bool
@@ -113,38 +113,38 @@ type bar struct {
 var bars = []bar{
 	{under(dialects), func(from, to string) bool {
 		return under(dialects)(to) && spoke(dialects, from) != spoke(dialects, to) && to != dialects
-	}, "a dialect never knows another: what two share belongs in package dialect"},
+	}, "no dialect imports another: code that two share belongs in package dialect"},
 	{under(dialects), anyOf(".", "adapter", "internal/pluginhost", "internal/cli", "internal/daemon", "cmd"),
-		"a dialect is below the host, and knows not who fires its hooks"},
+		"a dialect is below the host, and does not know who fires its hooks"},
 	{under("adapter"), func(from, to string) bool {
 		return under("adapter")(to) && spoke("adapter", from) != spoke("adapter", to) && to != "adapter"
-	}, "an adapter never knows another: what two share belongs in package adapter"},
+	}, "no adapter imports another: code that two share belongs in package adapter"},
 	{under("adapter"), anyOf(".", dialects, "internal/pluginhost", "internal/cli", "cmd"),
-		"an adapter declares the small interface it needs, and the host satisfies it"},
+		"an adapter declares the small interface that it needs, and the host implements it"},
 	{not(anyDir(".", "internal/pluginhost", "internal/pythonfile", dialects, "internal/demo", "internal/plugtest", "internal/conformance")), func(_, to string) bool { return under(dialects)(to) && to != dialects },
-		"only the host lists the dialects, by hand, and the kit that holds plugins against each of them"},
+		"only the host, and the test kits that check plugins of each dialect, list the dialects"},
 	{anyDir(".", "internal/pluginhost"), anyOf("adapter", "internal/pythonfile", "internal/cli", "internal/daemon", "cmd"),
 		"the library is below the daemon and the command"},
 	{not(anyDir("filestore", "examples")), anyOf("filestore"),
-		"filestore is for programs that embed Patchbay; inside, storage is handed in or is the engine's"},
+		"filestore is for programs that embed Patchbay; inside, storage comes from the caller or the engine"},
 	{not(anyDir("examples", "filestore")), anyOf("."),
-		"the root is for programs that embed Patchbay; inside, everything uses what is behind it"},
+		"the root is for programs that embed Patchbay; inside, use internal/pluginhost"},
 	{anyDir("adapter/chat", "adapter/httpapi", "internal/tui"), anyOf("internal/engine", "internal/sessionstore", "internal/journal", "internal/storage"),
-		"the agent, its API and its screen are given values, wherever they are kept"},
+		"the agent, its API and its screen receive values, and do not know where they are stored"},
 	{under("internal/daemon"), anyOf("internal/cli", "cmd"),
 		"the daemon is below the command"},
 	{under("internal/tui"), anyOf(".", dialects, "internal/pluginhost", "internal/daemon", "internal/cli", "cmd"),
-		"a screen is given its conversation, and knows not who runs it"},
+		"a screen receives its conversation, and does not know what runs it"},
 	{not(anyDir("cmd")), anyOf("internal/cli", "cmd"),
-		"nothing but main needs the command line"},
+		"only main needs the command line"},
 	{under("internal/recording"), anyOf("internal/daemon", "internal/engine", "internal/journal", "internal/storage"),
-		"a recording is played without anything of the person's: no journal, no sessions, no storage"},
+		"a recording is played without the user's data: no journal, no sessions, no storage"},
 	{not(anyDir("internal/plugtest")), anyOf("internal/plugtest"),
 		"test fakes stay out of the product"},
 	{func(string) bool { return true }, anyOf("sdk"), sdkWhy},
 }
 
-// A privilege is something only some folders may use: a whole package, or names of one.
+// A privilege is a package, or some names of one, that only some folders may use.
 type privilege struct {
 	pkg   string
 	names []string // empty: the import itself
@@ -158,13 +158,13 @@ const linkerWhy = "it makes the linker keep every exported method of the program
 
 var privileges = []privilege{
 	{"os/exec", nil, anyDir("internal/proc", "internal/plugtest", "examples"),
-		"one package starts every child: else groups, guardian and environment are forgotten somewhere"},
+		"one package starts every child process, so that none lacks its group, its guardian or its environment"},
 	{"os", []string{"Exit", "Args", "Stdout", "Stderr"},
 		anyDir("internal/cli", "cmd", "internal/guard", "internal/sandbox/jail", "internal/plugtest", "sdk", "examples"),
-		"a library must not speak for the program that embeds it (the SDK runs in the plugin, which is a program)"},
+		"a library must not act for the program that embeds it (the SDK runs in the plugin, which is a program)"},
 	{"fmt", []string{"Print", "Printf", "Println"},
 		anyDir("cmd", "internal/plugtest", "sdk", "examples"),
-		"that is os.Stdout by another name; the command line writes to its streams"},
+		"they write to os.Stdout; the command line writes to its own streams"},
 	{"text/template", nil, nowhere, linkerWhy},
 	{"html/template", nil, nowhere, linkerWhy},
 	{"net/rpc", nil, nowhere, linkerWhy},
@@ -173,7 +173,7 @@ var privileges = []privilege{
 // initIn are the folders that may have an init function.
 var initIn = anyDir("internal/guard", "internal/sandbox/jail")
 
-// TestArchitecture holds the module's own files against the rules.
+// TestArchitecture: the files of the module keep all rules.
 func TestArchitecture(t *testing.T) {
 	files := moduleFiles(t)
 	for _, f := range files {
@@ -186,7 +186,7 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// TestArchitectureNamesRealFolders keeps the rules from outliving what they guard.
+// TestArchitectureNamesRealFolders: every folder that a rule names exists.
 func TestArchitectureNamesRealFolders(t *testing.T) {
 	names := []string{dialects, "internal/pluginhost", "adapter", "cmd/patchbay", "internal/cli", "internal/daemon", "internal/demo", "internal/plugtest", "sdk/go"}
 	for dir := range leaves {
@@ -196,14 +196,14 @@ func TestArchitectureNamesRealFolders(t *testing.T) {
 		_, err := os.Stat(filepath.FromSlash(dir))
 		switch exists := err == nil; {
 		case !exists && !slices.Contains(notYet, dir):
-			t.Errorf("a rule names the folder %s, which is gone", dir)
+			t.Errorf("a rule names the folder %s, which does not exist", dir)
 		case exists && slices.Contains(notYet, dir):
-			t.Errorf("the folder %s has come: take it off notYet", dir)
+			t.Errorf("the folder %s exists now: remove it from notYet", dir)
 		}
 	}
 }
 
-// TestArchitectureRulesCanFail gives each rule a file that breaks it, and one beside it that does
+// TestArchitectureRulesCanFail: each rule refuses a file that breaks it, and accepts one that does
 // not.
 func TestArchitectureRulesCanFail(t *testing.T) {
 	for _, c := range []struct{ file, source, want string }{
@@ -280,7 +280,7 @@ type source struct {
 	ast  *ast.File
 }
 
-// faults are the rules that a file breaks.
+// faults returns the rules that a file breaks.
 func faults(f source) []string {
 	if f.test {
 		return nil
@@ -307,12 +307,12 @@ func faults(f source) []string {
 		}
 	}
 	if f.hasInit() && !initIn(f.dir) {
-		broken("have an init function", "what happens on import cannot be tested, ordered or left out")
+		broken("have an init function", "code that runs on import cannot be tested, ordered or left out")
 	}
 	return out
 }
 
-// undocumented are the packages that do not say what they are.
+// undocumented returns the packages without a package comment.
 func undocumented(files []source) []string {
 	documented := make(map[string]bool)
 	for _, f := range files {
@@ -323,7 +323,7 @@ func undocumented(files []source) []string {
 	var out []string
 	for dir, ok := range documented {
 		if !ok {
-			out = append(out, fmt.Sprintf("%s: no package comment; doc.go says what it is, what it is not, and how its main flow runs", dir))
+			out = append(out, fmt.Sprintf("%s: no package comment; write a doc.go that says what the package is, what it is not, and how its main flow runs", dir))
 		}
 	}
 	return out
@@ -341,7 +341,7 @@ func (f source) moduleImports() []string {
 	return dirs
 }
 
-// uses are the uses of names of pkg; without names, the import of pkg.
+// uses returns the uses of names of pkg or, if there are no names, the import of pkg.
 func (f source) uses(pkg string, names []string) []string {
 	local := ""
 	for _, spec := range f.ast.Imports {
@@ -375,8 +375,7 @@ func (f source) hasInit() bool {
 	})
 }
 
-// moduleFiles parses every Go file of the module. Folders with a go.mod of their own are other
-// modules.
+// moduleFiles parses every Go file of the module. It skips folders with their own go.mod.
 func moduleFiles(t *testing.T) []source {
 	t.Helper()
 	var files []source
@@ -430,12 +429,12 @@ func importPath(spec *ast.ImportSpec) string {
 	return p
 }
 
-// under matches a folder and all below it.
+// under matches a folder and everything below it.
 func under(root string) func(string) bool {
 	return func(dir string) bool { return dir == root || strings.HasPrefix(dir, root+"/") }
 }
 
-// anyDir matches the folders named and all below them; "." is the root alone.
+// anyDir matches the given folders and everything below them; "." is the root alone.
 func anyDir(roots ...string) func(string) bool {
 	return func(dir string) bool {
 		return slices.ContainsFunc(roots, func(root string) bool { return under(root)(dir) })
@@ -452,13 +451,13 @@ func not(match func(string) bool) func(string) bool {
 	return func(dir string) bool { return !match(dir) }
 }
 
-// spoke is the folder below a hub that another lies in: adapter/job of adapter/job/inner.
+// spoke returns the folder directly below hub that contains dir: adapter/job for adapter/job/inner.
 func spoke(hub, dir string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(dir, hub+"/"), "/")
 	return path.Join(hub, name)
 }
 
-// heavy are packages of others that a program which embeds Patchbay must not get.
+// heavy lists packages that a program which embeds Patchbay must not link.
 var heavy = map[string]string{
 	"github.com/nats-io/":       "the engine is a server: 20 MB and half of the build; plugin storage is an interface",
 	"charm.land/":               "a terminal is the command's affair, not the library's",
@@ -468,7 +467,7 @@ var heavy = map[string]string{
 	"github.com/modelcontextprotocol/": "servers are spoken to with the library's own wire: see docs/decisions/0021-mcp.md",
 }
 
-// banned are modules that not even the command may have, by itself or through others.
+// banned lists modules that the command must not need, directly or indirectly.
 var banned = map[string]string{
 	"github.com/openai/":     "half of the first build and a third of the program for one call: see docs/decisions/0016-model-clients.md",
 	"github.com/anthropics/": "half of the first build and a third of the program for one call: see docs/decisions/0016-model-clients.md",
@@ -477,13 +476,12 @@ var banned = map[string]string{
 	"github.com/prometheus/": "a tenth of the program, and a millisecond at each start, for ten numbers: see docs/decisions/0020-metrics.md",
 }
 
-// testsOnly are packages of others that tests may use, and nothing that is linked.
+// testsOnly lists packages that only tests may use.
 var testsOnly = map[string]string{
 	"github.com/santhosh-tekuri/jsonschema": "it compiles five metaschemas whenever a program starts that links it: see docs/decisions/0018-json-schema.md",
 }
 
-// TestTheLibraryIsLight follows the imports of the root through the module: none of them may lead
-// to what is heavy.
+// TestTheLibraryIsLight: no chain of imports leads from the root package to a heavy one.
 func TestTheLibraryIsLight(t *testing.T) {
 	files := moduleFiles(t)
 	for _, list := range []map[string]string{heavy, banned, testsOnly} {
@@ -493,8 +491,8 @@ func TestTheLibraryIsLight(t *testing.T) {
 	}
 }
 
-// TestTheCommandIsLight follows the imports of the command, and looks through go.mod: it names
-// every module that a package of ours or of others needs.
+// TestTheCommandIsLight: the command neither imports a banned module nor has one in its go.mod,
+// which lists all modules that are needed indirectly.
 func TestTheCommandIsLight(t *testing.T) {
 	files := moduleFiles(t)
 	for _, list := range []map[string]string{banned, testsOnly} {
@@ -511,8 +509,8 @@ func TestTheCommandIsLight(t *testing.T) {
 	}
 }
 
-// TestTheSDKNeedsNothing: the SDK requires no other module, so a plugin that uses it does not
-// either.
+// TestTheSDKNeedsNothing: the SDK requires no other module, so that plugins which use it require
+// none.
 func TestTheSDKNeedsNothing(t *testing.T) {
 	text, err := os.ReadFile("sdk/go/go.mod")
 	if err != nil {
@@ -523,8 +521,8 @@ func TestTheSDKNeedsNothing(t *testing.T) {
 	}
 }
 
-// slow are packages that a program which agents wait for at each event must not get: loading them
-// takes longer than the daemon takes to answer.
+// slow lists packages that patchbay-hook must not link. An agent waits for it at each event, and
+// loading these packages takes longer than the daemon's answer.
 var slow = map[string]string{
 	"net/http":                        "one request is spoken by hand",
 	"github.com/spf13/":               "two words of a command line are read by hand",
@@ -535,7 +533,7 @@ var slow = map[string]string{
 	module + "/internal/sandbox/jail": "it looks at the machine before main",
 }
 
-// TestTheHookIsLight follows the imports of the program that agents start for each event.
+// TestTheHookIsLight: no chain of imports leads from patchbay-hook to a slow package.
 func TestTheHookIsLight(t *testing.T) {
 	for _, list := range []map[string]string{slow, heavy, banned, testsOnly} {
 		for _, fault := range tooHeavy(moduleFiles(t), "cmd/patchbay-hook", list) {
@@ -544,7 +542,8 @@ func TestTheHookIsLight(t *testing.T) {
 	}
 }
 
-// TestLightnessCanFail plants imports far down, and modules that others need.
+// TestLightnessCanFail: an import far down the chain, and a module that is needed indirectly, are
+// found.
 func TestLightnessCanFail(t *testing.T) {
 	files := []source{
 		parseSource(t, "a.go", `package p; import "`+module+`/internal/x"`),
@@ -593,7 +592,7 @@ func bannedModules(text string) []string {
 	return out
 }
 
-// tooHeavy lists the ways from a folder to a package of a list, as chains of imports.
+// tooHeavy returns the chains of imports that lead from a folder to a package of a list.
 func tooHeavy(files []source, from string, list map[string]string) []string {
 	imports := make(map[string][]string) // by folder
 	for _, f := range files {
@@ -624,7 +623,7 @@ func tooHeavy(files []source, from string, list map[string]string) []string {
 	return out
 }
 
-// TestPatternsCompile: one that is wrong would end the program at its first use.
+// TestPatternsCompile: every pattern compiles. A wrong one would end the program at its first use.
 func TestPatternsCompile(t *testing.T) {
 	patterns := 0
 	for _, f := range moduleFiles(t) {
@@ -653,7 +652,7 @@ func TestPatternsCompile(t *testing.T) {
 	}
 }
 
-// selected is the name before the dot.
+// selected returns the name before the dot.
 func selected(fun *ast.SelectorExpr, ok bool) (string, bool) {
 	if !ok {
 		return "", false
@@ -665,7 +664,7 @@ func selected(fun *ast.SelectorExpr, ok bool) (string, bool) {
 	return x.Name, true
 }
 
-// constant is the text of a string, or of several that are put together.
+// constant returns the text of a string constant, or of several that are joined.
 func constant(e ast.Expr) (string, error) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// guides are the pages whose links are followed by a test.
+// guides are the pages whose links TestLinksOfTheGuides follows.
 var guides = []string{"docs/README.md", "docs/examples.md", "docs/glossary.md", "docs/troubleshooting.md", "docs/plugin-dev.md", "docs/configuration.md",
 	"docs/first-plugin.md", "docs/first-plugin-go.md", "docs/first-plugin-python.md", "docs/first-plugin-javascript.md", "docs/first-plugin-bash.md", "docs/porting.md"}
 
-// TestTheIndexHasEveryPage: docs/README.md names every page below docs, but for the decisions,
-// which have an index of their own.
+// TestTheIndexHasEveryPage: docs/README.md names every page below docs, except the decisions, which
+// have their own index.
 func TestTheIndexHasEveryPage(t *testing.T) {
 	index := page(t, "docs/README.md")
 	for _, path := range pages(t) {
@@ -27,7 +27,7 @@ func TestTheIndexHasEveryPage(t *testing.T) {
 	}
 }
 
-// TestEveryDecisionIsListed: docs/decisions/README.md names each of them.
+// TestEveryDecisionIsListed: docs/decisions/README.md names every decision.
 func TestEveryDecisionIsListed(t *testing.T) {
 	index := page(t, "docs/decisions/README.md")
 	for _, path := range pages(t) {
@@ -64,8 +64,8 @@ func TestTheExamplesAreListed(t *testing.T) {
 	}
 }
 
-// checkListed: a page is named, and the plugins that it prints; of the guides to hosts, which print
-// the same one, their index.
+// checkListed checks that the index names a page and the plugins that the page prints. The guides
+// to hosts all print the same plugin, so that only their index must be named.
 func checkListed(t *testing.T, index, name string, printed []string) {
 	t.Helper()
 	if strings.HasPrefix(name, "hosts/") {
@@ -83,7 +83,7 @@ func checkListed(t *testing.T, index, name string, printed []string) {
 
 var printedFile = regexp.MustCompile("(?m)^```\\w+ file=(\\S+)$")
 
-// printedPlugins are the plugins that a page prints, by the name of their directory or file.
+// printedPlugins returns the plugins that a page prints, by the name of their directory or file.
 func printedPlugins(t *testing.T, path string) []string {
 	t.Helper()
 	var names []string
@@ -104,8 +104,8 @@ func printedPlugins(t *testing.T, path string) []string {
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// TestLinksOfTheGuides: every link leads to a file that is there, and every anchor to a heading of
-// it.
+// TestLinksOfTheGuides: every link leads to a file that exists, and every anchor to one of its
+// headings.
 func TestLinksOfTheGuides(t *testing.T) {
 	for _, guide := range guides {
 		for _, m := range link.FindAllStringSubmatch(page(t, guide), -1) {
@@ -126,7 +126,7 @@ func TestLinksOfTheGuides(t *testing.T) {
 	}
 }
 
-// anchors are the headings of a page, as links name them.
+// anchors returns the headings of a page in the form that links use.
 func anchors(t *testing.T, path string) []string {
 	t.Helper()
 	var all []string
@@ -146,7 +146,7 @@ func page(t *testing.T, path string) string {
 	return string(text)
 }
 
-// pages are all pages below docs.
+// pages returns all pages below docs.
 func pages(t *testing.T) []string {
 	t.Helper()
 	var all []string

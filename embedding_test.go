@@ -21,7 +21,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// The code of docs/embedding.md: TestTheEmbeddingPage finds each of its blocks in this file.
+// The Examples of this file are the code of docs/embedding.md: see TestTheEmbeddingPage.
 
 func ExampleOptions_dirs() {
 	pluginDir, remove := shoutDir()
@@ -129,7 +129,7 @@ func ExamplePlugin() {
 	// deny polite ask me nicely
 }
 
-// shoutDir is a directory with the plugin of the other examples.
+// shoutDir returns a directory with the plugin of the other examples.
 func shoutDir() (dir string, remove func()) {
 	dir, err := os.MkdirTemp("", "patchbay-example-")
 	if err != nil {
@@ -141,7 +141,7 @@ func shoutDir() (dir string, remove func()) {
 	return dir, func() { os.RemoveAll(dir) }
 }
 
-// TestTheEmbeddingPage: every block of Go on the page is in this file, in the same lines.
+// TestTheEmbeddingPage: every block of Go on the page is in one of the files with Examples.
 func TestTheEmbeddingPage(t *testing.T) {
 	page, err := os.ReadFile("docs/embedding.md")
 	if err != nil {
@@ -167,7 +167,7 @@ func TestTheEmbeddingPage(t *testing.T) {
 	}
 }
 
-// flat is code without its indentation.
+// flat returns code without its indentation.
 func flat(code string) string {
 	var b strings.Builder
 	for line := range strings.Lines(code) {
@@ -177,8 +177,8 @@ func flat(code string) string {
 	return b.String()
 }
 
-// TestDirsLeaveTheUserAlone: with directories of the program's own, neither the user's plugins nor
-// the user's configuration count.
+// TestDirsLeaveTheUserAlone: with Dirs, neither the user's plugins nor the user's configuration are
+// used.
 func TestDirsLeaveTheUserAlone(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(home, ".local/scaffold/plugins/theirs"), shout)
@@ -214,7 +214,8 @@ func TestDirsLeaveTheUserAlone(t *testing.T) {
 	}
 }
 
-// TestDirsWithAConfigFile: the program's own file counts, the user's does not.
+// TestDirsWithAConfigFile: with Dirs and ConfigFile, the program's file is used and the user's is
+// not.
 func TestDirsWithAConfigFile(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "plugins", "shout"), shout)
@@ -226,7 +227,8 @@ func TestDirsWithAConfigFile(t *testing.T) {
 	}
 }
 
-// TestPointsOfOnesOwn: who is asked there, in which mode, and what is refused.
+// TestPointsOfOnesOwn: which plugins are called at the program's own points, in which mode, and
+// which payloads are refused.
 func TestPointsOfOnesOwn(t *testing.T) {
 	ask := func(answer hook.Reply) func(context.Context, *hook.Event) (hook.Reply, error) {
 		return func(_ context.Context, ev *hook.Event) (hook.Reply, error) {
@@ -279,7 +281,7 @@ func TestPointsOfOnesOwn(t *testing.T) {
 	}
 }
 
-// TestPluginsOfFunctions: tools, panics, errors, and plugins that cannot be.
+// TestPluginsOfFunctions: tools, panics and errors of plugins made of functions, and invalid ones.
 func TestPluginsOfFunctions(t *testing.T) {
 	host := open(t, &patchbay.Options{Dirs: []string{}, Plugins: []patchbay.Plugin{
 		{Name: "sums", Description: "Adds", Tools: []patchbay.ToolFunc{
@@ -329,8 +331,8 @@ func TestPluginsOfFunctions(t *testing.T) {
 	}
 }
 
-// TestPendingCallsAreNamed: who closes a host while a plugin has not answered learns which one it
-// is.
+// TestPendingCallsAreNamed: closing a host while a call is pending logs the plugin that has not
+// answered.
 func TestPendingCallsAreNamed(t *testing.T) {
 	asked, leave := make(chan struct{}), make(chan struct{})
 	var log bytes.Buffer
@@ -360,7 +362,7 @@ func TestPendingCallsAreNamed(t *testing.T) {
 	}
 }
 
-// TestInfoIsWhole: what the public types show is what the command prints.
+// TestInfoIsWhole: the public types have every field that the command prints.
 func TestInfoIsWhole(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "shout"), shout)
@@ -403,7 +405,7 @@ func open(t *testing.T, o *patchbay.Options) *patchbay.Host {
 	return host
 }
 
-// names are the plugins and their states, sorted.
+// names returns the plugins and their states, sorted.
 func names(h *patchbay.Host) string {
 	var list []string
 	for _, p := range h.Plugins() {

@@ -11,8 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// shout is a scaffold plugin in a few lines of shell. In real life it lies in
-// ~/.local/scaffold/plugins.
+// shout is a scaffold plugin in a few lines of shell. Its usual place is ~/.local/scaffold/plugins.
 const shout = `#!/bin/sh
 while IFS= read -r line; do
   id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\)}$/\1/')
@@ -30,7 +29,7 @@ while IFS= read -r line; do
 done
 `
 
-// exampleHome is a home directory with that one plugin.
+// exampleHome returns options for a home directory with that one plugin.
 func exampleHome() (options *patchbay.Options, remove func()) {
 	home, err := os.MkdirTemp("", "patchbay-example-")
 	if err != nil {

@@ -11,93 +11,93 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// Options say how a host is opened. The zero value, and nil, read the user's configuration file and
-// search the places where plugins live.
+// Options configure a host. With the zero value, and with nil, [Open] reads the user's
+// configuration file and searches the default places of each protocol.
 type Options struct {
-	// Logger gets what plugins write to stderr and what is odd about them. Nil discards it.
+	// Logger receives the stderr of plugins and warnings about them. Nil discards it.
 	Logger *slog.Logger
-	// Dir is the working directory of the host's work, and of its plugins. Empty: the process's
-	// own.
+	// Dir is the working directory of the host and its plugins. Empty: the directory of the
+	// process.
 	Dir string
-	// Environ replaces os.Environ: where to search, and what plugins may see of it.
+	// Environ replaces os.Environ. It decides where to search, and what plugins may see.
 	Environ []string
 	// ConfigFile replaces the user's configuration file. It must exist.
 	ConfigFile string
-	// Dirs are directories with plugins in them, of any dialect. Where they are given, no other
-	// place is searched, and the user's configuration and secrets are not read, unless ConfigFile
-	// names a file. A directory that does not exist has no plugins.
+	// Dirs are directories with plugins of any protocol. If Dirs is not nil, even if it is empty,
+	// no other place is searched, and the user's configuration and secrets are not read, unless
+	// ConfigFile names a file. A directory that does not exist is ignored.
 	Dirs []string
-	// Paths are plugins to open beside those that are found.
+	// Paths are files or directories of plugins to open beside those that the search finds.
 	Paths []string
-	// Plugins are plugins made of Go functions: the program's own, or those of its tests.
+	// Plugins are plugins made of Go functions.
 	Plugins []Plugin
 	// Points are the program's own points, beside those of package hook.
 	Points []Point
-	// Connect wires hooks to points beyond their own, as [[connect]] in the configuration file
-	// does.
+	// Connect connects hooks to other points than their own, as [[connect]] in the configuration
+	// file does.
 	Connect []Connection
-	// Dialects limits the protocols, by name: see [Dialects]. Nil: all.
+	// Dialects limits the protocols, by the names that [Dialects] returns. Nil: all.
 	Dialects []string
-	// Storage is where plugins keep what they store: for each a place of its own, within a quota.
-	// The name is one that no two plugins have. Nil: plugins are told that there is no storage.
+	// Storage returns the storage of a plugin, limited by a quota. No two plugins have the same
+	// name. Nil: plugins get an error that there is no storage.
 	Storage func(plugin string, quota StorageQuota) Storage
-	// OnNotification is told what plugins say unasked. It must return at once. May be nil.
+	// OnNotification, if not nil, is called when a plugin sends a message without being called. It
+	// must return at once.
 	OnNotification func(Notification)
 }
 
-// Storage keeps the values of one plugin. When Put and Delete return nil, the change is kept. All
-// methods are safe for concurrent use.
+// Storage stores the values of one plugin. When Put or Delete returns nil, the change must be
+// durable. All methods must be safe for concurrent use.
 type Storage interface {
 	Get(ctx context.Context, key string) (value json.RawMessage, ok bool, err error)
 	Put(ctx context.Context, key string, value json.RawMessage) error
 	Delete(ctx context.Context, key string) error
-	// List returns the keys that begin with prefix, in order.
+	// List returns the keys that begin with prefix, sorted.
 	List(ctx context.Context, prefix string) ([]string, error)
 }
 
-// A StorageQuota bounds what one plugin stores.
+// A StorageQuota limits how much one plugin stores.
 type StorageQuota struct {
 	Bytes int64 // of all keys and values together; 0: 64 MiB
 	Keys  int   // 0: 10,000
 }
 
-// A Point is a point of your program's own. It is like a built-in one: in its mode, in the fields
-// that plugins may change, and in who is asked, which are all plugins that hook the built-in one. A
-// plugin is told of the built-in point's event, so that plugins which know nothing of your program
-// take part.
+// A Point is a point of your program. It has the mode and the fields of the built-in point Like,
+// and all plugins that hook that point are called. Each of them receives an event of the built-in
+// point, so that plugins which do not know your program can take part.
 type Point struct {
 	Name   hook.Point
-	Like   hook.Point      // a built-in one
-	Doc    string          // one line
-	Schema json.RawMessage // JSON Schema that payloads are held to; nil: any object
+	Like   hook.Point      // the built-in point
+	Doc    string          // one line, for listings
+	Schema json.RawMessage // JSON Schema of the payload; nil: any object
 }
 
-// A Connection wires a plugin's hook to a point beyond its own.
+// A Connection connects a plugin's hook to another point than its own.
 type Connection struct {
 	Plugin string
-	Hook   string // the dialect's own name
+	Hook   string // the protocol's name of the hook
 	Point  hook.Point
 }
 
-// A Plugin is made of Go functions, which are safe for concurrent use. It takes part like any other
-// plugin: in order, with deadlines, failures and a trace.
+// A Plugin is made of Go functions, which must be safe for concurrent use. It is treated like any
+// other plugin: it has a priority, deadlines, failures and steps in the trace.
 type Plugin struct {
 	Name        string
 	Description string
-	Priority    int // lower is asked first; 0: hook.DefaultPriority
+	Priority    int // lower priorities are called first; 0: hook.DefaultPriority
 	Hooks       map[hook.Point]func(ctx context.Context, ev *hook.Event) (hook.Reply, error)
 	Tools       []ToolFunc
 }
 
-// A ToolFunc is a tool of a [Plugin]. [Host.CallTool] knows it as plugin_PLUGIN_NAME.
+// A ToolFunc is a tool of a [Plugin]. Its full name, for [Host.CallTool], is plugin_PLUGIN_NAME.
 type ToolFunc struct {
 	Name        string
 	Description string
-	Parameters  json.RawMessage // JSON Schema of an object; nil: any
+	Parameters  json.RawMessage // JSON Schema of an object; nil: any object
 	Call        func(ctx context.Context, arguments json.RawMessage) (string, error)
 }
 
-// inner are the options in the words of the host's inside.
+// inner returns the options in the form of package pluginhost.
 func (o *Options) inner() *pluginhost.Options {
 	if o == nil {
 		return nil
@@ -134,5 +134,5 @@ func (p Plugin) inner() inproc.Plugin {
 	return inner
 }
 
-// Dialects lists the plugin protocols that Patchbay speaks.
+// Dialects returns the names of the plugin protocols that Patchbay speaks.
 func Dialects() []string { return pluginhost.Dialects() }

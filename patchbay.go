@@ -8,25 +8,25 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// Version is what Patchbay tells plugins and users it is.
+// Version is the version of Patchbay, as plugins and users see it.
 const Version = pluginhost.Version
 
-// Errors to look for with [errors.Is].
+// Errors that callers can test for with [errors.Is].
 var (
 	ErrClosed    = pluginhost.ErrClosed    // the host was closed
 	ErrNotFound  = pluginhost.ErrNotFound  // there is no such plugin, tool or method
 	ErrNoDialect = pluginhost.ErrNoDialect // Patchbay does not speak that protocol
 )
 
-// A Host is a set of running plugins. It is safe for concurrent use.
+// A Host holds a set of running plugins. It is safe for concurrent use.
 type Host struct {
 	host *pluginhost.Host
 }
 
-// Open finds plugins, starts them and returns when all are ready or have failed. A plugin that
-// fails is no error: [Host.Plugins] has it, with the reason. The context bounds the opening, not
-// the host's life. Nil options read the user's configuration file and search the places where
-// plugins live.
+// Open finds plugins, starts them and returns when each is ready or has failed. The failure of a
+// plugin is no error of Open: [Host.Plugins] lists the plugin with the reason. ctx limits the
+// opening, not the life of the host. With nil options, Open reads the user's configuration file and
+// searches the default places of each protocol.
 func Open(ctx context.Context, opts *Options) (*Host, error) {
 	h, err := pluginhost.Open(ctx, opts.inner())
 	if err != nil {
@@ -35,32 +35,32 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 	return &Host{host: h}, nil
 }
 
-// Close ends every plugin in its protocol's way, all at once, and returns when no process of the
-// host is left. It may be called more than once.
+// Close closes all plugins at once, each in the way of its protocol, and returns when no process of
+// the host is left. It may be called more than once.
 func (h *Host) Close() error { return h.host.Close() }
 
-// Fire takes one event through the plugins that hook its point. The payload is anything that
-// encodes to a JSON object. A json.RawMessage passes through, and is not to be changed afterwards.
-// Nil is an empty object.
+// Fire sends one event through the plugins that hook its point. The payload is any value that
+// encodes to a JSON object; nil means an empty object. A json.RawMessage is used without a copy, so
+// the caller must not change it afterwards.
 //
-// A refusal is data, not an error: look at the outcome's Verdict. The error is not nil where the
-// point does not exist, the payload is no object, the context ended, or a plugin failed whose
-// failure aborts the event. The verdict is then [hook.Deny], so that a caller who only looks at the
-// verdict stays safe.
+// A refusal is not an error: see the outcome's Verdict. Fire returns an error if the host is
+// closed, the point does not exist or the payload is invalid; the outcome is then nil. It also
+// returns an error if ctx has ended, or if a plugin failed and that aborts the event; the outcome's
+// Verdict is then [hook.Deny].
 func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
 	return h.host.Fire(ctx, point, payload)
 }
 
-// Wants tells whether any plugin would be asked at point with this payload.
+// Wants reports whether any plugin would be called at point with this payload.
 func (h *Host) Wants(point hook.Point, payload any) bool { return h.host.Wants(point, payload) }
 
-// Alters tells whether a plugin takes part at point that can change what becomes of the event. A
-// program that shows things as they come must hold back what such a plugin is still to see.
+// Alters reports whether a plugin that takes part at point can change the outcome of an event. If
+// so, a program that shows text as it arrives must wait until the plugins have seen it.
 func (h *Host) Alters(ctx context.Context, point hook.Point) bool { return h.host.Alters(ctx, point) }
 
-// CallTool calls a plugin's tool by its full name. The arguments are anything that encodes to a
-// JSON object, as for [Host.Fire]. A tool that ran and failed is a result with Success false; the
-// error is for calls that had no answer.
+// CallTool calls a plugin's tool by its full name. The arguments are any value that encodes to a
+// JSON object, as for [Host.Fire]. If the tool ran and failed, the result has Success false.
+// CallTool returns an error only if there is no result.
 func (h *Host) CallTool(ctx context.Context, name string, args any) (*ToolResult, error) {
 	result, err := h.host.CallTool(ctx, name, args)
 	if err != nil {
@@ -74,8 +74,8 @@ func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any
 	return h.host.CallMethod(ctx, plugin, method, params)
 }
 
-// Plugins lists every plugin that was found, also those that do not run. It asks no plugin for
-// anything.
+// Plugins lists every plugin that was found, including those that are not running. It calls no
+// plugin.
 func (h *Host) Plugins() []PluginInfo {
 	found := h.host.Plugins()
 	list := make([]PluginInfo, len(found))
@@ -85,7 +85,7 @@ func (h *Host) Plugins() []PluginInfo {
 	return list
 }
 
-// Tools lists every tool of the plugins that are ready, by name.
+// Tools lists every tool of the plugins that are ready, sorted by name.
 func (h *Host) Tools() []Tool {
 	found := h.host.Tools()
 	list := make([]Tool, len(found))
@@ -95,8 +95,7 @@ func (h *Host) Tools() []Tool {
 	return list
 }
 
-// Findings lists everything that is known to be wrong with the plugins, and how to fix it. It asks
-// no plugin for anything.
+// Findings lists all known problems of the plugins, each with its fix. It calls no plugin.
 func (h *Host) Findings() []Finding {
 	found := h.host.Doctor()
 	list := make([]Finding, len(found))
@@ -106,6 +105,6 @@ func (h *Host) Findings() []Finding {
 	return list
 }
 
-// Refresh looks for plugins again: new ones are started, and those that are gone are closed. Events
-// under way come to their end with the plugins they began with.
+// Refresh searches for plugins again: it starts new ones and closes those that are gone. Events in
+// progress finish with the plugins they began with.
 func (h *Host) Refresh(ctx context.Context) error { return h.host.Refresh(ctx) }

@@ -11,8 +11,8 @@ import (
 )
 
 // TestSleepsAreForSomething: a test that sleeps until something has probably happened fails on a
-// busy machine. A sleep is the pause of a loop that looks again, or passes on the clock of
-// testing/synctest, or a comment in its line says why time itself is what the test needs.
+// busy machine. A sleep must be the pause of a polling loop, or run on the clock of
+// testing/synctest, or have a comment on its line that says why the test needs time to pass.
 func TestSleepsAreForSomething(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -34,7 +34,7 @@ func TestSleepsAreForSomething(t *testing.T) {
 	}
 }
 
-// TestBareSleepsAreFound: the rule can fail.
+// TestBareSleepsAreFound: bareSleeps reports a sleep that breaks the rule.
 func TestBareSleepsAreFound(t *testing.T) {
 	for source, want := range map[string]int{
 		"time.Sleep(1)":                                       1,
@@ -54,7 +54,7 @@ func TestBareSleepsAreFound(t *testing.T) {
 	}
 }
 
-// bareSleeps are the places of sleeps without a reason in a file.
+// bareSleeps returns the places of sleeps without a reason in a file.
 func bareSleeps(path string, source any) (places []token.Position, err error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, source, parser.ParseComments|parser.SkipObjectResolution)
@@ -82,8 +82,8 @@ func bareSleeps(path string, source any) (places []token.Position, err error) {
 	return places, nil
 }
 
-// paced tells whether what is below these nodes is in a loop of the same function, or on a clock of
-// its own.
+// paced reports whether the nodes are in a loop of the same function, or on a clock of
+// testing/synctest.
 func paced(above []ast.Node) bool {
 	inFunction := true
 	for i := len(above) - 1; i >= 0; i-- {
