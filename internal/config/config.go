@@ -11,17 +11,18 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// Config is config.toml, checked, with the defaults filled in. Treat it as read-only: it is shared.
+// Config is a checked config.toml with the defaults filled in. It is shared, so treat it as
+// read-only.
 type Config struct {
-	Trust     Trust             // what is done about plugins that are new or have changed; "": it does not say
-	Sandbox   Sandbox           // whose declared capabilities the kernel enforces
-	Engine    Engine            // where state is kept
-	Model     Model             // the LLM behind chat
+	Trust     Trust             // how new or changed plugins are treated; "": not set
+	Sandbox   Sandbox           // which declared capabilities the kernel enforces
+	Engine    Engine            // where state is stored
+	Model     Model             // the model behind chat
 	Server    Server            // the daemon
 	Chat      Chat              // the built-in agent
-	Telemetry Telemetry         // where the daemon exports traces to
+	Telemetry Telemetry         // where the daemon sends traces
 	Plugins   map[string]Plugin // by a plugin's name, or DIALECT:NAME
-	Connect   []Connect         // hooks wired to points beyond their native ones
+	Connect   []Connect         // hooks connected to other points than their own
 	Jobs      Jobs              // scheduled agents
 	MCP       []MCP             // MCP servers that are plugins
 
@@ -29,29 +30,29 @@ type Config struct {
 	mode fs.FileMode // of the file, when it was read
 }
 
-// A source is where in a file something was written.
+// A source knows the positions of values in a file.
 type source struct {
 	file     string                               // as given to Load, for messages
 	position func(path ...any) (line, column int) // nil: there is no file
 }
 
-// Sandbox is whose declarations are enforced. What the config itself grants with `capabilities` is
-// enforced in every setting but off.
+// Sandbox says which declared capabilities are enforced. Capabilities that the config grants with
+// `capabilities` are always enforced, except with off.
 type Sandbox string
 
 // The values of `sandbox`.
 const (
 	SandboxKaged    Sandbox = "kaged"    // kaged manifests
 	SandboxDeclared Sandbox = "declared" // mine and dotagent declarations too
-	SandboxOff      Sandbox = "off"      // nobody's
+	SandboxOff      Sandbox = "off"      // none
 )
 
-// Trust is what is done about plugins whose files are not those that patchbay.lock has.
+// Trust says how plugins are treated whose files differ from patchbay.lock.
 type Trust string
 
 // The values of `trust`.
 const (
-	TrustRecord Trust = "record" // new ones are recorded, changed ones are warned of
+	TrustRecord Trust = "record" // new ones are recorded; changed ones cause a warning
 	TrustLocked Trust = "locked" // both are refused
 )
 
@@ -59,11 +60,11 @@ const (
 type Engine struct {
 	URL         string // empty: embedded; else the address of a cluster
 	Credentials string // a NATS credentials file; see [Dirs.Resolve] for this and the next three
-	CA          string // PEM: who may have signed the servers' certificates
-	Cert, Key   string // PEM: our own certificate, for servers that ask for one
+	CA          string // PEM: the authorities that sign the servers' certificates
+	Cert, Key   string // PEM: the client's certificate, for servers that ask for one
 }
 
-// Provider is who answers as the model.
+// Provider names the service that answers as the model.
 type Provider string
 
 // The values of `model.provider`.
@@ -79,14 +80,14 @@ type Model struct {
 	Name     string
 	BaseURL  string // empty: the provider's own, or its environment variable
 	Script   string // offline only: the replies to play; see [Dirs.Resolve]
-	Window   int    // tokens a conversation may have; 0: what is known of the model
+	Window   int    // tokens that a conversation may have; 0: the known size of the model's window
 }
 
 // Server is the [server] table.
 type Server struct {
 	Listen string   // host:port
-	Token  Secret   // demanded from every client; a must for any address but loopback
-	Hosts  []string // names by which clients may call it, beside loopback and its own address
+	Token  Secret   // every client must send it; required for any address but loopback
+	Hosts  []string // names by which clients may call the daemon, beside loopback and its own address
 }
 
 // Telemetry is the [telemetry] table.
@@ -94,18 +95,18 @@ type Telemetry struct {
 	OTLP string // the address of an OpenTelemetry collector; "": nothing is exported
 }
 
-// Approve is what happens when a built-in tool that changes things is called.
+// Approve says what happens when a built-in tool that changes something is called.
 type Approve string
 
-// The values of `chat.approve`. Empty means that each surface keeps its own habit: a terminal asks,
-// `-p` wants --yes, an HTTP session does not ask.
+// The values of `chat.approve`. With "", each surface has its own default: a terminal asks, `-p`
+// requires --yes, an HTTP session does not ask.
 const (
 	ApproveAsk  Approve = "ask"
 	ApproveAuto Approve = "auto"
 	ApproveDeny Approve = "deny"
 )
 
-// Compact is how a transcript that has grown too long is made shorter.
+// Compact says how a transcript that is too long is shortened.
 type Compact string
 
 // The values of `chat.compact`. Empty means summarize.
@@ -123,7 +124,7 @@ type Chat struct {
 	NoAgentsMD bool // AGENTS.md of a project is no part of the prompt
 }
 
-// OnFailure is what a plugin's failure does to the event. Empty means the failure table decides.
+// OnFailure says what a plugin's failure does to the event. With "", the failure table decides.
 type OnFailure string
 
 // The values of `on_failure`.
@@ -136,55 +137,55 @@ const (
 // Plugin is one [plugins.NAME] table. Its zero value changes nothing.
 type Plugin struct {
 	Enabled         *bool                   // nil: enabled
-	Priority        *int                    // nil: what the plugin or its dialect says
-	Timeout         time.Duration           // of a hook; 0: the dialect's deadlines
-	ToolTimeout     time.Duration           // of a tool, which may rightly take longer; 0: the dialect's
+	Priority        *int                    // nil: the priority of the plugin or its dialect
+	Timeout         time.Duration           // of a hook; 0: the dialect's
+	ToolTimeout     time.Duration           // of a tool, which may take longer than a hook; 0: the dialect's
 	Standby         int                     // processes started ahead of their call
-	Env             []string                // names or globs passed on; nil and empty differ for dialects that inherit
+	Env             []string                // names or globs of variables to pass on; nil and empty differ for dialects that inherit the environment
 	OnFailure       OnFailure               // empty: the failure table
-	Capabilities    []capability.Capability // nil: what the plugin declares; empty: nothing granted
-	AllowUnenforced bool                    // run it even where a capability cannot be enforced
+	Capabilities    []capability.Capability // nil: those that the plugin declares; empty: none
+	AllowUnenforced bool                    // run it even if a capability cannot be enforced
 	Limits          Limits                  // what it may use
 	Config          map[string]any          // JSON values (times are strings); nil: not set
 }
 
-// Limits is a [plugins.NAME.limits] table. Zero is no limit, and for what is stored the default.
+// Limits is a [plugins.NAME.limits] table. Zero means no limit; for storage it means the default.
 type Limits struct {
 	Memory      int64         // bytes
 	Processes   int           // with their threads
 	OpenFiles   int           // in each process
 	CPUTime     time.Duration // of each process
 	Output      int64         // bytes of one answer
-	Storage     int64         // bytes that it stores in the host; 0: 64 MiB
-	StorageKeys int           // keys that it stores them under; 0: 10,000
+	Storage     int64         // bytes that the plugin stores in the host; 0: 64 MiB
+	StorageKeys int           // keys that the plugin stores; 0: 10,000
 }
 
-// On tells whether the plugin takes part.
+// On reports whether the plugin is enabled.
 func (p Plugin) On() bool { return p.Enabled == nil || *p.Enabled }
 
-// Connect is one [[connect]] table: a plugin's hook wired to a point.
+// Connect is one [[connect]] table: it connects a plugin's hook to a point.
 type Connect struct {
 	Plugin string
 	Hook   string
 	Point  string
 }
 
-// MCP is one [[mcp]] table: an MCP server that is a plugin.
+// MCP is one [[mcp]] table: an MCP server that is used as a plugin.
 type MCP struct {
 	Name    string
-	Command []string          // the program and its arguments; nil: it is at URL
+	Command []string          // the program and its arguments; nil: the server is at URL
 	Env     map[string]string // variables of the program; ${NAME} stands for a secret
 	URL     string
 	Headers map[string]string // of every request to URL; ${NAME} stands for a secret
-	Prefix  string            // before the names of its tools and prompts
+	Prefix  string            // put before the names of its tools and prompts
 }
 
 // Jobs is the [jobs] table.
 type Jobs struct {
-	Dirs []string // as written; nil: the default, see [Dirs.JobDirs]
+	Dirs []string // as written; nil: the default of [Dirs.JobDirs]
 }
 
-// Default is what an absent or empty file means.
+// Default returns the configuration of a missing or empty file.
 func Default() *Config {
 	return &Config{
 		Sandbox: SandboxKaged,
@@ -192,17 +193,17 @@ func Default() *Config {
 	}
 }
 
-// Problem is one thing wrong with a file.
+// A Problem is one mistake in a file.
 type Problem = document.Problem
 
-// Error is all that is wrong with a file.
+// An Error holds all mistakes in a file.
 type Error = document.Error
 
-// File is the path the config was read from, as given to Load; empty for [Default].
+// File returns the path from which the config was read, as given to Load; "" for [Default].
 func (c *Config) File() string { return c.file }
 
-// Exposed is the problem of a file that holds a password for others to read; ok is false where it
-// does not.
+// Exposed reports a file that contains a password and that other users can read. ok is false if the
+// file is fine.
 func (c *Config) Exposed() (p Problem, ok bool) {
 	key := c.password()
 	if key == "" || !sharedMode(c.mode&0o444) {
@@ -212,7 +213,7 @@ func (c *Config) Exposed() (p Problem, ok bool) {
 		Fix: "run: chmod 600 " + shellQuote(c.file)}, true
 }
 
-// password names the key that holds one; "" where none does.
+// password returns the name of a key that contains a password, or "".
 func (c *Config) password() string {
 	if !c.Server.Token.Empty() {
 		return "server.token"
@@ -225,10 +226,10 @@ func (c *Config) password() string {
 	return ""
 }
 
-// Problem is a complaint about the value at path (keys, and indexes into lists), for checks that
-// only others can make: `c.Problem("no such point", "", "connect", 0, "point")`. Without that
-// value, or without a file, the position is that of the nearest enclosing table, or none. Collect
-// such problems in an [*Error].
+// Problem returns a mistake in the value at path (keys, and indexes into lists), for checks that
+// only the callers of this package can make: `c.Problem("no such point", "", "connect", 0,
+// "point")`. If the file does not have the value, the position is that of the nearest enclosing
+// table. Without a file there is no position. Collect the problems in an [*Error].
 func (c *source) Problem(message, fix string, path ...any) Problem {
 	p := Problem{File: c.file, Key: document.KeyPath(path...), Message: message, Fix: fix}
 	if c.position != nil {

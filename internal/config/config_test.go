@@ -121,7 +121,8 @@ func TestLoadWithoutFile(t *testing.T) {
 	}
 }
 
-// TestLoadRefuses has one case a rule. want is line:column and the message, as Problem prints them.
+// TestLoadRefuses has one case for each rule. want is line:column and the message, as Problem
+// prints them.
 func TestLoadRefuses(t *testing.T) {
 	for _, c := range []struct{ rule, text, want string }{
 		{"bad syntax", "a = \n", "1:5: "},
@@ -279,7 +280,7 @@ func TestConfigProblem(t *testing.T) {
 	for _, x := range []struct {
 		path []any
 		key  string
-		at   string // the text that must stand at the position
+		at   string // the text at the position
 	}{
 		{[]any{"connect", 0, "point"}, "connect[0].point", `"tool.before"`},
 		{[]any{"plugins", "git-context", "config", "tags", 1, "b"}, "plugins.git-context.config.tags[1].b", "true }"},
@@ -331,7 +332,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		for _, p := range e.Problems {
 			if p.Line == 0 && strings.Contains(p.Message, "more than") {
-				continue // the file as a whole
+				continue // the position of the whole file
 			}
 			if p.Message == "" || p.Line < 1 || p.Line > lines || p.Column < 1 {
 				t.Fatalf("without a place: %+v", p)
@@ -348,7 +349,7 @@ func manyKeys(n int) string {
 	return b.String()
 }
 
-// textAt is what stands at a problem's position.
+// textAt returns the text at a problem's position.
 func textAt(text string, p Problem) string {
 	if p.Line < 1 {
 		return ""

@@ -9,23 +9,24 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/homedirs"
 )
 
-// Dirs says where things live. All paths are absolute.
+// Dirs says where the files of Patchbay are. All paths are absolute.
 type Dirs struct {
-	Home   string // the user's home; empty where there is none and $PATCHBAY_HOME stands in
-	Config string // what the operator wrote
-	Data   string // what must survive: the engine's store, installed plugins
-	State  string // what may be lost: sockets, logs
+	Home   string // the user's home; "" if there is none and $PATCHBAY_HOME is set
+	Config string // files that the operator writes
+	Data   string // data that must survive: the engine's store, installed plugins
+	State  string // data that may be lost: sockets, logs
 
 	ConfigFile  string // config.toml
 	SecretsFile string // secrets.toml, mode 0600
 	LockFile    string // patchbay.lock, beside the config
-	LockTexts   string // a directory with the texts of files that the lock names
+	LockTexts   string // a directory with copies of the files that the lock lists
 }
 
-// ErrNoHome says that neither $HOME nor $PATCHBAY_HOME tells where to look.
+// ErrNoHome is returned if neither $HOME nor $PATCHBAY_HOME is set.
 var ErrNoHome = homedirs.ErrNone
 
-// Locate works out the directories from the environment; it creates nothing. See [homedirs.Locate].
+// Locate returns the directories that follow from the environment. It creates nothing. See
+// [homedirs.Locate].
 func Locate(getenv func(string) string, goos string) (Dirs, error) {
 	at, err := homedirs.Locate(getenv, goos)
 	if err != nil {
@@ -40,16 +41,15 @@ func (d Dirs) withFiles() Dirs {
 	return d.withLock(filepath.Join(d.Config, "patchbay.lock"))
 }
 
-// withLock are the directories with another lock. Each lock has a directory of texts of its own,
-// since it removes those that it does not name.
+// withLock returns the directories with another lock file. Each lock has its own directory of
+// copies, because it removes the copies that it does not list.
 func (d Dirs) withLock(file string) Dirs {
 	sum := sha256.Sum256([]byte(file))
 	d.LockFile, d.LockTexts = file, filepath.Join(d.Data, "trust", hex.EncodeToString(sum[:8]))
 	return d
 }
 
-// WithConfig are the directories where another configuration file is in force. The lock is beside
-// that.
+// WithConfig returns the directories for another configuration file. The lock is beside that file.
 func (d Dirs) WithConfig(file string) (Dirs, error) {
 	if file == "" {
 		return d, nil
@@ -59,8 +59,8 @@ func (d Dirs) WithConfig(file string) (Dirs, error) {
 	return d.withLock(filepath.Join(filepath.Dir(abs), filepath.Base(d.LockFile))), err
 }
 
-// Resolve makes a path from the config absolute: `~` is the home directory, and a relative path is
-// meant from where the config file is, not from wherever the command was started.
+// Resolve makes a path from the config absolute. `~` is the home directory. A relative path is
+// relative to the config file, not to the working directory.
 func (d Dirs) Resolve(path string) (string, error) {
 	if strings.HasPrefix(path, "~") {
 		return homedirs.Absolute(path, d.Home)
@@ -69,13 +69,13 @@ func (d Dirs) Resolve(path string) (string, error) {
 		return filepath.Clean(path), nil
 	}
 	base := d.Config
-	if d.ConfigFile != "" { // it may have been named by hand, and lie elsewhere
+	if d.ConfigFile != "" { // the user may have named a file elsewhere
 		base = filepath.Dir(d.ConfigFile)
 	}
 	return filepath.Abs(filepath.Join(base, path))
 }
 
-// JobDirs are the directories that hold agents: those the config names, or the default two.
+// JobDirs returns the directories with agents: those of the config, or the two default ones.
 func (d Dirs) JobDirs(c *Config) ([]string, error) {
 	if c.Jobs.Dirs == nil {
 		dirs := []string{filepath.Join(d.Config, "agents")}

@@ -151,7 +151,7 @@ func TestJobDirs(t *testing.T) {
 	}
 }
 
-// FuzzLocate: whatever the environment says, the paths are absolute, or it is an error.
+// FuzzLocate: for every environment, Locate returns absolute paths or an error.
 func FuzzLocate(f *testing.F) {
 	f.Add("/home/me", "", "", "~/x")
 	f.Add("", "/srv/patchbay", "rel", "../x")
@@ -159,7 +159,7 @@ func FuzzLocate(f *testing.F) {
 	f.Add("/h", "~/../..", "~", "")
 	f.Fuzz(func(t *testing.T, home, root, xdg, path string) {
 		if home != "" && !filepath.IsAbs(home) {
-			return // the system's own, and right
+			return // the system's own path, which is correct
 		}
 		env := map[string]string{"HOME": home, "PATCHBAY_HOME": root, "XDG_CONFIG_HOME": xdg, "XDG_DATA_HOME": xdg, "XDG_STATE_HOME": xdg}
 		d, err := Locate(func(name string) string { return env[name] }, "linux")

@@ -1,23 +1,23 @@
-// Package config reads what an operator wrote down: config.toml, and secrets.toml beside it. It
-// also knows where the two, the data and the state live.
+// Package config reads the files that an operator writes: config.toml, and secrets.toml beside it.
+// It also knows where these files, the data and the state are.
 //
-// It reads and checks; it does not write, watch, expand ${NAME} or decide what a setting does.
-// Names it cannot know (points, hooks, capabilities, a plugin's own configuration) are checked by
-// those who do; they report through [Config.Problem], so that their complaints carry a line and a
-// column as well.
+// The package reads and checks. It does not write or watch files, does not expand ${NAME}, and does
+// not decide what a setting does. Some names only its callers know: points, hooks, capabilities, a
+// plugin's own configuration. The callers check those and report mistakes with [Config.Problem], so
+// that each has a line and a column too.
 //
-// Every problem of a file is reported at once, in one [*Error]. The flow of a load:
+// All mistakes in a file are reported at once, in one [*Error]. The flow of a load:
 //
 //	Load
 //	├─ document.Read         at most 1 MiB; a missing file is an empty one
-//	├─ document.TOML        is it TOML at all, and where each key and value stands
+//	├─ document.TOML         parses the file and the position of each key and value
 //	└─ readConfig            one function a table (schema.go)
 //	   └─ Table.Text, …      typed values, problems collected
 //
-// Beside it stands a table of every key ([Sections]), from which come the file to begin with
-// ([Sample]) and the list of what is in force ([InForce], which never has a secret in it). Tests
-// hold that the table has the keys that are read, and no other.
+// [Sections] is a table of every key. It is the source of the sample file ([Sample]) and of the
+// list of settings in force ([InForce], which never contains a secret). Tests check that it has
+// exactly the keys that are read.
 //
-// The tables are read by hand rather than decoded into tagged structs, because the decoder stops at
-// the first value of a wrong type, and because an unset key must differ from a zero one.
+// The tables are read by hand and not decoded into tagged structs. The decoder stops at the first
+// value of a wrong type, and it does not distinguish an unset key from a zero value.
 package config

@@ -12,10 +12,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// maxEnvFile bounds dotagent's secrets file; people's have a dozen lines.
+// maxEnvFile limits the size of dotagent's secrets file, which usually has a dozen lines.
 const maxEnvFile = 1 << 20
 
-// DotagentSecrets is dotagent's own file of secrets, which is read after ours; "" without a home.
+// DotagentSecrets returns the path of dotagent's own secrets file, which is read after ours, or ""
+// without a home.
 func (d Dirs) DotagentSecrets() string {
 	if d.Home == "" {
 		return ""
@@ -23,9 +24,9 @@ func (d Dirs) DotagentSecrets() string {
 	return filepath.Join(d.Home, ".config", "dotagent", "secrets.env")
 }
 
-// JobSecrets are the secrets that scheduled agents' notifiers may name: our own, then those of
-// dotagent's secrets.env. What is wrong with that file keeps nothing of ours away, and comes back
-// beside it; no problem quotes a value.
+// JobSecrets returns the secrets that the notifiers of scheduled agents may name: our own, then
+// those of dotagent's secrets.env. Mistakes in that file are returned as problems, and do not
+// affect our own secrets. No problem quotes a value.
 func (d Dirs) JobSecrets(own *Secrets) (*Secrets, []Problem) {
 	all := &Secrets{names: make(map[string]Secret)}
 	problems := all.readEnvFile(d.DotagentSecrets())
@@ -58,7 +59,7 @@ func (s *Secrets) readEnvFile(path string) []Problem {
 	return s.readEnv(path, string(data))
 }
 
-// readEnv reads KEY=VALUE lines. Of two with one name the last counts.
+// readEnv reads KEY=VALUE lines. If a name occurs twice, the last line counts.
 func (s *Secrets) readEnv(path, text string) []Problem {
 	var problems []Problem
 	number := 0
@@ -76,9 +77,9 @@ func (s *Secrets) readEnv(path, text string) []Problem {
 
 var envName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// envLine reads one line: `KEY=VALUE`, perhaps behind `export `. A value in double quotes has the
-// escapes \n \r \t \\ \", one in single quotes is as it stands, and any other is taken without the
-// spaces around it. The name is "" where the line says nothing.
+// envLine reads one line: `KEY=VALUE`, optionally after `export `. A value in double quotes may
+// contain the escapes \n \r \t \\ \". A value in single quotes is used literally. Any other value
+// is used without the spaces around it. For an empty line or a comment, name is "".
 func envLine(line string) (name, value string, err error) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {

@@ -14,25 +14,25 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// A Source is where a setting comes from.
+// A Source says where a setting comes from.
 type Source string
 
-// The sources. Of two, the later counts.
+// The sources. If two have a setting, the later one counts.
 const (
 	FromDefault     Source = "default"
 	FromUser        Source = "user"        // config.toml
 	FromProject     Source = "project"     // .patchbay/config.toml of the project
 	FromSecrets     Source = "secrets"     // secrets.toml
-	FromEnvironment Source = "environment" // a variable
+	FromEnvironment Source = "environment" // an environment variable
 	FromFlag        Source = "flag"
 )
 
-// A Setting is one value that is in force, and where it comes from. No secret is ever in it.
+// A Setting is one value in force, and its source. It never contains a secret.
 type Setting struct {
-	Key    string `json:"key"`              // as in plugins.notes.timeout
-	Value  any    `json:"value"`            // nil: nothing is set, or it is a secret
-	Secret bool   `json:"secret,omitempty"` // it is set, and not shown
-	Note   string `json:"note,omitempty"`   // what counts where nothing is set, or why something is not used
+	Key    string `json:"key"`              // such as plugins.notes.timeout
+	Value  any    `json:"value"`            // nil: not set, or a secret
+	Secret bool   `json:"secret,omitempty"` // it is set, but not shown
+	Note   string `json:"note,omitempty"`   // what applies if it is not set, or why it is not used
 	Source Source `json:"source"`
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
@@ -40,17 +40,18 @@ type Setting struct {
 	Name   string `json:"name,omitempty"` // of the variable or flag
 }
 
-// Overrides are what counts over the files.
+// Overrides are the settings that come before the files.
 type Overrides struct {
 	Getenv  func(string) string
 	Model   string // --model
 	Script  string // --script
 	Listen  string // --listen
-	Project string // the root of the project at work; "": none
+	Project string // the root of the current project; "": none
 }
 
-// InForce lists every setting: those with a default always, those of plugins, connections and MCP
-// servers where they are written. What is wrong with a file is its error, as for [Load].
+// InForce lists every setting. Settings with a default are always in the list; those of plugins,
+// connections and MCP servers only if they are written. A mistake in a file is returned as an
+// error, as by [Load].
 func InForce(d Dirs, o Overrides) ([]Setting, error) {
 	user, err := readTable(d.ConfigFile)
 	if err != nil {
@@ -70,7 +71,7 @@ func InForce(d Dirs, o Overrides) ([]Setting, error) {
 	return l.all, l.secrets(d, o)
 }
 
-// readTable is the top table of a config.toml that [Load] accepts.
+// readTable returns the top table of a config.toml that [Load] accepts.
 func readTable(path string) (*document.Table, error) {
 	data, err := plainfile.Read(path, document.MaxSize)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +90,7 @@ type listing struct {
 	all  []Setting
 }
 
-// sections lists the tables that are there once: what is written, else the default.
+// sections lists the tables that occur once: the written value of each key, or its default.
 func (l *listing) sections(d Dirs) error {
 	for _, s := range Sections() {
 		if s.List || strings.HasPrefix(s.Name, "plugins.") {
@@ -140,7 +141,7 @@ func (l *listing) unset(key string, k Key, d Dirs) error {
 	return nil
 }
 
-// set replaces a setting by what a variable or flag says.
+// set replaces a setting by the value of a variable or flag.
 func (l *listing) set(key string, value any, source Source, name string) {
 	for i := range l.all {
 		if l.all[i].Key == key {
@@ -149,14 +150,14 @@ func (l *listing) set(key string, value any, source Source, name string) {
 	}
 }
 
-// get is the text of a setting; "" where it is none.
+// get returns the text of a setting, or "" if it is not a text.
 func (l *listing) get(key string) string {
 	i := slices.IndexFunc(l.all, func(s Setting) bool { return s.Key == key })
 	text, _ := l.all[i].Value.(string)
 	return text
 }
 
-// override applies flags and variables as the daemon does: see its openModel.
+// override applies flags and variables as openModel of the daemon does.
 func (l *listing) override(o Overrides) {
 	source, name, model := FromFlag, "--model", o.Model
 	if model == "" {
@@ -181,8 +182,8 @@ func (l *listing) override(o Overrides) {
 	}
 }
 
-// dropUnused takes out what the file says about another model than the one that a variable or flag
-// names.
+// dropUnused removes the settings of the file that belong to another model than the one that a
+// variable or flag names.
 func (l *listing) dropUnused(provider, name string) {
 	for i := range l.all {
 		s := &l.all[i]
@@ -193,7 +194,7 @@ func (l *listing) dropUnused(provider, name string) {
 	}
 }
 
-// projectTables are the tables [plugins.NAME.config] of the project's file; nil where there is no
+// projectTables returns the tables [plugins.NAME.config] of the project's file, or nil without a
 // project.
 func projectTables(d Dirs, root string) (*listing, error) {
 	if root == "" || filepath.Join(root, filepath.FromSlash(ProjectFile)) == d.ConfigFile {
@@ -211,7 +212,7 @@ func projectTables(d Dirs, root string) (*listing, error) {
 	return &listing{file: p.File(), top: top}, err
 }
 
-// plugins lists what is written about plugins, the project's config over the user's.
+// plugins lists the settings of plugins. The project's config comes before the user's.
 func (l *listing) plugins(project *listing) {
 	tables := l.top.Self.Get("plugins")
 	for _, name := range tables.Names() {
@@ -245,7 +246,7 @@ func (l *listing) plugin(name string, table document.Value) {
 	}
 }
 
-// leaves lists the values in a table, and in the tables in it.
+// leaves lists the values in a table and its nested tables.
 func (l *listing) leaves(path string, v document.Value) {
 	if v.Kind() != document.Map || v.Len() == 0 {
 		l.written(path, v)
@@ -256,7 +257,7 @@ func (l *listing) leaves(path string, v document.Value) {
 	}
 }
 
-// lists are the [[connect]] and [[mcp]] tables.
+// lists adds the [[connect]] and [[mcp]] tables.
 func (l *listing) lists() {
 	for _, table := range []string{"connect", "mcp"} {
 		for i, item := range l.top.Self.Get(table).Items() {
@@ -270,7 +271,7 @@ func (l *listing) lists() {
 // modelKeys are the variables that hold the key of a model.
 var modelKeys = []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}
 
-// secrets says which secrets are set, and where.
+// secrets lists which secrets are set, and where.
 func (l *listing) secrets(d Dirs, o Overrides) error {
 	secrets, err := LoadSecrets(d.SecretsFile)
 	if err != nil {
@@ -300,7 +301,7 @@ func (l *listing) secret(secrets *Secrets, d Dirs, note string, path ...any) {
 		Source: FromSecrets, File: cmp.Or(at.File, d.SecretsFile), Line: at.Line, Column: at.Column})
 }
 
-// Under reports whether the setting is what a prefix names, or in the table that it names: "model",
+// Under reports whether prefix is the key of the setting or of a table that contains it: "model",
 // "plugins.notes", "server.listen".
 func (s Setting) Under(prefix string) bool {
 	rest, ok := strings.CutPrefix(s.Key, prefix)

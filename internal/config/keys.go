@@ -1,10 +1,10 @@
 package config
 
-// A Section is one table of config.toml, for those who list what can be written there. [Sections]
-// has all of them.
+// A Section describes one table of config.toml, for programs that list its keys. [Sections] returns
+// all of them.
 type Section struct {
-	Name string // as in its header, with NAME for what the user chooses; "": the keys before the first table
-	List bool   // the header is [[NAME]], and may stand there several times
+	Name string // as in the header, with NAME for a name that the user chooses; "": the keys before the first table
+	List bool   // the header is [[NAME]], and may occur several times
 	Doc  string // one sentence
 	Keys []Key
 }
@@ -12,21 +12,21 @@ type Section struct {
 // A Key is one key of a section.
 type Key struct {
 	Name      string
-	Default   string // what counts without it, as TOML; "": Otherwise says it
-	Otherwise string // what counts without it, in words, where that is no value
-	Example   string // a value, as TOML, where there is no Default
-	Doc       string // what it does, as a sentence
+	Default   string // the value without the key, as TOML; "": Otherwise describes it
+	Otherwise string // what applies without the key, in words, if that is no value
+	Example   string // a value as TOML, if there is no Default
+	Doc       string // what the key does, in a sentence
 }
 
-// Sections is every table and key that [Load] reads, in the order in which people want them. Tests
-// hold that it has exactly the keys that schema.go reads and docs/configuration.md explains.
+// Sections returns every table and key that [Load] reads, the most wanted ones first. Tests check
+// that it has exactly the keys that schema.go reads and docs/configuration.md explains.
 func Sections() []Section {
 	return []Section{
 		{Keys: []Key{
 			{Name: "trust", Default: `"record"`,
-				Doc: `What is done about plugins that are not in patchbay.lock or have changed: "record" (warn) or "locked" (do not start them).`},
+				Doc: `How plugins are treated that are not in patchbay.lock or have changed: "record" (warn) or "locked" (do not start them).`},
 			{Name: "sandbox", Default: `"kaged"`,
-				Doc: `Whose declared capabilities the kernel enforces: "kaged", "declared" (mine's and dotagent's too) or "off".`},
+				Doc: `Whose declared capabilities are enforced: "kaged" plugins', "declared" (mine and dotagent too) or "off".`},
 		}},
 		modelSection(),
 		{Name: "chat", Doc: "The agent.", Keys: []Key{
@@ -40,11 +40,11 @@ func Sections() []Section {
 			{Name: "listen", Default: `"127.0.0.1:8000"`, Doc: "The address it listens at; also serve --listen."},
 			{Name: "hosts", Default: `[]`, Doc: "Names by which clients may call it, beside loopback and its own address."},
 			{Name: "token", Otherwise: "no token is asked for", Example: `"…"`,
-				Doc: "The token that every client must send. Any address but a loopback one needs it. Keep this file to yourself then."},
+				Doc: "The token that every client must send; required for any address but loopback. Then run chmod 600 on this file."},
 		}},
 		{Name: "jobs", Doc: "Scheduled agents.", Keys: []Key{
 			{Name: "dirs", Otherwise: "agents/ beside this file, and ~/.config/dotagent/agents", Example: `["~/.config/patchbay/agents", "~/.config/dotagent/agents"]`,
-				Doc: "Where agents are looked for: each directory holds one directory an agent."},
+				Doc: "Where agents are searched: each of these directories has one directory for each agent."},
 		}},
 		{Name: "telemetry", Doc: "Traces for an OpenTelemetry collector.", Keys: []Key{
 			{Name: "otlp", Default: `""`, Doc: "Where a daemon sends every trace, such as http://127.0.0.1:4318; empty: nowhere."},
@@ -52,7 +52,7 @@ func Sections() []Section {
 		engineSection(),
 		pluginSection(),
 		limitsSection(),
-		{Name: "connect", List: true, Doc: "A plugin's hook, wired to another point than its own.", Keys: []Key{
+		{Name: "connect", List: true, Doc: "A plugin's hook, connected to another point than its own.", Keys: []Key{
 			{Name: "plugin", Otherwise: "required", Example: `"tag-enforcer"`, Doc: "The plugin's name."},
 			{Name: "hook", Otherwise: "required", Example: `"preexec"`, Doc: "Its hook, as its dialect calls it."},
 			{Name: "point", Otherwise: "required", Example: `"tool.before"`, Doc: "The point: patchbay fire --list has them all."},
@@ -61,7 +61,7 @@ func Sections() []Section {
 			{Name: "name", Otherwise: "required", Example: `"files"`, Doc: "The plugin's name, as in [plugins.files]."},
 			{Name: "command", Otherwise: "url says where the server is", Example: `["files-server", "--stdio"]`, Doc: "The program and its arguments."},
 			{Name: "env", Default: `{}`, Doc: "Variables of the program; ${NAME} stands for a secret of secrets.toml."},
-			{Name: "prefix", Otherwise: "the server's name and _", Example: `"files_"`, Doc: "What stands before the names of its tools and prompts."},
+			{Name: "prefix", Otherwise: "the server's name and _", Example: `"files_"`, Doc: "Text that is put before the names of its tools and prompts."},
 		}},
 		{Name: "mcp", List: true, Doc: "An MCP server at an address, as a plugin.", Keys: []Key{
 			{Name: "name", Otherwise: "required", Example: `"issues"`, Doc: "The plugin's name."},
@@ -72,23 +72,23 @@ func Sections() []Section {
 }
 
 func modelSection() Section {
-	return Section{Name: "model", Doc: "Who answers in chat and serve; also --model PROVIDER:NAME and $PATCHBAY_MODEL.", Keys: []Key{
+	return Section{Name: "model", Doc: "The model that answers in chat and serve; also --model PROVIDER:NAME and $PATCHBAY_MODEL.", Keys: []Key{
 		{Name: "provider", Default: `"offline"`, Doc: `"anthropic", "openai" (and every compatible endpoint) or "offline".`},
 		{Name: "name", Otherwise: "none; anthropic and openai need one", Example: `"NAME"`, Doc: "The model, as its provider calls it."},
 		{Name: "base_url", Otherwise: "$ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, else the provider's own", Example: `"http://127.0.0.1:11434/v1"`,
 			Doc: "The address of the provider, or of an endpoint compatible with it."},
-		{Name: "window", Otherwise: "what is known of the model", Example: `200000`, Doc: "How many tokens a conversation may have."},
+		{Name: "window", Otherwise: "the known size of the model's window", Example: `200000`, Doc: "How many tokens a conversation may have."},
 		{Name: "script", Otherwise: "the offline model echoes", Example: `"turn.yaml"`, Doc: "Offline only: the replies to play; also --script."},
 	}}
 }
 
 func engineSection() Section {
-	return Section{Name: "engine", Doc: "Where state is kept: in the data directory, or on a NATS server or cluster.", Keys: []Key{
-		{Name: "url", Default: `""`, Doc: "The address of the cluster: nats, tls, ws or wss, several with commas. Empty keeps state in the data directory."},
+	return Section{Name: "engine", Doc: "Where state is stored: in the data directory, or on a NATS server or cluster.", Keys: []Key{
+		{Name: "url", Default: `""`, Doc: "The address of the cluster: nats, tls, ws or wss, several with commas. Empty: state is stored in the data directory."},
 		{Name: "credentials", Default: `""`, Doc: "A NATS credentials file."},
-		{Name: "ca", Default: `""`, Doc: "A file with who signs the servers' certificates, where the system does not know them."},
-		{Name: "cert", Default: `""`, Doc: "A file with our own certificate, where the servers ask for one."},
-		{Name: "key", Default: `""`, Doc: "The file with its key."},
+		{Name: "ca", Default: `""`, Doc: "A file with the authorities that sign the servers' certificates, if the system does not know them."},
+		{Name: "cert", Default: `""`, Doc: "A file with the client's certificate, if the servers ask for one."},
+		{Name: "key", Default: `""`, Doc: "A file with the key of that certificate."},
 	}}
 }
 
@@ -98,18 +98,18 @@ func pluginSection() Section {
 		{Name: "priority", Otherwise: "what the plugin says, else 500", Example: `500`, Doc: "The order of plugins at a point: lower runs first."},
 		{Name: "timeout", Otherwise: "the dialect's", Example: `"5s"`, Doc: "How long a hook may take."},
 		{Name: "tool_timeout", Otherwise: "the dialect's", Example: `"2m"`, Doc: "How long a tool or method may take."},
-		{Name: "standby", Default: `0`, Doc: "mine and dotagent: so many processes are started ahead and wait for their call."},
+		{Name: "standby", Default: `0`, Doc: "mine and dotagent: how many processes are started ahead and wait for their call."},
 		{Name: "env", Otherwise: "the dialect's own list", Example: `["GIT_*"]`, Doc: "Variables that are passed on beside the dialect's own list."},
 		{Name: "on_failure", Otherwise: "the failure table", Example: `"skip"`, Doc: `What its failure does to an event: "skip", "abort" or "deny".`},
 		{Name: "config", Otherwise: "the plugin's own defaults", Example: `{ branch = "main" }`, Doc: "The plugin's configuration, checked against its schema."},
 		{Name: "capabilities", Otherwise: "what the plugin declares", Example: `["read:fs:/srv/notes", "net:example.org:443"]`,
-			Doc: "What it may do, in place of what it declares; [] is nothing."},
-		{Name: "allow_unenforced", Default: `false`, Doc: "Run it even where this system cannot enforce a capability."},
+			Doc: "What it may do, instead of what it declares; [] means nothing."},
+		{Name: "allow_unenforced", Default: `false`, Doc: "Run it even if this system cannot enforce a capability."},
 	}}
 }
 
 func limitsSection() Section {
-	return Section{Name: "plugins.NAME.limits", Doc: "What that plugin may use. What it stores is bounded always.", Keys: []Key{
+	return Section{Name: "plugins.NAME.limits", Doc: "What that plugin may use. Its storage always has a limit.", Keys: []Key{
 		{Name: "memory", Otherwise: "no limit", Example: `"256MB"`, Doc: "Memory; K, M and G are powers of 1024."},
 		{Name: "processes", Otherwise: "no limit", Example: `20`, Doc: "Processes, with their threads."},
 		{Name: "open_files", Otherwise: "no limit", Example: `100`, Doc: "Open files in each process."},

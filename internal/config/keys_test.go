@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// listed are the keys of the table, as in plugins.NAME.timeout.
+// listed returns the keys of Sections, such as plugins.NAME.timeout.
 func listed() []string {
 	set := make(map[string]bool)
 	for _, s := range Sections() {
@@ -27,7 +27,7 @@ func listed() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// sectionsOf says which table each function of schema.go reads.
+// sectionsOf maps each function of schema.go to the table that it reads.
 var sectionsOf = map[string]string{
 	"readConfig": "", "readEngine": "engine.", "readModel": "model.", "readServer": "server.", "readChat": "chat.", "readJobs": "jobs.",
 	"readTelemetry": "telemetry.",
@@ -35,8 +35,7 @@ var sectionsOf = map[string]string{
 	"readConnects": "connect.", "readServers": "mcp.",
 }
 
-// TestTheTableOfKeysIsWhatIsRead: every key that schema.go asks for is in the table, and the other
-// way round.
+// TestTheTableOfKeysIsWhatIsRead: Sections has exactly the keys that schema.go reads.
 func TestTheTableOfKeysIsWhatIsRead(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "schema.go", nil, 0)
 	if err != nil {
@@ -70,7 +69,7 @@ func TestTheTableOfKeysIsWhatIsRead(t *testing.T) {
 	compareKeys(t, "schema.go reads", slices.Sorted(maps.Keys(read)))
 }
 
-// keyAsked is the key in a call such as t.Text("url", ""), OneOf(t, "sandbox", …), readSize(t,
+// keyAsked returns the key in a call such as t.Text("url", ""), OneOf(t, "sandbox", …), readSize(t,
 // "memory") or count("processes").
 func keyAsked(n ast.Node) string {
 	call, ok := n.(*ast.CallExpr)
@@ -125,7 +124,7 @@ func compareKeys(t *testing.T, what string, got []string) {
 }
 
 // TestThePageHasTheKeysOfTheTable: the first TOML block of docs/configuration.md has exactly the
-// keys there are.
+// keys of Sections.
 func TestThePageHasTheKeysOfTheTable(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
 	if err != nil {
@@ -138,7 +137,7 @@ func TestThePageHasTheKeysOfTheTable(t *testing.T) {
 	compareKeys(t, "docs/configuration.md explains", keysOf(t, "docs/configuration.md", block[1]))
 }
 
-// keysOf are the keys that a text sets, with NAME for the names of plugins.
+// keysOf returns the keys that a text sets, with NAME for the names of plugins.
 func keysOf(t *testing.T, name string, text []byte) []string {
 	t.Helper()
 	top, err := document.TOML(name, text)
@@ -173,7 +172,7 @@ func isTable(path string) bool {
 	return path == "" || slices.ContainsFunc(Sections(), func(s Section) bool { return s.Name == path })
 }
 
-// TestTheSampleChangesNothing: the file that `config init` writes means the same as no file.
+// TestTheSampleChangesNothing: the file that `config init` writes has the same meaning as no file.
 func TestTheSampleChangesNothing(t *testing.T) {
 	c, err := ParseConfig("config.toml", []byte(Sample()))
 	if err != nil {
@@ -192,7 +191,7 @@ func TestTheSampleChangesNothing(t *testing.T) {
 	}
 }
 
-// TestTheSampleUncommented: without the # before the settings the file is valid, and has every key.
+// TestTheSampleUncommented: without the # before the settings, the file is valid and has every key.
 func TestTheSampleUncommented(t *testing.T) {
 	text := regexp.MustCompile(`(?m)^#([a-z_]+ = |\[)`).ReplaceAllString(Sample(), "$1")
 	if _, err := ParseConfig("config.toml", []byte(text)); err != nil {

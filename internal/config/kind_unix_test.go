@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// TestWhatIsNoRegularFileIsAnErrorAtOnce: a pipe in its place would be waited for.
+// TestWhatIsNoRegularFileIsAnErrorAtOnce: reading a named pipe would wait for a writer, so it is an
+// error.
 func TestWhatIsNoRegularFileIsAnErrorAtOnce(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe.toml")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

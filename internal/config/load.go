@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// Load reads and checks the config at path. A missing file is an empty config. What is wrong with
-// the file comes back as one [*Error] with every problem in it.
+// Load reads and checks the config at path. A missing file is an empty config. All mistakes in the
+// file are returned as one [*Error].
 func Load(path string) (*Config, error) {
 	f, err := plainfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,8 +38,8 @@ func Load(path string) (*Config, error) {
 	return c, nil
 }
 
-// unreadable is the error of a file that cannot be opened. One that is no file to be read is a
-// problem of the configuration.
+// unreadable returns the error of a file that cannot be opened. If path is not a regular file, that
+// is a problem of the configuration.
 func unreadable(what, path string, err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, plainfile.ErrKind) {
 		return &Error{Problems: []Problem{{File: path, Message: at.Err.Error()}}}

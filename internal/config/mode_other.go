@@ -4,5 +4,6 @@ package config
 
 import "io/fs"
 
-// sharedMode has nothing to go by: mode bits are made up where access is ruled by lists.
+// sharedMode always returns false: on these systems access is controlled by lists, and the mode
+// bits mean nothing.
 func sharedMode(fs.FileMode) bool { return false }

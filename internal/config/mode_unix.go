@@ -4,5 +4,5 @@ package config
 
 import "io/fs"
 
-// sharedMode tells whether anyone but the owner may touch the file.
+// sharedMode reports whether other users than the owner can access the file.
 func sharedMode(mode fs.FileMode) bool { return mode.Perm()&0o077 != 0 }

@@ -13,23 +13,23 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// ProjectFile is where a project keeps the configuration of plugins, below its root.
+// ProjectFile is the path of a project's configuration, below its root.
 const ProjectFile = ".patchbay/config.toml"
 
-// A Project is a project's own configuration: `[plugins.NAME] config = {…}` and nothing else. It
-// comes with the project, from whoever wrote that, so it grants nothing, starts nothing and holds
+// A Project is the configuration that comes with a project: `[plugins.NAME] config = {…}` and
+// nothing else. Another person may have written it, so it grants nothing, starts nothing and holds
 // no secrets.
 type Project struct {
-	Plugins map[string]map[string]any // what stands in config, by a plugin's name
+	Plugins map[string]map[string]any // the config of each plugin, by the plugin's name
 
 	source
 }
 
-// File is the path it was read from, whether or not there is a file.
+// File returns the path of the file, whether or not it exists.
 func (p *Project) File() string { return p.file }
 
 // LoadProject reads the configuration of the project at root. A missing file is an empty one. A
-// link that leads out of the project is an error, as is every key beside config.
+// symbolic link that leads out of the project is an error, as is every key but config.
 func LoadProject(root string) (*Project, error) {
 	path := filepath.Join(root, filepath.FromSlash(ProjectFile))
 	empty := &Project{source: source{file: path}}
@@ -43,11 +43,11 @@ func LoadProject(root string) (*Project, error) {
 	return ParseProject(path, data)
 }
 
-// readInside reads the file as long as no link leads out of the root.
+// readInside reads the file, unless a symbolic link leads out of the root.
 func readInside(root, path string) ([]byte, error) {
 	dir, err := os.OpenRoot(root)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, fs.ErrNotExist // a directory that may not be listed has no configuration for us; programs can be run in it all the same
+		return nil, fs.ErrNotExist // we have no configuration in a directory that we may not list, but programs can run in it
 	}
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func readInside(root, path string) ([]byte, error) {
 	return document.Read(f, path)
 }
 
-// ParseProject reads the text of a project's configuration.
+// ParseProject parses the text of a project's configuration.
 func ParseProject(path string, data []byte) (*Project, error) {
 	top, err := document.TOML(path, data)
 	if err != nil {
@@ -90,7 +90,7 @@ func ParseProject(path string, data []byte) (*Project, error) {
 	return p, nil
 }
 
-// onlyKeys complains of every other key: whoever writes it relies on it.
+// onlyKeys reports every other key as a mistake, so that none is ignored silently.
 func onlyKeys(t *document.Table, allowed string) {
 	for _, name := range t.Names() {
 		if name != allowed {
@@ -99,11 +99,11 @@ func onlyKeys(t *document.Table, allowed string) {
 	}
 }
 
-// ParseConfig reads the text of a config.toml.
+// ParseConfig parses the text of a config.toml.
 func ParseConfig(path string, data []byte) (*Config, error) { return parseConfig(path, data) }
 
-// Over is one table of values with another one over it: tables are taken together, everything else
-// is replaced.
+// Over merges two tables. Nested tables are merged; every other value of above replaces that of
+// below.
 func Over(below, above map[string]any) map[string]any {
 	if below == nil || above == nil {
 		if above == nil {

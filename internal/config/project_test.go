@@ -32,7 +32,7 @@ func TestLoadProject(t *testing.T) {
 	}
 }
 
-// TestAProjectGrantsNothing: every key beside config is an error, with its place.
+// TestAProjectGrantsNothing: every key but config is an error, with its position.
 func TestAProjectGrantsNothing(t *testing.T) {
 	for _, tc := range []struct{ text, place string }{
 		{"sandbox = \"off\"\n", "1:11"},
@@ -59,7 +59,7 @@ func TestAProjectsLinkOutIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(secret, filepath.Join(root, ProjectFile)); err != nil {
-		if runtime.GOOS == "windows" { // where making one takes a privilege
+		if runtime.GOOS == "windows" { // making a link needs a privilege there
 			t.Skipf("this user may make no links: %v", err)
 		}
 		t.Fatal(err)

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// TestAProjectThatMayNotBeListed: a directory without read permission keeps nobody from working in
-// it.
+// TestAProjectThatMayNotBeListed: a project directory without read permission is no error.
 func TestAProjectThatMayNotBeListed(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root may list everything")
@@ -26,8 +25,8 @@ func TestAProjectThatMayNotBeListed(t *testing.T) {
 	}
 }
 
-// TestAPipeThatTakesTheFilesPlace: a project may be somebody's who swaps the file for a named pipe
-// between two looks. Nobody waits for that.
+// TestAPipeThatTakesTheFilesPlace: the owner of a project may replace the file by a named pipe
+// between two calls. LoadProject must not wait for that pipe.
 func TestAPipeThatTakesTheFilesPlace(t *testing.T) {
 	root := t.TempDir()
 	at := filepath.Join(root, ".patchbay")
@@ -44,7 +43,7 @@ func TestAPipeThatTakesTheFilesPlace(t *testing.T) {
 			default:
 				for _, name := range []string{"/file", "/pipe"} {
 					_ = os.Link(at+name, at+"/next")
-					_ = os.Rename(at+"/next", at+"/config.toml") // it is each in turn, and always there
+					_ = os.Rename(at+"/next", at+"/config.toml") // the path is each file in turn, and always exists
 				}
 			}
 		}
@@ -53,14 +52,14 @@ func TestAPipeThatTakesTheFilesPlace(t *testing.T) {
 	go func() {
 		defer close(loaded)
 		for range 10_000 {
-			_, _ = LoadProject(root) // an error or an empty one: whatever was there
+			_, _ = LoadProject(root) // an error or an empty config: both are fine
 		}
 	}()
 	select {
 	case <-loaded:
 	case <-time.After(time.Minute):
 		t.Error("it waits for the pipe")
-		if f, err := os.OpenFile(at+"/pipe", os.O_RDWR, 0); err == nil { // lets it go
+		if f, err := os.OpenFile(at+"/pipe", os.O_RDWR, 0); err == nil { // ends the wait
 			defer f.Close()
 		}
 	}

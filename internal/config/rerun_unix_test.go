@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestKindsAgain: only regular files are read, and files that others may read are reported, whoever
-// the user is.
+// TestKindsAgain: for every user, only regular files are read, and files that others may read are
+// reported.
 func TestKindsAgain(t *testing.T) {
 	rerun.Tests(t, "TestWhatIsNoRegularFileIsAnErrorAtOnce", "TestExposed", "TestAPipeThatTakesTheFilesPlace")
 }

@@ -15,7 +15,8 @@ const sampleHead = `# Patchbay's configuration. Every setting below is commented
 # docs/configuration.md explains all of it. Keys and passwords belong into secrets.toml beside this file.
 `
 
-// Sample is a config.toml with every section and key, each with a sentence, all commented out.
+// Sample returns a config.toml with every section and key, each with its description, all commented
+// out.
 func Sample() string {
 	var b strings.Builder
 	b.WriteString(sampleHead)
@@ -38,7 +39,8 @@ func (s Section) header() string {
 	return "[" + s.Name + "]"
 }
 
-// sample is the key with its sentence before it. Prose begins with "# ", a setting with "#" alone.
+// sample returns the key with its description before it. Prose begins with "# ", a setting with "#"
+// alone.
 func (k Key) sample() string {
 	doc := k.Doc
 	switch {

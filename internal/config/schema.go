@@ -12,10 +12,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// maxStandby bounds the processes kept waiting for one plugin: each is a whole interpreter.
+// maxStandby limits the waiting processes of one plugin, because each may be a whole interpreter.
 const maxStandby = 16
 
-// readConfig reads the whole file. Each function below is the definition of one table.
+// readConfig reads the whole file. Each function below defines one table.
 func readConfig(t *document.Table) *Config {
 	defaults := Default()
 	c := &Config{
@@ -47,7 +47,7 @@ func readEngine(t *document.Table) Engine {
 		t.Bad("cert", "name both files, or neither", "a certificate needs its key, and a key its certificate")
 	}
 	if e.URL != "" {
-		for _, server := range strings.Split(e.URL, ",") { // a cluster may be named by several of its servers
+		for _, server := range strings.Split(e.URL, ",") { // a cluster may be given by several of its servers
 			checkURL(t, "url", strings.TrimSpace(server), "nats", "tls", "ws", "wss")
 		}
 	}
@@ -74,7 +74,8 @@ func readModel(t *document.Table) Model {
 	return m
 }
 
-// readServer leaves the rule about tokens to the daemon, which must apply it to --listen too.
+// readServer does not check the rule about tokens: the daemon does, because the rule also applies
+// to --listen.
 func readServer(t *document.Table, defaults Server) Server {
 	s := Server{
 		Listen: t.Text("listen", defaults.Listen),
@@ -88,7 +89,7 @@ func readServer(t *document.Table, defaults Server) Server {
 	return s
 }
 
-// isAddress tells whether s is a host, which may be empty, and a port by number.
+// isAddress reports whether s is a host, which may be empty, and a port number.
 func isAddress(s string) bool {
 	_, port, err := net.SplitHostPort(s)
 	if err != nil {
@@ -158,7 +159,8 @@ func readPlugin(t *document.Table) Plugin {
 	return p
 }
 
-// readCapabilities: an empty list grants nothing, none at all leaves it to the plugin.
+// readCapabilities returns nil if the key is missing, which leaves the choice to the plugin. An
+// empty list grants nothing.
 func readCapabilities(t *document.Table) []capability.Capability {
 	list := t.List("capabilities")
 	if list == nil {
@@ -167,7 +169,7 @@ func readCapabilities(t *document.Table) []capability.Capability {
 	granted := make([]capability.Capability, 0, len(list))
 	for i, text := range list {
 		if text == "" {
-			continue // List has complained
+			continue // List has reported it
 		}
 		c, err := capability.Parse(text)
 		if err != nil {
@@ -197,8 +199,8 @@ func readLimits(t *document.Table) Limits {
 	return l
 }
 
-// readSize reads a number of bytes such as "64MB". The units are the powers of 1024, as in Docker
-// and systemd.
+// readSize reads a number of bytes such as "64MB". The units are powers of 1024, as in Docker and
+// systemd.
 func readSize(t *document.Table, name string) int64 {
 	text := t.Text(name, "")
 	if text == "" {
@@ -227,7 +229,7 @@ func readConnects(tables []*document.Table) []Connect {
 	return connects
 }
 
-// readServers reads the [[mcp]] tables: each is a plugin by its name.
+// readServers reads the [[mcp]] tables. Each is a plugin with its own name.
 func readServers(tables []*document.Table) []MCP {
 	var servers []MCP
 	for _, t := range tables {
@@ -268,14 +270,15 @@ func checkServer(t *document.Table, m MCP) {
 	}
 }
 
-// isServerName: the name is a part of the names of tools, which may have no other characters.
+// isServerName reports whether s is a valid name. It becomes a part of the names of tools, which
+// allow no other characters.
 func isServerName(s string) bool {
 	return len(s) <= 64 && strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
 	}) < 0
 }
 
-// readTexts reads a table of texts, which may have ${SECRET} in them.
+// readTexts reads a table of texts, which may contain ${SECRET}.
 func readTexts(t *document.Table) map[string]string {
 	texts := make(map[string]string)
 	for _, name := range t.Names() {
@@ -290,7 +293,7 @@ func readJobs(t *document.Table) Jobs {
 	return j
 }
 
-// checkURL does not show the address: it may carry a password.
+// checkURL never shows the address, which may contain a password.
 func checkURL(t *document.Table, name, address string, schemes ...string) {
 	u, err := url.Parse(address)
 	fix := fmt.Sprintf("write %s://HOST…", schemes[0])

@@ -8,17 +8,16 @@ import (
 
 const redacted = "[secret]"
 
-// Secret is a text that must not be shown. However it is printed, logged or marshalled, [secret]
-// comes out; only Reveal gives the text. The zero value is the empty text.
+// A Secret is a text that must not be shown. Printing, logging and marshalling it gives "[secret]";
+// only Reveal returns the text. The zero value is the empty text.
 //
-// It is a pointer in a struct rather than a string type, because fmt prints the unexported fields
-// of a struct, and go-toml every kind of string, without asking their methods; of a pointer they
-// have nothing to show.
+// It is a pointer in a struct, not a string type: fmt prints the unexported fields of a struct, and
+// go-toml every kind of string, without calling their methods. Of a pointer they show nothing.
 type Secret struct {
 	text *string
 }
 
-// NewSecret hides text.
+// NewSecret returns text as a Secret.
 func NewSecret(text string) Secret {
 	if text == "" {
 		return Secret{}
@@ -26,7 +25,7 @@ func NewSecret(text string) Secret {
 	return Secret{text: &text}
 }
 
-// Reveal is the text itself. Pass it straight to what needs it.
+// Reveal returns the text. Pass it directly to the code that needs it.
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""
@@ -34,7 +33,7 @@ func (s Secret) Reveal() string {
 	return *s.text
 }
 
-// Empty tells whether there is nothing to hide.
+// Empty reports whether the text is empty.
 func (s Secret) Empty() bool { return s.text == nil }
 
 // String hides the secret.
@@ -43,8 +42,7 @@ func (s Secret) String() string { return redacted }
 // GoString hides the secret from %#v.
 func (s Secret) GoString() string { return redacted }
 
-// Format hides the secret from every verb, the wrong ones too: fmt shows the value when a verb does
-// not fit.
+// Format hides the secret from every verb, also from wrong ones, for which fmt shows the value.
 func (s Secret) Format(f fmt.State, _ rune) {
 	// A fmt.State that cannot be written to has nowhere to report it.
 	_, _ = io.WriteString(f, redacted)
@@ -60,12 +58,12 @@ func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // SystemConfig is the [plugins.NAME] table of the secrets file: a kaged plugin's system_config. It
-// hides itself like a [Secret].
+// is hidden in the same way as a [Secret].
 type SystemConfig struct {
 	values func() map[string]any // a function, because fmt follows a pointer to a map; nil: no table
 }
 
-// Reveal is the table as JSON values; nil where the file has none. Do not change it.
+// Reveal returns the table as JSON values, or nil if the file has none. Do not change it.
 func (c SystemConfig) Reveal() map[string]any {
 	if c.values == nil {
 		return nil

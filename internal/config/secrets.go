@@ -14,7 +14,7 @@ import (
 )
 
 // Secrets is secrets.toml: `NAME = "…"` for ${NAME} and for keys, and [plugins.NAME] for a kaged
-// plugin's system_config. The zero value, and nil, hold nothing.
+// plugin's system_config. The zero value, and nil, are empty.
 type Secrets struct {
 	names   map[string]Secret
 	plugins map[string]SystemConfig
@@ -22,7 +22,7 @@ type Secrets struct {
 	source
 }
 
-// Plugins are the names of the [plugins.NAME] tables, sorted.
+// Plugins returns the names of the [plugins.NAME] tables, sorted.
 func (s *Secrets) Plugins() []string {
 	if s == nil {
 		return nil
@@ -30,7 +30,7 @@ func (s *Secrets) Plugins() []string {
 	return slices.Sorted(maps.Keys(s.plugins))
 }
 
-// Lookup is the secret of that name.
+// Lookup returns the secret with that name.
 func (s *Secrets) Lookup(name string) (Secret, bool) {
 	if s == nil {
 		return Secret{}, false
@@ -39,7 +39,7 @@ func (s *Secrets) Lookup(name string) (Secret, bool) {
 	return v, ok
 }
 
-// Plugin is the system_config of a plugin; an empty one where the file has none.
+// Plugin returns the system_config of a plugin; it is empty if the file has none.
 func (s *Secrets) Plugin(name string) SystemConfig {
 	if s == nil {
 		return SystemConfig{}
@@ -47,8 +47,8 @@ func (s *Secrets) Plugin(name string) SystemConfig {
 	return s.plugins[name]
 }
 
-// Values are all that is secret in the file, the texts and numbers inside tables too. Whoever
-// writes something down for others keeps them out of it.
+// Values returns all secrets of the file, including the texts and numbers inside tables. Code that
+// writes files for other people removes these values from them.
 func (s *Secrets) Values() []string {
 	if s == nil {
 		return nil
@@ -63,7 +63,7 @@ func (s *Secrets) Values() []string {
 	return all
 }
 
-// leaves are the texts and numbers inside a value.
+// leaves returns the texts and numbers inside a value.
 func leaves(v any) []string {
 	var all []string
 	switch v := v.(type) {
@@ -82,8 +82,8 @@ func leaves(v any) []string {
 	return all
 }
 
-// LoadSecrets reads the secrets file. A missing file holds no secrets; one that others may read is
-// refused with the command that mends it. No error quotes what the file says.
+// LoadSecrets reads the secrets file. A missing file has no secrets. A file that other users can
+// read is refused, with the command that fixes it. No error quotes the contents of the file.
 func LoadSecrets(path string) (*Secrets, error) {
 	f, err := plainfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -103,7 +103,7 @@ func LoadSecrets(path string) (*Secrets, error) {
 	return parseSecrets(path, data)
 }
 
-// checkPrivate looks at the file that is open, not at its path, which may name another one by now.
+// checkPrivate checks the open file, not its path, which may name another file by now.
 func checkPrivate(f *os.File, path string) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -147,7 +147,8 @@ func readSecrets(t *document.Table) *Secrets {
 	return s
 }
 
-// withoutText keeps the position of a syntax error and drops its words, which may quote the line.
+// withoutText keeps the position of a syntax error and replaces its message, which may quote the
+// line.
 func withoutText(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -160,10 +161,10 @@ func withoutText(err error) error {
 	return e
 }
 
-// unquoted is what a shell takes as it is.
+// unquoted lists the characters that need no quotes in a shell.
 const unquoted = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%"
 
-// shellQuote makes a path safe to paste.
+// shellQuote quotes a path for a shell, if necessary.
 func shellQuote(path string) string {
 	if strings.IndexFunc(path, func(r rune) bool { return !strings.ContainsRune(unquoted, r) }) < 0 {
 		return path

@@ -132,7 +132,8 @@ func TestSecretNeverPrints(t *testing.T) {
 	}
 }
 
-// fmt prints unexported fields without asking their methods: it must find nothing there.
+// TestSecretInUnexportedFieldNeverPrints: fmt prints unexported fields without calling their
+// methods, and must find no text there.
 func TestSecretInUnexportedFieldNeverPrints(t *testing.T) {
 	s, err := LoadSecrets(write(t, secretsText))
 	if err != nil {
@@ -152,7 +153,7 @@ func TestSecretInUnexportedFieldNeverPrints(t *testing.T) {
 	}
 }
 
-// everyPrint prints v in every way that a program may.
+// everyPrint prints v in every way that a program can.
 func everyPrint(t *testing.T, v any) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -181,8 +182,8 @@ func everyPrint(t *testing.T, v any) map[string]string {
 	return out
 }
 
-// FuzzSecrets: a secrets file is read or it is an error with places in the file, and neither
-// repeats what is secret in it.
+// FuzzSecrets: a secrets file is read, or the error has positions in the file. Neither quotes a
+// secret.
 func FuzzSecrets(f *testing.F) {
 	f.Add([]byte(secretsText))
 	f.Add([]byte("a = 1\nplugins = 2\n"))

@@ -12,7 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// shown is a value of a file as it may be shown; secret where it may not be shown at all.
+// shown returns a value of a file in a form that may be shown. secret means that it must not be
+// shown at all.
 func shown(key string, value any) (v any, secret bool) {
 	switch {
 	case key == "server.token", isPrivate(key):
@@ -23,11 +24,11 @@ func shown(key string, value any) (v any, secret bool) {
 	return scrubbed(value), false
 }
 
-// Hidden stands in what is shown of a config for a value that is not.
+// Hidden is the placeholder for a value that is not shown.
 const Hidden = hidden
 
-// Private reports whether a value of config.toml is not for showing, by the keys that lead to it
-// (indexes of lists left out) and by itself.
+// Private reports whether a value of config.toml must not be shown. path has the keys that lead to
+// the value, without the indexes of lists.
 func Private(path []string, value any) bool {
 	if len(path) == 0 {
 		return false
@@ -48,7 +49,7 @@ func Private(path []string, value any) bool {
 	return secret || err != nil || !bytes.Equal(was, now)
 }
 
-// Shown is the config of a plugin without what sounds like a secret in it.
+// Shown returns the config of a plugin with placeholders for values that look like secrets.
 func Shown(config map[string]any) map[string]any {
 	if config == nil {
 		return map[string]any{}
@@ -56,7 +57,7 @@ func Shown(config map[string]any) map[string]any {
 	return scrubbed(config).(map[string]any)
 }
 
-// scrubbed is a value without what sounds like a secret in it.
+// scrubbed returns a value with placeholders for values that look like secrets.
 func scrubbed(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -76,8 +77,8 @@ func scrubbed(value any) any {
 	return value
 }
 
-// isPrivate reports whether a value of a plugin's config is called like a secret. Secrets have a
-// file of their own, but people write them here all the same.
+// isPrivate reports whether a value of a plugin's config has the name of a secret. Secrets belong
+// in secrets.toml, but some users write them here.
 func isPrivate(key string) bool {
 	if !strings.HasPrefix(key, "plugins.") || !strings.Contains(key, ".config.") {
 		return false
@@ -86,10 +87,10 @@ func isPrivate(key string) bool {
 	return secretName(path)
 }
 
-// secretWords are the words of names of secrets.
+// secretWords are words that occur in the names of secrets.
 var secretWords = []string{"key", "apikey", "token", "secret", "password", "passwd", "passphrase", "pass", "pwd", "credential", "credentials", "auth", "authorization", "bearer", "cookie"}
 
-// secretName reports whether a name sounds like that of a secret: api_key, apiKey, GITHUB-TOKEN.
+// secretName reports whether a name sounds like a secret: api_key, apiKey, GITHUB-TOKEN.
 func secretName(name string) bool {
 	var words strings.Builder
 	for i, r := range name {
@@ -106,8 +107,8 @@ func secretName(name string) bool {
 	})
 }
 
-// shownServer is shown for an MCP server. What its variables and headers hold is a secret, unless
-// it only refers to one; its address may have one in its path.
+// shownServer is shown for an MCP server. The values of its variables and headers are secrets,
+// unless they only refer to one. The path of its address may contain a secret.
 func shownServer(key string, value any) (v any, secret bool) {
 	text, isText := value.(string)
 	switch {
@@ -124,13 +125,13 @@ func shownServer(key string, value any) (v any, secret bool) {
 
 var reference = pattern.New(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
-// onlyRefers reports whether a text is nothing but ${NAME}, with the name of a scheme before it.
+// onlyRefers reports whether a text is just ${NAME}, optionally after the name of a scheme.
 func onlyRefers(text string) bool {
 	rest := strings.ToLower(strings.TrimSpace(reference.Regexp().ReplaceAllString(text, "")))
 	return rest != strings.ToLower(text) && slices.Contains([]string{"", "bearer", "basic", "token"}, rest)
 }
 
-// hidden stands in a text for what is not shown.
+// hidden is the placeholder for text that is not shown.
 const hidden = "…"
 
 // withoutPasswords hides the user, the password and the query of addresses.
@@ -155,7 +156,7 @@ func withoutPasswords(text string) string {
 	return strings.Join(parts, ",")
 }
 
-// hostOnly hides all of an address behind its host.
+// hostOnly hides the part of an address after its host.
 func hostOnly(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -167,8 +168,8 @@ func hostOnly(text string) string {
 	return u.Scheme + "://" + u.Host + u.Path
 }
 
-// withoutSecrets hides what follows an argument such as --token, or its = sign, and passwords in
-// addresses.
+// withoutSecrets hides the value of an argument such as --token, in the next argument or after its
+// = sign, and passwords in addresses.
 func withoutSecrets(list []any) []any {
 	out := slices.Clone(list)
 	for i, item := range out {

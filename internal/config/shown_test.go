@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// TestShownHasNoSecret: wherever people write a secret in the file, it is not in what is shown.
+// TestShownHasNoSecret: a secret at any place of the file is not shown.
 func TestShownHasNoSecret(t *testing.T) {
 	list := func(items ...any) []any { return items }
 	for _, c := range []struct {
 		key   string
 		value any
-		want  string // what is shown; "": nothing
+		want  string // the text that is shown; "": none
 	}{
 		{"server.token", "hunter2", ""},
 		{"engine.url", "nats://me:hunter2@a.example:4222,nats://b.example:4222", `"nats://…@a.example:4222,nats://b.example:4222"`},
