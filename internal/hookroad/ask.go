@@ -12,19 +12,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc/detached"
 )
 
-// Pauses between two tries: a daemon that makes room for another is away for a moment.
+// The pauses between two tries. A daemon that is replaced by another is away for a moment.
 const (
 	firstPause = 2 * time.Millisecond
 	lastPause  = 50 * time.Millisecond
 )
 
-// mostStarts is how often a daemon is started for one event. One that ends again and again is not
-// started a fourth time.
+// mostStarts limits the starts of a daemon for one event. If a daemon had to be started more often,
+// the event is answered in process.
 const mostStarts = 3
 
-// ask asks whoever can answer, until ctx ends. A daemon that goes away in mid-answer is asked
-// again, or the one that takes its place: an event may reach plugins twice then, but never not at
-// all.
+// ask sends the event to a daemon until there is an answer, or ctx ends. If the daemon goes away
+// before it has answered, ask sends the event again, to the same daemon or the one that replaces
+// it. Plugins may then see an event twice, but never miss one. If no daemon can be had, the event
+// is answered in process.
 func (r *road) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 	if r.fault != nil {
 		return nil, r.fault
@@ -42,7 +43,7 @@ func (r *road) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 			started, startErr := r.start(ctx)
 			if started {
 				starts++
-				if errors.Is(err, errVersion) { // patchbay beside us may be of another version than we are: then it is right as it is
+				if errors.Is(err, errVersion) { // the patchbay program may be of another version than this one: accept its daemon
 					request.Version = ""
 				}
 			}
@@ -60,7 +61,7 @@ func (r *road) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 	}
 }
 
-// late is the error of an event that was given up, with the last thing that went wrong.
+// late returns the error of an event whose time is up, with the last thing that went wrong.
 func late(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if err == nil || errors.Is(err, cause) {
@@ -69,8 +70,7 @@ func late(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// inProcess has the event answered by a process that opens the plugins for itself: this one, or
-// patchbay.
+// inProcess lets a process answer that opens the plugins itself: this one, or patchbay.
 func (r *road) inProcess(ctx context.Context, request Request, why error) (*Answer, error) {
 	if ctx.Err() != nil {
 		return nil, late(ctx, why)

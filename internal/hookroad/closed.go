@@ -18,24 +18,24 @@ import (
 // ClosedName is the file of closed points, below the state directory.
 const ClosedName = "closed-points.json"
 
-// maxClosed bounds the file: some dozens of plugins in some projects.
+// maxClosed limits the size of the file, which lists some dozens of plugins in some projects.
 const maxClosed = 1 << 20
 
-// closedVersion is that of the file's format.
+// closedVersion is the version of the file's format.
 const closedVersion = 1
 
-// Closed says which plugins have to be asked at which points. A daemon writes it, for those who
-// cannot reach one.
+// Closed lists the plugins without which events at a point are refused. A daemon writes it for hook
+// programs that cannot reach a daemon.
 type Closed struct {
 	Version  int                `json:"version"`
 	Points   ByPoint            `json:"points"`
-	Projects map[string]ByPoint `json:"projects,omitempty"` // by their root, where it is different there
+	Projects map[string]ByPoint `json:"projects,omitempty"` // by root; only projects whose list differs from Points
 }
 
-// ByPoint has the names of plugins. A point that is not in it is open.
+// ByPoint has the names of plugins, by point. A point without an entry is open.
 type ByPoint map[hook.Point][]string
 
-// ErrNoClosed says that no daemon has ever written the file.
+// ErrNoClosed is returned if no daemon has written the file yet.
 var ErrNoClosed = errors.New("no daemon has ever said which points are closed")
 
 // ReadClosed reads the file below a state directory.
@@ -58,8 +58,7 @@ func ReadClosed(state string) (*Closed, error) {
 	return &c, nil
 }
 
-// Write puts the file in the place of the one before, whole or not at all. Where nothing has
-// changed nothing is written.
+// Write replaces the file as a whole. If nothing has changed, it writes nothing.
 func (c Closed) Write(state string) error {
 	c.Version = closedVersion
 	if c.Points == nil {
@@ -80,7 +79,8 @@ func (c Closed) Write(state string) error {
 	return atomicfile.Write(path, text, atomicfile.Options{})
 }
 
-// At are the plugins that have to be asked at one of these points in a project, each once.
+// At returns the plugins without which events at one of these points are refused in a project, each
+// once.
 func (c *Closed) At(root string, points []hook.Point) []string {
 	by, ok := c.Projects[root]
 	if !ok {

@@ -11,26 +11,26 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/project"
 )
 
-// allowed are the variables that a daemon started by a hook gets. An agent's environment has its
-// keys in it, and whatever the person exported for that one session. The daemon serves every agent
-// and every project, so it gets what says who and where the user is.
+// allowed lists the variables that are passed to a daemon started by a hook. An agent's environment
+// contains its keys, and variables that the user exported for one session. The daemon serves every
+// agent and every project, so it gets only the variables about the user and the user's directories.
 var allowed = []string{
 	"HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR",
 	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
 	"PATCHBAY_HOME",
 }
 
-// paths are lists of directories, in which plugins and their programs are looked for.
+// paths lists variables with directories that are searched for plugins and their programs.
 var paths = []string{"PATH", "SCAFFOLD_HOME", "DOTAGENT_PLUGIN_PATH"}
 
-// allowedWindows are those without which few programs start there.
+// allowedWindows lists the variables that most programs need to start on Windows.
 var allowedWindows = []string{
 	"USERPROFILE", "APPDATA", "LOCALAPPDATA", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERNAME",
 }
 
-// cleaned is an environment with what is allowed, and of paths what is neither relative nor a part
-// of the project at hand: a repository brings no plugins, and what lies in one must not be run for
-// the others.
+// cleaned returns the allowed variables of an environment. It removes from the paths all relative
+// directories and all directories of the current project: files of one repository must not be run
+// for other projects.
 func cleaned(environ []string, dir string) []string {
 	var out []string
 	for _, v := range environ {
@@ -69,8 +69,8 @@ func cleanPath(path, dir string) string {
 	return strings.Join(keep, string(os.PathListSeparator))
 }
 
-// inside tells whether a directory is part of a project. The root of everything is none, and
-// neither is a home directory.
+// inside reports whether a directory is part of a project. The root directory and a home directory
+// are no projects.
 func inside(root, dir string) bool {
 	if home, err := os.UserHomeDir(); filepath.Dir(root) == root || err == nil && root == filepath.Clean(home) {
 		return false
@@ -82,7 +82,7 @@ func inside(root, dir string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// agents are those variables of an environment that [codehook.Parse] looks at.
+// agents returns the variables of an environment that [codehook.Parse] reads.
 func agents(environ []string) map[string]string {
 	out := make(map[string]string)
 	for _, v := range environ {
@@ -93,7 +93,7 @@ func agents(environ []string) map[string]string {
 	return out
 }
 
-// lookup is a variable of an environment.
+// lookup returns a function that reads a variable of environ.
 func lookup(environ []string) func(string) string {
 	return func(name string) string {
 		for _, v := range slices.Backward(environ) {

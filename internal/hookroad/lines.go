@@ -12,16 +12,16 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 )
 
-// mostLines is how many events of one process are under way at once. An agent that has more waits.
+// mostLines limits how many events of one process are answered at once. Further events wait.
 const mostLines = 64
 
-// Lines answers an event a line until stdin ends, side by side. Each answer is a line, which says
-// which event it belongs to. Each event has a connection of its own: so a daemon may be replaced in
-// between.
+// Lines reads one event a line until stdin ends, and answers them in parallel. Each answer is one
+// line and names its event. Each event has its own connection, so that the daemon may be replaced
+// in between.
 func Lines(ctx context.Context, o Options) error {
-	o.Event = "" // each line says its own
+	o.Event = "" // each line names its own event
 	r := newRoad(o)
-	var mu sync.Mutex // one answer is written at a time
+	var mu sync.Mutex // only one answer is written at a time
 	var running sync.WaitGroup
 	defer running.Wait()
 	places := make(chan struct{}, mostLines)
@@ -36,7 +36,7 @@ func Lines(ctx context.Context, o Options) error {
 				answer := strings.TrimSuffix(r.answer(ctx, line, began).Stdout, "\n")
 				mu.Lock()
 				defer mu.Unlock()
-				_, _ = io.WriteString(o.Out, answer+"\n") // where the agent is gone, the end of stdin tells
+				_, _ = io.WriteString(o.Out, answer+"\n") // if the agent is gone, stdin ends
 			})
 		}
 		if errors.Is(err, io.EOF) || ctx.Err() != nil {
@@ -48,8 +48,8 @@ func Lines(ctx context.Context, o Options) error {
 	}
 }
 
-// readEvent reads a line without its end. Of one that is too long the rest is passed over; what is
-// left is no event.
+// readEvent reads a line without its end. If the line is too long, the rest is dropped, and the
+// part that is left is not a valid event.
 func readEvent(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

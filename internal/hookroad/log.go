@@ -13,29 +13,29 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// LogName is the log of events that nobody could be asked about, below the state directory. When it
-// has grown to maxLog it becomes LogName.1, in the place of the one before.
+// LogName is the log of events for which there was no answer, below the state directory. When it
+// has grown to maxLog, it is renamed to LogName.1 and replaces the one before.
 const LogName = "hook.log"
 
 const maxLog = 256 << 10
 
-// What became of an event that nobody could be asked about.
+// The outcomes of an event for which there was no answer.
 const (
-	Denied    = "denied"     // a plugin that has to be asked stands at one of its points
+	Denied    = "denied"     // one of its points has a plugin that must agree
 	NoOpinion = "no_opinion" // the agent went on
 )
 
-// An Entry is one line of the log: an event that nobody could be asked about.
+// An Entry is one line of the log: an event for which there was no answer.
 type Entry struct {
 	Time    time.Time      `json:"time"`
 	Agent   codehook.Agent `json:"agent"`
 	Event   string         `json:"event"`
-	Session string         `json:"session,omitempty"` // the agent's own id
+	Session string         `json:"session,omitempty"` // the agent's id
 	What    string         `json:"what"`              // Denied or NoOpinion
 	Why     string         `json:"why"`
 }
 
-// maxWhy is how much is told of a cause.
+// maxWhy limits the text of Why.
 const maxWhy = 1000
 
 // Append adds an entry to the log below a state directory.
@@ -50,7 +50,7 @@ func (e Entry) Append(state string) error {
 	}
 	path := filepath.Join(state, LogName)
 	if info, err := os.Lstat(path); err == nil && info.Size() > maxLog {
-		if err := os.Rename(path, path+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may have been faster
+		if err := os.Rename(path, path+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may have renamed it
 			return err
 		}
 	}
@@ -58,12 +58,12 @@ func (e Entry) Append(state string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(line, '\n')) // one write, which the kernel puts behind those of others as a whole
+	_, err = f.Write(append(line, '\n')) // a single write, so that lines of several processes do not mix
 	return errors.Join(err, f.Close())
 }
 
-// ReadLog reads the log below a state directory, the oldest entry first. Lines that are no entries
-// are passed over.
+// ReadLog reads the log below a state directory, oldest entry first. It ignores lines that are no
+// entries.
 func ReadLog(state string) ([]Entry, error) {
 	var entries []Entry
 	for _, name := range []string{LogName + ".1", LogName} {

@@ -9,12 +9,11 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 )
 
-// exitUsage is what a command line is answered with that makes no sense. No agent but Copilot CLI
-// takes it for an opinion.
+// exitUsage is the exit code for an invalid command line. Only Copilot CLI treats it as an opinion.
 const exitUsage = 64
 
-// Main is the program patchbay-hook: the options have its streams and its environment, the
-// arguments the rest.
+// Main runs the program patchbay-hook. o has its streams and its environment; the agent and the
+// event come from args.
 func Main(ctx context.Context, args []string, o Options) int {
 	for len(args) > 0 {
 		word := args[0]
@@ -34,7 +33,7 @@ func Main(ctx context.Context, args []string, o Options) int {
 		return o.usage()
 	}
 	if o.Dir == "" {
-		o.Dir, _ = os.Getwd() // an agent whose directory is gone still has its event answered
+		o.Dir, _ = os.Getwd() // if the agent's directory is gone, its event is answered all the same
 	}
 	if o.Agent == codehook.OpenCode {
 		if Lines(ctx, o) != nil {
@@ -46,6 +45,6 @@ func Main(ctx context.Context, args []string, o Options) int {
 }
 
 func (o *Options) usage() int {
-	_, _ = io.WriteString(o.Err, "usage: patchbay-hook AGENT [--event NAME] (see `patchbay help hook`)\n") // there is nobody else to tell
+	_, _ = io.WriteString(o.Err, "usage: patchbay-hook AGENT [--event NAME] (see `patchbay help hook`)\n") // there is no other place to report an error
 	return exitUsage
 }

@@ -20,32 +20,32 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/version"
 )
 
-// Switch is the variable by which a person goes on without Patchbay: with the value "off", nobody
-// is asked anything.
+// Switch is the environment variable that turns Patchbay's hooks off: with the value "off", no
+// plugin is called.
 const Switch = "PATCHBAY_HOOK"
 
-// Options say whose hook this process is.
+// Options describe the hook process.
 type Options struct {
 	Agent   codehook.Agent
-	Event   string // its name, where the command line says it
+	Event   string // the event's name, if it is on the command line
 	In      io.Reader
 	Out     io.Writer
 	Err     io.Writer
 	Environ []string
 	Dir     string // the working directory
 
-	Program   string                                          // patchbay; "": beside this program, or on PATH
-	InProcess func(context.Context, Request) (*Answer, error) // what answers where no daemon does; nil: Program is run
-	Version   string                                          // of this program; "": its own. For tests
+	Program   string                                          // the patchbay program; "": beside this program, or in PATH
+	InProcess func(context.Context, Request) (*Answer, error) // answers if no daemon does; nil: Program is run
+	Version   string                                          // of this program, for tests; "": version.Number
 }
 
-// A road is the way of one process's events.
+// A road answers the events of one process.
 type road struct {
 	Options
 	off    bool
 	dirs   homedirs.Dirs
 	socket string
-	fault  error // why there is no way at all
+	fault  error // why no daemon can be reached at all
 }
 
 func newRoad(o Options) *road {
@@ -58,8 +58,8 @@ func newRoad(o Options) *road {
 	return r
 }
 
-// Run answers the event of which stdin tells, and returns the exit code. It answers in time,
-// whatever happens: an agent that waits too long goes on as if nobody had an opinion.
+// Run answers the event on stdin and returns the exit code. It always answers in time, because an
+// agent that waits too long goes on without an answer.
 func Run(ctx context.Context, o Options) int {
 	r := newRoad(o)
 	began := time.Now()
@@ -70,16 +70,16 @@ func Run(ctx context.Context, o Options) int {
 	} else {
 		a = r.answer(ctx, data, began)
 	}
-	// Where the agent is gone there is nobody to tell.
+	// If the agent is gone, there is no place to report these errors.
 	_, _ = io.WriteString(o.Out, a.Stdout)
 	_, _ = io.WriteString(o.Err, a.Stderr)
 	return a.ExitCode
 }
 
-// unnamed is how long an event is waited for whose name is not known yet.
+// unnamed is how long read waits for an event whose name is not known yet.
 const unnamed = 30 * time.Second
 
-// read reads what the agent has to say.
+// read reads the event that the agent writes.
 func (r *road) read() ([]byte, error) {
 	type input struct {
 		data []byte
@@ -106,7 +106,7 @@ func (r *road) read() ([]byte, error) {
 	}
 }
 
-// answer is what the agent is told about one event.
+// answer returns the answer to one event.
 func (r *road) answer(ctx context.Context, data []byte, began time.Time) codehook.Answer {
 	in := codehook.Input{Agent: r.Agent, Event: r.Event, Data: data, Dir: r.Dir, Environ: agents(r.Environ)}
 	m, err := codehook.Parse(in)
@@ -125,11 +125,11 @@ func (r *road) answer(ctx context.Context, data []byte, began time.Time) codehoo
 	return a.Answer
 }
 
-// errLate is why an event was given up.
+// errLate is the cause of a context whose event was not answered in time.
 var errLate = errors.New("there was no answer in time")
 
-// unread is the answer to an event that cannot be read. It is refused where its name is known, and
-// a plugin has to be asked about events of that name.
+// unread returns the answer to an event that cannot be read. The event is refused if its name is
+// known and some plugin must agree to events of that name.
 func (r *road) unread(why error) codehook.Answer {
 	stand := []byte(`{"tool_name":"unknown","toolName":"unknown","prompt":"unknown"}`)
 	if r.off || r.Event == "" {
@@ -142,8 +142,9 @@ func (r *road) unread(why error) codehook.Answer {
 	return r.nobody(m, fmt.Errorf("the event cannot be read: %w", why))
 }
 
-// nobody is the answer to an event that nobody could be asked about. It never opens a gate by
-// accident, and it keeps nobody from working whose plugins need not be asked.
+// nobody returns the answer to an event for which no plugin could be called. It refuses the event
+// if some plugin must agree to it, and has no opinion otherwise. It also writes the event to the
+// log.
 func (r *road) nobody(m *codehook.Moment, why error) codehook.Answer {
 	who := r.closedFor(m)
 	e := Entry{Time: time.Now().UTC(), Agent: r.Agent, Event: m.Event, Session: m.Session, What: NoOpinion, Why: why.Error()}
@@ -154,15 +155,16 @@ func (r *road) nobody(m *codehook.Moment, why error) codehook.Answer {
 			who, why, Switch, r.Agent))
 	}
 	if r.fault == nil {
-		_ = e.Append(r.dirs.State) // the answer counts, and a log that cannot be written changes nothing about it
+		_ = e.Append(r.dirs.State) // the answer does not depend on the log
 	}
 	return a
 }
 
-// closedFor says who would have to be asked about an event; "": nobody.
+// closedFor returns a description of the plugins that must agree to an event, or "" if there are
+// none.
 func (r *road) closedFor(m *codehook.Moment) string {
 	if r.fault != nil {
-		return "" // no place for plugins, and so no plugin
+		return "" // without directories there are no plugins
 	}
 	closed, err := ReadClosed(r.dirs.State)
 	switch {
@@ -181,9 +183,9 @@ func (r *road) closedFor(m *codehook.Moment) string {
 	return "plugin " + strings.Join(names, ", ") + ", which has to agree"
 }
 
-// mayBeClosed: no daemon has ever run, so nobody has said who has to be asked. Without a word of
-// the configuration's no plugin of any protocol has to be asked at the points of an agent. The file
-// is not understood here, but the words would be in it.
+// mayBeClosed reports whether some plugin may have to agree, if no daemon has written the list yet.
+// Only the settings on_failure and connect can make a plugin required at the points of an agent. So
+// it looks for these words in the file, without parsing it.
 func (r *road) mayBeClosed() bool {
 	text, err := plainfile.Read(filepath.Join(r.dirs.Config, "config.toml"), maxClosed)
 	if err != nil {

@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	startLock = "hook-daemon.lock" // below the state directory: who has it starts a daemon
-	// DaemonLog is what a daemon says that was started by a hook, below the state directory.
+	startLock = "hook-daemon.lock" // below the state directory: the process that has it starts a daemon
+	// DaemonLog is the log of a daemon that a hook has started, below the state directory.
 	DaemonLog = "hook-daemon.log"
 )
 
-// maxDaemonLog is how large that log may be when a daemon is started. Then it begins anew.
+// maxDaemonLog limits the size of that log. If it is larger when a daemon is started, it is
+// emptied.
 const maxDaemonLog = 4 << 20
 
-// start starts a daemon and waits until it listens. Of several processes that want one, one starts
-// it; the others return at once, and look again. Where a daemon has come meanwhile the new one sees
-// that, says that it is ready, and ends.
+// start starts a daemon and waits until it listens. If several processes want a daemon, one starts
+// it; for the others start returns false at once, and they try to connect again. If another daemon
+// has come meanwhile, the new one notices it, reports that it is ready, and ends.
 func (r *road) start(ctx context.Context) (started bool, err error) {
 	program, err := r.program()
 	if err != nil {
@@ -51,7 +52,7 @@ func (r *road) start(ctx context.Context) (started bool, err error) {
 	return true, err
 }
 
-// program is patchbay.
+// program returns the path of the patchbay program.
 func (r *road) program() (string, error) {
 	if r.Program != "" {
 		return r.Program, nil
@@ -59,7 +60,7 @@ func (r *road) program() (string, error) {
 	return detached.Beside("patchbay", cleanPath(lookup(r.Environ)("PATH"), r.Dir))
 }
 
-// root is the directory in which a daemon works that belongs to no project.
+// root returns the working directory of the daemon, which belongs to no project.
 func root() string { return filepath.VolumeName(os.TempDir()) + string(filepath.Separator) }
 
 func openLog(path string) (*os.File, error) {

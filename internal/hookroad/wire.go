@@ -18,25 +18,25 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
 
-// Protocol is the version of what a client and a daemon say to each other about hooks. A daemon
-// that knows another one answers 501.
+// Protocol is the version of the protocol between hook programs and the daemon. A daemon with
+// another version answers 501.
 const Protocol = 1
 
 // SocketName is the daemon's socket, below the state directory.
 const SocketName = "patchbay.sock"
 
-// A Request is an event of another agent, on its way to the daemon.
+// A Request is an event of another agent, as it is sent to the daemon.
 type Request struct {
 	Protocol int               `json:"protocol"`
-	Version  string            `json:"version"` // of the client; "": whatever the daemon is
+	Version  string            `json:"version"` // of the client; "": any daemon will do
 	Event    string            `json:"event,omitempty"`
 	Dir      string            `json:"dir"`
 	Environ  map[string]string `json:"environ,omitempty"`
-	Input    json.RawMessage   `json:"input"` // what the agent wrote; a string where that is not JSON
+	Input    json.RawMessage   `json:"input"` // what the agent wrote, as a string if it is not JSON
 	Deadline int64             `json:"deadline_ms"`
 }
 
-// NewRequest is the request for an event.
+// NewRequest returns the request for an event.
 func NewRequest(in codehook.Input, version string) Request {
 	r := Request{Protocol: Protocol, Version: version, Event: in.Event, Dir: in.Dir, Environ: in.Environ, Input: in.Data}
 	if !json.Valid(in.Data) {
@@ -45,7 +45,7 @@ func NewRequest(in codehook.Input, version string) Request {
 	return r
 }
 
-// Event is the event that a request is about.
+// Moment parses the event of a request.
 func (r *Request) Moment(agent codehook.Agent) (*codehook.Moment, error) {
 	data := []byte(r.Input)
 	var text string
@@ -55,17 +55,18 @@ func (r *Request) Moment(agent codehook.Agent) (*codehook.Moment, error) {
 	return codehook.Parse(codehook.Input{Agent: agent, Event: r.Event, Data: data, Dir: r.Dir, Environ: r.Environ})
 }
 
-// An Answer is what the agent is told, and what plugins asked for in vain.
+// An Answer is the answer for the agent, with notes on requests of plugins that the agent cannot
+// fulfil.
 type Answer struct {
 	codehook.Answer
 	Notes []string `json:"notes,omitempty"`
 }
 
-// MaxAnswer is how long an answer may be: an event that was rewritten whole, escaped, and some
-// more.
+// MaxAnswer limits the length of an answer: an event that was rewritten completely and escaped, and
+// some more.
 const MaxAnswer = 4 * codehook.MaxInput
 
-// What a daemon's answer can mean beside an answer.
+// The reasons why exchange returns no answer.
 var (
 	errNobody  = errors.New("no daemon is running")
 	errGone    = errors.New("the daemon went away before it answered")
@@ -73,8 +74,8 @@ var (
 	errForeign = errors.New("the daemon speaks another protocol")
 )
 
-// exchange asks the daemon, once. The request and its answer are HTTP/1.1, spoken by hand: net/http
-// would take longer to be loaded than the daemon takes to answer.
+// exchange sends one request to the daemon. It writes HTTP/1.1 by hand, because loading net/http
+// takes longer than the daemon's answer.
 func exchange(ctx context.Context, socket string, agent codehook.Agent, r Request) (*Answer, error) {
 	conn, err := localsock.Dial(socket)
 	switch {
@@ -101,7 +102,8 @@ func exchange(ctx context.Context, socket string, agent codehook.Agent, r Reques
 	return readAnswer(status, body)
 }
 
-// isAway tells the errors of a daemon that is on its way out, or too busy to be connected to.
+// isAway reports whether err comes from a daemon that is ending, or too busy to accept a
+// connection.
 func isAway(err error) bool {
 	if slow, ok := errors.AsType[net.Error](err); ok && slow.Timeout() {
 		return true
@@ -109,7 +111,7 @@ func isAway(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, io.EOF)
 }
 
-// readAnswer: the status says what to do next; see docs/http-api.md.
+// readAnswer interprets the status of a response: docs/http-api.md.
 func readAnswer(status int, body []byte) (*Answer, error) {
 	var a struct {
 		Answer
@@ -131,7 +133,7 @@ func readAnswer(status int, body []byte) (*Answer, error) {
 	return &a.Answer, nil
 }
 
-// post sends one request on a connection, and reads the answer to its end.
+// post sends one request on a connection and reads the whole response.
 func post(conn net.Conn, path string, v any) (status int, body []byte, err error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -139,8 +141,8 @@ func post(conn net.Conn, path string, v any) (status int, body []byte, err error
 	}
 	head := "POST " + path + " HTTP/1.1\r\nHost: patchbay\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " +
 		strconv.Itoa(len(text)) + "\r\n\r\n"
-	// A daemon that refuses answers before it has read everything, and closes: its answer counts,
-	// not our error.
+	// A daemon that refuses may answer and close before it has read everything. Then its response
+	// counts, and not our write error.
 	_, writeErr := conn.Write(append([]byte(head), text...))
 	status, body, err = readResponse(bufio.NewReader(conn))
 	if err != nil {
@@ -149,7 +151,7 @@ func post(conn net.Conn, path string, v any) (status int, body []byte, err error
 	return status, body, nil
 }
 
-// maxHeader bounds the lines before the body.
+// maxHeader limits the size of the header.
 const maxHeader = 64 << 10
 
 func readResponse(r *bufio.Reader) (status int, body []byte, err error) {
@@ -195,7 +197,7 @@ func readBody(r *bufio.Reader, length int, chunked bool) ([]byte, error) {
 		_, err := io.ReadFull(r, body)
 		return body, noEnd(err)
 	}
-	return io.ReadAll(r) // to the end of the connection; what is cut off is no JSON
+	return io.ReadAll(r) // up to the end of the connection; a truncated body is no JSON
 }
 
 func readChunks(r *bufio.Reader) ([]byte, error) {
@@ -222,7 +224,7 @@ func readChunks(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// noEnd makes an end in mid-answer an error of its own.
+// noEnd replaces io.EOF, which here means a truncated response, by io.ErrUnexpectedEOF.
 func noEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -147,7 +147,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestLines: one process, events side by side, and a daemon that is replaced in between.
+// TestLines: one process answers events in parallel, and the daemon may be replaced in between.
 func TestLines(t *testing.T) {
 	home, err := os.MkdirTemp("", "pbroad")
 	if err != nil {
@@ -158,7 +158,7 @@ func TestLines(t *testing.T) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	together := make(chan struct{}, 2) // two requests under way at once
+	together := make(chan struct{}, 2) // two requests in progress at once
 	daemon := func(name string) func() {
 		l, err := net.Listen("unix", filepath.Join(state, SocketName))
 		if err != nil {
