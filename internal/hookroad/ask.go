@@ -39,7 +39,7 @@ func (r *road) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 			return a, nil
 		case ctx.Err() != nil:
 			return nil, late(ctx, err)
-		case errors.Is(err, errNobody) || errors.Is(err, errVersion):
+		case errors.Is(err, errNoDaemon) || errors.Is(err, errVersion):
 			started, startErr := r.start(ctx)
 			if started {
 				starts++
@@ -101,7 +101,7 @@ func (r *road) standIn(ctx context.Context, request Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := detached.StandIn{Path: program, Args: []string{"hook", string(r.Agent), StandInFlag}, Env: cleaned(r.Environ, r.Dir), Dir: r.Dir,
+	text, err := detached.StandIn{Path: program, Args: []string{"hook", string(r.Agent), StandInFlag}, Env: cleanEnviron(r.Environ, r.Dir), Dir: r.Dir,
 		Input: input, Most: MaxAnswer}.Run(ctx)
 	if err != nil {
 		return nil, err

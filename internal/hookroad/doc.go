@@ -8,7 +8,7 @@
 //	│  ├─ exchange            sends one request over the daemon's socket                       wire.go
 //	│  ├─ road.start          if no daemon answers: starts one                                 start.go
 //	│  └─ road.inProcess      if none can be started: `patchbay hook` opens the plugins itself
-//	└─ road.nobody            without an answer: refuses events at closed points               closed.go, log.go
+//	└─ road.unanswered        without an answer: refuses events at closed points               closed.go, log.go
 //	Lines                     does the same for OpenCode: one process, an event a line         lines.go
 //
 // The daemon's side is in package daemon, which serves the route and writes the file of closed

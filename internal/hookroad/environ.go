@@ -28,10 +28,10 @@ var allowedWindows = []string{
 	"USERPROFILE", "APPDATA", "LOCALAPPDATA", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERNAME",
 }
 
-// cleaned returns the allowed variables of an environment. It removes from the paths all relative
-// directories and all directories of the current project: files of one repository must not be run
-// for other projects.
-func cleaned(environ []string, dir string) []string {
+// cleanEnviron returns the allowed variables of an environment. It removes from the paths all
+// relative directories and all directories of the current project: files of one repository must not
+// be run for other projects.
+func cleanEnviron(environ []string, dir string) []string {
 	var out []string
 	for _, v := range environ {
 		name, value, ok := strings.Cut(v, "=")

@@ -66,7 +66,7 @@ func Run(ctx context.Context, o Options) int {
 	data, err := r.read()
 	var a codehook.Answer
 	if err != nil {
-		a = r.unread(err)
+		a = r.unreadable(err)
 	} else {
 		a = r.answer(ctx, data, began)
 	}
@@ -76,8 +76,8 @@ func Run(ctx context.Context, o Options) int {
 	return a.ExitCode
 }
 
-// unnamed is how long read waits for an event whose name is not known yet.
-const unnamed = 30 * time.Second
+// readPatience is how long read waits for an event whose name is not known yet.
+const readPatience = 30 * time.Second
 
 // read reads the event that the agent writes.
 func (r *road) read() ([]byte, error) {
@@ -90,7 +90,7 @@ func (r *road) read() ([]byte, error) {
 		data, err := io.ReadAll(io.LimitReader(r.In, codehook.MaxInput+1))
 		read <- input{data, err}
 	}()
-	patience := unnamed
+	patience := readPatience
 	for _, e := range codehook.Events(r.Agent) {
 		if e.Name == r.Event {
 			patience = e.Deadline()
@@ -112,7 +112,7 @@ func (r *road) answer(ctx context.Context, data []byte, began time.Time) codehoo
 	m, err := codehook.Parse(in)
 	switch {
 	case err != nil:
-		return r.unread(err)
+		return r.unreadable(err)
 	case r.off, len(m.Points()) == 0:
 		return m.NoOpinion()
 	}
@@ -120,7 +120,7 @@ func (r *road) answer(ctx context.Context, data []byte, began time.Time) codehoo
 	defer cancel()
 	a, err := r.ask(ctx, in)
 	if err != nil {
-		return r.nobody(m, err)
+		return r.unanswered(m, err)
 	}
 	return a.Answer
 }
@@ -128,9 +128,9 @@ func (r *road) answer(ctx context.Context, data []byte, began time.Time) codehoo
 // errLate is the cause of a context whose event was not answered in time.
 var errLate = errors.New("there was no answer in time")
 
-// unread returns the answer to an event that cannot be read. The event is refused if its name is
-// known and some plugin must agree to events of that name.
-func (r *road) unread(why error) codehook.Answer {
+// unreadable returns the answer to an event that cannot be read. The event is refused if its name
+// is known and some plugin must agree to events of that name.
+func (r *road) unreadable(why error) codehook.Answer {
 	stand := []byte(`{"tool_name":"unknown","toolName":"unknown","prompt":"unknown"}`)
 	if r.off || r.Event == "" {
 		return codehook.NoOpinion(r.Agent)
@@ -139,14 +139,14 @@ func (r *road) unread(why error) codehook.Answer {
 	if err != nil || len(m.Points()) == 0 {
 		return codehook.NoOpinion(r.Agent)
 	}
-	return r.nobody(m, fmt.Errorf("the event cannot be read: %w", why))
+	return r.unanswered(m, fmt.Errorf("the event cannot be read: %w", why))
 }
 
-// nobody returns the answer to an event for which no plugin could be called. It refuses the event
-// if some plugin must agree to it, and has no opinion otherwise. It also writes the event to the
-// log.
-func (r *road) nobody(m *codehook.Moment, why error) codehook.Answer {
-	who := r.closedFor(m)
+// unanswered returns the answer to an event for which no plugin could be called. It refuses the
+// event if some plugin must agree to it, and has no opinion otherwise. It also writes the event to
+// the log.
+func (r *road) unanswered(m *codehook.Moment, why error) codehook.Answer {
+	who := r.requiredPlugins(m)
 	e := Entry{Time: time.Now().UTC(), Agent: r.Agent, Event: m.Event, Session: m.Session, What: NoOpinion, Why: why.Error()}
 	a := m.NoOpinion()
 	if who != "" && m.Gates() {
@@ -160,16 +160,16 @@ func (r *road) nobody(m *codehook.Moment, why error) codehook.Answer {
 	return a
 }
 
-// closedFor returns a description of the plugins that must agree to an event, or "" if there are
-// none.
-func (r *road) closedFor(m *codehook.Moment) string {
+// requiredPlugins returns a description of the plugins that must agree to an event, or "" if there
+// are none.
+func (r *road) requiredPlugins(m *codehook.Moment) string {
 	if r.fault != nil {
 		return "" // without directories there are no plugins
 	}
 	closed, err := ReadClosed(r.dirs.State)
 	switch {
 	case errors.Is(err, ErrNoClosed):
-		if !r.mayBeClosed() {
+		if !r.mayRequirePlugins() {
 			return ""
 		}
 		return "the plugins of " + filepath.Join(r.dirs.Config, "config.toml") + ", some of which have to agree"
@@ -183,10 +183,10 @@ func (r *road) closedFor(m *codehook.Moment) string {
 	return "plugin " + strings.Join(names, ", ") + ", which has to agree"
 }
 
-// mayBeClosed reports whether some plugin may have to agree, if no daemon has written the list yet.
-// Only the settings on_failure and connect can make a plugin required at the points of an agent. So
-// it looks for these words in the file, without parsing it.
-func (r *road) mayBeClosed() bool {
+// mayRequirePlugins reports whether some plugin may have to agree, if no daemon has written the
+// list yet. Only the settings on_failure and connect can make a plugin required at the points of an
+// agent. So it looks for these words in the file, without parsing it.
+func (r *road) mayRequirePlugins() bool {
 	text, err := plainfile.Read(filepath.Join(r.dirs.Config, "config.toml"), maxClosed)
 	if err != nil {
 		return !errors.Is(err, os.ErrNotExist)

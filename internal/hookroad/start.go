@@ -45,7 +45,7 @@ func (r *road) start(ctx context.Context) (started bool, err error) {
 		return false, err
 	}
 	defer log.Close()
-	err = detached.Daemon{Path: program, Args: []string{"hook", "daemon"}, Env: cleaned(r.Environ, r.Dir), Dir: root(), Log: log}.Start(ctx)
+	err = detached.Daemon{Path: program, Args: []string{"hook", "daemon"}, Env: cleanEnviron(r.Environ, r.Dir), Dir: root(), Log: log}.Start(ctx)
 	if err != nil {
 		err = fmt.Errorf("a daemon cannot be started: %w (%s has more)", err, log.Name())
 	}

@@ -68,10 +68,10 @@ const MaxAnswer = 4 * codehook.MaxInput
 
 // The reasons why exchange returns no answer.
 var (
-	errNobody  = errors.New("no daemon is running")
-	errGone    = errors.New("the daemon went away before it answered")
-	errVersion = errors.New("the daemon is of another version, and makes room for ours")
-	errForeign = errors.New("the daemon speaks another protocol")
+	errNoDaemon = errors.New("no daemon is running")
+	errGone     = errors.New("the daemon went away before it answered")
+	errVersion  = errors.New("the daemon is of another version, and makes room for ours")
+	errForeign  = errors.New("the daemon speaks another protocol")
 )
 
 // exchange sends one request to the daemon. It writes HTTP/1.1 by hand, because loading net/http
@@ -80,7 +80,7 @@ func exchange(ctx context.Context, socket string, agent codehook.Agent, r Reques
 	conn, err := localsock.Dial(socket)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return nil, errNobody
+		return nil, errNoDaemon
 	case isAway(err):
 		return nil, fmt.Errorf("%w: %w", errGone, err)
 	case err != nil:
@@ -159,7 +159,7 @@ func readResponse(r *bufio.Reader) (status int, body []byte, err error) {
 	head := bufio.NewReaderSize(limited, 4096)
 	line, err := head.ReadString('\n')
 	if err != nil {
-		return 0, nil, noEnd(err)
+		return 0, nil, truncated(err)
 	}
 	if _, err := fmt.Sscanf(line, "HTTP/1.1 %3d", &status); err != nil {
 		return 0, nil, fmt.Errorf("the daemon's answer is not HTTP: %.60q", line)
@@ -168,7 +168,7 @@ func readResponse(r *bufio.Reader) (status int, body []byte, err error) {
 	for {
 		line, err := head.ReadString('\n')
 		if err != nil {
-			return 0, nil, noEnd(err)
+			return 0, nil, truncated(err)
 		}
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		switch strings.ToLower(name) {
@@ -195,7 +195,7 @@ func readBody(r *bufio.Reader, length int, chunked bool) ([]byte, error) {
 	case length >= 0:
 		body := make([]byte, length)
 		_, err := io.ReadFull(r, body)
-		return body, noEnd(err)
+		return body, truncated(err)
 	}
 	return io.ReadAll(r) // up to the end of the connection; a truncated body is no JSON
 }
@@ -205,7 +205,7 @@ func readChunks(r *bufio.Reader) ([]byte, error) {
 	for {
 		line, err := r.ReadString('\n')
 		if err != nil {
-			return nil, noEnd(err)
+			return nil, truncated(err)
 		}
 		size, err := strconv.ParseUint(strings.TrimSpace(line), 16, 31)
 		switch {
@@ -218,14 +218,14 @@ func readChunks(r *bufio.Reader) ([]byte, error) {
 		}
 		piece := make([]byte, size+2)
 		if _, err := io.ReadFull(r, piece); err != nil {
-			return nil, noEnd(err)
+			return nil, truncated(err)
 		}
 		body = append(body, piece[:size]...)
 	}
 }
 
-// noEnd replaces io.EOF, which here means a truncated response, by io.ErrUnexpectedEOF.
-func noEnd(err error) error {
+// truncated replaces io.EOF, which here means a truncated response, by io.ErrUnexpectedEOF.
+func truncated(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

@@ -74,7 +74,7 @@ func TestCleanedEnvironment(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(project, ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	got := cleaned([]string{"HOME=" + home, "ANTHROPIC_API_KEY=k", "AWS_SECRET_ACCESS_KEY=k", "GITHUB_TOKEN=t", "LD_PRELOAD=x", "PYTHONPATH=x", "LC_ALL=C",
+	got := cleanEnviron([]string{"HOME=" + home, "ANTHROPIC_API_KEY=k", "AWS_SECRET_ACCESS_KEY=k", "GITHUB_TOKEN=t", "LD_PRELOAD=x", "PYTHONPATH=x", "LC_ALL=C",
 		"PATCHBAY_HOME=/p", "PATCHBAY_MODEL=m", "broken",
 		"PATH=" + strings.Join([]string{"/usr/bin", "bin", project + "/node_modules/.bin", project, "", home + "/bin"}, ":"),
 		"SCAFFOLD_HOME=" + project + "/plugins"}, project)
