@@ -7,7 +7,7 @@ import (
 )
 
 // TestOthersAtTheHooksOfClaude: every event of Cursor and of Copilot CLI that reaches the hooks of
-// Claude Code is told from one of its own.
+// Claude Code is recognised as foreign.
 func TestOthersAtTheHooksOfClaude(t *testing.T) {
 	for _, s := range samples(t, hostSamples(t)) {
 		m, err := codehook.Parse(codehook.Input{Agent: codehook.Claude, Event: s.event, Data: s.data})

@@ -11,16 +11,16 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A bed is a host whose plugins are Go functions, behind the real hub.
+// A bed is a host whose plugins are Go functions, behind a real bus.
 type bed struct {
 	bus   hook.Bus
-	fired []hook.Event // what plugins were asked, in order
+	fired []hook.Event // the events that plugins received, in order
 }
 
-// plays is a plugin's part at a point.
+// plays is what a plugin does at a point.
 type plays func(ev *hook.Event) (hook.Reply, error)
 
-// newBed has one plugin, called guard, that plays these parts.
+// newBed returns a bed with one plugin, called guard, that plays these parts.
 func newBed(t testing.TB, parts map[hook.Point]plays, on ...hook.Action) *bed {
 	t.Helper()
 	b := &bed{}
@@ -50,7 +50,7 @@ func (b *bed) Fire(ctx context.Context, p hook.Point, payload any) (*hook.Outcom
 	return b.bus.Fire(ctx, p, data)
 }
 
-// set is a plugin that changes fields.
+// set returns a plugin that changes fields.
 func set(pairs ...string) plays {
 	return func(*hook.Event) (hook.Reply, error) {
 		var fields hook.Object
@@ -61,7 +61,7 @@ func set(pairs ...string) plays {
 	}
 }
 
-// stops is a plugin that ends the event with these fields.
+// stops returns a plugin that ends the event with these fields.
 func stops(pairs ...string) plays {
 	return func(ev *hook.Event) (hook.Reply, error) {
 		r, err := set(pairs...)(ev)
@@ -70,12 +70,12 @@ func stops(pairs ...string) plays {
 	}
 }
 
-// says is a plugin with one verdict.
+// says returns a plugin with one verdict.
 func says(v hook.Verdict, reason string) plays {
 	return func(*hook.Event) (hook.Reply, error) { return hook.Reply{Verdict: v, Reason: reason}, nil }
 }
 
-// breaks is a plugin that fails.
+// breaks returns a plugin that fails.
 func breaks(kind hook.Kind) plays {
 	return func(*hook.Event) (hook.Reply, error) {
 		return hook.Reply{}, hook.Failure(kind, errors.New("it "+string(kind)))
@@ -91,7 +91,7 @@ func parse(t testing.TB, agent codehook.Agent, event, data string) *codehook.Mom
 	return m
 }
 
-// seen is what a plugin was asked at a point.
+// seen returns the event that a plugin received at a point.
 func (b *bed) seen(t testing.TB, point hook.Point) rawjson.Object {
 	t.Helper()
 	for _, ev := range b.fired {

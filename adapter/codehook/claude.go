@@ -6,9 +6,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// claudeAnswer puts a wish into the words of Claude Code. It reads JSON whatever the exit code is,
-// and replaces a tool's input and its result as a whole. A permission is never granted: the
-// person's own rules decide about a rewritten call.
+// claudeAnswer encodes a wish for Claude Code, which reads JSON with any exit code. A new input or
+// result of a tool replaces the whole old one. The answer never grants a permission: the user's own
+// rules decide about a rewritten call.
 func (m *Moment) claudeAnswer(w *wish) Answer {
 	switch m.event.kind {
 	case before:
@@ -33,13 +33,13 @@ func (m *Moment) claudeAnswer(w *wish) Answer {
 	return Answer{}
 }
 
-// specific is an answer that is for one event.
+// specific returns an answer with fields for one event.
 func (m *Moment) specific(pairs ...any) Answer {
 	return document(object("hookSpecificOutput", append(object("hookEventName", m.Event), object(pairs...)...)))
 }
 
-// slot is where the text is in the result of the tool that was called. A string in the place of the
-// tool's object, or a part of it, is passed over by Claude Code.
+// slot returns the place of the text in the result of the called tool. Claude Code ignores a new
+// result that is a string, or only a part of the tool's object.
 func (m *Moment) slot() slot {
 	result := m.data.Get("tool_response")
 	candidates := claudeSlots[m.call.host]
@@ -54,12 +54,12 @@ func (m *Moment) slot() slot {
 	return slot{}
 }
 
-// claudeSlots are the tools whose result has a text that the model is told, and where. Of others
-// the model is told something that Claude Code makes up.
+// claudeSlots lists the tools whose result contains the text for the model, and where. For all
+// other tools Claude Code makes a text of its own.
 var claudeSlots = map[string][]slot{
 	"Bash": {terminal}, "BashOutput": {terminal}, "Read": {at("file", "content")}, "Grep": {at("content"), lines("filenames")}, "Glob": {lines("filenames")},
 	"WebFetch": {at("result")}, "Task": {content}, "Agent": {content},
 }
 
-// bare is the slot of a result that is a text.
+// bare is the slot of a result that is itself a text.
 var bare = slot{get: func(v raw) (string, bool) { return rawjson.Unquote(v) }, put: func(_ raw, text string) raw { return rawjson.String(text) }}

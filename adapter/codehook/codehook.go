@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// An Agent is a program whose hooks can be answered.
+// An Agent is a program with hooks that Patchbay can answer.
 type Agent string
 
 // The agents.
@@ -23,93 +23,93 @@ const (
 	OpenCode Agent = "opencode"
 )
 
-// Agents lists them.
+// Agents returns all agents.
 func Agents() []Agent { return []Agent{Claude, Codex, Gemini, Copilot, Qwen, Cursor, OpenCode} }
 
-// Known tells whether there is such an agent.
+// Known reports whether a is one of Agents.
 func (a Agent) Known() bool { return slices.Contains(Agents(), a) }
 
-// Title is what people call the agent.
+// Title returns the product name of the agent.
 func (a Agent) Title() string { return titles[a] }
 
 var titles = map[Agent]string{Claude: "Claude Code", Codex: "Codex", Gemini: "Gemini CLI", Copilot: "Copilot CLI",
 	Qwen: "Qwen Code", Cursor: "Cursor", OpenCode: "OpenCode"}
 
-// A Host fires events; *patchbay.Host is one. One that has a method
+// A Host fires events; *patchbay.Host is one. A host may also have the method
 //
 //	Closed(point hook.Point) []string
 //
-// says which plugins must be asked at a point. Where time runs out before all plugins were asked,
-// the event is then denied only where there are such.
+// which returns the plugins that must agree to events at a point. Then, if time runs out before all
+// plugins were called, an event is denied only if there are such plugins.
 type Host interface {
 	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
 }
 
-// MaxInput is how long an event may be.
+// MaxInput limits the length of an event.
 const MaxInput = 16 << 20
 
-// An Input is an event as it came from an agent.
+// An Input is an event as the agent sent it.
 type Input struct {
 	Agent   Agent
-	Event   string            // its name, where the command line says it; "": the data says it
+	Event   string            // the event's name from the command line; "": the data has it
 	Data    []byte            // what the agent wrote to stdin
 	Dir     string            // the working directory of the process that the agent started
 	Environ map[string]string // those of [Variables] that are set in that process
 }
 
-// An Answer is what the agent is told.
+// An Answer is what the hook program prints for the agent, and its exit code.
 type Answer struct {
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
 	ExitCode int    `json:"exit_code"`
 }
 
-// A Result is what became of an event.
+// A Result is the result of firing an event.
 type Result struct {
 	Answer   Answer
 	Outcomes []*hook.Outcome // one for each point that was fired, in order
-	Notes    []string        // what the agent cannot do of what plugins asked for, and what went wrong
+	Notes    []string        // wishes of plugins that the agent cannot fulfil, and failures
 }
 
-// A Moment is an event that was read.
+// A Moment is a parsed event.
 type Moment struct {
 	Agent   Agent
-	Event   string // the agent's own name for it
-	Session string // the agent's own id of the session; "": it has none
-	Request string // the agent's own id of the turn; "": it says none
-	CallID  string // of the tool call; "": it is about none, or the agent has none
-	Dir     string // the directory that the agent works in
-	Prompt  string // the user's message, where the event is one; "": it is none
-	Begins  bool   // a turn begins with it
-	Ends    bool   // a turn ends with it
-	Last    bool   // the session ends with it
+	Event   string // the agent's name for it
+	Session string // the agent's id of the session; "": it has none
+	Request string // the agent's id of the turn; "": it has none
+	CallID  string // of the tool call; "": there is no call, or it has no id
+	Dir     string // the agent's working directory
+	Prompt  string // the user's message, if the event is one
+	Begins  bool   // the event begins a turn
+	Ends    bool   // the event ends a turn
+	Last    bool   // the event ends the session
 
-	// Plugins are told these two with every event. A caller who knows better sets them before
-	// [Moment.Fire].
-	Root     string // of the project; [Parse] takes the agent's word, or Dir
-	UserText string // what the user said in this turn; [Parse] knows it only where the event says it
+	// Every event that plugins receive has these two. A caller that knows them better sets them
+	// before [Moment.Fire].
+	Root     string // of the project; Parse takes it from the event, or uses Dir
+	UserText string // the user's message of this turn; Parse sets it only if the event has it
 
 	event event
-	data  hook.Object // the agent's own fields
+	data  hook.Object // the agent's fields
 	line  hook.Object // OpenCode: the whole line, whose input and output data has
-	call  *call       // the tool call that it is about; nil: none
+	call  *call       // nil: the event is not about a tool call
 	alien bool        // another agent sent it
 }
 
-// Points are the points that Fire fires for this event, in order. It has none where no plugin is
-// asked.
+// Points returns the points that Fire fires for this event, in order. It is empty if no plugin is
+// called.
 func (m *Moment) Points() []hook.Point { return slices.Clone(m.event.points) }
 
-// An EventSpec is an event that Patchbay wants to be asked about.
+// An EventSpec is an event for which the agent must call Patchbay.
 type EventSpec struct {
 	Name    string
 	Points  []hook.Point
-	Matcher string        // what the agent is told to narrow the event to; "": nothing
-	Timeout time.Duration // what the agent is told to wait for an answer
+	Matcher string        // limits the event in the agent's settings; "": no limit
+	Timeout time.Duration // how long the agent's settings let it wait
 }
 
-// Deadline is how long an answer may take. It ends before the agent gives up, because an agent that
-// gets no answer goes on.
+// Deadline returns how long an answer may take. It is shorter than the agent's timeout, because an
+// agent that gets no answer goes on.
 func (s EventSpec) Deadline() time.Duration {
 	if s.Timeout <= 2*time.Second {
 		return 800 * time.Millisecond
@@ -117,11 +117,11 @@ func (s EventSpec) Deadline() time.Duration {
 	return s.Timeout - time.Second
 }
 
-// Deadline is how long an answer to this event may take.
+// Deadline returns how long an answer to this event may take.
 func (m *Moment) Deadline() time.Duration { return m.event.spec().Deadline() }
 
-// NoOpinion tells an agent to go on by its own rules. It is a valid answer to every event, also to
-// one that could not be read.
+// NoOpinion returns the answer that lets an agent go on by its own rules. It is valid for every
+// event, also for one that could not be read.
 func NoOpinion(a Agent) Answer {
 	switch a {
 	case Cursor, OpenCode:
@@ -131,11 +131,12 @@ func NoOpinion(a Agent) Answer {
 	}
 }
 
-// NoOpinion tells the agent to go on by its own rules.
+// NoOpinion returns the answer that lets the agent go on by its own rules.
 func (m *Moment) NoOpinion() Answer { return m.encode(&wish{}) }
 
-// Refuse denies the event. It is for events at which a plugin must be asked and could not be. Where
-// the event cannot be denied, the agent goes on.
+// Refuse returns the answer that denies the event. It is for events to which a plugin must agree,
+// if the plugin could not be called. If the event cannot be denied, the answer lets the agent go
+// on.
 func (m *Moment) Refuse(reason string) Answer {
 	w := &wish{}
 	if m.Gates() {
@@ -144,9 +145,9 @@ func (m *Moment) Refuse(reason string) Answer {
 	return m.encode(m.within(w))
 }
 
-// Gates tells whether a denial of the event keeps anything from happening: a call that runs, a
-// message that goes to the model, a result or a reply that is shown. The end of a turn is none:
-// what is broken must not keep the agent at work.
+// Gates reports whether denying the event prevents something: a call that runs, a message that goes
+// to the model, a result or a reply that is shown. The end of a turn is not a gate: a failure must
+// not keep the agent working.
 func (m *Moment) Gates() bool {
 	switch m.event.kind {
 	case before, prompt, after:
@@ -158,5 +159,5 @@ func (m *Moment) Gates() bool {
 	}
 }
 
-// raw is short for what fields are made of.
+// raw is raw JSON.
 type raw = json.RawMessage

@@ -1,8 +1,8 @@
 package codehook
 
-// codexAnswer puts a wish into the words of Codex, which is strict: a field that it does not know,
-// or that another event has, makes the answer void, and the agent goes on. Of Codex's own rules: a
-// denial has a reason, an allowance a new input, and the end of a turn nothing that is for one
+// codexAnswer encodes a wish for Codex, which is strict: it ignores an answer with a field that it
+// does not know, or that belongs to another event, and goes on. A denial needs a reason, an
+// allowance needs a new input, and an answer to the end of a turn must not have fields for one
 // event.
 func (m *Moment) codexAnswer(w *wish) Answer {
 	switch m.event.kind {
@@ -28,7 +28,7 @@ func (m *Moment) codexAnswer(w *wish) Answer {
 	return Answer{}
 }
 
-// codexRuns tells whether Codex takes an input: a command without its text makes the answer void.
+// codexRuns reports whether Codex accepts an input. It ignores an answer whose command has no text.
 func codexRuns(tool string, input raw) bool {
 	if tool != "Bash" {
 		return true
@@ -37,7 +37,8 @@ func codexRuns(tool string, input raw) bool {
 	return ok
 }
 
-// codexOutcome is a result: of its own tools a text, of those of MCP servers an object with a list.
+// codexOutcome reads a result: a text for Codex's own tools, an object with a list for tools of MCP
+// servers.
 func codexOutcome(response raw) outcome {
 	fields := fieldsOf(response)
 	text := plainly(response)

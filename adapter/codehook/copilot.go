@@ -2,8 +2,7 @@ package codehook
 
 import "unicode/utf8"
 
-// copilotAnswer puts a wish into the words of Copilot CLI: one flat object, whichever form the
-// event came in.
+// copilotAnswer encodes a wish for Copilot CLI: one flat object for both forms of its events.
 func (m *Moment) copilotAnswer(w *wish) Answer {
 	switch {
 	case w.deny != "" && m.event.kind == before:
@@ -28,10 +27,10 @@ func (m *Moment) copilotAnswer(w *wish) Answer {
 	return document(answer)
 }
 
-// copilotContext is how many bytes of context Copilot CLI takes.
+// copilotContext limits the bytes of context that Copilot CLI accepts.
 const copilotContext = 10_000
 
-// cut shortens a text, at the end of a character, and says so.
+// cut shortens a text at the end of a character, and adds a note about it.
 func cut(text string, most int) string {
 	const note = "\n… (cut)"
 	if len(text) <= most {
@@ -44,7 +43,7 @@ func cut(text string, most int) string {
 	return text[:end] + note
 }
 
-// copilotOutcome is a result in either form of its events.
+// copilotOutcome reads a result in either form of its events.
 func (m *Moment) copilotOutcome() outcome {
 	result := fieldsOf(m.value("tool_result", "toolResult"))
 	text := or(plain(result, "text_result_for_llm"), plain(result, "textResultForLlm"))

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// cursorAnswer puts a wish into the words of Cursor. It takes nothing at all for a failure, and
-// what is not JSON for a denial: there is always an object.
+// cursorAnswer encodes a wish for Cursor. It always prints an object: Cursor treats no output as a
+// failure, and output that is not JSON as a denial.
 func (m *Moment) cursorAnswer(w *wish) Answer {
 	switch {
 	case w.deny != "" && m.event.kind == before:
@@ -27,26 +27,26 @@ func (m *Moment) cursorAnswer(w *wish) Answer {
 	}
 }
 
-// cursorMCP is how the names of tools of MCP servers begin.
+// cursorMCP is the prefix of the names of tools of MCP servers.
 const cursorMCP = "MCP:"
 
-// cursorFields are the fields of a tool's input that Cursor takes from a new one. It passes over
-// all others, and tools that are not here take none.
+// cursorFields lists the fields of each tool's input that Cursor takes from a new input. It ignores
+// all other fields, and accepts no new input for tools that are not listed.
 var cursorFields = map[string][]string{
 	"Shell": {"command", "cwd", "timeout"}, "Read": {"file_path"}, "Write": {"file_path"}, "Delete": {"file_path"}, "ReadLints": {"file_path"},
 	"LS": {"file_path"}, "Grep": {"pattern", "file_path"}, "Fetch": {"url"}, "WebFetch": {"url"},
 }
 
-// cursorTimeout is the one field that a plugin may leave out of a new input. Cursor sends it with
-// each command, and plugins that make a new command of their own do not know it; that it stays as
-// it was changes nothing about the command.
+// cursorTimeout is the only field that a plugin may leave out of a new input. Cursor sends it with
+// each command, and a plugin that writes a new command does not know it. Keeping the old timeout
+// does not change the command.
 const cursorTimeout = "timeout"
 
-// cursorRuns tells whether Cursor takes every difference between two inputs.
+// cursorRuns reports whether Cursor accepts every difference between two inputs.
 func cursorRuns(tool string, was, now raw) bool {
 	old, changed := fieldsOf(was), fieldsOf(now)
 	if slices.ContainsFunc(old, func(f hook.Field) bool { return f.Name != cursorTimeout && changed.Get(f.Name) == nil }) {
-		return false // what is left out stays as it was
+		return false // Cursor would keep the old value of a field that is left out
 	}
 	return !slices.ContainsFunc(changed, func(f hook.Field) bool {
 		before := old.Get(f.Name)
@@ -55,7 +55,7 @@ func cursorRuns(tool string, was, now raw) bool {
 	})
 }
 
-// cursorOutcome is a result, which comes as JSON in a string.
+// cursorOutcome reads a result, which is JSON in a string.
 func (m *Moment) cursorOutcome() outcome {
 	text := plain(m.data, "tool_output")
 	fields := fieldsOf(raw(text))

@@ -1,9 +1,9 @@
 package codehook
 
-// encode puts what is left of a wish into the agent's words. No two agents agree on any of them.
+// encode writes a wish in the format of the agent.
 func (m *Moment) encode(w *wish) Answer {
 	if m.alien {
-		return document(nil) // whoever the agent is, it goes on
+		return document(nil) // valid for every agent: it goes on
 	}
 	switch m.Agent {
 	case Claude:
@@ -23,5 +23,5 @@ func (m *Moment) encode(w *wish) Answer {
 	}
 }
 
-// nonEmpty is a text for agents that take an empty one for none at all.
+// nonEmpty replaces an empty text, for agents that treat it as a missing one.
 func nonEmpty(text string) string { return or(text, "(no output)") }

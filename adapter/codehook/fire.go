@@ -10,27 +10,27 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A wish is what plugins want to become of an event, in the agent's words.
+// A wish is what plugins want to happen to an event, in the agent's names.
 type wish struct {
 	deny    string   // why the event is refused; "": it is not
-	input   raw      // the whole input of the tool call; nil: as it is
-	result  *string  // what the model is told of the call; nil: as it is
-	message *string  // the user's message; nil: as it is
-	reply   *string  // what the model said; nil: as it is
-	system  []string // the system prompt, in parts; nil: as it is
-	context string   // what is added for the model
-	by      string   // whose wish it is
-	notes   []string // what cannot be done, and what went wrong
+	input   raw      // the new input of the tool call; nil: no change
+	result  *string  // the new text of the result for the model; nil: no change
+	message *string  // the new message of the user; nil: no change
+	reply   *string  // the new reply of the model; nil: no change
+	system  []string // the new system prompt, in parts; nil: no change
+	context string   // text to add for the model
+	by      string   // the plugins that want it
+	notes   []string // wishes that cannot be fulfilled, and failures
 }
 
-// longestNote is how much of a foreign text a note repeats.
+// longestNote limits how much of a plugin's text a note quotes.
 const longestNote = 2000
 
 func (w *wish) note(format string, args ...any) {
 	w.notes = append(w.notes, cut(fmt.Sprintf(format, args...), longestNote))
 }
 
-// A firing is an event on its way through the points that it stands for.
+// A firing is an event while its points are fired.
 type firing struct {
 	*Moment
 	ctx    context.Context
@@ -39,9 +39,8 @@ type firing struct {
 	result Result
 }
 
-// Fire takes the event through the points that it stands for and puts what plugins made of it into
-// the agent's words. What goes wrong never lets pass what is gated: it is denied, with the cause as
-// the reason.
+// Fire fires the points of the event and encodes the result in the agent's format. If something
+// fails, an event that gates something is denied, with the failure as the reason.
 func (m *Moment) Fire(ctx context.Context, host Host) *Result {
 	f := &firing{Moment: m, ctx: ctx, host: host}
 	if len(m.event.points) > 0 {
@@ -75,8 +74,8 @@ func (f *firing) run() {
 	}
 }
 
-// fire asks the plugins of one point. It returns the payload as they left it, and whether the event
-// goes on.
+// fire calls the plugins of one point. It returns the payload as they left it, and whether the
+// event goes on.
 func (f *firing) fire(point hook.Point, payload hook.Object) (hook.Object, *hook.Outcome, bool) {
 	payload = append(payload, f.about(payload)...)
 	out, err := f.host.Fire(f.ctx, point, payload.JSON())
@@ -106,15 +105,15 @@ func (f *firing) fire(point hook.Point, payload hook.Object) (hook.Object, *hook
 	return fields, out, true
 }
 
-// about is what every event says of its session, unless its payload does.
+// about returns the fields that every payload has, without those that this payload has already.
 func (f *firing) about(payload hook.Object) hook.Object {
 	all := object("session_id", or(hook.Session(f.ctx), f.Session), "working_dir", f.Dir, "user_text", f.UserText,
 		"host", string(f.Agent), "host_event", f.Event)
 	return slices.DeleteFunc(all, func(field hook.Field) bool { return payload.Get(field.Name) != nil })
 }
 
-// failed: something broke at a point. What is gated there stays shut, unless it is only that time
-// ran out and no plugin has to be asked.
+// failed handles a failure at a point. An event that gates something is denied, except if only the
+// time ran out and no plugin must agree.
 func (f *firing) failed(point hook.Point, err error) {
 	f.wish.note("%v", err)
 	reason := "not allowed, because plugins could not be asked: " + err.Error()
@@ -129,8 +128,8 @@ func (f *firing) failed(point hook.Point, err error) {
 	}
 }
 
-// closed are the plugins that have to be asked at a point, or at one that comes after it in this
-// event; known where the host can tell.
+// closed returns the plugins that must agree at a point, or at a later point of this event. known
+// is false if the host cannot tell.
 func (f *firing) closed(point hook.Point) (names []string, known bool) {
 	host, known := f.host.(interface {
 		Closed(point hook.Point) []string
@@ -148,8 +147,8 @@ func (f *firing) closed(point hook.Point) (names []string, known bool) {
 	return names, true
 }
 
-// refused: a plugin said no, or dropped the event. That the end of a turn is refused counts only
-// where a plugin says it: one that broke must not keep the agent at work.
+// refused handles an event that a plugin denied or dropped. At the end of a turn, only a plugin's
+// own refusal counts: a plugin that failed must not keep the agent working.
 func (f *firing) refused(out *hook.Outcome) {
 	f.wish.by = out.By
 	if f.event.kind == stop && broke(out) {
@@ -163,7 +162,7 @@ func broke(out *hook.Outcome) bool {
 	return slices.ContainsFunc(out.Steps, func(s hook.Step) bool { return s.Err != nil && s.Verdict == hook.Deny })
 }
 
-// refusal is a plugin's no as the model, or the person, is told.
+// refusal returns the text of a refusal for the model or the user.
 func refusal(out *hook.Outcome) string {
 	what := "refused by plugin "
 	if out.Verdict == hook.Skip {
@@ -179,7 +178,7 @@ func refusal(out *hook.Outcome) string {
 	return text
 }
 
-// changers are the plugins that changed an event.
+// changers returns the plugins that changed an event.
 func changers(out *hook.Outcome) string {
 	var names []string
 	for _, s := range out.Steps {
@@ -190,8 +189,8 @@ func changers(out *hook.Outcome) string {
 	return strings.Join(names, ", ")
 }
 
-// deny puts a refusal into the wish, in the way of the event's kind: a call, a message or an answer
-// is not let through, a result or a reply is not shown. Nothing else can be refused.
+// deny puts a refusal into the wish. A call, a message or an answer is blocked; the text of a
+// result or a reply is replaced by the reason. Other events cannot be refused.
 func (m *Moment) deny(w *wish, reason string) {
 	switch m.event.kind {
 	case before, prompt, stop:

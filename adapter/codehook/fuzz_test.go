@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// FuzzAnswer: whatever is said to be an event, and whatever plugins make of it, the answer is one
-// that the agent takes. A refusal that somebody was asked for is never lost.
+// FuzzAnswer: for any event, and anything that plugins do with it, the answer is valid for the
+// agent. A refusal is never lost.
 func FuzzAnswer(f *testing.F) {
 	for i, s := range samples(f, filepath.Join("testdata", "events")) {
 		f.Add(string(s.agent), s.event, s.data, uint8(i))

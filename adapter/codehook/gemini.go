@@ -7,9 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// geminiAnswer puts a wish into the words of Gemini CLI. A new input replaces the old one whole; a
-// denial of a result is how a result is replaced, and a denial of the answer is how the agent is
-// told to try again.
+// geminiAnswer encodes a wish for Gemini CLI. A new input replaces the whole old one. A denial of a
+// result replaces the result by the reason, and a denial of the answer makes the agent try again.
 func (m *Moment) geminiAnswer(w *wish) Answer {
 	switch {
 	case w.deny != "":
@@ -27,7 +26,7 @@ func (m *Moment) geminiAnswer(w *wish) Answer {
 	}
 }
 
-// geminiParts are the texts of a piece of a reply.
+// geminiParts returns the texts of a piece of a reply.
 func (m *Moment) geminiParts() []raw {
 	candidates := elements(fieldsOf(m.data.Get("llm_response")).Get("candidates"))
 	if len(candidates) == 0 {
@@ -45,7 +44,8 @@ func (m *Moment) geminiText() string {
 	return text.String()
 }
 
-// geminiReply is the piece of the reply with another text. There is a candidate: it had the text.
+// geminiReply returns the piece of the reply with another text. It has a candidate, because it had
+// a text.
 func (m *Moment) geminiReply(text string) raw {
 	response := fieldsOf(m.data.Get("llm_response"))
 	candidates := elements(response.Get("candidates"))
@@ -57,7 +57,7 @@ func (m *Moment) geminiReply(text string) raw {
 	return response.With(changed...).JSON()
 }
 
-// llmOutcome is a result as Gemini CLI and Qwen Code have it.
+// llmOutcome reads a result of Gemini CLI or Qwen Code.
 func llmOutcome(response raw) outcome {
 	fields := fieldsOf(response)
 	text := plain(fields, "llmContent")
@@ -71,8 +71,8 @@ func llmOutcome(response raw) outcome {
 	return outcome{text: text, fault: or(plain(fieldsOf(fault), "message"), plainly(fault))}
 }
 
-// withoutContext is a message without what hooks have added to the session, which Gemini CLI puts
-// before its first one.
+// withoutContext removes the context that hooks have added to the session. Gemini CLI puts it
+// before the first message.
 func withoutContext(prompt string) string {
 	if rest, ok := strings.CutPrefix(prompt, "<hook_context>"); ok {
 		if _, said, ok := strings.Cut(rest, "</hook_context>\n\n"); ok {

@@ -5,8 +5,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// object makes an object of names and values, in this order. Values are strings, booleans, raw JSON
-// or objects.
+// object returns an object of names and values, in this order. Values are strings, booleans, raw
+// JSON or objects.
 func object(pairs ...any) hook.Object {
 	o := make(hook.Object, 0, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -33,10 +33,10 @@ func toRaw(v any) raw {
 	}
 }
 
-// document is an answer of one JSON object, and nothing else.
+// document returns an answer that is one JSON object.
 func document(o hook.Object) Answer { return Answer{Stdout: string(o.JSON()) + "\n"} }
 
-// fieldsOf splits an object; what is none has no fields.
+// fieldsOf returns the fields of an object, or nil if v is not an object.
 func fieldsOf(v raw) hook.Object {
 	o, err := rawjson.Parse(v)
 	if err != nil {
@@ -45,7 +45,7 @@ func fieldsOf(v raw) hook.Object {
 	return o
 }
 
-// elements splits a list that was read as part of something; what is none has no elements.
+// elements returns the elements of a list, or nil if v is not a list. v must be valid JSON.
 func elements(v raw) []raw {
 	if len(v) == 0 || v[0] != '[' {
 		return nil
@@ -65,7 +65,7 @@ func elements(v raw) []raw {
 	return items
 }
 
-// joined is a list of these elements.
+// joined returns a list of these elements.
 func joined(items []raw) raw {
 	out := append(make(raw, 0, 64), '[')
 	for i, item := range items {
@@ -79,7 +79,8 @@ func joined(items []raw) raw {
 
 func isObject(v raw) bool { return len(v) > 0 && v[0] == '{' }
 
-// plain is a field as text: what is not a string is serialised, and nothing at all is "".
+// plain returns a field as text. A value that is not a string is returned as JSON; a missing one as
+// "".
 func plain(fields hook.Object, name string) string { return plainly(fields.Get(name)) }
 
 func plainly(v raw) string {

@@ -7,7 +7,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// sessionStart: what plugins inject becomes context of the session.
+// sessionStart adds the text that plugins inject to the session.
 func (f *firing) sessionStart() {
 	fields, _, ok := f.fire(hook.SessionStart, object("session_id", or(hook.Session(f.ctx), f.Session), "working_dir", f.Dir,
 		"project_root", f.Root, "source", f.text("source")))
@@ -16,7 +16,8 @@ func (f *firing) sessionStart() {
 	}
 }
 
-// prompt: may there be a turn, what becomes of the message, and what does the model have to know?
+// prompt asks plugins whether the turn may begin, what the message becomes, and which context to
+// add.
 func (f *firing) prompt() {
 	if _, _, ok := f.fire(hook.TurnBegin, nil); !ok {
 		return
@@ -38,7 +39,7 @@ func (f *firing) prompt() {
 	}
 }
 
-// before: a tool is about to run. Plugins change the call, answer in its place, or refuse it.
+// before calls plugins before a tool runs. They may change the call, answer it, or refuse it.
 func (f *firing) before() {
 	was := object("tool", f.call.tool, "call_id", f.CallID, "arguments", f.call.args)
 	call := append(was, object("host_tool", f.call.host)...)
@@ -61,9 +62,9 @@ func (f *firing) before() {
 	f.rewritten(plain(call, "tool"), call.Get("arguments"))
 }
 
-// answered: a plugin answered in the tool's place. No agent takes a result for a call that it has
-// not made: the call is denied, and the result is the reason. An answer without a result is a
-// plugin that only meant to stop the tool.
+// answered handles a plugin that answered instead of the tool. No agent accepts a result for a call
+// that it has not made, so the call is denied with the result as the reason. An answer without a
+// result only stops the tool.
 func (f *firing) answered(fields hook.Object, out *hook.Outcome) {
 	f.wish.by = out.By
 	if missing(fields.Get("result")) {
@@ -74,7 +75,7 @@ func (f *firing) answered(fields hook.Object, out *hook.Outcome) {
 	f.wish.note("%s takes no result in the place of a call: the call is denied, with the result as the reason", f.Agent.Title())
 }
 
-// rewritten puts a changed call into the agent's words.
+// rewritten puts a changed call into the wish.
 func (f *firing) rewritten(tool string, args raw) {
 	sameArgs := rawjson.Equal(args, f.call.args)
 	switch {
@@ -90,7 +91,8 @@ func (f *firing) rewritten(tool string, args raw) {
 	}
 }
 
-// after: a tool has run, or failed. Plugins change what the model is told of it.
+// after calls plugins after a tool has run or failed. They may change the result that the model
+// sees.
 func (f *firing) after() {
 	was := f.outcome()
 	var fault any
@@ -110,7 +112,7 @@ func (f *firing) after() {
 	}
 }
 
-// reply: the model has said something.
+// reply calls plugins after the model has replied.
 func (f *firing) reply() {
 	was := f.replyText()
 	text := was
@@ -133,8 +135,8 @@ func (f *firing) reply() {
 	}
 }
 
-// stop: a turn is over. The answer has been shown by then, and cannot be changed. Refused, the
-// agent is told to go on, once.
+// stop calls plugins at the end of a turn. The agent has already shown the answer, so it cannot be
+// changed. If a plugin refuses it, the agent must go on, once.
 func (f *firing) stop() {
 	text := f.answer()
 	for _, point := range f.event.points {
@@ -160,7 +162,7 @@ func (f *firing) stop() {
 	}
 }
 
-// compaction: plugins are told. The transcript is the agent's, and it alone compacts it.
+// compaction calls plugins about a compaction. Only the agent can compact its transcript.
 func (f *firing) compaction() {
 	trigger := or(f.text("trigger"), "auto")
 	if f.event.kind == compactBefore {
@@ -177,7 +179,7 @@ func (f *firing) compaction() {
 	}
 }
 
-// fault is why a turn failed; nil where it did not.
+// fault returns why a turn failed, or nil.
 func (f *firing) fault() any {
 	if why := f.text("error_details", "error"); why != "" {
 		return why
@@ -188,8 +190,8 @@ func (f *firing) fault() any {
 	return nil
 }
 
-// system: the system prompt, before a call to the model. What plugins add comes behind it, and what
-// they change is one text.
+// system calls plugins about the system prompt, before a call to the model. Text that they add
+// comes after it; a prompt that they change becomes one text.
 func (f *firing) system() {
 	var texts []string
 	for _, part := range elements(f.data.Get("system")) {

@@ -8,19 +8,19 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// OpenCode has no hooks that are programs: a plugin of its own, in JavaScript, asks a process that
-// stays. An event is a line
+// OpenCode does not start programs as hooks. A plugin of OpenCode, in JavaScript, talks to a
+// process that keeps running. An event is a line
 //
 //	{"id":1,"event":"tool.execute.before","input":{…,"directory":"/home/ann/shop"},"output":{…}}
 //
-// and so is the answer: what is to become of the output's fields, each whole; or why the event is
-// denied; or nothing of both:
+// and so is the answer. It has the new values of fields of the output, or why the event is denied,
+// or neither:
 //
 //	{"id":1,"output":{"args":{…}}}
 //	{"id":1,"deny":"…"}
 //	{"id":1}
 
-// openCodeAnswer puts a wish into an answering line.
+// openCodeAnswer encodes a wish as a line for OpenCode.
 func (m *Moment) openCodeAnswer(w *wish) Answer {
 	line := hook.Object{}
 	if id := m.line.Get("id"); id != nil {
@@ -35,7 +35,7 @@ func (m *Moment) openCodeAnswer(w *wish) Answer {
 	return document(line)
 }
 
-// openCodeOutput are the fields of the output that change.
+// openCodeOutput returns the fields of the output that change.
 func (m *Moment) openCodeOutput(w *wish) hook.Object {
 	switch {
 	case w.input != nil:
@@ -59,8 +59,8 @@ func (m *Moment) openCodeOutput(w *wish) hook.Object {
 	}
 }
 
-// openCodeResult is another text of a result. Of a command OpenCode keeps it a second time, for the
-// screen.
+// openCodeResult returns the fields for another text of a result. For a command, OpenCode has the
+// text a second time, for the screen.
 func (m *Moment) openCodeResult(text string) hook.Object {
 	out := object("output", text)
 	metadata := fieldsOf(m.data.Get("metadata"))
@@ -70,14 +70,14 @@ func (m *Moment) openCodeResult(text string) hook.Object {
 	return out
 }
 
-// listed tells whether a result is a list, as those of tools of MCP servers are.
+// listed reports whether a result is a list, as those of MCP servers' tools are.
 func (m *Moment) listed() bool {
 	_, ok := partsText(m.data.Get("content"))
 	return ok && !m.has("output")
 }
 
-// openCodeParts is the message with another text, and with what plugins added behind it. A part of
-// its own would need an id of OpenCode's.
+// openCodeParts returns the message with another text, and with the added context behind it. The
+// context is not a part of its own, because that would need an id of OpenCode.
 func (m *Moment) openCodeParts(w *wish) raw {
 	text := m.Prompt
 	if w.message != nil {
@@ -100,14 +100,13 @@ func (m *Moment) openCodeParts(w *wish) raw {
 	return joined(out)
 }
 
-// spoken tells whether a part of a message is what the user said, and not what OpenCode put beside
-// it.
+// spoken reports whether the user wrote this part of a message, and not OpenCode.
 func spoken(part hook.Object) bool {
 	kind, _ := part.String("type")
 	return kind == "text" && string(part.Get("synthetic")) != "true"
 }
 
-// openCodeMessage is what the user said.
+// openCodeMessage returns what the user wrote.
 func (m *Moment) openCodeMessage() string {
 	var texts []string
 	for _, part := range elements(m.data.Get("parts")) {
@@ -118,11 +117,11 @@ func (m *Moment) openCodeMessage() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// outputs are the fields that only an output has, and that can be changed there.
+// outputs lists the fields that only an output has, and that can be changed there.
 var outputs = []string{"text", "system", "parts", "output", "content", "metadata"}
 
-// unwrap takes the event out of OpenCode's line. Input and output share no name that means two
-// things. What comes through OpenCode's hook `event` is an event by its own name.
+// unwrap takes the event out of OpenCode's line, and merges its input and output: no name has two
+// meanings in them. An event that comes through OpenCode's hook `event` gets its own name.
 func (m *Moment) unwrap() {
 	if m.Agent != OpenCode {
 		return
@@ -150,8 +149,8 @@ func (m *Moment) unwrap() {
 	}
 }
 
-// openCodeSilent tells the events of OpenCode that nobody is asked about: the making of titles,
-// sessions of subagents, and an end that is nobody's.
+// openCodeSilent reports the events of OpenCode about which no plugin is called: those about
+// titles, those of subagents' sessions, and the end of a session that has no id.
 func (m *Moment) openCodeSilent() bool {
 	switch m.event.kind {
 	case system:
@@ -166,7 +165,7 @@ func (m *Moment) openCodeSilent() bool {
 	}
 }
 
-// openCodeOutcome is a result: of its own tools a text, of those of MCP servers a list.
+// openCodeOutcome reads a result: a text for OpenCode's own tools, a list for tools of MCP servers.
 func (m *Moment) openCodeOutcome() outcome {
 	text := plain(m.data, "output")
 	if m.listed() {

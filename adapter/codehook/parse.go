@@ -9,12 +9,12 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// errTooLong is an event that nobody has read to its end.
+// errTooLong is returned for an event that is longer than MaxInput.
 var errTooLong = errors.New("the event is too long")
 
-// Parse reads an event. An event that is not known is one that nobody is asked about, and fields
-// that are not known are passed over. An error means that the data is not an event at all; what
-// [NoOpinion] says is then the right answer, unless a point is closed.
+// Parse reads an event. For an unknown event no plugin is called, and unknown fields are ignored.
+// Parse fails if the data is not an event. Then the right answer is [NoOpinion], unless a point is
+// closed.
 func Parse(in Input) (*Moment, error) {
 	if !in.Agent.Known() {
 		return nil, fmt.Errorf("there is no agent %.40q: there are %s", in.Agent, list(Agents()))
@@ -44,13 +44,13 @@ func Parse(in Input) (*Moment, error) {
 	return m, nil
 }
 
-// read takes out of the event what is common to several agents. They have the same things under
-// different names, and no agent uses the name of one thing for another.
+// read reads the fields that several agents have. Agents use different names for the same thing,
+// but no agent uses one of these names for another thing.
 func (m *Moment) read(in Input) {
 	m.Session = m.text("session_id", "sessionId", "sessionID", "conversation_id")
 	m.Request = m.text("prompt_id", "turn_id", "generation_id")
 	if m.Request == m.Session {
-		m.Request = "" // it does not tell one turn from another
+		m.Request = "" // it does not distinguish turns
 	}
 	m.CallID = m.text("tool_use_id", "callID")
 	m.Dir = or(m.text("cwd", "directory"), first(m.data.Get("workspace_roots")), in.Dir)
@@ -68,21 +68,21 @@ func (m *Moment) read(in Input) {
 	}
 }
 
-// rootVariable is where an agent says the root of the project.
+// rootVariable is the variable in which an agent sets the root of the project.
 var rootVariable = map[Agent]string{Claude: "CLAUDE_PROJECT_DIR", Gemini: "GEMINI_PROJECT_DIR", Cursor: "CURSOR_PROJECT_DIR"}
 
-// empty tells an event that says nothing. Qwen Code sends an empty prompt after each tool, and
-// agents stream replies in pieces of which some have no text.
+// empty reports whether an event needs no plugin. Qwen Code sends an empty prompt after each tool,
+// and agents stream replies in pieces, some of which have no text.
 func (m *Moment) empty() bool {
 	switch m.event.kind {
 	case prompt:
 		return strings.TrimSpace(m.Prompt) == ""
 	case before, after, failure:
-		return m.call.host == "" || m.ours() || m.text("failure_type") == "permission_denied" // our own denial comes back
+		return m.call.host == "" || m.ours() || m.text("failure_type") == "permission_denied" // our own denial comes back as a failure
 	case reply:
 		return m.replyText() == ""
 	case stop:
-		if m.answer() == "" { // without an answer the turn is over all the same
+		if m.answer() == "" { // a turn without an answer is over too
 			m.event.points = []hook.Point{hook.TurnDone}
 		}
 	case compactBefore:
@@ -91,7 +91,7 @@ func (m *Moment) empty() bool {
 	return m.Agent == OpenCode && m.openCodeSilent()
 }
 
-// replyText is what the model said.
+// replyText returns the text of the model's reply.
 func (m *Moment) replyText() string {
 	if m.Agent == Gemini {
 		return m.geminiText()
@@ -99,22 +99,22 @@ func (m *Moment) replyText() string {
 	return m.text("text")
 }
 
-// foreign tells an event that another agent sends to the hooks of Claude Code: Cursor and Copilot
-// CLI also read its settings. They are asked by their own hooks; fired here too, one event would be
-// two.
+// foreign reports whether another agent sent this event to a hook of Claude Code: Cursor and
+// Copilot CLI also read the settings of Claude Code. They have their own hooks, so the event would
+// be fired twice.
 func (m *Moment) foreign(environ map[string]string) bool {
 	if m.Agent != Claude {
 		return false
 	}
 	transcript := m.text("transcript_path")
 	cursor := m.has("cursor_version") || environ["CURSOR_VERSION"] != "" && transcript == ""
-	copilot := m.has("timestamp") && (transcript == "" || strings.Contains(transcript, ".copilot")) // Claude Code always says where its own is
+	copilot := m.has("timestamp") && (transcript == "" || strings.Contains(transcript, ".copilot")) // Claude Code always sends the path of its transcript
 	return cursor || copilot
 }
 
 func (m *Moment) has(name string) bool { return m.data.Get(name) != nil }
 
-// text is the first of these fields that is a string with something in it.
+// text returns the first of these fields that is a non-empty string.
 func (m *Moment) text(names ...string) string {
 	for _, name := range names {
 		if s, ok := m.data.String(name); ok && s != "" {
@@ -124,7 +124,7 @@ func (m *Moment) text(names ...string) string {
 	return ""
 }
 
-// value is the first of these fields that is there.
+// value returns the first of these fields that is not missing.
 func (m *Moment) value(names ...string) raw {
 	for _, name := range names {
 		if v := m.data.Get(name); !missing(v) {
@@ -134,7 +134,7 @@ func (m *Moment) value(names ...string) raw {
 	return nil
 }
 
-// message is what the user said.
+// message returns what the user wrote.
 func (m *Moment) message() string {
 	switch m.Agent {
 	case OpenCode:
@@ -146,12 +146,12 @@ func (m *Moment) message() string {
 	}
 }
 
-// answer is what the agent said last in a turn that ends.
+// answer returns the last message of the agent in a turn that ends.
 func (m *Moment) answer() string { return m.text("last_assistant_message", "prompt_response") }
 
 func missing(v raw) bool { return len(v) == 0 || string(v) == "null" }
 
-// first is the first string of a list.
+// first returns the first string of a list.
 func first(list raw) string {
 	items := elements(list)
 	if len(items) == 0 {
@@ -161,7 +161,7 @@ func first(list raw) string {
 	return s
 }
 
-// or is the first text that is not empty.
+// or returns the first text that is not empty.
 func or(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// TestWhatIsRead: session, turn, call and places, by the names of each agent.
+// TestWhatIsRead: session, turn, call and directories are read from the fields of each agent.
 func TestWhatIsRead(t *testing.T) {
 	type read struct {
 		session, request, call, dir, root, prompt string
@@ -56,7 +56,7 @@ func TestWhatIsRead(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoEvent: what cannot be read is an error, and the answer to it is no opinion.
+// TestWhatIsNoEvent: invalid data is an error, and the answer to it is no opinion.
 func TestWhatIsNoEvent(t *testing.T) {
 	deep := `{"hook_event_name":"Stop","x":` + strings.Repeat("[", rawjson.MaxForeign) + strings.Repeat("]", rawjson.MaxForeign) + "}"
 	for _, c := range []struct{ name, agent, event, data, want string }{
@@ -83,7 +83,7 @@ func TestWhatIsNoEvent(t *testing.T) {
 	}
 }
 
-// TestSilence: what nobody is asked about.
+// TestSilence: the events about which no plugin is called.
 func TestSilence(t *testing.T) {
 	call := func(more string) string {
 		return `{"hook_event_name":"PreToolUse","transcript_path":"/t","tool_name":"Bash","tool_input":{"command":"ls"}` + more + `}`
@@ -141,7 +141,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestWhatPluginsSee: one vocabulary, and what the agent calls it beside.
+// TestWhatPluginsSee: plugins see one vocabulary, and the agent's names beside it.
 func TestWhatPluginsSee(t *testing.T) {
 	for _, c := range []struct {
 		agent             codehook.Agent
@@ -175,8 +175,8 @@ func TestWhatPluginsSee(t *testing.T) {
 
 func text(o rawjson.Object, name string) string { s, _ := o.String(name); return s }
 
-// TestRewrittenInput: what a plugin wrote, in the agent's words, with what the plugin could not
-// know of.
+// TestRewrittenInput: a plugin's arguments are translated to the agent's names, and fields that the
+// plugin could not know are kept.
 func TestRewrittenInput(t *testing.T) {
 	for _, c := range []struct{ name, input, args, want string }{
 		{"written anew", `{"command":"ls","description":"d","timeout":5000,"run_in_background":true}`, `{"cmd":"pwd"}`, `{"command":"pwd","description":"d","run_in_background":true}`},
@@ -197,7 +197,7 @@ func TestRewrittenInput(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatAreNone: a call whose arguments a plugin garbled is not made.
+// TestArgumentsThatAreNone: a call is denied if a plugin leaves invalid arguments.
 func TestArgumentsThatAreNone(t *testing.T) {
 	for _, s := range samples(t, filepath.Join("testdata", "events")) {
 		for _, args := range []string{`"text"`, `null`, `[1]`, `7`} {
@@ -212,8 +212,8 @@ func TestArgumentsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestCopilotTakesSoMuch: context is cut where Copilot CLI would cut it, at the end of a character,
-// and says so.
+// TestCopilotTakesSoMuch: context is cut to the size that Copilot CLI accepts, at the end of a
+// character, with a note.
 func TestCopilotTakesSoMuch(t *testing.T) {
 	data := `{"hook_event_name":"SessionStart"}`
 	r := parse(t, codehook.Copilot, "", data).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.SessionStart: set("inject", `"`+strings.Repeat("ä", 9000)+`"`)}))
@@ -224,7 +224,7 @@ func TestCopilotTakesSoMuch(t *testing.T) {
 	}
 }
 
-// TestCursorTakesSomeFields: what Cursor would pass over is denied.
+// TestCursorTakesSomeFields: a change that Cursor would ignore is denied.
 func TestCursorTakesSomeFields(t *testing.T) {
 	for _, c := range []struct {
 		tool, input, args string
@@ -236,7 +236,7 @@ func TestCursorTakesSomeFields(t *testing.T) {
 		{"Write", `{"file_path":"a","content":"x"}`, `{"path":"a","content":"y"}`, false},
 		{"Sesame", `{"a":1}`, `{"a":2}`, false},
 		{"MCP:x", `{"a":1}`, `{"a":2,"b":3}`, true},
-		{"MCP:x", `{"a":1,"b":2}`, `{"a":1}`, true}, // what has no counterpart is carried over: nothing changed
+		{"MCP:x", `{"a":1,"b":2}`, `{"a":1}`, true}, // fields without a counterpart are kept: nothing changed
 	} {
 		data := fmt.Sprintf(`{"hook_event_name":"preToolUse","tool_name":%q,"tool_input":%s}`, c.tool, c.input)
 		r := parse(t, codehook.Cursor, "", data).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.ToolBefore: set("arguments", c.args)}))
@@ -246,7 +246,7 @@ func TestCursorTakesSomeFields(t *testing.T) {
 	}
 }
 
-// TestCodexNeedsACommand: an input that Codex would void is denied.
+// TestCodexNeedsACommand: an input that Codex would reject is denied.
 func TestCodexNeedsACommand(t *testing.T) {
 	data := `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}`
 	for _, args := range []string{`{}`, `{"cmd":["ls"]}`, `{"cmd":null}`} {
@@ -257,7 +257,7 @@ func TestCodexNeedsACommand(t *testing.T) {
 	}
 }
 
-// TestTheEndIsRefusedOnce: an agent that was told to go on is not told so again.
+// TestTheEndIsRefusedOnce: an agent that was made to go on once is not made to do so again.
 func TestTheEndIsRefusedOnce(t *testing.T) {
 	data := `{"hook_event_name":"Stop","stop_hook_active":%v,"last_assistant_message":"done"}`
 	for active, want := range map[bool]string{false: "{\"decision\":\"block\",\"reason\":\"refused by plugin guard: no\"}\n", true: ""} {
@@ -268,7 +268,7 @@ func TestTheEndIsRefusedOnce(t *testing.T) {
 	}
 }
 
-// TestHowATurnEnded: what is told of it at its end.
+// TestHowATurnEnded: what turn.done says about the end of a turn.
 func TestHowATurnEnded(t *testing.T) {
 	for _, c := range []struct {
 		agent             codehook.Agent
@@ -289,8 +289,8 @@ func TestHowATurnEnded(t *testing.T) {
 	}
 }
 
-// TestResultsAsPluginsSeeThem: the text of a result, and whether the call succeeded, out of each
-// agent's form.
+// TestResultsAsPluginsSeeThem: the text of a result, and whether the call succeeded, are read from
+// each agent's form.
 func TestResultsAsPluginsSeeThem(t *testing.T) {
 	for _, c := range []struct {
 		agent              codehook.Agent
@@ -323,7 +323,8 @@ func TestResultsAsPluginsSeeThem(t *testing.T) {
 	}
 }
 
-// TestEvents: what install registers is understood, fires something, and leaves time to answer.
+// TestEvents: each event that install registers is understood, fires a point, and leaves time to
+// answer.
 func TestEvents(t *testing.T) {
 	for _, agent := range codehook.Agents() {
 		specs := codehook.Events(agent)

@@ -1,7 +1,7 @@
 package codehook
 
-// qwenAnswer puts a wish into the words of Qwen Code. They are those of Claude Code, but for a
-// result: it is replaced by saying that the turn is over, which it then is not.
+// qwenAnswer encodes a wish for Qwen Code. The format is that of Claude Code, except for a new
+// result: it is sent as the reason for stopping the turn, which Qwen Code then does not stop.
 func (m *Moment) qwenAnswer(w *wish) Answer {
 	if w.result != nil {
 		return document(object("continue", false, "stopReason", nonEmpty(*w.result)))

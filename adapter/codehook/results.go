@@ -7,20 +7,19 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// An outcome is what came of a tool call.
+// An outcome is the result of a tool call.
 type outcome struct {
 	text    string
 	success bool
 	fault   string
 }
 
-// resultOf reads a result from a payload; one that says nothing of its success is one.
+// resultOf reads a result from a payload. Without the field success, the call counts as successful.
 func resultOf(fields hook.Object) outcome {
 	return outcome{text: plain(fields, "result"), success: string(fields.Get("success")) != "false", fault: plain(fields, "error")}
 }
 
-// told is the result as the model is told it: the text, and the error where the text does not say
-// it already.
+// told returns the text for the model: the result, and the error unless the result contains it.
 func (o outcome) told() string {
 	if o.fault == "" || strings.Contains(o.text, o.fault) {
 		return o.text
@@ -31,7 +30,7 @@ func (o outcome) told() string {
 	return o.text + "\n\nerror: " + o.fault
 }
 
-// outcome reads the result out of the event.
+// outcome reads the result of the call from the event.
 func (m *Moment) outcome() outcome {
 	if m.event.kind == failure {
 		fault := m.text("error", "error_message")
@@ -40,8 +39,7 @@ func (m *Moment) outcome() outcome {
 	return m.resultIn()
 }
 
-// resultIn is the result of a call that the agent takes for made. Results have another form in each
-// agent.
+// resultIn reads the result of a call that the agent reports as made. Each agent has another form.
 func (m *Moment) resultIn() outcome {
 	switch m.Agent {
 	case Gemini, Qwen:
@@ -59,8 +57,8 @@ func (m *Moment) resultIn() outcome {
 	}
 }
 
-// replaceable tells whether a result of this tool can be replaced, where that is so for some tools
-// alone.
+// replaceable reports whether the result of this tool can be replaced, for agents in which that
+// depends on the tool.
 func (m *Moment) replaceable() bool {
 	if m.Agent == Cursor {
 		return strings.HasPrefix(m.call.host, cursorMCP)
@@ -68,13 +66,13 @@ func (m *Moment) replaceable() bool {
 	return m.slot().put != nil
 }
 
-// A slot is where the text is in a tool's own result object.
+// A slot is the place of the text in a tool's result object.
 type slot struct {
 	get func(result raw) (string, bool)
-	put func(result raw, text string) raw // the whole result, with only the text replaced; nil: there is no such place
+	put func(result raw, text string) raw // returns the whole result with a new text; nil: the result has no place for it
 }
 
-// text is the text of a result; without a place for it, the result as JSON.
+// text returns the text of a result, or the result as JSON if it has no place for a text.
 func (s slot) text(result raw) string {
 	if s.get != nil {
 		if text, ok := s.get(result); ok {
@@ -84,7 +82,7 @@ func (s slot) text(result raw) string {
 	return plainly(result)
 }
 
-// at is the slot in a field of an object, or in a field of a field.
+// at returns the slot of a field of an object, or of a nested one.
 func at(path ...string) slot {
 	return slot{
 		get: func(result raw) (string, bool) {
@@ -97,7 +95,7 @@ func at(path ...string) slot {
 	}
 }
 
-// set replaces one field of an object, or of an object in it.
+// set returns an object with one field, or one nested field, replaced.
 func set(v raw, path []string, value raw) raw {
 	if len(path) == 0 {
 		return value
@@ -106,7 +104,7 @@ func set(v raw, path []string, value raw) raw {
 	return fields.With(hook.Field{Name: path[0], Value: set(fields.Get(path[0]), path[1:], value)}).JSON()
 }
 
-// lines is the slot of a list of texts in a field, which is told as lines.
+// lines returns the slot of a list of texts in a field. Each text is a line.
 func lines(name string) slot {
 	return slot{
 		get: func(result raw) (string, bool) {
@@ -127,7 +125,7 @@ func lines(name string) slot {
 	}
 }
 
-// terminal is the slot of commands, which have two texts and are told as one.
+// terminal is the slot of commands, whose two texts are joined to one.
 var terminal = slot{
 	get: func(result raw) (string, bool) {
 		fields := fieldsOf(result)
@@ -147,8 +145,8 @@ var terminal = slot{
 	},
 }
 
-// parts is the slot of a list of contents, as MCP has them. The first text is replaced, and the
-// others go.
+// parts is the slot of a list of contents in the form of MCP. The first text is replaced, the
+// others are removed.
 var parts = slot{get: partsText, put: putParts}
 
 func partsText(result raw) (string, bool) {
@@ -178,7 +176,7 @@ func putParts(result raw, text string) raw {
 	return joined(out)
 }
 
-// content is the slot of a list of contents in a field.
+// content is the slot of such a list in a field.
 var content = slot{
 	get: func(result raw) (string, bool) { return partsText(fieldsOf(result).Get("content")) },
 	put: func(result raw, text string) raw {

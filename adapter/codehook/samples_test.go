@@ -23,10 +23,11 @@ type sample struct {
 	agent codehook.Agent
 	event string
 	data  []byte
-	what  string // what the event is about, by the agent's own contract
+	what  string // what the event is about, according to the agent's contract
 }
 
-// abouts is what the events of all agents are about. The others gate nothing and take nothing.
+// abouts says what the events of all agents are about. Other events gate nothing and accept
+// nothing.
 var abouts = map[string]string{
 	"PreToolUse": "call", "preToolUse": "call", "BeforeTool": "call", "tool.execute.before": "call",
 	"PostToolUse": "result", "postToolUse": "result", "AfterTool": "result", "tool.execute.after": "result",
@@ -38,7 +39,8 @@ var abouts = map[string]string{
 	"Stop":                               "stop", "AfterAgent": "stop",
 }
 
-// samples reads a folder of folders. Names of events are those of the files, up to the tool.
+// samples reads the events in a directory of directories. The name of an event is that of its file,
+// up to the tool.
 func samples(t testing.TB, dir string) []sample {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
@@ -79,8 +81,8 @@ func newSample(folder string, agent codehook.Agent, file string, data []byte) sa
 	return s
 }
 
-// silent: what is kept from plugins. Our own tools fire where they run, Qwen's empty prompts and
-// OpenCode's titles are nobody's, and of a reply the pieces without text.
+// silent reports the events for which no plugin is called: tools of Patchbay's own server, empty
+// prompts of Qwen Code, titles of OpenCode, and pieces of a reply without text.
 func (s sample) silent() bool {
 	text := string(s.data)
 	return strings.Contains(text, "patchbay") || strings.Contains(text, "title generator") || strings.HasSuffix(s.name, ".empty") ||
@@ -96,7 +98,7 @@ func (s sample) parse(t testing.TB) *codehook.Moment {
 	return m
 }
 
-// given is the event's name on the command line, where the data does not say it.
+// given returns the event's name for the command line, if the data does not have it.
 func (s sample) given() string {
 	if strings.Contains(string(s.data), "hook_event_name") || s.agent == codehook.OpenCode {
 		return ""
@@ -118,25 +120,25 @@ func (s sample) judge(t testing.TB, a codehook.Answer) verdict {
 	return v
 }
 
-// quiet is the answer of nobody.
+// quiet returns the answer for no opinion.
 func (s sample) quiet(a codehook.Answer) bool {
 	want := map[codehook.Agent]string{codehook.Cursor: "{}\n", codehook.OpenCode: "{\"id\":7}\n"}[s.agent]
 	return a == codehook.Answer{Stdout: want}
 }
 
-// Words that plugins use, to be found again.
+// Words that plugins write, to be found in answers.
 const (
 	because   = "because-of-the-guard"
 	elsewhere = "something-else-entirely"
 )
 
-// A behaviour is a plugin, and what must come of it for an event that is about something.
+// A behaviour is a plugin, and the result that it must have for each kind of event.
 type behaviour struct {
 	name  string
 	parts map[hook.Point]plays
 	on    hook.Action
 	want  map[string]func(verdict) bool // by what the event is about; nil: no opinion
-	any   bool                          // only the form of the answer is looked at
+	any   bool                          // only the form of the answer is checked
 }
 
 func everywhere(p plays) map[hook.Point]plays {
@@ -171,7 +173,7 @@ func isReplied(text string) func(verdict) bool {
 
 func isSystem(v verdict) bool { return strings.Contains(fmt.Sprint(v.system), elsewhere) }
 
-// rewriteCalls puts a word into whatever argument a call has.
+// rewriteCalls adds a word to every argument of a call.
 func rewriteCalls(ev *hook.Event) (hook.Reply, error) {
 	var args map[string]any
 	if err := json.Unmarshal(ev.Payload.Get("arguments"), &args); err != nil {
@@ -228,12 +230,12 @@ func dawdles(*hook.Event) (hook.Reply, error) {
 	return hook.Reply{}, hook.Failure(hook.Timeout, errors.New("timed out"))
 }
 
-// TestOwnEvents holds answers to events of our own making against the contracts.
+// TestOwnEvents checks the answers to events that we made against the agents' contracts.
 func TestOwnEvents(t *testing.T) { judgeAll(t, filepath.Join("testdata", "events")) }
 
-// TestHostSamples holds answers to the events of the real agents, as they came, against the
-// contracts. They lie in the folder that $PATCHBAY_HOST_SAMPLES names. Without it TestOwnEvents
-// stands in; where CI is true the test fails, lest nobody notice.
+// TestHostSamples checks the answers to recorded events of the real agents against their contracts.
+// The events are in the directory $PATCHBAY_HOST_SAMPLES. Without it the test is skipped, and
+// TestOwnEvents stands in; if CI is true, the test fails.
 func TestHostSamples(t *testing.T) { judgeAll(t, hostSamples(t)) }
 
 func hostSamples(t testing.TB) string {
@@ -291,13 +293,13 @@ func judgeOne(t *testing.T, s sample, b behaviour) {
 	}
 }
 
-// excused: what the agent has no way for is noted, never passed over in silence.
+// excused reports whether the agent cannot do what the plugin wants, and a note says so.
 func (s sample) excused(r *codehook.Result) bool {
 	cannot := s.agent == codehook.Cursor && s.what == "failure" || s.agent == codehook.Copilot && s.what == "stop"
 	return cannot && s.quiet(r.Answer) && (len(r.Notes) > 0 || s.what == "stop")
 }
 
-// TestRefuse: a denial that nobody was asked about is one in the agent's own words.
+// TestRefuse: a refusal without calling a plugin is a valid denial for the agent.
 func TestRefuse(t *testing.T) {
 	for _, s := range samples(t, filepath.Join("testdata", "events")) {
 		m := s.parse(t)
@@ -321,7 +323,7 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// late is a host whose plugins are asked too late.
+// late is a host whose plugins answer too late.
 type late struct{ closed []string }
 
 func (late) Fire(ctx context.Context, p hook.Point, _ any) (*hook.Outcome, error) {
@@ -331,10 +333,10 @@ func (late) Fire(ctx context.Context, p hook.Point, _ any) (*hook.Outcome, error
 
 func (l late) Closed(hook.Point) []string { return l.closed }
 
-// unknowing is one that does not say who must be asked.
+// unknowing is such a host without the method Closed.
 type unknowing struct{ codehook.Host }
 
-// TestOutOfTime: time that runs out shuts what a closed plugin guards, and nothing else.
+// TestOutOfTime: if time runs out, only events to which a plugin must agree are denied.
 func TestOutOfTime(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()

@@ -7,12 +7,11 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// A kind is what an event of an agent is about. It decides how the event is read, fired and
-// answered.
+// A kind is what an event is about. It decides how the event is read, fired and answered.
 type kind string
 
 const (
-	silent        kind = ""              // nobody is asked
+	silent        kind = ""              // no plugin is called
 	sessionStart  kind = "session start" //
 	prompt        kind = "prompt"        // the user's message
 	system        kind = "system prompt" // the prompt, before a call to the model
@@ -26,7 +25,7 @@ const (
 	sessionEnd    kind = "session end"   //
 )
 
-// kinds are the points that each kind of event is fired at, in this order.
+// kinds lists the points that are fired for each kind of event, in this order.
 var kinds = map[kind][]hook.Point{
 	sessionStart:  {hook.SessionStart},
 	prompt:        {hook.TurnBegin, hook.TurnInput, hook.PromptContext},
@@ -41,29 +40,29 @@ var kinds = map[kind][]hook.Point{
 	sessionEnd:    {hook.SessionEnd},
 }
 
-// An event is what is fixed about an event of an agent.
+// An event has the fixed properties of an event of an agent.
 type event struct {
 	name    string
 	kind    kind
-	points  []hook.Point  // those of its kind, unless it has other ones
-	timeout time.Duration // what the agent is told to wait
-	matcher string        // what narrows the event, where the agent can; "": nothing
-	wanted  bool          // install registers it
-	remark  string        // why it is not, or what is peculiar about it
+	points  []hook.Point  // those of its kind, or other ones
+	timeout time.Duration // how long the agent's settings let it wait
+	matcher string        // limits the event, if the agent can do that; "": no limit
+	wanted  bool          // `hook install` registers it
+	remark  string        // why it is not registered, or what is special about it
 }
 
 func (e event) spec() EventSpec {
 	return EventSpec{Name: e.name, Points: slices.Clone(e.points), Matcher: e.matcher, Timeout: e.timeout}
 }
 
-// How long agents are told to wait. A hook's own time in the slowest protocol of plugins is a
-// minute; a session that ends is waited for by nobody.
+// How long agents wait. The slowest protocol of plugins allows a hook one minute. An agent that
+// ends does not wait long for the end of its session.
 const (
 	patience = 60 * time.Second
 	farewell = time.Second
 )
 
-// on is an event that install registers.
+// on returns an event that `hook install` registers.
 func on(name string, k kind) event {
 	e := event{name: name, kind: k, points: kinds[k], timeout: patience, wanted: true}
 	if k == sessionEnd {
@@ -72,15 +71,15 @@ func on(name string, k kind) event {
 	return e
 }
 
-// off is an event that is understood where somebody wires it by hand. Of kind silent, nobody is
-// asked.
+// off returns an event that is answered only if the user registers it by hand. For the kind silent,
+// no plugin is called.
 func off(name string, k kind, why string) event {
 	e := on(name, k)
 	e.wanted, e.remark = false, why
 	return e
 }
 
-// at is the event at other points than those of its kind.
+// at returns the event with other points than those of its kind.
 func (e event) at(points ...hook.Point) event {
 	e.points = points
 	return e
@@ -96,18 +95,18 @@ func (e event) matching(matcher string) event {
 	return e
 }
 
-// Reasons for silence that several agents share.
+// Remarks that several agents share.
 const (
-	permissions  = "who decides about permissions is the person, or the agent's own rules"
-	ownAffair    = "it says nothing that a point is about"
-	subagents    = "a subagent's tool calls have events of their own"
+	permissions  = "the user, or the agent's own rules, decide about permissions"
+	ownAffair    = "there is no point for it"
+	subagents    = "the tool calls of a subagent have their own events"
 	eachCallOnce = "the same call has come as preToolUse"
 	eachEndOnce  = "the same call comes as postToolUse"
 	eachOpenCode = "the same call has come as tool.execute.before"
-	camelCase    = "the same event under the name that Copilot CLI had first"
+	camelCase    = "the same event under Copilot CLI's older name"
 )
 
-// claudes are the events of Claude Code, which Qwen Code has taken over.
+// claudes lists the events of Claude Code, which Qwen Code has too.
 var claudes = []event{
 	on("SessionStart", sessionStart),
 	on("UserPromptSubmit", prompt),
@@ -128,8 +127,7 @@ var claudes = []event{
 	off("MessageDisplay", silent, "the whole answer comes with Stop"),
 }
 
-// events is what each agent can tell, and what of it Patchbay asks plugins about. An event that is
-// not here is passed over.
+// events lists the events of each agent. An event that is not listed is ignored.
 var events = map[Agent][]event{
 	Claude: claudes,
 	Qwen:   claudes,
@@ -153,7 +151,7 @@ var events = map[Agent][]event{
 		on("AfterTool", after),
 		on("AfterModel", reply).because("once for each piece of a reply that has text"),
 		on("AfterAgent", stop),
-		on("PreCompress", compactBefore).matching("manual").because("with the trigger `auto` it comes before every call to the model, and is passed over"),
+		on("PreCompress", compactBefore).matching("manual").because("with the trigger `auto` it comes before every call to the model, and is ignored"),
 		on("SessionEnd", sessionEnd),
 		off("BeforeModel", silent, "it does not have the system prompt"),
 		off("BeforeToolSelection", silent, ownAffair),
@@ -214,18 +212,18 @@ var events = map[Agent][]event{
 	OpenCode: {
 		on("session.created", sessionStart).because("of `event`; nothing can be added to the session"),
 		on("chat.message", prompt),
-		on("experimental.chat.system.transform", system).because("before each call to the model, but for those that make titles"),
+		on("experimental.chat.system.transform", system).because("before each call to the model, except those for titles"),
 		on("tool.execute.before", before),
 		on("tool.execute.after", after),
 		on("experimental.text.complete", reply),
 		on("session.idle", stop).at(hook.TurnDone).because("of `event`"),
 		on("experimental.session.compacting", compactBefore),
 		on("session.compacted", compactAfter).because("of `event`"),
-		on("dispose", sessionEnd).because("for each session that there was"),
-		off("session.deleted", sessionEnd, "of `event`; the session has been quiet for long"),
+		on("dispose", sessionEnd).because("once for each session"),
+		off("session.deleted", sessionEnd, "of `event`; the session has been idle for long"),
 		off("chat.params", silent, ownAffair),
 		off("chat.headers", silent, ownAffair),
-		off("command.execute.before", silent, "what comes of a command is a message"),
+		off("command.execute.before", silent, "the result of a command is a message"),
 		off("shell.env", silent, eachOpenCode),
 		off("tool.definition", silent, ownAffair),
 		off("experimental.chat.messages.transform", silent, "each message has come as chat.message"),
@@ -234,7 +232,7 @@ var events = map[Agent][]event{
 	},
 }
 
-// lookup finds an event by name; one that is not known is silent.
+// lookup returns the event with a name. An unknown event is silent.
 func lookup(a Agent, name string) event {
 	for _, e := range events[a] {
 		if e.name == name {
@@ -244,7 +242,7 @@ func lookup(a Agent, name string) event {
 	return event{name: name, timeout: patience}
 }
 
-// Events are the events that Patchbay wants to be asked about, in the order of a session.
+// Events returns the events for which the agent must call Patchbay, in the order of a session.
 func Events(a Agent) []EventSpec {
 	var specs []EventSpec
 	for _, e := range events[a] {
@@ -255,12 +253,12 @@ func Events(a Agent) []EventSpec {
 	return specs
 }
 
-// Variables are the environment variables of agents that [Parse] looks at.
+// Variables returns the environment variables of agents that [Parse] reads.
 func Variables() []string {
 	return []string{"CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "CURSOR_VERSION", "GEMINI_PROJECT_DIR"}
 }
 
-// An ask is something that plugins may want to become of an event.
+// An ask is something that plugins may want an agent to do.
 type ask string
 
 const (
@@ -280,20 +278,20 @@ const (
 	compactOwn    ask = "compact a transcript, or add to it"
 )
 
-// A way is what becomes of an ask.
+// A way is what an agent does with an ask.
 type way string
 
 const (
 	does   way = "yes"
-	denies way = "denied, with it as the reason"
-	tells  way = "told beside the original, and noted"
+	denies way = "denied, with the change as the reason"
+	tells  way = "shown beside the original, and noted"
 	some   way = "for some tools"
-	maybe  way = "said, and may be passed over"
+	maybe  way = "sent, but may be ignored"
 	loses  way = "no, noted"
 	never  way = "–" // the agent has no event for it
 )
 
-// ways is what each agent does with what plugins ask for, in the order of [Agents].
+// ways lists what each agent does with each ask, in the order of [Agents].
 var ways = map[ask][7]way{
 	//             Claude  Codex   Gemini  Copilot Qwen    Cursor  OpenCode
 	denyCall:      {does, does, does, does, does, does, does},
@@ -312,7 +310,7 @@ var ways = map[ask][7]way{
 	compactOwn:    {loses, loses, loses, loses, loses, loses, loses},
 }
 
-// asks are the lines of the table, in the order of a session.
+// asks lists the rows of the table, in the order of a session.
 var asks = []ask{startContext, denyPrompt, rewritePrompt, promptContext, changeSystem, denyCall, rewriteCall, answerCall, replaceResult, replaceError,
 	replaceReply, refuseAnswer, rewriteAnswer, compactOwn}
 

@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// TestThePagesTables: docs/hosts/README.md says what the tables of the code say, cell by cell.
+// TestThePagesTables: the tables of docs/hosts/README.md equal those of the code, cell by cell.
 func TestThePagesTables(t *testing.T) {
 	data, err := os.ReadFile("../../docs/hosts/README.md")
 	if err != nil {
@@ -34,7 +34,7 @@ func head(first string) []string {
 	return []string{row(names...), "|" + strings.Join(lines, "|") + "|"}
 }
 
-// eventTable: which event of which agent is fired at which point.
+// eventTable lists which event of which agent is fired at which point.
 func eventTable() string {
 	rows := head("point")
 	for _, spec := range hook.Points() {
@@ -55,7 +55,7 @@ func eventTable() string {
 	return strings.Join(rows, "\n")
 }
 
-// silenceTable: events that are not registered, or have something peculiar about them.
+// silenceTable lists the events that are not registered, or that have a remark.
 func silenceTable() string {
 	rows := []string{"| agent | event | |", "|---|---|---|"}
 	for _, a := range Agents() {
@@ -76,7 +76,7 @@ func silenceTable() string {
 	return strings.Join(rows, "\n")
 }
 
-// wayTable: what becomes of what plugins ask for.
+// wayTable lists what each agent does with each wish of a plugin.
 func wayTable() string {
 	rows := head("what a plugin asks for")
 	for _, a := range asks {
@@ -89,7 +89,7 @@ func wayTable() string {
 	return strings.Join(rows, "\n")
 }
 
-// wordTable: the tools of the agents that we have too.
+// wordTable lists the tools of agents that have a built-in counterpart.
 func wordTable() string {
 	rows := []string{"| agent | its tool | ours | arguments |", "|---|---|---|---|"}
 	for _, a := range Agents() {
@@ -114,7 +114,7 @@ func spell(a argument) string {
 
 func orDash(text string) string { return or(text, "–") }
 
-// TestTablesAreWhole: every agent has its cell everywhere, and every event a name of its own.
+// TestTablesAreWhole: every agent has a cell in each row, and every event has its own name.
 func TestTablesAreWhole(t *testing.T) {
 	for _, a := range Agents() {
 		for _, asked := range asks {
@@ -141,8 +141,7 @@ func TestTablesAreWhole(t *testing.T) {
 	}
 }
 
-// TestWordsAreOurs: words are mapped to the built-in tools and their arguments, and to nothing
-// else.
+// TestWordsAreOurs: words are mapped only to built-in tools and their arguments.
 func TestWordsAreOurs(t *testing.T) {
 	builtins := map[string][]string{"shell": {"cmd", "timeout"}, "read_file": {"path", "offset", "limit"}, "write_file": {"path", "content"},
 		"edit_file": {"path", "old", "new", "all"}, "list_files": {"path", "depth", "pattern"}, "fetch": {"url", "raw"}}

@@ -13,37 +13,37 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 )
 
-// A judge holds answers against the contracts of the agents. It is written from the contracts
-// alone, and shares nothing with the code that it judges.
+// A judge checks answers against the contracts of the agents. It is written from the contracts
+// alone, and shares no code with the package.
 type judge struct {
 	agent  codehook.Agent
 	event  string
-	data   map[string]any // the event, as it came
+	data   map[string]any // the event, as it was sent
 	answer codehook.Answer
 }
 
-// A verdict is what the agent would do by the answer.
+// A verdict is what the agent would do with the answer.
 type verdict struct {
 	denied  bool   // the call does not run, the message does not go to the model, the turn does not end
 	reason  string // why
 	input   map[string]any
-	result  any    // in the place of the tool's
-	context string // for the model, beside everything else
+	result  any    // instead of the tool's
+	context string // added for the model
 	prompt  string
 	reply   string
 	system  []any
 }
 
-// rule is what an event's answer may have.
+// A rule lists what the answer to an event may have.
 type rule struct {
 	top    []string                              // fields beside hookSpecificOutput
-	inner  []string                              // fields of hookSpecificOutput; nil: it must not be there
-	strict func(j judge, o map[string]any) error // what else must hold
+	inner  []string                              // fields of hookSpecificOutput; nil: it must be missing
+	strict func(j judge, o map[string]any) error // further conditions
 }
 
 var nothing = rule{}
 
-// rules are the contracts, by agent and event. An event that is not here takes no answer.
+// rules has the contracts, by agent and event. An event that is not listed accepts no answer.
 var rules = map[codehook.Agent]map[string]rule{
 	codehook.Claude: {
 		"PreToolUse":         {inner: []string{"permissionDecision", "permissionDecisionReason", "updatedInput", "additionalContext"}, strict: permission},
@@ -100,7 +100,7 @@ var rules = map[codehook.Agent]map[string]rule{
 	},
 }
 
-// check says what is wrong with an answer, and what the agent would do by it.
+// check returns what is wrong with an answer, and what the agent would do with it.
 func (j judge) check() (verdict, error) {
 	o, err := j.document()
 	if err != nil || o == nil {
@@ -124,7 +124,8 @@ func (j judge) check() (verdict, error) {
 	return j.read(o), nil
 }
 
-// document: one JSON object and nothing else, or nothing where that is no opinion; exit code 0.
+// document checks that the answer is one JSON object, or empty if that means no opinion, with exit
+// code 0.
 func (j judge) document() (map[string]any, error) {
 	switch {
 	case j.answer.ExitCode != 0:
@@ -151,7 +152,7 @@ func (j judge) document() (map[string]any, error) {
 
 func one(text string) (map[string]any, error) {
 	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber() // they need not fit a float
+	d.UseNumber() // numbers need not fit into a float
 	var o map[string]any
 	if err := d.Decode(&o); err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func one(text string) (map[string]any, error) {
 	return o, nil
 }
 
-// fields: no field that the event does not have, no null, and strings where strings are.
+// fields checks that the answer has only fields of the event, no null, and strings where required.
 func (j judge) fields(o map[string]any, r rule) error {
 	for name, v := range o {
 		if name == "hookSpecificOutput" {
@@ -204,7 +205,7 @@ func (j judge) innerFields(v any, r rule) error {
 	return nil
 }
 
-// typed holds the types of all fields that any agent has.
+// typed checks the types of all fields of all agents.
 func typed(name string, v any) error {
 	var ok bool
 	switch name {
@@ -230,7 +231,8 @@ func inner(o map[string]any) map[string]any {
 	return m
 }
 
-// permission: only denials decide. To allow a call would pass over the person's own rules.
+// permission checks that the answer decides only to deny. Allowing a call would bypass the user's
+// rules.
 func permission(_ judge, o map[string]any) error {
 	in := inner(o)
 	switch d := in["permissionDecision"]; {
@@ -243,8 +245,8 @@ func permission(_ judge, o map[string]any) error {
 	}
 }
 
-// codexPermission: a denial needs its reason, an allowance an input and an input an allowance; a
-// command needs its text.
+// codexPermission checks that a denial has a reason, that an allowance and a new input come
+// together, and that a command has its text.
 func codexPermission(j judge, o map[string]any) error {
 	in := inner(o)
 	input, rewritten := in["updatedInput"].(map[string]any)
@@ -324,7 +326,8 @@ func flatResult(_ judge, o map[string]any) error {
 	return nil
 }
 
-// wholeResult: Claude Code passes over what has not the form of the tool's own result.
+// wholeResult checks that a new result has the form of the tool's own: Claude Code ignores any
+// other.
 func wholeResult(j judge, o map[string]any) error {
 	now, ok := inner(o)["updatedToolOutput"]
 	if !ok {
@@ -337,7 +340,7 @@ func wholeReply(j judge, o map[string]any) error {
 	return sameForm("llm_response", j.data["llm_response"], inner(o)["llm_response"])
 }
 
-// sameForm: the same kind of value, with the same fields. Lists may be shorter.
+// sameForm reports whether two values have the same kind and the same fields. Lists may be shorter.
 func sameForm(at string, was, now any) error {
 	if reflect.TypeOf(was) != reflect.TypeOf(now) {
 		return fmt.Errorf("%s was a %T and is a %T", at, was, now)
@@ -358,7 +361,7 @@ func sameForm(at string, was, now any) error {
 	return nil
 }
 
-// openCode: the line's id, and either an output of fields that the event's output has, or a reason.
+// openCode checks that the line has its id, and either fields of the event's output or a reason.
 func (j judge) openCode(o map[string]any) (verdict, error) {
 	if !reflect.DeepEqual(o["id"], j.data["id"]) {
 		return verdict{}, fmt.Errorf("id %v for %v", o["id"], j.data["id"])
@@ -379,7 +382,7 @@ func (j judge) openCode(o map[string]any) (verdict, error) {
 				return v, fmt.Errorf("output %v", value)
 			}
 			for field, value := range now {
-				odd := field == "output" && was["output"] == nil // a result of a form to come has a text from now on
+				odd := field == "output" && was["output"] == nil // a result of an unknown form gets a text
 				if reflect.TypeOf(was[field]) != reflect.TypeOf(value) && !odd {
 					return v, fmt.Errorf("output.%s was %T and is %T", field, was[field], value)
 				}
@@ -411,7 +414,7 @@ func (v *verdict) take(field string, value, was any) {
 	}
 }
 
-// read is what the agent would do.
+// read returns what the agent would do.
 func (j judge) read(o map[string]any) verdict {
 	in, v := inner(o), verdict{}
 	str := func(m map[string]any, name string) string { s, _ := m[name].(string); return s }

@@ -10,28 +10,29 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A word is a tool of an agent that one of the built-in tools is the counterpart of.
+// A word maps a tool of an agent to the built-in tool that does the same.
 type word struct {
-	host string // the agent's name of it
-	tool string // ours
+	host string // the agent's name
+	tool string // the built-in tool
 	args []argument
 }
 
-// An argument is one that both have. An agent may have several names for it, at different times.
+// An argument is one that both tools have. An agent may have several names for it, in different
+// versions.
 type argument struct {
 	hosts []string
 	ours  string
-	unit  string // what the agent counts; "": the same as we
+	unit  string // the agent's unit; "": the same as ours
 }
 
-// Units of agents.
+// The units of agents.
 const (
-	millis = "ms"   // milliseconds, where we have seconds
-	zero   = "zero" // lines from 0, where we count from 1
+	millis = "ms"   // milliseconds; ours are seconds
+	zero   = "zero" // lines counted from 0; ours are counted from 1
 )
 
-// arg reads "file_path|path=path/ms": the agent's names, ours, and its unit. One name stands for
-// both.
+// arg parses "file_path|path=path/ms": the agent's names, our name, and the agent's unit. A single
+// name is used for both.
 func arg(text string) argument {
 	text, unit, _ := strings.Cut(text, "/")
 	hosts, ours, two := strings.Cut(text, "=")
@@ -49,8 +50,8 @@ func means(host, tool string, args ...string) word {
 	return w
 }
 
-// vocabulary is what each agent calls the tools that we have too. A tool that is not here keeps its
-// name and its arguments.
+// vocabulary lists each agent's names for the built-in tools. Any other tool keeps its name and its
+// arguments.
 var vocabulary = map[Agent][]word{
 	Claude: {
 		means("Bash", "shell", "command=cmd", "timeout/ms"),
@@ -101,8 +102,8 @@ var vocabulary = map[Agent][]word{
 	},
 }
 
-// copilots are the tools of Copilot CLI: by its own names, and by those of Claude Code, which
-// events have whose names begin with a capital. The arguments are its own in both.
+// copilots lists the tools of Copilot CLI by its own names, and by those of Claude Code, which it
+// uses in events whose names begin with a capital. The arguments are its own in both.
 var copilots = []word{
 	means("bash", "shell", "command=cmd"),
 	means("powershell", "shell", "command=cmd"),
@@ -119,10 +120,10 @@ var copilots = []word{
 	means("WebFetch", "fetch", "url"),
 }
 
-// A call is a tool call, in the agent's words and in ours.
+// A call is a tool call, in the agent's names and in ours.
 type call struct {
-	host  string // the tool, as the agent calls it
-	input raw    // its arguments, as the agent has them
+	host  string // the agent's name of the tool
+	input raw    // the agent's arguments
 	tool  string
 	args  raw
 	word  word
@@ -146,7 +147,8 @@ func (m *Moment) readCall() *call {
 	return c
 }
 
-// forth is the input in our words. What has no counterpart stays as it is, behind what has.
+// forth returns the input in our names. Fields without a counterpart stay unchanged, after the
+// others.
 func (c *call) forth() hook.Object {
 	input := fieldsOf(c.input)
 	var known, rest hook.Object
@@ -163,7 +165,7 @@ func (c *call) forth() hook.Object {
 	return append(known, rest...)
 }
 
-// has tells whether an input's field of that name is one that both have.
+// has reports whether a field of the input is an argument that both tools have.
 func (w *word) has(name string, input hook.Object) bool {
 	return slices.ContainsFunc(w.args, func(a argument) bool {
 		f, ok := a.in(input)
@@ -181,8 +183,8 @@ func (a *argument) in(input hook.Object) (hook.Field, bool) {
 	return hook.Field{}, false
 }
 
-// back is the agent's whole input, with the arguments as plugins left them. What has no counterpart
-// is carried over: a plugin that writes the arguments anew does not know of it.
+// back returns the agent's whole input with the arguments as plugins left them. Fields without a
+// counterpart are kept: a plugin that writes new arguments does not know them.
 func (c *call) back(args raw) raw {
 	input, now, was := fieldsOf(c.input), fieldsOf(args), fieldsOf(c.args)
 	var out hook.Object
@@ -194,7 +196,7 @@ func (c *call) back(args raw) raw {
 				f.Value = v
 			}
 			out = append(out, f)
-		case now.Get(a.ours) == nil: // a plugin took it out
+		case now.Get(a.ours) == nil: // a plugin removed it
 		case rawjson.Equal(now.Get(a.ours), was.Get(a.ours)):
 			out = append(out, f)
 		default:
@@ -204,7 +206,7 @@ func (c *call) back(args raw) raw {
 	return append(out, c.added(now, out)...).JSON()
 }
 
-// added are the arguments that plugins put in.
+// added returns the arguments that plugins added.
 func (c *call) added(now, out hook.Object) hook.Object {
 	var more hook.Object
 	input := fieldsOf(c.input)
@@ -223,7 +225,7 @@ func (c *call) added(now, out hook.Object) hook.Object {
 	return more
 }
 
-// by finds the argument that a field of an agent's input is.
+// by returns the argument that belongs to a field of an agent's input.
 func (w *word) by(name string, input hook.Object) *argument {
 	for i := range w.args {
 		if f, ok := w.args[i].in(input); ok && f.Name == name {
@@ -233,7 +235,7 @@ func (w *word) by(name string, input hook.Object) *argument {
 	return nil
 }
 
-// called finds the argument that we call so.
+// called returns the argument with our name.
 func (w *word) called(name string) *argument {
 	for i := range w.args {
 		if w.args[i].ours == name {
@@ -245,7 +247,7 @@ func (w *word) called(name string) *argument {
 
 func (w *word) ours(name string) bool { return w.called(name) != nil }
 
-// forth is an agent's value in our unit.
+// forth converts an agent's value to our unit.
 func (a *argument) forth(v raw) raw {
 	switch a.unit {
 	case millis:
@@ -256,7 +258,7 @@ func (a *argument) forth(v raw) raw {
 	return v
 }
 
-// back is our value in the agent's unit. Agents count whole milliseconds.
+// back converts our value to the agent's unit. Agents use whole milliseconds.
 func (a *argument) back(v raw) raw {
 	switch a.unit {
 	case millis:
@@ -267,7 +269,7 @@ func (a *argument) back(v raw) raw {
 	return v
 }
 
-// counted changes a number. What is no number, or none that can be counted with, stays as it is.
+// counted changes a number. A value that is no number, or too large, stays unchanged.
 func counted(v raw, change func(float64) float64) raw {
 	n, err := strconv.ParseFloat(string(v), 64)
 	if err != nil || math.Abs(n) > 1e15 {
@@ -276,10 +278,11 @@ func counted(v raw, change func(float64) float64) raw {
 	return raw(strconv.FormatFloat(change(n), 'f', -1, 64))
 }
 
-// own is what Patchbay's own MCP server is registered as.
+// own is the name under which Patchbay's own MCP server is registered.
 const own = "patchbay"
 
-// ours tells a call of a tool of Patchbay's own MCP server: plugins are asked there.
+// ours reports whether the call is of a tool of Patchbay's own MCP server. That server calls the
+// plugins itself.
 func (m *Moment) ours() bool {
 	for _, name := range []string{"mcp_server", "mcp_context"} {
 		server := fieldsOf(m.data.Get(name))
@@ -290,6 +293,7 @@ func (m *Moment) ours() bool {
 	return strings.HasPrefix(m.call.host, ownPrefix[m.Agent]) && ownPrefix[m.Agent] != ""
 }
 
-// ownPrefix is how each agent's names of those tools begin. Cursor's do not name the server.
+// ownPrefix is the prefix of those tools' names in each agent. Cursor's names do not contain the
+// server.
 var ownPrefix = map[Agent]string{Claude: "mcp__" + own + "__", Codex: "mcp__" + own + "__", Qwen: "mcp__" + own + "__",
 	Gemini: "mcp_" + own + "_", OpenCode: own + "_", Copilot: own + "-"}

@@ -2,8 +2,8 @@ package codehook
 
 import "fmt"
 
-// within brings a wish within what the agent can do, by the table of ways. What it cannot do is
-// denied or told, and noted.
+// within reduces a wish to what the agent can do, according to ways. What it cannot do is denied or
+// added as context, and noted.
 func (m *Moment) within(w *wish) *wish {
 	switch {
 	case w.deny != "":
@@ -22,8 +22,8 @@ func (m *Moment) within(w *wish) *wish {
 	return w
 }
 
-// instead denies what cannot be rewritten, with what a plugin made of it as the reason. What was,
-// is never let through.
+// instead denies an event that cannot be rewritten, with the plugin's version as the reason. The
+// original is never let through.
 func (m *Moment) instead(w *wish, what, form string) *wish {
 	w.deny = instead(w.by, what, form)
 	w.note("plugin %s %s: denied", w.by, what)
@@ -34,7 +34,7 @@ func instead(by, what, form string) string {
 	return fmt.Sprintf("plugin %s %s. Use this instead:\n%s", by, what, form)
 }
 
-// runs tells whether the agent runs a call with another input.
+// runs reports whether the agent can run a call with another input.
 func (m *Moment) runs(input raw) bool {
 	switch m.Agent.way(rewriteCall) {
 	case does:
@@ -46,7 +46,7 @@ func (m *Moment) runs(input raw) bool {
 	}
 }
 
-// denied: nothing else is said than the denial.
+// denied reduces a wish to its denial.
 func (m *Moment) denied(w *wish) *wish {
 	asked := map[kind]ask{before: denyCall, prompt: denyPrompt, stop: refuseAnswer}[m.event.kind]
 	out := &wish{deny: w.deny, by: w.by}
@@ -61,8 +61,8 @@ func (m *Moment) denied(w *wish) *wish {
 	return out
 }
 
-// withinResult: where a result cannot be replaced, the model is told beside it what a plugin made
-// of it.
+// withinResult handles a result that the agent cannot replace: the plugin's version is added as
+// context for the model, or lost with a note.
 func (m *Moment) withinResult(w *wish) {
 	if w.result == nil {
 		return
@@ -90,7 +90,7 @@ func (m *Moment) withinResult(w *wish) {
 	w.result = nil
 }
 
-// withinContext: what is added where the agent takes nothing is lost, and that is noted.
+// withinContext drops added context that the agent does not accept, with a note.
 func (m *Moment) withinContext(w *wish) {
 	asked := map[kind]ask{prompt: promptContext, sessionStart: startContext}[m.event.kind]
 	if w.context == "" || asked == "" {
