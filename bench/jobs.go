@@ -82,7 +82,7 @@ func (w *works) mark(n int) <-chan struct{} {
 	return w.marks[n]
 }
 
-func (w *works) tell(t job.Telling) {
+func (w *works) tell(t job.Report) {
 	if t.Event != job.Success {
 		return
 	}
@@ -144,7 +144,7 @@ func (w *works) run(ctx context.Context, m *job.Manifest, tick int, at func(n in
 }
 
 func (w *works) scheduler(m *job.Manifest, ahead time.Duration) *job.Scheduler {
-	r := &job.Runner{Host: noHost{}, Store: w.store, Procs: w.procs, Environ: os.Environ(), Tell: w.tell, Clock: aheadClock{ahead}}
+	r := &job.Runner{Host: noHost{}, Store: w.store, Procs: w.procs, Environ: os.Environ(), Report: w.tell, Clock: aheadClock{ahead}}
 	return job.NewScheduler(r, func() []*job.Manifest { return []*job.Manifest{m} })
 }
 

@@ -71,8 +71,8 @@ type attempt struct {
 // host takes the events of the attempt.
 func (a *attempt) host() Host { return hostOf(a.manifest, a.runner.Host) }
 
-// do makes the attempt: preflights, the agent, and the sinks.
-func (a *attempt) do(ctx context.Context) Attempt {
+// make makes the attempt: preflights, the agent, and the sinks.
+func (a *attempt) make(ctx context.Context) Attempt {
 	result := Attempt{Number: a.number, Began: a.runner.clock.Now()}
 	a.try(ctx, &result)
 	result.Ended = a.runner.clock.Now()
@@ -94,7 +94,7 @@ func (a *attempt) try(ctx context.Context, result *Attempt) {
 	case err != nil:
 		result.Result, result.Error = Failed, err.Error()
 	case code != 0:
-		result.Result, result.ExitCode, result.Error = Failed, &code, a.out.complaint(code)
+		result.Result, result.ExitCode, result.Error = Failed, &code, a.out.exitError(code)
 	default:
 		result.Result, result.ExitCode = OK, &code
 		if !a.dryRun {
@@ -198,15 +198,15 @@ func (a *attempt) sinks(ctx context.Context, result *Attempt) {
 		}
 		a.out.note("sink %s", h.Plugin)
 		out, err := a.ask(ctx, hook.JobSink, h, h.GivenToSink(a.manifest, a.schedule, text))
-		result.sank("sink "+h.Plugin+": ", out, err)
+		result.addSinkError("sink "+h.Plugin+": ", out, err)
 	}
 	others := hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect})
 	out, err := a.host().Fire(others, hook.JobSink, a.payload(&Hook{}, Success, text))
-	result.sank("sink ", out, err)
+	result.addSinkError("sink ", out, err)
 }
 
-// sank records what a sink came to, where that is a failure.
-func (r *Attempt) sank(who string, out *hook.Outcome, err error) {
+// addSinkError records what a sink came to, where that is a failure.
+func (r *Attempt) addSinkError(who string, out *hook.Outcome, err error) {
 	if err == nil {
 		err = stepError(out)
 	}
@@ -217,9 +217,9 @@ func (r *Attempt) sank(who string, out *hook.Outcome, err error) {
 	r.Sinks, r.SinkFixes = append(r.Sinks, who+strings.TrimSuffix(err.Error(), "; "+fix)), append(r.SinkFixes, fix)
 }
 
-// Sunk are the sinks that failed, each with what mends it. A run that an earlier version kept has
-// no fixes.
-func (r *Attempt) Sunk() iter.Seq2[string, string] {
+// SinkErrors are the sinks that failed, each with what mends it. A run that an earlier version kept
+// has no fixes.
+func (r *Attempt) SinkErrors() iter.Seq2[string, string] {
 	return func(yield func(fault, fix string) bool) {
 		for i, fault := range r.Sinks {
 			fix := ""
@@ -268,7 +268,7 @@ func (a *attempt) command(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	end := a.beginBeat(beat)
+	end := a.beginHeartbeat(beat)
 	defer func() { end(code, err) }()
 	p, err := a.runner.Procs.Start(ctx, proc.Spec{Path: a.manifest.Run.Command, Args: args, Dir: a.manifest.Run.WorkingDir,
 		Env: env, Log: func(line string) { a.out.line(stderr, line) }, Box: box})
@@ -328,7 +328,7 @@ func (a *attempt) environ(tmp, heartbeat string) ([]string, error) {
 	var env []string
 	for _, v := range secretenv.Without(a.runner.Environ) {
 		name, _, _ := strings.Cut(v, "=")
-		if m.passes(name) && !strings.HasPrefix(name, "AGENT_") {
+		if m.passesEnv(name) && !strings.HasPrefix(name, "AGENT_") {
 			env = append(env, v)
 		}
 	}
@@ -341,18 +341,18 @@ func (a *attempt) environ(tmp, heartbeat string) ([]string, error) {
 		"AGENT_ARGV="+string(argv), "AGENT_HEARTBEAT_FILE="+heartbeat), nil
 }
 
-// always are the variables without which hardly a program runs.
-var always = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"}
+// baseEnv are the variables without which hardly a program runs.
+var baseEnv = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"}
 
-// passes tells whether a variable of the host's reaches the agent.
-func (m *Manifest) passes(name string) bool {
+// passesEnv tells whether a variable of the host's reaches the agent.
+func (m *Manifest) passesEnv(name string) bool {
 	if list := m.Security.EnvPassthrough; len(list) > 0 {
-		return slices.Contains(always, name) || slices.ContainsFunc(list, func(pattern string) bool {
+		return slices.Contains(baseEnv, name) || slices.ContainsFunc(list, func(pattern string) bool {
 			ok, err := filepath.Match(pattern, name)
 			return err == nil && ok
 		})
 	}
-	return m.Env.Inherit || slices.Contains(always, name)
+	return m.Env.Inherit || slices.Contains(baseEnv, name)
 }
 
 // A Stream is where a line of output was written.
@@ -367,11 +367,11 @@ const (
 
 // output collects what an attempt prints. It is safe for concurrent use.
 type output struct {
-	keep func(Line) // told each line
+	store func(Line) // told each line
 
-	mu   sync.Mutex // protects the fields below
-	last []string   // of stdout, the last sinkLines
-	cry  string     // the last line of stderr
+	mu         sync.Mutex // protects the fields below
+	lastStdout []string   // of stdout, the last sinkLines
+	lastStderr string     // the last line of stderr
 }
 
 // A Line is one line of output.
@@ -386,16 +386,16 @@ func (o *output) line(s Stream, text string) {
 	o.mu.Lock()
 	switch s {
 	case stdout:
-		if o.last = append(o.last, text); len(o.last) > 2*sinkLines {
-			o.last = append(o.last[:0], o.last[len(o.last)-sinkLines:]...)
+		if o.lastStdout = append(o.lastStdout, text); len(o.lastStdout) > 2*sinkLines {
+			o.lastStdout = append(o.lastStdout[:0], o.lastStdout[len(o.lastStdout)-sinkLines:]...)
 		}
 	case stderr:
 		if strings.TrimSpace(text) != "" {
-			o.cry = text
+			o.lastStderr = text
 		}
 	}
 	o.mu.Unlock()
-	o.keep(Line{Stream: s, Text: text})
+	o.store(Line{Stream: s, Text: text})
 }
 
 func (o *output) note(format string, args ...any) { o.line(notes, fmt.Sprintf(format, args...)) }
@@ -418,7 +418,7 @@ func (o *output) copy(s Stream, r io.Reader) {
 func (o *output) tail() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	last := o.last
+	last := o.lastStdout
 	if len(last) > sinkLines {
 		last = last[len(last)-sinkLines:]
 	}
@@ -428,12 +428,12 @@ func (o *output) tail() string {
 	return strings.Join(last, "\n") + "\n"
 }
 
-// complaint says how the program failed: its code, and the last it said.
-func (o *output) complaint(code int) string {
+// exitError says how the program failed: its code, and the last it said.
+func (o *output) exitError(code int) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.cry == "" {
+	if o.lastStderr == "" {
 		return fmt.Sprintf("exit code %d", code)
 	}
-	return fmt.Sprintf("exit code %d: %.300s", code, o.cry)
+	return fmt.Sprintf("exit code %d: %.300s", code, o.lastStderr)
 }

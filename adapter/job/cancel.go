@@ -14,7 +14,7 @@ const (
 	// cancelWait bounds how long [Runner.Cancel] waits for a run to end: its program has five
 	// seconds from SIGTERM to SIGKILL.
 	cancelWait = 15 * time.Second
-	cancelLook = 20 * time.Millisecond // between two looks
+	cancelPoll = 20 * time.Millisecond // between two looks
 )
 
 var (
@@ -42,7 +42,7 @@ func (r *Runner) Cancel(ctx context.Context, id string) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	key, _, ok := cutRunID(id)
+	key, _, ok := splitRunID(id)
 	if !ok {
 		return Run{}, fmt.Errorf("%w: %.200s", ErrNoRun, id)
 	}
@@ -51,7 +51,7 @@ func (r *Runner) Cancel(ctx context.Context, id string) (Run, error) {
 	} else if run.Status.Over() {
 		return run, fmt.Errorf("%w: %s %s", ErrOver, id, run.Status)
 	}
-	if err := r.ask(ctx, p, id, key); err != nil {
+	if err := r.requestCancel(ctx, p, id, key); err != nil {
 		return Run{}, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, cancelWait, ErrStillRuns)
@@ -61,34 +61,34 @@ func (r *Runner) Cancel(ctx context.Context, id string) (Run, error) {
 		if err != nil || run.Status.Over() {
 			return run, err
 		}
-		if err := r.endDead(ctx, p, id, key); err != nil {
+		if err := r.reapCancelled(ctx, p, id, key); err != nil {
 			return run, err
 		}
-		pause.For(ctx, cancelLook)
+		pause.For(ctx, cancelPoll)
 		if ctx.Err() != nil {
 			return run, fmt.Errorf("%s: %w", id, context.Cause(ctx))
 		}
 	}
 }
 
-// ask records the request to cancel in the schedule's page, which the process that makes the run
-// watches. A run that waits for its next attempt has no such process, and is ended here. A run that
-// is over is left alone.
-func (r *Runner) ask(ctx context.Context, p *parts, id, key string) error {
+// requestCancel records the request to cancel in the schedule's page, which the process that makes
+// the run watches. A run that waits for its next attempt has no such process, and is ended here. A
+// run that is over is left alone.
+func (r *Runner) requestCancel(ctx context.Context, p *parts, id, key string) error {
 	for {
 		pg, _, err := p.page(ctx, key)
-		if errors.Is(err, engine.ErrNotFound) || err == nil && (pg.Now == nil || pg.Now.ID != id) {
+		if errors.Is(err, engine.ErrNotFound) || err == nil && (pg.Current == nil || pg.Current.ID != id) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		c := &claim{runner: r, parts: p, run: *pg.Now, held: pg.Held}
+		c := &claim{runner: r, parts: p, run: *pg.Current, hold: pg.Hold}
 		by := "cancelled by " + r.Owner
-		if c.held == nil && c.run.Status == Waiting {
-			err = c.end(ctx, by)
+		if c.hold == nil && c.run.Status == Waiting {
+			err = c.cancelWaiting(ctx, by)
 		} else {
-			err = c.change(ctx, func(_ *Run, pg *page) { pg.Cancel = by })
+			err = c.changeRun(ctx, func(_ *Run, pg *page) { pg.Cancel = by })
 		}
 		if !errors.Is(err, errLost) { // else it has gone on since
 			return err
@@ -96,61 +96,61 @@ func (r *Runner) ask(ctx context.Context, p *parts, id, key string) error {
 	}
 }
 
-// end ends a run that waits.
-func (c *claim) end(ctx context.Context, why string) error {
-	return c.change(ctx, func(r *Run, pg *page) {
+// cancelWaiting ends a run that waits.
+func (c *claim) cancelWaiting(ctx context.Context, why string) error {
+	return c.changeRun(ctx, func(r *Run, pg *page) {
 		r.Reason = why
-		over(r, &pg.State, Cancelled, c.runner.clock.Now())
+		endRun(r, &pg.State, Cancelled, c.runner.clock.Now())
 	})
 }
 
-// endDead ends a run that was asked to end where its process has died.
-func (r *Runner) endDead(ctx context.Context, p *parts, id, key string) error {
+// reapCancelled ends a run that was asked to end where its process has died.
+func (r *Runner) reapCancelled(ctx context.Context, p *parts, id, key string) error {
 	pg, _, err := p.page(ctx, key)
-	if errors.Is(err, engine.ErrNotFound) || err == nil && (pg.Now == nil || pg.Now.ID != id || pg.Cancel == "") {
+	if errors.Is(err, engine.ErrNotFound) || err == nil && (pg.Current == nil || pg.Current.ID != id || pg.Cancel == "") {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	c := &claim{runner: r, parts: p, run: *pg.Now, held: pg.Held}
-	_, err = c.lookAfter(ctx, key)
+	c := &claim{runner: r, parts: p, run: *pg.Current, hold: pg.Hold}
+	_, err = c.reapIfDead(ctx, key)
 	return err
 }
 
-// enlist makes a run known that this process is about to make, until done. Its context ends when
+// track makes a run known that this process is about to make, until done. Its context ends when
 // somebody wants the run to end, for which the page must be watched: see heed.
-func (r *Runner) enlist(ctx context.Context, run string) (_ context.Context, done func()) {
+func (r *Runner) track(ctx context.Context, run string) (_ context.Context, done func()) {
 	r.init()
 	ctx, cancel := context.WithCancelCause(ctx)
-	u := &underWay{run, cancel}
+	u := &trackedRun{run, cancel}
 	r.mu.Lock()
-	r.under[u] = struct{}{}
+	r.tracked[u] = struct{}{}
 	r.mu.Unlock()
 	return ctx, func() {
 		r.mu.Lock()
-		delete(r.under, u)
+		delete(r.tracked, u)
 		r.mu.Unlock()
 		cancel(nil)
 	}
 }
 
-// heed ends the run of a page that somebody wants to end, where this process makes it.
-func (r *Runner) heed(pg *page) {
-	if pg.Now == nil || pg.Cancel == "" {
+// cancelIfRequested ends the run of a page that somebody wants to end, where this process makes it.
+func (r *Runner) cancelIfRequested(pg *page) {
+	if pg.Current == nil || pg.Cancel == "" {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for u := range r.under {
-		if u.run == pg.Now.ID {
+	for u := range r.tracked {
+		if u.run == pg.Current.ID {
 			u.cancel(&cancelledError{pg.Cancel})
 		}
 	}
 }
 
-// watch heeds the page of one schedule until stop. A scheduler heeds them all.
-func (r *Runner) watch(ctx context.Context, p *parts, key string) (stop func()) {
+// watchForCancel heeds the page of one schedule until stop. A scheduler heeds them all.
+func (r *Runner) watchForCancel(ctx context.Context, p *parts, key string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
@@ -158,14 +158,14 @@ func (r *Runner) watch(ctx context.Context, p *parts, key string) (stop func()) 
 		for ctx.Err() == nil {
 			err := p.states.Watch(ctx, key, func(v *engine.Value) error {
 				if v != nil && v.Key == key && !v.Deleted {
-					pg := p.decode(*v)
-					r.heed(&pg)
+					pg := p.decodePage(*v)
+					r.cancelIfRequested(&pg)
 				}
 				return nil
 			})
 			if err != nil && ctx.Err() == nil {
 				r.Logger.Warn("a run cannot be told to end", "schedule", key, "err", err)
-				pause.For(ctx, takePause)
+				pause.For(ctx, retryPause)
 			}
 		}
 	}()

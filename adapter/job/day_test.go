@@ -110,7 +110,7 @@ type rig struct {
 	loaded  job.Loaded
 	ended   chan struct{}
 	stop    context.CancelFunc
-	teller  *job.Teller
+	teller  *job.Reporter
 	secrets map[string]string
 
 	mu   sync.Mutex // protects told
@@ -149,13 +149,13 @@ func (r *rig) open() {
 		t.Fatalf("%s: %v", b.Path, b.Err)
 	}
 	r.store = job.NewStore(e)
-	r.teller = job.NewTeller(job.TellerOptions{Host: host, Logger: log,
+	r.teller = job.NewReporter(job.ReporterOptions{Host: host, Logger: log,
 		Notify: notify.Options{Procs: procs, Environ: env, Lookup: func(name string) (string, bool) { v, ok := r.secrets[name]; return v, ok }}})
-	r.runner = &job.Runner{Host: host, Store: r.store, Procs: procs, Environ: env, Logger: log, Clock: r.clock, Tell: func(n job.Telling) {
+	r.runner = &job.Runner{Host: host, Store: r.store, Procs: procs, Environ: env, Logger: log, Clock: r.clock, Report: func(n job.Report) {
 		r.mu.Lock()
 		r.told = append(r.told, n.At.UTC().Format("15:04 ")+string(n.Event))
 		r.mu.Unlock()
-		r.teller.Tell(n)
+		r.teller.Report(n)
 	}}
 	t.Cleanup(func() {
 		must(t, r.teller.Close())

@@ -1,70 +1,77 @@
-// Package job runs agents on schedules: programs that are described by an agent.toml, started at
-// times, tried again where they fail, with plugins that are asked before (preflight), given what
-// came out (sinks) and told what happened (notify).
+// Package job runs agents on schedules. An agent is a program that an agent.toml describes. The
+// package starts the program when it is due and tries again when it fails. Plugins are called
+// before each attempt (preflight), with the output of a success (sinks), and when something
+// happened (notify).
 //
-// It is not a daemon, a command line or a store: what it needs of those is given to it. It knows no
-// plugin protocol: it fires points, as every adapter does. Messages to people are sent by package
-// notify.
+// The package is not a daemon, a command line or a store. Its callers provide those. It knows no
+// plugin protocol: it fires points, as every adapter does. Package notify sends the messages to
+// people.
 //
-// # The parts
+// # The files
 //
-//	manifest*.go    an agent.toml, checked; the directories that hold agents; what changes in them
-//	schedule*.go    when an agent is due: ticks, time zones, daylight saving
-//	scheduler.go    ticks and retries that are due become orders in a queue
-//	plan.go         when they are, be it that the clock was set
-//	order.go        what is due: a run, or its next attempt
-//	run.go          one order is taken by one machine: a run, and its attempts
-//	byhand.go       runs that a person asks for, and dry ones
-//	held.go         who makes a run, and whether that process lives
-//	mend.go         runs whose process has died
-//	cancel.go       runs that are ended on purpose, from anywhere
+//	manifest*.go    read and check an agent.toml; find the directories of agents; watch them
+//	schedule*.go    compute when an agent is due: ticks, time zones, daylight saving
+//	scheduler.go    put orders for due ticks and retries into a queue, and take them out
+//	plan.go         decide what is due for one schedule, also after the clock was set
+//	order.go        an order: a run, or its next attempt
+//	run.go          claim one order for this process, and make its attempt
+//	manual.go       runs that a person starts, and dry runs
+//	hold.go         which process makes a run, and whether it is alive
+//	reap.go         end the runs of processes that have died
+//	cancel.go       cancel a run, whichever process makes it
 //	attempt.go      one attempt: preflights, the program, the sinks
-//	settle.go       what an attempt came to, and whom it concerns: the events
-//	tell.go         the hooks and notifiers that want to hear of an event, told
-//	record.go       a run, its attempts, and the state of a schedule, as they are kept
-//	store.go        where they are kept
-//	page.go         a schedule's state and its active run: one value, changed by compare-and-set
-//	history.go      the runs that are over: a log for each agent, and how one of them is found in it
-//	keep.go         what agents have printed
+//	confine.go      the sandbox of the program
+//	heartbeat.go    AGENT_HEARTBEAT_FILE, which dotagent's users read
+//	result.go       apply the result of an attempt to its run, and list the events
+//	diskfull.go     save a result even if the disk is full for a while
+//	report.go       send events to hooks and notifiers
+//	log.go          log events
+//	record.go       the stored types: a run, its attempts, the state of a schedule
+//	store.go        the buckets, streams and the queue of the engine
+//	page.go         the state of a schedule and its active run: one value, changed by compare-and-set
+//	history.go      runs that are over: one log for each agent, and the search in it
+//	list.go         pages of runs, the latest first
+//	output.go       what agents have printed
 //
 // # From a file to a tick
 //
-//	Watch                       manifest_watch.go    says when to read again
+//	Watch                       manifest_watch.go    reports that manifests may have changed
 //	LoadDirs
-//	  findManifests             manifest_load.go     one directory an agent
-//	  Load ─ Parse                                   one file; all complaints at once
+//	  findManifests             manifest_load.go     each agent has its own directory
+//	  Load ─ Parse                                   one file; returns all problems at once
 //	    readManifest            manifest_read.go     [agent] [run] [env] [defaults]
-//	      readSecurity          manifest_hooks.go    [security], which hooks and [run] are held against
+//	      readSecurity          manifest_hooks.go    [security], which limits hooks and [run]
 //	      readSchedules         schedule_read.go     [[schedules]]
-//	        compile                                  fields or an expression into a timing
+//	        compile                                  turns fields or an expression into a timing
 //	      readHooks             manifest_hooks.go    [[preflight]] [[on_success]] [[on_failure]]
 //	      readNotifiers         manifest_notifiers.go
 //	Schedule.Next, Schedule.Due schedule.go
-//	  every.next                schedule_clock.go    intervals, from 1970
-//	  clock.next                                     what clocks on walls show, in a zone
-//	runID                       history.go           one name for one tick, on every machine
+//	  every.next                schedule_clock.go    intervals, counted from 1970
+//	  clock.next                                     times of day in a zone
+//	runID                       history.go           the same id for a tick on every machine
 //
 // # From a tick to the history
 //
-//	Scheduler.order ─ the queue ─ Scheduler.work
-//	  claim.begin, claim.goOn   run.go               the attempt into the page: who writes it has it
-//	  claim.make                                     the attempt itself
-//	  claim.settle
-//	    settle                  settle.go            what it came to
-//	    claim.change            run.go               a run that is over: into the history, then out of the page
+//	Scheduler.order ─ the queue ─ Scheduler.carryOut
+//	  claim.beginRun,           run.go               write the attempt into the page: one process succeeds
+//	  claim.continueRun
+//	  claim.makeAttempt                              make the attempt
+//	  claim.saveResult          diskfull.go
+//	    applyResult             result.go            decide the status of the run, and the events
+//	    claim.changeRun         run.go               write an ended run into the history, then out of the page
 //	Scheduler.sweep
-//	  Runner.mend               mend.go              pages whose process has died
+//	  Runner.reap               reap.go              end the run of a process that has died
 //
-// What the engine keeps in memory is bounded by the number of schedules, not of runs: each has one
-// page, one sign of life and one topic for what it prints, and an agent's runs share the topic of
-// its history.
+// The engine's memory grows with the number of schedules, not with the number of runs. Each
+// schedule has one page, one heartbeat and one topic for its output. The runs of an agent share one
+// topic of the history.
 //
-// # What a manifest may say beyond the original
+// # Differences from dotagent
 //
-// A schedule may have a `timezone`, by name; without one its hours are the machine's own.
-// `weekdays` left out of a cron schedule means every day. Paths may begin with ~. An agent without
-// schedules runs when a person asks.
+// A schedule may have a `timezone`, by name; without one it uses the time zone of the machine. A
+// cron schedule without `weekdays` runs every day. Paths may begin with ~. An agent without
+// schedules runs only when a person starts it.
 //
-// What the original has beyond the list that Patchbay goes by is refused as an unknown key, not
-// passed over: an agent that relies on it would run otherwise than its author thinks.
+// A key of dotagent that docs/jobs.md does not list is refused as unknown. Ignoring it would run
+// the agent in another way than its author expects.
 package job

@@ -50,22 +50,22 @@ func (a *attempt) heartbeatFile(tmp string) (string, error) {
 	return filepath.Join(dir, a.schedule.Slug()+".heartbeat.json"), os.MkdirAll(dir, 0o700)
 }
 
-// beginBeat writes that the program begins, and returns what writes that it has ended. A file that
-// cannot be written does not keep the agent from running: that is noted in the run's output, and
-// logged.
-func (a *attempt) beginBeat(path string) (end func(code int, err error)) {
+// beginHeartbeat writes that the program begins, and returns what writes that it has ended. A file
+// that cannot be written does not keep the agent from running: that is noted in the run's output,
+// and logged.
+func (a *attempt) beginHeartbeat(path string) (end func(code int, err error)) {
 	if path == "" {
 		return func(int, error) {}
 	}
 	began := a.runner.clock.Now()
 	h := heartbeat{Name: a.manifest.Agent.Name, Slug: a.schedule.Slug(), Args: append([]string{}, a.schedule.Args...),
 		StartedAt: began.Unix(), StartedISO: began.Format(isoForm)}
-	h.keepSuccess(path)
-	a.writeBeat(path, &h)
+	h.readLastSuccess(path)
+	a.writeHeartbeat(path, &h)
 	return func(code int, err error) {
 		now := a.runner.clock.Now()
-		h.end(now, now.Sub(began), exitOf(code, err))
-		a.writeBeat(path, &h)
+		h.setEnded(now, now.Sub(began), exitOf(code, err))
+		a.writeHeartbeat(path, &h)
 	}
 }
 
@@ -80,9 +80,9 @@ func exitOf(code int, err error) int {
 	return code
 }
 
-// keepSuccess takes over when the agent last succeeded. A file that is not ours to read, or not
+// readLastSuccess takes over when the agent last succeeded. A file that is not ours to read, or not
 // ours any more, tells nothing: an agent in a sandbox may have put a link there.
-func (h *heartbeat) keepSuccess(path string) {
+func (h *heartbeat) readLastSuccess(path string) {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return
 	}
@@ -94,25 +94,25 @@ func (h *heartbeat) keepSuccess(path string) {
 		LastSuccess *int64 `json:"last_success_at"`
 	}
 	if json.Unmarshal(data, &before) == nil && before.LastSuccess != nil {
-		h.succeeded(time.Unix(*before.LastSuccess, 0))
+		h.setLastSuccess(time.Unix(*before.LastSuccess, 0))
 	}
 }
 
-func (h *heartbeat) succeeded(at time.Time) {
+func (h *heartbeat) setLastSuccess(at time.Time) {
 	seconds, text := at.Unix(), at.Format(isoForm)
 	h.LastSuccess, h.LastSuccessISO = &seconds, &text
 }
 
-// end fills in how the program ended.
-func (h *heartbeat) end(at time.Time, took time.Duration, code int) {
+// setEnded fills in how the program ended.
+func (h *heartbeat) setEnded(at time.Time, took time.Duration, code int) {
 	seconds, text, duration := at.Unix(), at.Format(isoForm), int64(took/time.Second)
 	h.FinishedAt, h.FinishedISO, h.ExitCode, h.Duration = &seconds, &text, &code, &duration
 	if code == 0 {
-		h.succeeded(at)
+		h.setLastSuccess(at)
 	}
 }
 
-func (a *attempt) writeBeat(path string, h *heartbeat) {
+func (a *attempt) writeHeartbeat(path string, h *heartbeat) {
 	if err := replaceFile(path, h); err != nil {
 		a.out.note("the heartbeat file is not written: %s", err)
 		a.runner.Logger.Warn("the heartbeat file is not written", "agent", h.Name, "err", err)

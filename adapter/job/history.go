@@ -19,9 +19,9 @@ const (
 	historyPage = 512
 )
 
-// file adds a run that is over to the history. It may be there twice, where somebody died before
-// the page of its schedule said that it is: see [better].
-func (p *parts) file(ctx context.Context, r *Run) error {
+// appendHistory adds a run that is over to the history. It may be there twice, where somebody died
+// before the page of its schedule said that it is: see [supersedes].
+func (p *parts) appendHistory(ctx context.Context, r *Run) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -31,9 +31,9 @@ func (p *parts) file(ctx context.Context, r *Run) error {
 	return err
 }
 
-// better tells which of two records of the same run counts: the one with more attempts, else the
-// first.
-func better(old, new *Run) bool { return len(new.Attempts) > len(old.Attempts) }
+// supersedes tells which of two records of the same run counts: the one with more attempts, else
+// the first.
+func supersedes(old, new *Run) bool { return len(new.Attempts) > len(old.Attempts) }
 
 // Run is one run.
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
@@ -47,7 +47,7 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 // run looks at the page of the schedule first, then through the history.
 func (p *parts) run(ctx context.Context, id string) (Run, error) {
 	none := fmt.Errorf("%w: %.200s", ErrNoRun, id)
-	key, at, ok := cutRunID(id)
+	key, at, ok := splitRunID(id)
 	if !ok {
 		return Run{}, none
 	}
@@ -55,10 +55,10 @@ func (p *parts) run(ctx context.Context, id string) (Run, error) {
 	switch {
 	case err != nil && !errors.Is(err, engine.ErrNotFound):
 		return Run{}, err
-	case pg.Now != nil && pg.Now.ID == id:
-		return *pg.Now, nil
-	case pg.Was != nil && pg.Was.ID == id:
-		return *pg.Was, nil
+	case pg.Current != nil && pg.Current.ID == id:
+		return *pg.Current, nil
+	case pg.Previous != nil && pg.Previous.ID == id:
+		return *pg.Previous, nil
 	}
 	agent, _, _ := strings.Cut(id, "/")
 	from, err := p.endedSince(ctx, agent, at.Add(-clocksDiffer))
@@ -78,8 +78,8 @@ func (p *parts) run(ctx context.Context, id string) (Run, error) {
 	return *found, nil
 }
 
-// filed is the record of a run that ended at some time or later, nil where there is none.
-func (p *parts) filed(ctx context.Context, r *Run, since time.Time) (*Run, error) {
+// findEnded is the record of a run that ended at some time or later, nil where there is none.
+func (p *parts) findEnded(ctx context.Context, r *Run, since time.Time) (*Run, error) {
 	from, err := p.endedSince(ctx, r.Agent, since.Add(-clocksDiffer))
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (p *parts) find(ctx context.Context, agent, id string, after uint64) (*Run,
 			if err != nil {
 				return nil, err
 			}
-			if r.ID == id && (found == nil || better(found, &r)) {
+			if r.ID == id && (found == nil || supersedes(found, &r)) {
 				found = &r
 			}
 			after = record.Sequence
@@ -155,24 +155,24 @@ func decodeRun(record engine.Record) (r Run, err error) {
 // runTime is the time in the id of a run. Such times sort as text.
 const runTime = "20060102T150405.000Z"
 
-// byHand ends the id of a run that a person asked for.
-const byHand = "-manual"
+// manualSuffix ends the id of a run that a person asked for.
+const manualSuffix = "-manual"
 
 // runID is one name for one tick, on every machine.
 func runID(agent, schedule string, at time.Time, manual bool) string {
 	id := stateKey(agent, schedule) + "/" + at.UTC().Format(runTime)
 	if manual {
-		id += byHand
+		id += manualSuffix
 	}
 	return id
 }
 
-// cutRunID takes the id of a run apart: the key of its schedule, and its time.
-func cutRunID(id string) (key string, at time.Time, ok bool) {
+// splitRunID takes the id of a run apart: the key of its schedule, and its time.
+func splitRunID(id string) (key string, at time.Time, ok bool) {
 	i := strings.LastIndexByte(id, '/')
 	if i <= 0 {
 		return "", at, false
 	}
-	at, err := time.Parse(runTime, strings.TrimSuffix(id[i+1:], byHand))
+	at, err := time.Parse(runTime, strings.TrimSuffix(id[i+1:], manualSuffix))
 	return id[:i], at, err == nil
 }

@@ -47,7 +47,7 @@ func runAt(agent string, minute int, status Status) *Run {
 func fileAll(t *testing.T, p *parts, runs ...*Run) {
 	t.Helper()
 	for _, r := range runs {
-		if err := p.file(t.Context(), r); err != nil {
+		if err := p.appendHistory(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestHistory(t *testing.T) {
 func newRunner(s *Store) (*Runner, *Manifest, *[]Event) {
 	var told []Event
 	m := &Manifest{Agent: Agent{Name: "a", Monitor: true}, Schedules: []Schedule{{ID: "s", Retry: Retry{MaxRetries: 2}}}}
-	return &Runner{Store: s, Owner: "me", Tell: func(t Telling) { told = append(told, t.Event) }}, m, &told
+	return &Runner{Store: s, Owner: "me", Report: func(t Report) { told = append(told, t.Event) }}, m, &told
 }
 
 // claimAt has a tick claimed.
@@ -130,8 +130,8 @@ func claimAt(ctx context.Context, r *Runner, m *Manifest, minute int) (*claim, e
 func die(t *testing.T, p *parts) {
 	t.Helper()
 	err := p.update(t.Context(), "a", "s", time.Now(), func(pg *page) error {
-		pg.Held.Holder = lease.Self()
-		pg.Held.Holder.Start++ // another process had the number
+		pg.Hold.Holder = lease.Self()
+		pg.Hold.Holder.Start++ // another process had the number
 		return nil
 	})
 	if err != nil {
@@ -166,7 +166,7 @@ func TestTicksAreTakenOnce(t *testing.T) {
 			t.Errorf("%s, then %s", got, status(11))
 		}
 	})
-	if err := first.settle(t.Context(), ok, ""); err != nil {
+	if err := first.trySaveResult(t.Context(), ok, ""); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("one that is over is not taken again", func(t *testing.T) {
@@ -182,10 +182,10 @@ func TestTicksAreTakenOnce(t *testing.T) {
 	t.Run("a run that is somebody else's by now is not settled", func(t *testing.T) {
 		c := take(t, 12)
 		die(t, p)
-		if _, err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil {
+		if _, err := r.reap(t.Context(), m, &m.Schedules[0]); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.settle(t.Context(), ok, ""); !errors.Is(err, errLost) {
+		if err := c.trySaveResult(t.Context(), ok, ""); !errors.Is(err, errLost) {
 			t.Errorf("%v, want errLost", err)
 		}
 		if run, err := s.Run(t.Context(), c.run.ID); err != nil || run.Status != Waiting || run.Attempts[0].Result != CutOff {
@@ -210,14 +210,14 @@ func TestMend(t *testing.T) {
 	done.Status, done.Ended = Succeeded, time.Now()
 	done.Attempts = []Attempt{{Number: 1, Began: done.Began, Ended: done.Ended, Result: OK}}
 	fileAll(t, p, &done)
-	if _, err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil {
+	if _, err := r.reap(t.Context(), m, &m.Schedules[0]); err != nil {
 		t.Fatal(err)
 	}
 	if run, err := s.Run(t.Context(), done.ID); err != nil || run.Status != Running {
 		t.Errorf("a run that was heard of lately: %+v, %v", run, err)
 	}
 	die(t, p)
-	if _, err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil {
+	if _, err := r.reap(t.Context(), m, &m.Schedules[0]); err != nil {
 		t.Fatal(err)
 	}
 	states, err := s.States(t.Context())
@@ -246,7 +246,7 @@ func TestOrdersAreForgotten(t *testing.T) {
 			}
 		}
 	}
-	if n, err := p.queue.Len(t.Context()); err != nil || n != 3*ticks || len(scheduler.put) != 2 {
-		t.Errorf("%d orders in the queue, %d remembered, %v", n, len(scheduler.put), err)
+	if n, err := p.queue.Len(t.Context()); err != nil || n != 3*ticks || len(scheduler.queued) != 2 {
+		t.Errorf("%d orders in the queue, %d remembered, %v", n, len(scheduler.queued), err)
 	}
 }

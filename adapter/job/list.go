@@ -127,7 +127,7 @@ type lister struct {
 }
 
 func (l *lister) fill(ctx context.Context) error {
-	current, last, err := l.paged(ctx)
+	current, last, err := l.runsOfPages(ctx)
 	if err != nil {
 		return err
 	}
@@ -163,20 +163,20 @@ func (l *lister) addOld(ctx context.Context, last []Run) error {
 	return nil
 }
 
-// paged are the runs that the pages of schedules have: those that are not over, and the last ones
-// that are.
-func (l *lister) paged(ctx context.Context) (current, last []Run, err error) {
+// runsOfPages are the runs that the pages of schedules have: those that are not over, and the last
+// ones that are.
+func (l *lister) runsOfPages(ctx context.Context) (current, last []Run, err error) {
 	prefix := ""
 	if l.agent != "" {
 		prefix = l.agent + "/"
 	}
 	pages, err := l.pages(ctx, prefix)
 	for _, pg := range pages {
-		if pg.Now != nil {
-			current = append(current, *pg.Now)
+		if pg.Current != nil {
+			current = append(current, *pg.Current)
 		}
-		if pg.Was != nil {
-			last = append(last, *pg.Was)
+		if pg.Previous != nil {
+			last = append(last, *pg.Previous)
 		}
 	}
 	return current, last, err
@@ -211,7 +211,7 @@ func (l *lister) addHistory(ctx context.Context) error {
 				return err
 			}
 			before = record.Sequence
-			l.file(r, place{part: listHistory, sequence: before})
+			l.addRecord(r, place{part: listHistory, sequence: before})
 		}
 		if len(records) < want {
 			return nil
@@ -220,16 +220,16 @@ func (l *lister) addHistory(ctx context.Context) error {
 	return nil
 }
 
-// file lists a run that is over. Records come from the last to the first. If the run has a later
-// one, or counts as not over for the page of its schedule, the record with more attempts counts,
-// else the earlier: see [better].
-func (l *lister) file(r Run, at place) {
+// addRecord lists a run that is over. Records come from the last to the first. If the run has a
+// later one, or counts as not over for the page of its schedule, the record with more attempts
+// counts, else the earlier: see [supersedes].
+func (l *lister) addRecord(r Run, at place) {
 	i, ok := l.at[r.ID]
 	if !ok {
 		l.put(r, at)
 		return
 	}
-	if !better(&r, &l.list[i].run) {
+	if !supersedes(&r, &l.list[i].run) {
 		l.list[i].run = r
 	}
 }

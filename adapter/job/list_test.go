@@ -48,14 +48,14 @@ func TestListPages(t *testing.T) {
 	var now []string
 	for i := range 4 {
 		r := runAt(fmt.Sprintf("many%02d", i), 100+i, Running)
-		setPage(t, p, r.Agent, func(pg *page) { pg.Now = r })
+		setPage(t, p, r.Agent, func(pg *page) { pg.Current = r })
 		now = append([]string{r.ID}, now...)
 	}
 	old := runAt("ancient", 0, Succeeded)
-	old.Began = historyBegan.Add(-2 * runsKept)
+	old.Began = historyBegan.Add(-2 * historyAge)
 	old.Ended = old.Began.Add(time.Minute)
-	setPage(t, p, old.Agent, func(pg *page) { pg.Was = old })
-	setPage(t, p, "many09", func(pg *page) { pg.Was = runAt("many09", 9, Succeeded) }) // which the history has too
+	setPage(t, p, old.Agent, func(pg *page) { pg.Previous = old })
+	setPage(t, p, "many09", func(pg *page) { pg.Previous = runAt("many09", 9, Succeeded) }) // which the history has too
 	want = append(append(now, want...), old.ID)
 	for _, size := range []int{1, 2, 3, 7, 29, 30, 31, 1000} {
 		if got := pagesOf(t, s, "", size); !slices.Equal(got, want) {

@@ -22,7 +22,7 @@ func readHooks(top *document.Table, list string, s Security) []Hook {
 			Timeout: readSeconds(t, "timeout_seconds", 0),
 			At:      placeOf(top, list, i),
 		}
-		warnOfEvents(t, list, h)
+		warnOfHookEvents(t, list, h)
 		t.End()
 		hooks = append(hooks, h)
 	}
@@ -36,8 +36,8 @@ const (
 	onFailureList = "on_failure"
 )
 
-// warnOfEvents tells of events that a hook lists in vain.
-func warnOfEvents(t *document.Table, list string, h Hook) {
+// warnOfHookEvents tells of events that a hook lists in vain.
+func warnOfHookEvents(t *document.Table, list string, h Hook) {
 	switch {
 	case len(h.Events) == 0:
 	case list == preflightList:
@@ -45,13 +45,13 @@ func warnOfEvents(t *document.Table, list string, h Hook) {
 	case list == onSuccessList && !h.Wants(Success):
 		t.Warn("events", "add \"success\", or take the list out", "plugin %s is never asked: on_success is asked at success only", document.Cut(h.Plugin))
 	case list == onFailureList:
-		warnOfSilence(t, "events", h.Events)
+		warnOfUnsentEvents(t, "events", h.Events)
 	}
 }
 
-// warnOfSilence tells of events that no run of ours gives: dotagent has them, and its users'
+// warnOfUnsentEvents tells of events that no run of ours gives: dotagent has them, and its users'
 // manifests list them.
-func warnOfSilence(t *document.Table, key string, events []Event) {
+func warnOfUnsentEvents(t *document.Table, key string, events []Event) {
 	for i, e := range events {
 		switch e {
 		case BeforeRun:

@@ -37,7 +37,7 @@ func readNotifier(t *document.Table, s Security) Notifier {
 		return n // whether its other keys are right is not known
 	}
 	n.Timeout = readNotifierTimeout(t, n.Driver)
-	warnOfSilence(t, "events", n.Events)
+	warnOfUnsentEvents(t, "events", n.Events)
 	n.Settings = readSettings(t, n.Driver, s)
 	t.End()
 	return n

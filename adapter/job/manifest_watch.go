@@ -17,9 +17,9 @@ import (
 
 // The paces of a watch.
 const (
-	watchSettle = 200 * time.Millisecond // an editor's save is several events
-	watchFast   = 3 * time.Second        // between looks where the system does not tell us
-	watchSlow   = time.Minute            // between looks where it does: network file systems forget to
+	watchDebounce = 200 * time.Millisecond // an editor's save is several events
+	watchFast     = 3 * time.Second        // between looks where the system does not tell us
+	watchSlow     = time.Minute            // between looks where it does: network file systems forget to
 )
 
 // Watch calls changed whenever the manifests in some directories may read differently than before:
@@ -33,7 +33,7 @@ func Watch(ctx context.Context, dirs []string, logger *slog.Logger, changed func
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	w := &watch{dirs: dirs, logger: logger, settle: watchSettle, fast: watchFast, slow: watchSlow, open: fsnotify.NewWatcher}
+	w := &watch{dirs: dirs, logger: logger, debounce: watchDebounce, fast: watchFast, slow: watchSlow, open: fsnotify.NewWatcher}
 	w.run(ctx, changed)
 }
 
@@ -42,12 +42,12 @@ type watch struct {
 	dirs   []string
 	logger *slog.Logger
 
-	settle, fast, slow time.Duration
-	open               func() (*fsnotify.Watcher, error)
+	debounce, fast, slow time.Duration
+	open                 func() (*fsnotify.Watcher, error)
 
-	system *fsnotify.Watcher // nil: there is none to be had, and looking at intervals must do
-	deaf   map[string]bool   // directories that cannot be watched, and were complained about
-	seen   [sha256.Size]byte // the manifests as they were when changed was last called
+	system    *fsnotify.Watcher // nil: there is none to be had, and looking at intervals must do
+	unwatched map[string]bool   // directories that cannot be watched, and were complained about
+	seen      [sha256.Size]byte // the manifests as they were when changed was last called
 }
 
 // run is the whole watch.
@@ -62,11 +62,11 @@ func (w *watch) run(ctx context.Context, changed func()) {
 	} else {
 		defer w.system.Close()
 	}
-	w.listen()
+	w.updateWatches()
 	w.seen = w.read()
 	changed()
 	for w.wait(ctx) {
-		w.listen() // before the look: what changes after it is heard
+		w.updateWatches() // before the look: what changes after it is heard
 		if now := w.read(); now != w.seen {
 			w.seen = now
 			changed()
@@ -88,18 +88,18 @@ func (w *watch) wait(ctx context.Context) bool {
 		case e := <-w.events():
 			if !hinted && w.matters(e) {
 				hinted = true
-				timer.Reset(w.settle) // a bound, and not put off by further events: a log file may be written all day
+				timer.Reset(w.debounce) // a bound, and not put off by further events: a log file may be written all day
 			}
 		case err := <-w.errors(): // events were lost, most likely
 			w.logger.Debug("watching the agents' directories", "err", err)
 			hinted = true
-			timer.Reset(w.settle)
+			timer.Reset(w.debounce)
 		}
 	}
 }
 
 func (w *watch) pace() time.Duration {
-	if w.system == nil || len(w.deaf) > 0 {
+	if w.system == nil || len(w.unwatched) > 0 {
 		return w.fast
 	}
 	return w.slow
@@ -124,30 +124,30 @@ func (w *watch) matters(e fsnotify.Event) bool {
 	return e.Has(fsnotify.Create|fsnotify.Remove|fsnotify.Rename) || filepath.Ext(e.Name) == filepath.Ext(manifestFile)
 }
 
-// listen has the system tell of exactly the directories that matter now.
-func (w *watch) listen() {
+// updateWatches has the system tell of exactly the directories that matter now.
+func (w *watch) updateWatches() {
 	if w.system == nil {
 		return
 	}
 	want := w.places()
 	for _, old := range w.system.WatchList() {
 		if !want[old] {
-			w.drop(old)
+			w.unwatch(old)
 		}
 	}
 	deaf := make(map[string]bool)
 	for _, dir := range slices.Sorted(maps.Keys(want)) {
 		if err := w.system.Add(dir); err != nil {
 			deaf[dir] = true
-			if !w.deaf[dir] {
+			if !w.unwatched[dir] {
 				w.logger.Warn("cannot watch a directory, looking at it at intervals instead", "path", dir, "err", err)
 			}
 		}
 	}
-	w.deaf = deaf
+	w.unwatched = deaf
 }
 
-func (w *watch) drop(dir string) {
+func (w *watch) unwatch(dir string) {
 	if err := w.system.Remove(dir); err != nil && !errors.Is(err, fsnotify.ErrNonExistentWatch) {
 		w.logger.Debug("no longer watching a directory", "path", dir, "err", err)
 	}

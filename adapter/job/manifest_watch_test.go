@@ -25,7 +25,7 @@ type watched struct {
 func startWatch(t *testing.T, w *watch) *watched {
 	t.Helper()
 	if w.open == nil {
-		w.open, w.settle, w.fast, w.slow = fsnotify.NewWatcher, 20*time.Millisecond, time.Hour, time.Hour
+		w.open, w.debounce, w.fast, w.slow = fsnotify.NewWatcher, 20*time.Millisecond, time.Hour, time.Hour
 	}
 	w.logger = slog.New(slog.DiscardHandler)
 	started := &watched{t: t, changes: make(chan struct{}, 100), dirs: w.dirs}
@@ -140,7 +140,7 @@ func TestWatch(t *testing.T) {
 	t.Run("where the system does not tell, by looking", func(t *testing.T) {
 		dir := t.TempDir()
 		none := func() (*fsnotify.Watcher, error) { return nil, errors.New("too many open files") }
-		w := startWatch(t, &watch{dirs: []string{dir}, open: none, settle: time.Hour, fast: 10 * time.Millisecond, slow: time.Hour})
+		w := startWatch(t, &watch{dirs: []string{dir}, open: none, debounce: time.Hour, fast: 10 * time.Millisecond, slow: time.Hour})
 		writeAgent(t, filepath.Join(dir, "a"), "one")
 		w.next()
 		w.until("one")

@@ -14,10 +14,10 @@ import (
 // and the state that goes with it change together, or not at all.
 type page struct {
 	State
-	Now    *Run   `json:"run,omitempty"`    // the one that is not over
-	Held   *held  `json:"held,omitempty"`   // by whom; nil: it waits for whoever comes
-	Cancel string `json:"cancel,omitempty"` // who wants it to end; "": nobody
-	Was    *Run   `json:"last,omitempty"`   // the last one that is over, and was not skipped; the history has it too
+	Current  *Run   `json:"run,omitempty"`    // the one that is not over
+	Hold     *hold  `json:"held,omitempty"`   // by whom; nil: it waits for whoever comes
+	Cancel   string `json:"cancel,omitempty"` // who wants it to end; "": nobody
+	Previous *Run   `json:"last,omitempty"`   // the last one that is over, and was not skipped; the history has it too
 }
 
 // decodePage reads a page as the store has it. Who is active is who is there. The error says what
@@ -25,17 +25,17 @@ type page struct {
 func decodePage(data []byte) (page, error) {
 	var pg page
 	if err := json.Unmarshal(data, &pg); err != nil {
-		return rescue(data), err
+		return decodeState(data), err
 	}
-	switch now := pg.Now; {
+	switch now := pg.Current; {
 	case now == nil:
 		pg.clear()
 	case now.ID == "" || now.Status.Over() || len(now.Attempts) == 0:
-		pg.Now = nil
+		pg.Current = nil
 		pg.clear()
 		return pg, errors.New("the run under way has no id or attempt, or is over")
-	case pg.Held != nil && (pg.Held.Token == "" || !pg.Held.Holder.Known()):
-		pg.Active, pg.Held = now.ID, nil
+	case pg.Hold != nil && (pg.Hold.Token == "" || !pg.Hold.Holder.Known()):
+		pg.Active, pg.Hold = now.ID, nil
 		return pg, errors.New("it does not say who holds the run under way")
 	default:
 		pg.Active = now.ID
@@ -43,8 +43,8 @@ func decodePage(data []byte) (page, error) {
 	return pg, nil
 }
 
-// rescue reads the state alone, where that can be read.
-func rescue(data []byte) page {
+// decodeState reads the state alone, where that can be read.
+func decodeState(data []byte) page {
 	var pg page
 	if json.Unmarshal(data, &pg.State) != nil {
 		pg.State = State{}
@@ -56,7 +56,7 @@ func rescue(data []byte) page {
 // clear is for a page without a run under way.
 func (pg *page) clear() {
 	pg.Active, pg.NextAt, pg.Attempt = "", time.Time{}, 0
-	pg.Held, pg.Cancel = nil, ""
+	pg.Hold, pg.Cancel = nil, ""
 }
 
 // page is the page of a schedule, and its revision.
@@ -65,11 +65,11 @@ func (p *parts) page(ctx context.Context, key string) (page, uint64, error) {
 	if err != nil {
 		return page{}, 0, err
 	}
-	return p.decode(v), v.Revision, nil
+	return p.decodePage(v), v.Revision, nil
 }
 
-// decode reads a page, and tells of damage.
-func (p *parts) decode(v engine.Value) page {
+// decodePage reads a page, and tells of damage.
+func (p *parts) decodePage(v engine.Value) page {
 	pg, err := decodePage(v.Data)
 	if err != nil {
 		p.log.Warn("the state of a job is damaged: what cannot be read counts as not there", "schedule", v.Key, "err", err)
@@ -89,7 +89,7 @@ func (p *parts) pages(ctx context.Context, prefix string) ([]page, error) {
 	}
 	pages := make([]page, len(values))
 	for i, v := range values {
-		pages[i] = p.decode(v)
+		pages[i] = p.decodePage(v)
 	}
 	return pages, nil
 }

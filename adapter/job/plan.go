@@ -10,8 +10,8 @@ import (
 // seen a clock that was wrong.
 const setBackBy = 5 * time.Minute
 
-// A look is the planner's at one schedule.
-type look struct {
+// A scheduleCheck is the planner's at one schedule.
+type scheduleCheck struct {
 	*Scheduler
 	parts    *parts
 	manifest *Manifest
@@ -19,23 +19,23 @@ type look struct {
 	now      time.Time
 }
 
-func (l *look) plan(ctx context.Context, next *soonest) error {
-	st, err := l.known(ctx)
+func (l *scheduleCheck) plan(ctx context.Context, next *soonest) error {
+	st, err := l.loadState(ctx)
 	if err != nil {
 		return err
 	}
 	if l.isAhead(&st) {
 		return l.setBack(ctx) // the page changes, and is looked at again
 	}
-	next.of(l.schedule.Next(l.now))
-	next.of(st.NextAt)
+	next.add(l.schedule.Next(l.now))
+	next.add(st.NextAt)
 	overdue := staleAt(&st, l.schedule.Next, l.schedule.Retry.StaleAfter)
-	next.of(overdue)
-	return errors.Join(l.tick(ctx, &st), l.again(ctx, &st), l.stale(ctx, overdue))
+	next.add(overdue)
+	return errors.Join(l.orderTick(ctx, &st), l.orderRetry(ctx, &st), l.reportStale(ctx, overdue))
 }
 
-// known is the schedule's state. Ticks from before a schedule was first seen are nobody's.
-func (l *look) known(ctx context.Context) (State, error) {
+// loadState is the schedule's state. Ticks from before a schedule was first seen are nobody's.
+func (l *scheduleCheck) loadState(ctx context.Context) (State, error) {
 	if st, ok := l.state(l.manifest.Agent.Name, l.schedule.ID); ok {
 		return st, nil
 	}
@@ -45,13 +45,13 @@ func (l *look) known(ctx context.Context) (State, error) {
 
 // isAhead tells whether what is known of a schedule is from a clock that was ahead of this one by
 // more than those of machines that share an engine may differ: the clock was set back.
-func (l *look) isAhead(st *State) bool {
+func (l *scheduleCheck) isAhead(st *State) bool {
 	limit := l.now.Add(setBackBy)
-	return st.Since.After(limit) || st.LastTick.After(limit) || st.NextAt.After(limit.Add(l.longest()))
+	return st.Since.After(limit) || st.LastTick.After(limit) || st.NextAt.After(limit.Add(l.longestBackoff()))
 }
 
-// longest is the longest wait between two attempts.
-func (l *look) longest() time.Duration {
+// longestBackoff is the longest wait between two attempts.
+func (l *scheduleCheck) longestBackoff() time.Duration {
 	most := time.Duration(0)
 	for _, d := range l.schedule.Retry.Backoff {
 		most = max(most, d)
@@ -62,7 +62,7 @@ func (l *look) longest() time.Duration {
 // setBack brings what is known of a schedule back to the present: else nothing of it would run
 // until the clock is again where it was. Ticks that have run already do not run again: see
 // parts.ranBefore.
-func (l *look) setBack(ctx context.Context) error {
+func (l *scheduleCheck) setBack(ctx context.Context) error {
 	return l.parts.update(ctx, l.manifest.Agent.Name, l.schedule.ID, l.now, func(pg *page) error {
 		if !l.isAhead(&pg.State) {
 			return nil // somebody else was quicker
@@ -73,9 +73,9 @@ func (l *look) setBack(ctx context.Context) error {
 			}
 		}
 		pg.Since, pg.LastTick = earlier(pg.Since, l.now), earlier(pg.LastTick, l.now)
-		if pg.Now != nil && pg.NextAt.After(l.now) {
+		if pg.Current != nil && pg.NextAt.After(l.now) {
 			pg.NextAt = earlier(pg.NextAt, l.now.Add(backoffAfter(l.schedule.Retry.Backoff, pg.Attempt)))
-			pg.Now.NextAt = pg.NextAt
+			pg.Current.NextAt = pg.NextAt
 		}
 		return nil
 	})
@@ -88,9 +88,9 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// tick orders a run whose time has come. Of those that were missed, while the machine slept, the
-// latest is made up for.
-func (l *look) tick(ctx context.Context, st *State) error {
+// orderTick orders a run whose time has come. Of those that were missed, while the machine slept,
+// the latest is made up for.
+func (l *scheduleCheck) orderTick(ctx context.Context, st *State) error {
 	last := st.Since
 	if st.LastTick.After(last) {
 		last = st.LastTick
@@ -106,14 +106,14 @@ func (l *look) tick(ctx context.Context, st *State) error {
 			return err
 		}
 		if ran {
-			return l.passed(ctx, tick)
+			return l.markTickDone(ctx, tick)
 		}
 	}
 	return l.order(ctx, l.parts, o)
 }
 
-// passed notes that a tick has run already.
-func (l *look) passed(ctx context.Context, tick time.Time) error {
+// markTickDone notes that a tick has run already.
+func (l *scheduleCheck) markTickDone(ctx context.Context, tick time.Time) error {
 	return l.parts.update(ctx, l.manifest.Agent.Name, l.schedule.ID, l.now, func(pg *page) error {
 		if tick.After(pg.LastTick) {
 			pg.LastTick = tick
@@ -122,16 +122,17 @@ func (l *look) passed(ctx context.Context, tick time.Time) error {
 	})
 }
 
-// again orders the next attempt of a run that has waited long enough.
-func (l *look) again(ctx context.Context, st *State) error {
+// orderRetry orders the next attempt of a run that has waited long enough.
+func (l *scheduleCheck) orderRetry(ctx context.Context, st *State) error {
 	if st.Active == "" || st.NextAt.IsZero() || st.NextAt.After(l.now) {
 		return nil
 	}
 	return l.order(ctx, l.parts, Order{Agent: st.Agent, Schedule: st.Schedule, Run: st.Active, Attempt: st.Attempt + 1})
 }
 
-// stale tells that a schedule is overdue. Of several who notice, the one that writes it down tells.
-func (l *look) stale(ctx context.Context, at time.Time) error {
+// reportStale tells that a schedule is overdue. Of several who notice, the one that writes it down
+// tells.
+func (l *scheduleCheck) reportStale(ctx context.Context, at time.Time) error {
 	if at.IsZero() || at.After(l.now) {
 		return nil
 	}
@@ -156,6 +157,6 @@ func (l *look) stale(ctx context.Context, at time.Time) error {
 	}
 	c := &claim{runner: l.Runner, parts: l.parts, manifest: l.manifest, schedule: l.schedule,
 		run: Run{ID: st.LastRun, Agent: st.Agent, Schedule: st.Schedule, Status: st.Last}}
-	c.tell([]Notice{{Event: GoneStale, At: l.now, Error: last}}, "")
+	c.report([]Notice{{Event: GoneStale, At: l.now, Error: last}}, "")
 	return nil
 }

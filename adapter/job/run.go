@@ -30,7 +30,7 @@ type Runner struct {
 	Store   *Store
 	Procs   *proc.Group
 	Environ []string                 // what agents may see of the host's environment
-	Tell    func(Telling)            // told what happens, in order; nil: nobody. It must not block
+	Report  func(Report)             // told what happens, in order; nil: nobody. It must not block
 	Watch   func(run string, l Line) // told each line of output as it comes; nil: nobody
 	Logger  *slog.Logger             // nil discards
 	Clock   Clock                    // nil: the system's
@@ -46,18 +46,18 @@ type Runner struct {
 	clock Clock
 	once  sync.Once
 
-	mu    sync.Mutex // protects under
-	under map[*underWay]struct{}
+	mu      sync.Mutex // protects under
+	tracked map[*trackedRun]struct{}
 }
 
-// underWay is a run that this process makes.
-type underWay struct {
+// trackedRun is a run that this process makes.
+type trackedRun struct {
 	run    string // its id
 	cancel context.CancelCauseFunc
 }
 
-// A Telling is a notice for the people and plugins that a manifest names.
-type Telling struct {
+// A Report is a notice for the people and plugins that a manifest names.
+type Report struct {
 	Notice
 	Manifest *Manifest
 	Run      *Run
@@ -78,7 +78,7 @@ func (r *Runner) init() {
 			r.Holder = lease.Self()
 		}
 		r.Owner = cmp.Or(r.Owner, r.Holder.Name)
-		r.under = make(map[*underWay]struct{})
+		r.tracked = make(map[*trackedRun]struct{})
 	})
 }
 
@@ -89,7 +89,7 @@ type claim struct {
 	manifest *Manifest
 	schedule *Schedule
 	run      Run
-	held     *held // as the page has it
+	hold     *hold // as the page has it
 	insist   bool  // its result is recorded however long that takes, although a person asked for it
 }
 
@@ -112,14 +112,14 @@ func (r *Runner) claim(ctx context.Context, o Order, m *Manifest, s *Schedule) (
 	for tries := 0; ; {
 		c := &claim{runner: r, parts: p, manifest: m, schedule: s}
 		// Whole or not at all: half a claim would count as a failed attempt.
-		err := c.write(context.WithoutCancel(ctx), o)
+		err := c.writeClaim(context.WithoutCancel(ctx), o)
 		if errors.Is(err, errNotOurs) {
 			return nil, nil
 		}
 		if !errors.Is(err, ErrBusy) {
 			return c.orNil(err)
 		}
-		verdict, mendErr := r.mend(ctx, m, s)
+		verdict, mendErr := r.reap(ctx, m, s)
 		if verdict == lease.Free && mendErr == nil && tries < claimTries {
 			tries++
 			continue
@@ -144,14 +144,14 @@ func (c *claim) orNil(err error) (*claim, error) {
 	return c, nil
 }
 
-// write writes the attempt into the page.
-func (c *claim) write(ctx context.Context, o Order) error {
-	h := c.runner.newHeld(c.manifest)
-	c.held = &h
+// writeClaim writes the attempt into the page.
+func (c *claim) writeClaim(ctx context.Context, o Order) error {
+	h := c.runner.newHold(c.manifest)
+	c.hold = &h
 	if o.Attempt == 1 {
-		return c.begin(ctx, o)
+		return c.beginRun(ctx, o)
 	}
-	return c.goOn(ctx, o)
+	return c.continueRun(ctx, o)
 }
 
 // refuse is for an order that comes while the previous run is still in progress. A person is told
@@ -170,10 +170,10 @@ func (c *claim) refuse(ctx context.Context, why error) error {
 // errLate is for a tick after which another one was taken care of.
 var errLate = errors.New("a later tick was taken first")
 
-// begin makes a new run the schedule's active one. Who writes that has it. Ticks are taken in
+// beginRun makes a new run the schedule's active one. Who writes that has it. Ticks are taken in
 // order: one that is not after the last that was taken care of is either recorded, or was
 // overtaken.
-func (c *claim) begin(ctx context.Context, o Order) error {
+func (c *claim) beginRun(ctx context.Context, o Order) error {
 	now := c.runner.clock.Now()
 	c.run = Run{ID: o.Run, Agent: o.Agent, Schedule: o.Schedule, Tick: o.Tick, Manual: o.Manual, Status: Running, Began: now,
 		Most: c.schedule.Retry.MaxRetries, Owner: c.runner.Owner, Attempts: []Attempt{{Number: 1, Began: now}}}
@@ -184,7 +184,7 @@ func (c *claim) begin(ctx context.Context, o Order) error {
 			return errNotOurs
 		case !o.Manual && o.Tick.Before(pg.LastTick):
 			return errLate
-		case pg.Now != nil:
+		case pg.Current != nil:
 			return fmt.Errorf("%w: %s", ErrBusy, pg.Active)
 		case !o.Manual && !o.Tick.After(pg.Ahead):
 			if before, err = c.parts.ranBefore(ctx, o); err != nil || before {
@@ -192,13 +192,13 @@ func (c *claim) begin(ctx context.Context, o Order) error {
 				return err
 			}
 		}
-		return c.enter(ctx, pg)
+		return c.enterRun(ctx, pg)
 	})
 	if err == nil && before {
 		return errNotOurs
 	}
 	if errors.Is(err, errLate) {
-		if r, err := c.parts.filed(ctx, &c.run, o.Tick); r != nil || err != nil {
+		if r, err := c.parts.findEnded(ctx, &c.run, o.Tick); r != nil || err != nil {
 			return cmp.Or(err, errNotOurs)
 		}
 		return c.skip(ctx, errLate.Error())
@@ -215,8 +215,8 @@ func (p *parts) ranBefore(ctx context.Context, o Order) (bool, error) {
 	return err == nil, err
 }
 
-// enter writes the new run into the page of its schedule.
-func (c *claim) enter(ctx context.Context, pg *page) (err error) {
+// enterRun writes the new run into the page of its schedule.
+func (c *claim) enterRun(ctx context.Context, pg *page) (err error) {
 	if err := c.beat(ctx); err != nil { // first: a run without a sign of life is taken for dead
 		return err
 	}
@@ -226,8 +226,8 @@ func (c *claim) enter(ctx context.Context, pg *page) (err error) {
 	if !c.run.Manual {
 		pg.LastTick = c.run.Tick
 	}
-	pg.Now, pg.Active, pg.Attempt, pg.NextAt = &c.run, c.run.ID, 1, time.Time{}
-	pg.Held, pg.Cancel = c.held, ""
+	pg.Current, pg.Active, pg.Attempt, pg.NextAt = &c.run, c.run.ID, 1, time.Time{}
+	pg.Hold, pg.Cancel = c.hold, ""
 	return nil
 }
 
@@ -235,7 +235,7 @@ func (c *claim) enter(ctx context.Context, pg *page) (err error) {
 // which does no harm.
 func (c *claim) skip(ctx context.Context, reason string) error {
 	c.run.Status, c.run.Ended, c.run.Attempts, c.run.Reason = Skipped, c.run.Began, []Attempt{}, reason
-	if err := c.parts.file(ctx, &c.run); err != nil {
+	if err := c.parts.appendHistory(ctx, &c.run); err != nil {
 		return err
 	}
 	err := c.update(ctx, func(pg *page) error {
@@ -248,116 +248,116 @@ func (c *claim) skip(ctx context.Context, reason string) error {
 	return cmp.Or(err, errNotOurs)
 }
 
-// goOn begins the next attempt of a run that waits.
-func (c *claim) goOn(ctx context.Context, o Order) error {
+// continueRun begins the next attempt of a run that waits.
+func (c *claim) continueRun(ctx context.Context, o Order) error {
 	c.run.Agent, c.run.Schedule = o.Agent, o.Schedule
 	return c.update(ctx, func(pg *page) error {
-		if pg.Active != o.Run || pg.Now.Status != Waiting || len(pg.Now.Attempts) != o.Attempt-1 {
+		if pg.Active != o.Run || pg.Current.Status != Waiting || len(pg.Current.Attempts) != o.Attempt-1 {
 			return errNotOurs // it was made already
 		}
 		if err := c.beat(ctx); err != nil {
 			return err
 		}
-		c.run = *pg.Now
+		c.run = *pg.Current
 		c.run.Status, c.run.NextAt, c.run.Owner = Running, time.Time{}, c.runner.Owner
 		c.run.Attempts = append(c.run.Attempts, Attempt{Number: o.Attempt, Began: c.runner.clock.Now()})
-		pg.Now, pg.Attempt, pg.NextAt, pg.Held = &c.run, o.Attempt, time.Time{}, c.held
+		pg.Current, pg.Attempt, pg.NextAt, pg.Hold = &c.run, o.Attempt, time.Time{}, c.hold
 		return nil
 	})
 }
 
-// make makes the attempt that was claimed and records what came of it.
-func (c *claim) make(ctx context.Context) error {
+// makeAttempt makes the attempt that was claimed and records what came of it.
+func (c *claim) makeAttempt(ctx context.Context) error {
 	life := ctx // longer than that of the attempt, which keepAlive may end
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer c.keepAlive(ctx, cancel)()
-	kept := c.runner.Store.keep(c.parts, &c.run, c.runner)
+	kept := c.runner.Store.writeOutput(c.parts, &c.run, c.runner)
 	a := attempt{runner: c.runner, manifest: c.manifest, schedule: c.schedule, run: &c.run, number: len(c.run.Attempts),
-		tmp: c.held.Tmp, out: &output{keep: kept.line}}
-	result := a.do(ctx)
+		tmp: c.hold.Tmp, out: &output{store: kept.line}}
+	result := a.make(ctx)
 	kept.close()
 	if errors.Is(context.Cause(ctx), errLost) {
 		return errLost // whoever took it has recorded that
 	}
 	if result.Result == CutOff {
-		result.Result = c.ended(ctx)
+		result.Result = c.interruptedResult(ctx)
 	}
-	return c.record(life, result, a.out.tail())
+	return c.saveResult(life, result, a.out.tail())
 }
 
-// ended is what has come of an attempt whose context has ended. Who asks for a run, and ends the
-// command or the daemon that makes it, ends it on purpose. A daemon that is told to end stops what
-// its schedules have begun, and the next one goes on with it.
-func (c *claim) ended(ctx context.Context) Result {
+// interruptedResult is what has come of an attempt whose context has ended. Who asks for a run, and
+// ends the command or the daemon that makes it, ends it on purpose. A daemon that is told to end
+// stops what its schedules have begun, and the next one goes on with it.
+func (c *claim) interruptedResult(ctx context.Context) Result {
 	if c.run.Manual || errors.Is(context.Cause(ctx), errCancelled) {
 		return WasCancelled
 	}
 	return Stopped
 }
 
-// settle records an attempt's result, and tells of it. Who waits for the next attempt of a run that
-// a person asked for is the person's own command, not the schedule. A run that somebody wants to
-// end has no next attempt.
-func (c *claim) settle(ctx context.Context, a Attempt, text string) error {
+// trySaveResult records an attempt's result, and tells of it. Who waits for the next attempt of a
+// run that a person asked for is the person's own command, not the schedule. A run that somebody
+// wants to end has no next attempt.
+func (c *claim) trySaveResult(ctx context.Context, a Attempt, text string) error {
 	var notices []Notice
-	err := c.change(ctx, func(r *Run, pg *page) {
+	err := c.changeRun(ctx, func(r *Run, pg *page) {
 		if pg.Cancel != "" && a.Result != OK {
 			a.Result, a.Error = WasCancelled, pg.Cancel
 		}
-		notices = settle(r, &pg.State, a, c.schedule.Retry.Backoff)
+		notices = applyResult(r, &pg.State, a, c.schedule.Retry.Backoff)
 		if r.Manual {
 			pg.NextAt = time.Time{}
 		}
 	})
 	if err == nil {
-		c.tell(notices, text)
+		c.report(notices, text)
 	}
 	return err
 }
 
-// change changes the active run, provided that it still is as this process knows it: else it is
+// changeRun changes the active run, provided that it still is as this process knows it: else it is
 // somebody else's by now, and the error is errLost.
 //
 // A run that is over goes into the history first, then out of the page. Who dies in between leaves
-// a page that [Runner.mend] brings up to date.
-func (c *claim) change(ctx context.Context, f func(*Run, *page)) error {
+// a page that [Runner.reap] brings up to date.
+func (c *claim) changeRun(ctx context.Context, f func(*Run, *page)) error {
 	before, filed := c.run, false
 	return c.update(ctx, func(pg *page) error {
-		if !before.unchanged(pg.Now) || pg.Held.token() != c.held.token() {
+		if !before.sameProgress(pg.Current) || pg.Hold.token() != c.hold.token() {
 			return errLost
 		}
 		c.run = before
 		c.run.Attempts = slices.Clone(before.Attempts)
 		f(&c.run, pg)
-		pg.Now = &c.run
+		pg.Current = &c.run
 		if !c.run.Status.Over() {
 			if c.run.Status == Waiting && !c.run.Manual { // whoever comes when it is due has the next attempt
-				pg.Held = nil
+				pg.Hold = nil
 			}
 			return nil
 		}
-		pg.Now, pg.Was = nil, &c.run
+		pg.Current, pg.Previous = nil, &c.run
 		pg.clear()
 		if filed {
 			return nil
 		}
 		filed = true
-		return c.parts.file(ctx, &c.run)
+		return c.parts.appendHistory(ctx, &c.run)
 	})
 }
 
-// unchanged tells whether what is stored of a run is what is known of it.
-func (r *Run) unchanged(stored *Run) bool {
+// sameProgress tells whether what is stored of a run is what is known of it.
+func (r *Run) sameProgress(stored *Run) bool {
 	return stored != nil && stored.ID == r.ID && stored.Status == r.Status && len(stored.Attempts) == len(r.Attempts)
 }
 
-func (c *claim) tell(notices []Notice, text string) {
+func (c *claim) report(notices []Notice, text string) {
 	for _, n := range merge(notices) {
 		c.runner.logNotice(&c.run, &n)
-		if c.runner.Tell != nil {
+		if c.runner.Report != nil {
 			run := c.run
-			c.runner.Tell(Telling{Notice: n, Manifest: c.manifest, Run: &run, Output: text})
+			c.runner.Report(Report{Notice: n, Manifest: c.manifest, Run: &run, Output: text})
 		}
 	}
 }
@@ -369,9 +369,9 @@ func (c *claim) update(ctx context.Context, change func(*page) error) error {
 
 // beat gives a sign of life. It is the schedule's, which has one run at a time: if two processes
 // race to begin one, the loser's sign keeps the winner's run from being taken for dead.
-func (c *claim) beat(ctx context.Context) error { return c.sign(ctx, c.key()) }
+func (c *claim) beat(ctx context.Context) error { return c.beatSchedule(ctx, c.key()) }
 
-func (c *claim) sign(ctx context.Context, key string) error {
+func (c *claim) beatSchedule(ctx context.Context, key string) error {
 	_, err := c.parts.beats.Put(ctx, key, []byte(c.runner.Owner))
 	return err
 }
@@ -399,9 +399,9 @@ func (c *claim) keepAlive(ctx context.Context, cancel context.CancelCauseFunc) (
 				return
 			}
 			try, cancelTry := context.WithTimeout(ctx, every/2)
-			err := c.sign(try, key)
+			err := c.beatSchedule(try, key)
 			cancelTry()
-			if err == nil || c.safe(ctx, key, err, every/2) {
+			if err == nil || c.safeWithoutBeat(ctx, key, err, every/2) {
 				last = time.Now()
 			}
 		}

@@ -46,8 +46,8 @@ func (c *clock) next(after time.Time) time.Time {
 // nextOccasion is for times of day: each reading has one instant. Readings and their instants come
 // in the same order, so the first instant after the given one is the next tick.
 func (c *clock) nextOccasion(after time.Time) time.Time {
-	for reading := c.spec.Next(show(after)); !reading.IsZero(); reading = c.spec.Next(reading) {
-		if t := c.occasion(reading); t.After(after) {
+	for reading := c.spec.Next(wallReading(after)); !reading.IsZero(); reading = c.spec.Next(reading) {
+		if t := c.instantOf(reading); t.After(after) {
 			return t
 		}
 	}
@@ -58,23 +58,23 @@ func (c *clock) nextOccasion(after time.Time) time.Time {
 // the clock the readings are as far apart as the instants, so each such stretch is searched by
 // itself.
 func (c *clock) nextReading(after time.Time) time.Time {
-	t, from := after, show(after)
+	t, from := after, wallReading(after)
 	for {
 		reading := c.spec.Next(from)
 		if reading.IsZero() {
 			return time.Time{}
 		}
 		_, end := t.ZoneBounds()
-		if tick := t.Add(reading.Sub(show(t))); end.IsZero() || tick.Before(end) {
+		if tick := t.Add(reading.Sub(wallReading(t))); end.IsZero() || tick.Before(end) {
 			return tick
 		}
-		t, from = end, show(end).Add(-1) // the very change may be a tick
+		t, from = end, wallReading(end).Add(-1) // the very change may be a tick
 	}
 }
 
-// occasion is when the clock shows a reading for the first time or, where it jumps over it, when it
-// has jumped.
-func (c *clock) occasion(reading time.Time) time.Time {
+// instantOf is when the clock shows a reading for the first time or, where it jumps over it, when
+// it has jumped.
+func (c *clock) instantOf(reading time.Time) time.Time {
 	t := reading.Add(-24 * time.Hour).In(c.zone) // early enough: no zone is a day from UTC
 	for {
 		_, offset := t.Zone()
@@ -90,8 +90,8 @@ func (c *clock) occasion(reading time.Time) time.Time {
 	}
 }
 
-// show is what a clock shows at an instant, in its zone.
-func show(t time.Time) time.Time {
+// wallReading is what a clock shows at an instant, in its zone.
+func wallReading(t time.Time) time.Time {
 	_, offset := t.Zone()
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }

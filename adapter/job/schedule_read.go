@@ -68,7 +68,7 @@ func (s *Schedule) readCron(t *document.Table) {
 		return
 	}
 	if s.Hours != nil {
-		s.finish(t, "hours")
+		s.compileTiming(t, "hours")
 	}
 }
 
@@ -78,19 +78,19 @@ func (s *Schedule) readInterval(t *document.Table) {
 		t.Missing(key, "…")
 	}
 	s.Interval = time.Duration(number(t, key, 1, span{1, maxMinutes})) * time.Minute
-	s.finish(t, key)
+	s.compileTiming(t, key)
 }
 
 func (s *Schedule) readExpression(t *document.Table) {
 	s.Expression = t.Required("expression")
 	s.Zone = readZone(t)
 	if s.Expression != "" {
-		s.finish(t, "expression")
+		s.compileTiming(t, "expression")
 	}
 }
 
-// finish works out the timing. Any date will do to see that there is a next tick.
-func (s *Schedule) finish(t *document.Table, key string) {
+// compileTiming works out the timing. Any date will do to see that there is a next tick.
+func (s *Schedule) compileTiming(t *document.Table, key string) {
 	var err error
 	if s.timing, err = s.compile(); err != nil {
 		t.Bad(key, "docs/jobs.md says how schedules are written", "%s", err)
@@ -181,7 +181,7 @@ func parseExpression(text string, zone *time.Location) (timing, error) {
 	// In lower case, since the library takes the H of THU for something else.
 	parsed, err := parser.WithMaxSearchYears(maxSearchYears).WithMinEveryInterval(time.Minute).Parse(strings.ToLower(text))
 	if err != nil {
-		return nil, fmt.Errorf("%q is not a cron expression: %s", document.Cut(text), inOurWords(err))
+		return nil, fmt.Errorf("%q is not a cron expression: %s", document.Cut(text), plainCronError(err))
 	}
 	switch p := parsed.(type) {
 	case *cron.SpecSchedule:
@@ -195,8 +195,8 @@ func parseExpression(text string, zone *time.Location) (timing, error) {
 	return nil, fmt.Errorf("%q is not within a year", document.Cut(text))
 }
 
-// inOurWords is what the library says of an expression, without what it says of itself.
-func inOurWords(err error) string {
+// plainCronError is what the library says of an expression, without what it says of itself.
+func plainCronError(err error) string {
 	text, _, _ := strings.Cut(err.Error(), ": strconv.")
 	text = strings.Replace(text, "failed to parse int from", "not a number:", 1)
 	text = strings.Replace(text, "failed to parse duration", "not a duration:", 1)

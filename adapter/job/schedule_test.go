@@ -117,12 +117,12 @@ func TestOccasion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &clock{zone: zone(t, name)}
 			minute := time.Date(2026, 1, 1, 0, 0, 0, 0, c.zone)
-			shown := show(minute)
+			shown := wallReading(minute)
 			for range 365 * 24 * 60 {
 				minute = minute.Add(time.Minute)
-				for ; shown.Before(show(minute)); shown = shown.Add(time.Minute) {
+				for ; shown.Before(wallReading(minute)); shown = shown.Add(time.Minute) {
 					reading := shown.Add(time.Minute)
-					if got := c.occasion(reading); reading.Minute()%15 == 0 && !got.Equal(minute) {
+					if got := c.instantOf(reading); reading.Minute()%15 == 0 && !got.Equal(minute) {
 						t.Fatalf("%s is at %s, want %s", reading, got, minute)
 					}
 				}

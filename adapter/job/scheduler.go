@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	atOnce     = 32              // runs that one process makes side by side
-	sweepEvery = 5 * time.Second // how often the dead are looked for
-	farAway    = 24 * time.Hour  // how long the planner sleeps where nothing is due
-	takePause  = time.Second     // after a queue that did not answer
-	orderAgain = time.Hour       // an order that nobody has carried out for so long was lost
+	maxRuns      = 32              // runs that one process makes side by side
+	sweepEvery   = 5 * time.Second // how often the dead are looked for
+	maxSleep     = 24 * time.Hour  // how long the planner sleeps where nothing is due
+	retryPause   = time.Second     // after a queue that did not answer
+	reorderAfter = time.Hour       // an order that nobody has carried out for so long was lost
 )
 
 // A Scheduler puts what is due into the queue, and makes the runs that it takes out of it. Any
@@ -31,8 +31,8 @@ type Scheduler struct {
 
 	mu     sync.Mutex // protects the fields below
 	states map[string]State
-	put    map[slot]placed // the last orders that this process has put into the queue
-	kick   chan struct{}   // has room for one: something has changed
+	queued map[slot]queuedOrder // the last orders that this process has put into the queue
+	wake   chan struct{}        // has room for one: something has changed
 }
 
 // A slot is for the last order of its kind: a schedule has one run that is due, and one attempt.
@@ -41,21 +41,21 @@ type slot struct {
 	again    bool   // it is for the next attempt of a run
 }
 
-// placed is an order in the queue.
-type placed struct {
+// queuedOrder is an order in the queue.
+type queuedOrder struct {
 	id string
 	at time.Time
 }
 
 // NewScheduler makes a scheduler, which [Scheduler.Run] sets to work.
 func NewScheduler(r *Runner, agents func() []*Manifest) *Scheduler {
-	return &Scheduler{Runner: r, Agents: agents, states: make(map[string]State), put: make(map[slot]placed), kick: make(chan struct{}, 1)}
+	return &Scheduler{Runner: r, Agents: agents, states: make(map[string]State), queued: make(map[slot]queuedOrder), wake: make(chan struct{}, 1)}
 }
 
 // Changed says that the agents are others now.
 func (s *Scheduler) Changed() {
 	select {
-	case s.kick <- struct{}{}:
+	case s.wake <- struct{}{}:
 	default: // it is known already
 	}
 }
@@ -74,46 +74,46 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	known := make(chan struct{})
 	var first sync.Once
-	work.Go(func() { s.follow(ctx, p, func() { first.Do(func() { close(known) }) }) })
+	work.Go(func() { s.followStates(ctx, p, func() { first.Do(func() { close(known) }) }) })
 	select {
 	case <-known:
 	case <-ctx.Done():
 	}
 	work.Go(func() { s.planner(ctx, p) })
 	work.Go(func() { s.sweeper(ctx) })
-	s.takeAll(ctx, p)
+	s.takeOrders(ctx, p)
 	cancel()
 	work.Wait()
 	return nil
 }
 
-// follow keeps the states of all schedules at hand.
-func (s *Scheduler) follow(ctx context.Context, p *parts, known func()) {
+// followStates keeps the states of all schedules at hand.
+func (s *Scheduler) followStates(ctx context.Context, p *parts, known func()) {
 	for ctx.Err() == nil {
 		err := p.states.Watch(ctx, "", func(v *engine.Value) error {
 			if v == nil {
 				known()
 				return nil
 			}
-			s.learn(p, v)
+			s.updateState(p, v)
 			return nil
 		})
 		if err != nil && ctx.Err() == nil {
 			s.Runner.Logger.Warn("the states of jobs are not followed", "err", err)
-			pause.For(ctx, takePause)
+			pause.For(ctx, retryPause)
 		}
 	}
 }
 
-func (s *Scheduler) learn(p *parts, v *engine.Value) {
+func (s *Scheduler) updateState(p *parts, v *engine.Value) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v.Deleted {
 		delete(s.states, v.Key)
 	} else {
-		pg := p.decode(*v)
+		pg := p.decodePage(*v)
 		s.states[v.Key] = pg.State
-		s.Runner.heed(&pg)
+		s.Runner.cancelIfRequested(&pg)
 	}
 	s.Changed()
 }
@@ -135,7 +135,7 @@ func (s *Scheduler) planner(ctx context.Context, p *parts) {
 		go func() { // a change ends the sleep
 			defer close(stop)
 			select {
-			case <-s.kick:
+			case <-s.wake:
 				cancel()
 			case <-wait.Done():
 			}
@@ -149,16 +149,16 @@ func (s *Scheduler) planner(ctx context.Context, p *parts) {
 // plan does what is due now, and says when to look again. An agent that is not monitored runs when
 // a person asks.
 func (s *Scheduler) plan(ctx context.Context, p *parts, now time.Time) time.Time {
-	next := soonest{now, now.Add(farAway)}
+	next := soonest{now, now.Add(maxSleep)}
 	for _, m := range s.Agents() {
 		for i := range m.Schedules {
 			if !m.Agent.Monitor {
 				continue
 			}
-			l := look{s, p, m, &m.Schedules[i], now}
+			l := scheduleCheck{s, p, m, &m.Schedules[i], now}
 			if err := l.plan(ctx, &next); err != nil && ctx.Err() == nil {
 				s.Runner.Logger.Warn("a job is not planned", "agent", m.Agent.Name, "schedule", m.Schedules[i].ID, "err", err)
-				next.of(now.Add(sweepEvery))
+				next.add(now.Add(sweepEvery))
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (s *Scheduler) plan(ctx context.Context, p *parts, now time.Time) time.Time
 // soonest is the soonest time to come.
 type soonest struct{ now, at time.Time }
 
-func (n *soonest) of(t time.Time) {
+func (n *soonest) add(t time.Time) {
 	if t.After(n.now) && t.Before(n.at) {
 		n.at = t
 	}
@@ -178,9 +178,9 @@ func (n *soonest) of(t time.Time) {
 func (s *Scheduler) order(ctx context.Context, p *parts, o Order) error {
 	id, at := o.id(), slot{stateKey(o.Agent, o.Schedule), o.Attempt > 1}
 	s.mu.Lock()
-	last := s.put[at]
+	last := s.queued[at]
 	s.mu.Unlock()
-	if last.id == id && time.Since(last.at) < orderAgain {
+	if last.id == id && time.Since(last.at) < reorderAfter {
 		return nil
 	}
 	data, err := json.Marshal(o)
@@ -192,7 +192,7 @@ func (s *Scheduler) order(ctx context.Context, p *parts, o Order) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.put[at] = placed{id, time.Now()}
+	s.queued[at] = queuedOrder{id, time.Now()}
 	return nil
 }
 
@@ -206,22 +206,22 @@ func (s *Scheduler) sweeper(ctx context.Context) {
 
 func (s *Scheduler) sweep(ctx context.Context) {
 	for _, m := range s.Agents() {
-		for _, sc := range append([]Schedule{m.ByHand()}, m.Schedules...) {
+		for _, sc := range append([]Schedule{m.ManualSchedule()}, m.Schedules...) {
 			st, ok := s.state(m.Agent.Name, sc.ID)
 			if !ok || st.Active == "" {
 				continue
 			}
-			if _, err := s.Runner.mend(ctx, m, &sc); err != nil && ctx.Err() == nil {
+			if _, err := s.Runner.reap(ctx, m, &sc); err != nil && ctx.Err() == nil {
 				s.Runner.Logger.Warn("a run that may have died is not looked after", "run", st.Active, "err", err)
 			}
 		}
 	}
 }
 
-// takeAll takes orders, as long as there is a place for another run, until ctx ends and the last
+// takeOrders takes orders, as long as there is a place for another run, until ctx ends and the last
 // run has.
-func (s *Scheduler) takeAll(ctx context.Context, p *parts) {
-	places := make(chan struct{}, atOnce)
+func (s *Scheduler) takeOrders(ctx context.Context, p *parts) {
+	places := make(chan struct{}, maxRuns)
 	var runs sync.WaitGroup
 	defer runs.Wait()
 	for {
@@ -237,30 +237,30 @@ func (s *Scheduler) takeAll(ctx context.Context, p *parts) {
 		if err != nil {
 			s.Runner.Logger.Warn("no job can be taken", "err", err)
 			<-places
-			pause.For(ctx, takePause)
+			pause.For(ctx, retryPause)
 			continue
 		}
 		runs.Go(func() {
 			defer func() { <-places }()
-			s.work(ctx, job)
+			s.carryOut(ctx, job)
 		})
 	}
 }
 
-// work does one order. It is done for the queue as soon as its record is written: from then on the
-// record says whose it is.
-func (s *Scheduler) work(ctx context.Context, job *engine.Job) {
+// carryOut does one order. It is done for the queue as soon as its record is written: from then on
+// the record says whose it is.
+func (s *Scheduler) carryOut(ctx context.Context, job *engine.Job) {
 	o, err := decodeOrder(job.Data)
 	if err != nil {
 		s.Runner.Logger.Warn("an order is not readable", "err", err)
 		o = Order{}
 	}
-	ctx, done := s.Runner.enlist(ctx, o.Run) // first: whoever wants it to end may be quick
+	ctx, done := s.Runner.track(ctx, o.Run) // first: whoever wants it to end may be quick
 	defer done()
 	c, err := s.claim(context.WithoutCancel(ctx), o)
 	if err != nil {
 		s.Runner.Logger.Warn("a job is put back", "err", err)
-		if err := job.Nak(context.WithoutCancel(ctx), takePause); err != nil {
+		if err := job.Nak(context.WithoutCancel(ctx), retryPause); err != nil {
 			s.Runner.Logger.Warn("a job could not be put back; it comes back by itself", "err", err)
 		}
 		return
@@ -271,7 +271,7 @@ func (s *Scheduler) work(ctx context.Context, job *engine.Job) {
 	if c == nil {
 		return
 	}
-	if err := c.make(ctx); err != nil {
+	if err := c.makeAttempt(ctx); err != nil {
 		s.Runner.Logger.Warn("a run is not recorded", "run", c.run.ID, "err", err)
 	}
 }

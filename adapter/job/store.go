@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	runsKept  = 90 * 24 * time.Hour // how long the record of a run is kept
-	beatEvery = 10 * time.Second    // how often a run says that it is alive; elsewhere, after three times that of silence it is taken for dead
-	ackWait   = 30 * time.Second    // for who took a tick to begin its run
+	historyAge = 90 * 24 * time.Hour // how long the record of a run is kept
+	beatEvery  = 10 * time.Second    // how often a run says that it is alive; elsewhere, after three times that of silence it is taken for dead
+	ackWait    = 30 * time.Second    // for who took a tick to begin its run
 
-	outputBytes = 1 << 30
+	maxOutputBytes = 1 << 30
 
 	// OutputKept is how long what a run printed is kept.
 	OutputKept = 30 * 24 * time.Hour
@@ -78,10 +78,10 @@ func (s *Store) parts(ctx context.Context) (*parts, error) {
 	if p.beats, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: "job_beats"}); err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	if p.history, err = s.engine.Stream(ctx, engine.StreamConfig{Name: "job_history", MaxAge: runsKept}); err != nil {
+	if p.history, err = s.engine.Stream(ctx, engine.StreamConfig{Name: "job_history", MaxAge: historyAge}); err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	if p.output, err = s.engine.Stream(ctx, engine.StreamConfig{Name: "job_output", MaxAge: OutputKept, MaxBytes: outputBytes}); err != nil {
+	if p.output, err = s.engine.Stream(ctx, engine.StreamConfig{Name: "job_output", MaxAge: OutputKept, MaxBytes: maxOutputBytes}); err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
 	if p.queue, err = s.engine.Queue(ctx, engine.QueueConfig{Name: "jobs", AckWait: ackWait}); err != nil {
@@ -111,8 +111,8 @@ func (s *Store) States(ctx context.Context) (map[string]State, error) {
 // stateKey is where the state of a schedule is kept.
 func stateKey(agent, schedule string) string { return agent + "/" + schedule }
 
-// marksKept is longer than any rate limit that a manifest may have.
-const marksKept = 400 * 24 * time.Hour
+// marksAge is longer than any rate limit that a manifest may have.
+const marksAge = 400 * 24 * time.Hour
 
 // Marks remember what notifiers have told, across restarts and machines.
 func (s *Store) Marks() notify.Marks { return marks{s} }
@@ -121,7 +121,7 @@ func (s *Store) Marks() notify.Marks { return marks{s} }
 type marks struct{ store *Store }
 
 func (m marks) Change(ctx context.Context, key string, f func([]byte) ([]byte, error)) error {
-	b, err := m.store.engine.Bucket(ctx, engine.BucketConfig{Name: "job_marks", TTL: marksKept})
+	b, err := m.store.engine.Bucket(ctx, engine.BucketConfig{Name: "job_marks", TTL: marksAge})
 	if err != nil {
 		return err
 	}

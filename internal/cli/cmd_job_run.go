@@ -146,7 +146,7 @@ func (a *app) showRun(r job.Run) error {
 	if r.Status == job.Succeeded {
 		if !a.flags.json {
 			a.printf("%s %s in %s (%s)\n", a.screen().Paint(render.StyleGreen, "✓"), r.Status, render.Duration(r.Ended.Sub(r.Began)), r.ID)
-			for fault, fix := range last.Sunk() {
+			for fault, fix := range last.SinkErrors() {
 				a.printf("%s %s\n", a.screen().Paint(render.StyleYellow, "!"), render.Line(fault))
 				if fix != "" {
 					a.printf("  fix: %s\n", render.Line(fix))

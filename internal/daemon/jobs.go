@@ -21,7 +21,7 @@ type Jobs struct {
 	Runner *job.Runner
 
 	core   *Core
-	teller *job.Teller
+	teller *job.Reporter
 	moved  chan struct{} // has room for one: everything is to be read again
 
 	mu      sync.Mutex // protects the fields below
@@ -42,10 +42,10 @@ func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 	j := &Jobs{core: c, Store: job.NewStore(c.Engine), moved: make(chan struct{}, 1)}
 	j.use(dirs, secrets)
 	j.Store.Logger = c.log
-	j.teller = job.NewTeller(job.TellerOptions{Host: jobHost{Core: c}, Logger: c.log,
+	j.teller = job.NewReporter(job.ReporterOptions{Host: jobHost{Core: c}, Logger: c.log,
 		Notify:   notify.Options{Lookup: j.lookup, Procs: c.procs, Environ: environ, Logger: c.log},
 		Dispatch: notify.DispatchOptions{Limiter: notify.NewLimiter(j.Store.Marks(), nil), Logger: c.log}})
-	j.Runner = &job.Runner{Host: jobHost{Core: c}, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Tell: j.tell,
+	j.Runner = &job.Runner{Host: jobHost{Core: c}, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Report: j.tell,
 		Holder: c.Sessions.Holder, StateDir: filepath.Join(c.Dirs.State, "agents")}
 	j.Runner.Confine = c.confiner(environ)
 	j.Reload()
@@ -176,13 +176,13 @@ func (j *Jobs) watch(ctx context.Context, changed func()) {
 
 // Mend looks after runs whose process has died. A daemon does so all the time; a command that is
 // about to show runs, once.
-func (j *Jobs) Mend(ctx context.Context) error { return j.Runner.Mend(ctx, j.manifests()) }
+func (j *Jobs) Mend(ctx context.Context) error { return j.Runner.ReapDead(ctx, j.manifests()) }
 
 // tell passes a notice on: to the journal, to plugins and to people.
-func (j *Jobs) tell(t job.Telling) {
+func (j *Jobs) tell(t job.Report) {
 	j.core.post("job."+string(t.Event), "", map[string]any{"agent": t.Manifest.Agent.Name, "schedule": t.Run.Schedule, "event": t.Event,
 		"run": t.Run.ID, "attempt": t.Attempt, "max_attempts": t.Most, "error": t.Error, "suggest": t.Suggest})
-	j.teller.Tell(t)
+	j.teller.Report(t)
 }
 
 // close waits for the runs that were asked for, whose context has ended, for a while, and tells
@@ -225,7 +225,7 @@ func scheduleOf(m *job.Manifest, id string) (*job.Schedule, error) {
 	if s := m.Schedule(id); s != nil {
 		return s, nil
 	}
-	if byHand := m.ByHand(); id == "" || id == byHand.ID {
+	if byHand := m.ManualSchedule(); id == "" || id == byHand.ID {
 		return &byHand, nil
 	}
 	var known []string
@@ -286,7 +286,7 @@ func (j *Jobs) List(ctx context.Context) ([]JobInfo, error) {
 	for _, m := range loaded.Manifests {
 		schedules := m.Schedules
 		if len(schedules) == 0 {
-			schedules = []job.Schedule{m.ByHand()}
+			schedules = []job.Schedule{m.ManualSchedule()}
 		}
 		for i := range schedules {
 			info, err := j.info(ctx, m, &schedules[i], states[m.Agent.Name+"/"+schedules[i].ID])

@@ -248,7 +248,7 @@ func sinkPreviews(m *job.Manifest, s *job.Schedule, output string) []Preview {
 	return previews
 }
 
-func (j *Jobs) previews(t job.Telling) []Preview {
+func (j *Jobs) previews(t job.Report) []Preview {
 	var previews []Preview
 	for _, r := range j.teller.Routes(&t) {
 		p := Preview{Event: t.Event, To: r.Name}

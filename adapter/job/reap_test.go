@@ -65,27 +65,27 @@ func TestCrash(t *testing.T) {
 				return one
 			}
 			dead := claimed(1)
-			if err := os.Mkdir(dead.held.Tmp, 0o700); err != nil {
+			if err := os.Mkdir(dead.hold.Tmp, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(dead.held.Tmp, "x"), nil, 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dead.hold.Tmp, "x"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if c.waits {
-				if err := dead.settle(t.Context(), Attempt{Number: 1, Result: Failed, Ended: time.Now()}, ""); err != nil {
+				if err := dead.trySaveResult(t.Context(), Attempt{Number: 1, Result: Failed, Ended: time.Now()}, ""); err != nil {
 					t.Fatal(err)
 				}
 			}
 			die(t, p)
 			next := claimed(2)
-			if _, err := os.Stat(dead.held.Tmp); err == nil {
-				t.Errorf("%s is left", dead.held.Tmp)
+			if _, err := os.Stat(dead.hold.Tmp); err == nil {
+				t.Errorf("%s is left", dead.hold.Tmp)
 			}
 			if (next != nil) != c.manual {
 				t.Fatalf("the next run: %+v", next)
 			}
 			if next != nil {
-				if err := next.settle(t.Context(), ok(), ""); err != nil {
+				if err := next.trySaveResult(t.Context(), ok(), ""); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -126,18 +126,18 @@ func TestCrash(t *testing.T) {
 // of an attempt's.
 func TestSweepIsCareful(t *testing.T) {
 	r, m, _ := newRunner(nil)
-	for name, change := range map[string]func(*held, string){
-		"another directory":       func(h *held, dir string) { h.Tmp = dir },
-		"another name":            func(h *held, dir string) { h.Tmp = filepath.Join(dir, "x-"+h.Token) },
-		"a token that is guessed": func(h *held, dir string) { h.Token, h.Tmp = "x", filepath.Join(dir, "patchbay-a-x") },
+	for name, change := range map[string]func(*hold, string){
+		"another directory":       func(h *hold, dir string) { h.Tmp = dir },
+		"another name":            func(h *hold, dir string) { h.Tmp = filepath.Join(dir, "x-"+h.Token) },
+		"a token that is guessed": func(h *hold, dir string) { h.Token, h.Tmp = "x", filepath.Join(dir, "patchbay-a-x") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := r.newHeld(m)
+			h := r.newHold(m)
 			change(&h, t.TempDir())
 			if err := os.MkdirAll(h.Tmp, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.sweep(); err != nil {
+			if err := h.removeTmp(); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(h.Tmp); err != nil {
@@ -164,7 +164,7 @@ func TestDamagedPage(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := byHandAt(t, r, m, 1)
-			if err := c.settle(t.Context(), Attempt{Number: 1, Result: OK, Ended: time.Now()}, ""); err != nil {
+			if err := c.trySaveResult(t.Context(), Attempt{Number: 1, Result: OK, Ended: time.Now()}, ""); err != nil {
 				t.Fatal(err)
 			}
 			states, err := s.States(t.Context())
@@ -195,7 +195,7 @@ func TestClockJumps(t *testing.T) {
 			stop := c.keepAlive(alive, cancel)
 			clock.Jump(jump)
 			for start := time.Now(); time.Since(start) < 2*p.judge.TTL; time.Sleep(p.judge.Pause()) {
-				if verdict, err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil || verdict == lease.Free {
+				if verdict, err := r.reap(t.Context(), m, &m.Schedules[0]); err != nil || verdict == lease.Free {
 					t.Fatalf("a run that lives: %v, %v", verdict, err)
 				}
 			}
@@ -205,7 +205,7 @@ func TestClockJumps(t *testing.T) {
 			stop()
 			cancel(nil)
 			for deadline := time.Now().Add(time.Minute); ; time.Sleep(p.judge.Pause()) {
-				if verdict, err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil || time.Now().After(deadline) {
+				if verdict, err := r.reap(t.Context(), m, &m.Schedules[0]); err != nil || time.Now().After(deadline) {
 					t.Fatalf("a run that died: %v, %v", verdict, err)
 				} else if verdict == lease.Free {
 					return

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ByHand is the schedule of runs that a person asks for where the agent has no other.
-func (m *Manifest) ByHand() Schedule { return Schedule{ID: "manual", Retry: m.Defaults} }
+// ManualSchedule is the schedule of runs that a person asks for where the agent has no other.
+func (m *Manifest) ManualSchedule() Schedule { return Schedule{ID: "manual", Retry: m.Defaults} }
 
 // RunOptions say how a run that a person asked for is made.
 type RunOptions struct {
@@ -40,16 +40,16 @@ func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOpti
 		some.Retry.MaxRetries = o.Attempts
 		s = &some
 	}
-	ctx, done := r.enlist(ctx, order.Run)
+	ctx, done := r.track(ctx, order.Run)
 	defer done()
-	defer r.watch(ctx, p, stateKey(m.Agent.Name, s.ID))()
+	defer r.watchForCancel(ctx, p, stateKey(m.Agent.Name, s.ID))()
 	for {
 		c, err := r.claim(ctx, order, m, s)
 		if err != nil {
 			return Run{}, fmt.Errorf("%s/%s: %w", m.Agent.Name, s.ID, err)
 		}
 		if c == nil { // another run by hand began in the same millisecond, or this one was ended
-			return r.whyNot(ctx, order)
+			return r.unclaimedError(ctx, order)
 		}
 		c.insist = o.Insist
 		if over, err := c.runOnce(ctx, o); over || err != nil {
@@ -64,34 +64,34 @@ func (c *claim) runOnce(ctx context.Context, o RunOptions) (over bool, err error
 	if o.Began != nil {
 		o.Began(c.run)
 	}
-	if err := c.make(ctx); err != nil || c.run.Status.Over() {
+	if err := c.makeAttempt(ctx); err != nil || c.run.Status.Over() {
 		return true, err
 	}
-	err = c.waitAlive(ctx, o)
+	err = c.waitForRetry(ctx, o)
 	if err == nil || errors.Is(err, errLost) {
 		return false, err
 	}
-	return true, c.end(context.WithoutCancel(ctx), err.Error()) // the caller stopped waiting, so the run ends
+	return true, c.cancelWaiting(context.WithoutCancel(ctx), err.Error()) // the caller stopped waiting, so the run ends
 }
 
 // DryRun makes an attempt with AGENT_DRY_RUN set, without sinks, and says what would be told.
 // Nothing of it is recorded.
-func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt, []Telling) {
+func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt, []Report) {
 	r.init()
 	now := r.clock.Now()
 	run := Run{ID: runID(m.Agent.Name, s.ID, now, true), Agent: m.Agent.Name, Schedule: s.ID, Tick: now, Manual: true, Status: Running,
 		Began: now, Most: s.Retry.MaxRetries, Owner: r.Owner, Attempts: []Attempt{{Number: 1, Began: now}}}
-	out := &output{keep: func(l Line) {
+	out := &output{store: func(l Line) {
 		l.Attempt, l.Time = 1, r.clock.Now().UTC()
 		if r.Watch != nil {
 			r.Watch(run.ID, l)
 		}
 	}}
 	a := attempt{runner: r, manifest: m, schedule: s, run: &run, number: 1, dryRun: true, out: out}
-	result := a.do(ctx)
-	var tellings []Telling
-	for _, n := range merge(settle(&run, &State{}, result, s.Retry.Backoff)) {
-		tellings = append(tellings, Telling{Notice: n, Manifest: m, Run: &run, Output: out.tail()})
+	result := a.make(ctx)
+	var tellings []Report
+	for _, n := range merge(applyResult(&run, &State{}, result, s.Retry.Backoff)) {
+		tellings = append(tellings, Report{Notice: n, Manifest: m, Run: &run, Output: out.tail()})
 	}
 	return result, tellings
 }
@@ -99,8 +99,8 @@ func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt,
 // errSkipped ends the wait for an attempt that is to be made now.
 var errSkipped = errors.New("the wait is skipped")
 
-// waitAlive waits for the next attempt, and says meanwhile that somebody does.
-func (c *claim) waitAlive(ctx context.Context, o RunOptions) error {
+// waitForRetry waits for the next attempt, and says meanwhile that somebody does.
+func (c *claim) waitForRetry(ctx context.Context, o RunOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if o.Wait != nil {
@@ -128,8 +128,8 @@ func (c *claim) waitAlive(ctx context.Context, o RunOptions) error {
 	return nil
 }
 
-// whyNot says why a run could not be claimed.
-func (r *Runner) whyNot(ctx context.Context, o Order) (Run, error) {
+// unclaimedError says why a run could not be claimed.
+func (r *Runner) unclaimedError(ctx context.Context, o Order) (Run, error) {
 	run, err := r.Store.Run(context.WithoutCancel(ctx), o.Run)
 	if err == nil && !run.Status.Over() {
 		err = fmt.Errorf("%s/%s: %w: %s", o.Agent, o.Schedule, ErrBusy, run.ID)

@@ -47,19 +47,19 @@ func merge(notices []Notice) []Notice {
 	return notices
 }
 
-// settle records what an attempt came to, in the run and in the state of its schedule, and says
-// what is to be told, in order. docs/jobs.md has the table: "The last failed attempt emits
+// applyResult records what an attempt came to, in the run and in the state of its schedule, and
+// says what is to be told, in order. docs/jobs.md has the table: "The last failed attempt emits
 // attempt_failed, then given_up. Success after a failure emits success, then recovered. A failed
 // sink emits attempt_failed and does not undo the run. A time-out emits timed_out in place of
 // attempt_failed."
-func settle(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice {
+func applyResult(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice {
 	r.Attempts[len(r.Attempts)-1] = a
 	switch a.Result {
 	case OK:
 		return succeed(r, s, a)
 	case WasCancelled: // on purpose, of which whoever did it need not be told: it is no failure, and no success
 		r.Reason = a.Error
-		over(r, s, Cancelled, a.Ended)
+		endRun(r, s, Cancelled, a.Ended)
 		return nil
 	case Stopped: // by a planned end, of which nobody need hear: it is made up for as soon as somebody can
 		r.Most++
@@ -82,7 +82,7 @@ func settle(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice {
 
 // giveUp ends a run after a failure, of which n tells.
 func giveUp(r *Run, s *State, n Notice) Notice {
-	over(r, s, GivenUp, n.At)
+	endRun(r, s, GivenUp, n.At)
 	s.Failing, s.Streak = true, min(s.Streak, 0)-1
 	n.Event, n.NextAt = RunGivenUp, time.Time{}
 	return n
@@ -94,17 +94,17 @@ func succeed(r *Run, s *State, a Attempt) []Notice {
 		r.Recovered = true
 		notices = append(notices, Notice{Event: RunRecovered, At: a.Ended, Attempt: a.Number, Most: r.Most})
 	}
-	for fault, fix := range a.Sunk() {
+	for fault, fix := range a.SinkErrors() {
 		notices = append(notices, Notice{Event: AttemptFailed, At: a.Ended, Attempt: a.Number, Most: r.Most, Error: fault, Suggest: fix, Sink: true})
 	}
-	over(r, s, Succeeded, a.Ended)
+	endRun(r, s, Succeeded, a.Ended)
 	s.Failing, s.Stale, s.Success = false, false, a.Ended
 	s.Streak = max(s.Streak, 0) + 1
 	return notices
 }
 
-// over ends a run.
-func over(r *Run, s *State, status Status, at time.Time) {
+// endRun ends a run.
+func endRun(r *Run, s *State, status Status, at time.Time) {
 	r.Status, r.Ended, r.NextAt = status, at, time.Time{}
 	s.Active, s.NextAt, s.Attempt = "", time.Time{}, 0
 	s.LastRun, s.Last, s.Settled = r.ID, status, at

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	keepEvery = 250 * time.Millisecond // lines are written together for so long
-	keepBytes = 32 << 10               // or until there are so many bytes
-	maxKept   = 64 << 20               // bytes of output of an attempt that are kept
-	keepWait  = 10 * time.Second       // for one write
-	keepQueue = 1024                   // lines that may wait; a program that prints faster is slowed down
+	flushEvery   = 250 * time.Millisecond // lines are written together for so long
+	flushBytes   = 32 << 10               // or until there are so many bytes
+	maxOutput    = 64 << 20               // bytes of output of an attempt that are kept
+	writeTimeout = 10 * time.Second       // for one write
+	lineQueue    = 1024                   // lines that may wait; a program that prints faster is slowed down
 )
 
-// A keeper writes the output of one attempt into the store, some lines at a time.
-type keeper struct {
+// An outputWriter writes the output of one attempt into the store, some lines at a time.
+type outputWriter struct {
 	runner  *Runner
 	run     *Run
 	attempt int
@@ -29,15 +29,15 @@ type keeper struct {
 	done    chan struct{} // closed when it has
 }
 
-// keep begins to keep an attempt's output.
-func (s *Store) keep(p *parts, run *Run, r *Runner) *keeper {
-	k := &keeper{runner: r, run: run, attempt: len(run.Attempts), lines: make(chan Line, keepQueue), done: make(chan struct{})}
+// writeOutput begins to keep an attempt's output.
+func (s *Store) writeOutput(p *parts, run *Run, r *Runner) *outputWriter {
+	k := &outputWriter{runner: r, run: run, attempt: len(run.Attempts), lines: make(chan Line, lineQueue), done: make(chan struct{})}
 	go k.write(p)
 	return k
 }
 
 // line takes a line of output.
-func (k *keeper) line(l Line) {
+func (k *outputWriter) line(l Line) {
 	l.Attempt, l.Time = k.attempt, k.runner.clock.Now().UTC()
 	if k.runner.Watch != nil {
 		k.runner.Watch(k.run.ID, l)
@@ -46,13 +46,13 @@ func (k *keeper) line(l Line) {
 }
 
 // close waits until all is written.
-func (k *keeper) close() {
+func (k *outputWriter) close() {
 	close(k.lines)
 	<-k.done
 }
 
 // write gathers lines and appends them.
-func (k *keeper) write(p *parts) {
+func (k *outputWriter) write(p *parts) {
 	defer close(k.done)
 	var batch bytes.Buffer
 	kept := 0
@@ -60,25 +60,25 @@ func (k *keeper) write(p *parts) {
 		if batch.Len() == 0 {
 			return
 		}
-		if kept += batch.Len(); kept <= maxKept {
+		if kept += batch.Len(); kept <= maxOutput {
 			k.append(p, batch.Bytes())
 		}
 		batch.Reset()
 	}
-	tick := time.NewTicker(keepEvery)
+	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case l, ok := <-k.lines:
 			if !ok {
 				flush()
-				if kept > maxKept {
-					k.append(p, encodeLine(Line{Attempt: k.attempt, Time: time.Now().UTC(), Stream: notes, Text: fmt.Sprintf("%d bytes of output were not kept", kept-maxKept)}))
+				if kept > maxOutput {
+					k.append(p, encodeLine(Line{Attempt: k.attempt, Time: time.Now().UTC(), Stream: notes, Text: fmt.Sprintf("%d bytes of output were not kept", kept-maxOutput)}))
 				}
 				return
 			}
 			batch.Write(encodeLine(l))
-			if batch.Len() >= keepBytes {
+			if batch.Len() >= flushBytes {
 				flush()
 			}
 		case <-tick.C:
@@ -92,8 +92,8 @@ func outputTopic(r *Run) string { return stateKey(r.Agent, r.Schedule) }
 
 // append writes a batch, under the id of its run. Output that cannot be kept is logged, and the run
 // goes on.
-func (k *keeper) append(p *parts, lines []byte) {
-	ctx, cancel := context.WithTimeout(context.Background(), keepWait)
+func (k *outputWriter) append(p *parts, lines []byte) {
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
 	data := slices.Concat([]byte(k.run.ID+"\n"), lines)
 	if _, err := p.output.Append(ctx, engine.Append{Topic: outputTopic(k.run), Data: data}); err != nil {
@@ -168,7 +168,7 @@ func decodeLines(data []byte, f func(Line) error) error {
 }
 
 // followEvery is how often a follower looks for more.
-const followEvery = keepEvery
+const followEvery = flushEvery
 
 // Follow calls f with the lines of a run, those that there are and then each as it comes, until the
 // run is over.

@@ -43,9 +43,9 @@ func (n *Notice) sentence(run *Run) string {
 		if n.Sink {
 			return agent + " succeeded, but a sink failed: " + n.Error
 		}
-		return attempt + " failed: " + n.Error + n.then()
+		return attempt + " failed: " + n.Error + n.nextAttempt()
 	case AttemptTimeout:
-		return attempt + " timed out: " + n.Error + n.then()
+		return attempt + " timed out: " + n.Error + n.nextAttempt()
 	case RunGivenUp:
 		return fmt.Sprintf("%s gave up after %d of %d attempts: %s", agent, n.Attempt, n.Most, n.Error)
 	case RunRecovered:
@@ -59,8 +59,8 @@ func (n *Notice) sentence(run *Run) string {
 	return agent + ": " + string(n.Event)
 }
 
-// then says when the next attempt is, where there is one.
-func (n *Notice) then() string {
+// nextAttempt says when the next attempt is, where there is one.
+func (n *Notice) nextAttempt() string {
 	if n.NextAt.IsZero() {
 		return ""
 	}

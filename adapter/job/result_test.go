@@ -38,7 +38,7 @@ func TestSettle(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			r := Run{ID: "a/b/c", Most: 3, Attempts: make([]Attempt, c.number)}
 			s := c.state
-			notices := settle(&r, &s, Attempt{Number: c.number, Result: c.result, Ended: at, Sinks: c.sinks}, backoff)
+			notices := applyResult(&r, &s, Attempt{Number: c.number, Result: c.result, Ended: at, Sinks: c.sinks}, backoff)
 			if len(notices) != len(c.want) {
 				t.Fatalf("told %+v, want %v", notices, c.want)
 			}

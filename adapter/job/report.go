@@ -13,55 +13,55 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/notify"
 )
 
-const closeWait = 20 * time.Second // for what waits to be told when the process ends
+const closeTimeout = 20 * time.Second // for what waits to be told when the process ends
 
-// A Teller tells people and plugins what happened to jobs: the plugins of on_failure, and the
+// A Reporter tells people and plugins what happened to jobs: the plugins of on_failure, and the
 // notifiers. Delivery is best effort: what fails is logged, a run never waits for it. Each of them
 // is told in order.
-type Teller struct {
+type Reporter struct {
 	host     Host
 	options  notify.Options
 	dispatch *notify.Dispatch
 	log      *slog.Logger
 }
 
-// TellerOptions are what a teller needs.
-type TellerOptions struct {
+// ReporterOptions are what a reporter needs.
+type ReporterOptions struct {
 	Host     Host
 	Notify   notify.Options
 	Dispatch notify.DispatchOptions
 	Logger   *slog.Logger // nil discards
 }
 
-// NewTeller makes a teller, which [Teller.Close] ends.
-func NewTeller(o TellerOptions) *Teller {
+// NewReporter makes a reporter, which [Reporter.Close] ends.
+func NewReporter(o ReporterOptions) *Reporter {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Teller{host: o.Host, options: o.Notify, dispatch: notify.NewDispatch(o.Dispatch), log: o.Logger}
+	return &Reporter{host: o.Host, options: o.Notify, dispatch: notify.NewDispatch(o.Dispatch), log: o.Logger}
 }
 
 // Close waits, within a bound, until what waits is told.
-func (t *Teller) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+func (t *Reporter) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return t.dispatch.Close(ctx)
 }
 
-// Tell takes a notice, and returns at once.
-func (t *Teller) Tell(n Telling) {
+// Report takes a notice, and returns at once.
+func (t *Reporter) Report(n Report) {
 	for _, r := range t.Routes(&n) {
 		t.dispatch.Send(n.Message(), r)
 	}
 }
 
 // Routes are the ways in which a manifest wants to be told of a notice.
-func (t *Teller) Routes(n *Telling) []notify.Route {
+func (t *Reporter) Routes(n *Report) []notify.Route {
 	m, e := n.Manifest, n.Event
 	host := hostOf(m, t.host)
 	var routes []notify.Route
 	for i := range m.OnFailure {
-		if h := &m.OnFailure[i]; toldOfFailure(h, e) {
+		if h := &m.OnFailure[i]; wantsFailure(h, e) {
 			routes = append(routes, notify.Route{Name: fmt.Sprintf("on_failure[%d] %s", i, h.Plugin), Sender: pluginSender{host, h, h.Config}})
 		}
 	}
@@ -88,7 +88,7 @@ func (t *Teller) Routes(n *Telling) []notify.Route {
 const ConnectedRoute = "connected plugins"
 
 // sender is who delivers for a notifier.
-func (t *Teller) sender(host Host, d *Notifier) (notify.Sender, error) {
+func (t *Reporter) sender(host Host, d *Notifier) (notify.Sender, error) {
 	if d.Driver != DriverPlugin {
 		return notify.New(string(d.Driver), d.Settings, t.options)
 	}
@@ -119,9 +119,9 @@ func (n *Notifier) Hook() (*Hook, error) {
 	return h, nil
 }
 
-// toldOfFailure: the plugins of on_failure are told of every event that is not a plain success, the
+// wantsFailure: the plugins of on_failure are told of every event that is not a plain success, the
 // recovery included, unless they list what they want.
-func toldOfFailure(h *Hook, e Event) bool {
+func wantsFailure(h *Hook, e Event) bool {
 	if len(h.Events) > 0 {
 		return h.Wants(e)
 	}
@@ -140,14 +140,14 @@ type pluginSender struct {
 func (s pluginSender) Send(ctx context.Context, m notify.Message) error {
 	if s.hook == nil {
 		out, err := s.host.Fire(hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect}), hook.JobNotify, s.given(m, nil))
-		return told(out, err)
+		return firstFailure(out, err)
 	}
 	out, err := ask(ctx, s.host, hook.JobNotify, s.hook, s.given(m, s.hook.Config))
-	return told(out, err)
+	return firstFailure(out, err)
 }
 
-// told is the first failure among those who were told.
-func told(out *hook.Outcome, err error) error {
+// firstFailure is the first failure among those who were told.
+func firstFailure(out *hook.Outcome, err error) error {
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func text(m notify.Message) string {
 }
 
 // Message is the notice as notifiers take it.
-func (n *Telling) Message() notify.Message {
+func (n *Report) Message() notify.Message {
 	m := notify.Message{Agent: n.Manifest.Agent.Name, Schedule: n.Run.Schedule, Event: string(n.Event), Suggest: n.Suggest,
 		Attempt: n.Attempt, Attempts: n.Most, Time: n.At, Body: n.Error, Sink: n.Sink}
 	if n.Event == Success || n.Event == RunRecovered {

@@ -1,0 +1,146 @@
+package job
+
+import (
+	"context"
+	"errors"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/lease"
+)
+
+// ReapDead looks after the run of every schedule of the agents whose process may have died, without
+// waiting for one of which that is not certain.
+func (r *Runner) ReapDead(ctx context.Context, agents []*Manifest) error {
+	states, err := r.Store.States(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, m := range agents {
+		for _, s := range append([]Schedule{m.ManualSchedule()}, m.Schedules...) {
+			if states[stateKey(m.Agent.Name, s.ID)].Active != "" {
+				_, err := r.reap(ctx, m, &s)
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// reap looks after the active run of a schedule: has its process died, and how far had it come? Of
+// several who do, one writes it down and tells. The verdict is what it found: [lease.Free] where
+// the run was somebody's who has died.
+func (r *Runner) reap(ctx context.Context, m *Manifest, s *Schedule) (lease.Verdict, error) {
+	r.init()
+	p, err := r.Store.parts(ctx)
+	if err != nil {
+		return lease.Held, err
+	}
+	key := stateKey(m.Agent.Name, s.ID)
+	pg, _, err := p.page(ctx, key)
+	if errors.Is(err, engine.ErrNotFound) || err == nil && pg.Current == nil {
+		return lease.Free, nil // it is over
+	}
+	if err != nil {
+		return lease.Held, err
+	}
+	c := &claim{runner: r, parts: p, manifest: m, schedule: s, run: *pg.Current, hold: pg.Hold}
+	return c.reapIfDead(ctx, key)
+}
+
+// reapIfDead is reap for the run of a page.
+func (c *claim) reapIfDead(ctx context.Context, key string) (lease.Verdict, error) {
+	if c.run.Status == Waiting && !c.run.Manual {
+		return lease.Held, nil // for its next attempt, as it should
+	}
+	verdict, err := c.parts.judgeRun(ctx, key, c.hold)
+	if verdict != lease.Free || err != nil {
+		return verdict, err
+	}
+	if err := c.hold.removeTmp(); err != nil {
+		c.runner.Logger.Warn("the temporary directory of a run that died is left", "run", c.run.ID, "err", err)
+	}
+	ctx = context.WithoutCancel(ctx)
+	if c.run.Status == Waiting {
+		err = c.endAbandoned(ctx)
+	} else {
+		err = c.finishDeadAttempt(ctx)
+	}
+	if errors.Is(err, errLost) {
+		err = nil // somebody else was quicker
+	}
+	return lease.Free, err
+}
+
+// finishDeadAttempt ends the attempt of a run whose process has died: as the history has it, where
+// it died only after that.
+func (c *claim) finishDeadAttempt(ctx context.Context) error {
+	filed, err := c.parts.findEnded(ctx, &c.run, c.run.last().Began)
+	if err != nil {
+		return err
+	}
+	if filed == nil || len(filed.Attempts) < len(c.run.Attempts) {
+		return c.recordCutOff(ctx)
+	}
+	return c.changeRun(ctx, func(r *Run, pg *page) {
+		*r = *filed
+		s := &pg.State
+		endRun(r, s, r.Status, r.Ended)
+		switch r.Status {
+		case Succeeded:
+			s.Failing, s.Stale, s.Success, s.Streak = false, false, r.Ended, max(s.Streak, 0)+1
+		case GivenUp:
+			s.Failing, s.Streak = true, min(s.Streak, 0)-1
+		}
+	})
+}
+
+// recordCutOff records that a run's attempt ended together with the process that made it.
+// docs/jobs.md: it counts as failed, and attempt_failed is told when somebody finds it. A run that
+// a person asked for has nobody who would wait for its next attempt: it is given up. One that
+// somebody wanted to end has ended.
+func (c *claim) recordCutOff(ctx context.Context) error {
+	last := *c.run.last()
+	last.Result, last.Ended = CutOff, c.runner.clock.Now()
+	last.Error = "cut off: " + c.run.Owner + " died"
+	var notices []Notice
+	err := c.changeRun(ctx, func(r *Run, pg *page) {
+		if last := last; pg.Cancel != "" {
+			last.Result, last.Error = WasCancelled, pg.Cancel
+			notices = applyResult(r, &pg.State, last, nil)
+			return
+		}
+		notices = applyResult(r, &pg.State, last, c.schedule.Retry.Backoff)
+		if r.Manual && !r.Status.Over() {
+			notices = append(notices, c.giveUpAbandoned(r, pg))
+		}
+	})
+	if err == nil {
+		c.report(notices, "")
+	}
+	return err
+}
+
+// endAbandoned ends a run that a person asked for and that nobody waits with any more.
+func (c *claim) endAbandoned(ctx context.Context) error {
+	var notices []Notice
+	err := c.changeRun(ctx, func(r *Run, pg *page) {
+		if pg.Cancel != "" {
+			r.Reason = pg.Cancel
+			endRun(r, &pg.State, Cancelled, c.runner.clock.Now())
+			return
+		}
+		notices = []Notice{c.giveUpAbandoned(r, pg)}
+	})
+	if err == nil {
+		c.report(notices, "")
+	}
+	return err
+}
+
+// giveUpAbandoned gives a run up whose command has died before its last attempt.
+func (c *claim) giveUpAbandoned(r *Run, pg *page) Notice {
+	r.Reason = "abandoned: " + c.run.Owner + ", which made it, died"
+	last := r.last()
+	return giveUp(r, &pg.State, Notice{At: c.runner.clock.Now(), Attempt: last.Number, Most: r.Most, Error: last.Error, Suggest: last.Suggest, Exit: last.ExitCode})
+}
