@@ -22,33 +22,34 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// PluginDialect is whose plugins a manifest names: the protocol and the format are of one project.
+// PluginDialect is the dialect of the plugins that a manifest names: dotagent defines both the
+// protocol and the manifest.
 const PluginDialect = "dotagent"
 
 const (
-	exitTimedOut = 124             // docs/protocols/dotagent.md, row D52
-	sinkLines    = 500             // docs/protocols/dotagent.md, row D53
-	maxLine      = 64 << 10        // bytes of a line; what is longer is told as several
-	termGrace    = 5 * time.Second // from SIGTERM to SIGKILL, as for plugins
+	exitTimedOut = 124             // the exit code of an attempt that took too long: docs/jobs.md, "Attempts and events"
+	sinkLines    = 500             // lines of stdout that a sink gets: docs/jobs.md, "A run, step by step"
+	maxLine      = 64 << 10        // bytes; a longer line is stored as several lines
+	termGrace    = 5 * time.Second // between SIGTERM and SIGKILL, as for plugins
 )
 
-// errTimedOut is the cause of the end of an agent's time.
+// errTimedOut is the cancellation cause of an attempt that took too long.
 var errTimedOut = errors.New("the agent took too long")
 
-// A Host takes events through plugins; *patchbay.Host is one.
+// A Host fires events at plugins. *patchbay.Host is one.
 type Host interface {
 	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
 }
 
-// A Placer is a host that has plugins in several projects. At is that host with the plugins of a
-// directory's project.
+// A Placer is a host that runs plugins for several projects. At returns the host whose plugins run
+// in the project of dir.
 type Placer interface {
 	At(dir string) Host
 }
 
-// hostOf is the host of an agent's events. Where the manifest names a working directory, its
-// plugins run in that directory's project; an agent that works beside its manifest has the plugins
-// that there are.
+// hostOf returns the host that fires the events of an agent. If the manifest sets a working
+// directory, the plugins run in the project of that directory. Otherwise hostOf returns host
+// unchanged.
 func hostOf(m *Manifest, host Host) Host {
 	if p, ok := host.(Placer); ok && m.Run.WorkingDir != m.Dir {
 		return p.At(m.Run.WorkingDir)
@@ -56,7 +57,7 @@ func hostOf(m *Manifest, host Host) Host {
 	return host
 }
 
-// An attempt is one try at a run, under way.
+// An attempt is one attempt of a run while it is being made.
 type attempt struct {
 	runner   *Runner
 	manifest *Manifest
@@ -64,14 +65,14 @@ type attempt struct {
 	run      *Run
 	number   int
 	dryRun   bool
-	tmp      string // its temporary directory, to be made; "": whichever
+	tmp      string // the temporary directory to create; "": choose one
 	out      *output
 }
 
-// host takes the events of the attempt.
+// host returns the host that fires the events of the attempt.
 func (a *attempt) host() Host { return hostOf(a.manifest, a.runner.Host) }
 
-// make makes the attempt: preflights, the agent, and the sinks.
+// make calls the preflights, runs the program and calls the sinks.
 func (a *attempt) make(ctx context.Context) Attempt {
 	result := Attempt{Number: a.number, Began: a.runner.clock.Now()}
 	a.try(ctx, &result)
@@ -103,12 +104,12 @@ func (a *attempt) try(ctx context.Context, result *Attempt) {
 	}
 }
 
-// A refusal is a preflight's no.
+// A refusal says why a preflight refused, and what a person can do about it.
 type refusal struct{ reason, suggest string }
 
-// preflight asks the plugins of the manifest in order, then those that the configuration has
-// connected to the point. The first refusal ends it: "The agent will NOT be invoked if any
-// preflight returns ok=false".
+// preflight calls the plugins that the manifest lists, in order, and then the plugins that the
+// configuration connects to the point. It stops at the first refusal, and the agent does not run:
+// docs/jobs.md, "A run, step by step".
 func (a *attempt) preflight(ctx context.Context) *refusal {
 	for i := range a.manifest.Preflight {
 		h := &a.manifest.Preflight[i]
@@ -135,7 +136,7 @@ func refused(out *hook.Outcome, err error) *refusal {
 	return nil
 }
 
-// fixOf is what an error says that mends it; "" where it does not know.
+// fixOf returns the fix that err suggests, or "" if it suggests none.
 func fixOf(err error) string {
 	var e interface{ Fix() string }
 	if errors.As(err, &e) {
@@ -149,8 +150,8 @@ func (a *attempt) ask(ctx context.Context, point hook.Point, h *Hook, payload an
 	return ask(ctx, a.host(), point, h, payload)
 }
 
-// ask fires a point at one plugin that a manifest names. One that cannot be asked is an error that
-// says why.
+// ask fires a point at the plugin that h names. If that plugin cannot be called, the error says
+// why.
 func ask(ctx context.Context, host Host, point hook.Point, h *Hook, payload any) (*hook.Outcome, error) {
 	if f, ok := host.(Finder); ok {
 		if err := f.FindPlugin(ctx, h.Plugin, point); err != nil {
@@ -165,18 +166,20 @@ func ask(ctx context.Context, host Host, point hook.Point, h *Hook, payload any)
 	return out, err
 }
 
-// A Finder is a host that can look for a plugin before it is asked: it may have been installed
-// since the host was opened. The error says why the plugin cannot be asked at that point.
+// A Finder is a host that can look for a plugin again before it is called, since the plugin may
+// have been installed after the host was opened. The error says why the plugin cannot be called at
+// that point.
 type Finder interface {
 	FindPlugin(ctx context.Context, plugin string, point hook.Point) error
 }
 
-// A NoPluginError says that a plugin is not installed. The text is the protocol's.
+// A NoPluginError says that a plugin is not installed. Its text is the protocol's:
+// docs/protocols/dotagent.md, row D34.
 type NoPluginError struct{ Plugin string }
 
 func (e *NoPluginError) Error() string { return "plugin not found: " + e.Plugin }
 
-// payload is what a plugin is told of the job.
+// payload returns the event that a plugin gets.
 func (a *attempt) payload(h *Hook, event Event, message string) map[string]any {
 	p := map[string]any{"agent": a.manifest.Agent.Name, "schedule": a.schedule.ID, "config": json.RawMessage(`{}`)}
 	if len(h.Config) > 0 {
@@ -188,7 +191,7 @@ func (a *attempt) payload(h *Hook, event Event, message string) map[string]any {
 	return p
 }
 
-// sinks hands the output on, and lists what went wrong and what mends it.
+// sinks passes the output to the sinks and adds what failed to result.
 func (a *attempt) sinks(ctx context.Context, result *Attempt) {
 	text := a.out.tail()
 	for i := range a.manifest.OnSuccess {
@@ -205,7 +208,7 @@ func (a *attempt) sinks(ctx context.Context, result *Attempt) {
 	result.addSinkError("sink ", out, err)
 }
 
-// addSinkError records what a sink came to, where that is a failure.
+// addSinkError adds the failure of a sink, if it failed, and the fix for it.
 func (r *Attempt) addSinkError(who string, out *hook.Outcome, err error) {
 	if err == nil {
 		err = stepError(out)
@@ -217,8 +220,8 @@ func (r *Attempt) addSinkError(who string, out *hook.Outcome, err error) {
 	r.Sinks, r.SinkFixes = append(r.Sinks, who+strings.TrimSuffix(err.Error(), "; "+fix)), append(r.SinkFixes, fix)
 }
 
-// SinkErrors are the sinks that failed, each with what mends it. A run that an earlier version kept
-// has no fixes.
+// SinkErrors returns the errors of the sinks that failed, each with its fix. A run that an earlier
+// version stored has no fixes.
 func (r *Attempt) SinkErrors() iter.Seq2[string, string] {
 	return func(yield func(fault, fix string) bool) {
 		for i, fault := range r.Sinks {
@@ -233,7 +236,7 @@ func (r *Attempt) SinkErrors() iter.Seq2[string, string] {
 	}
 }
 
-// stepError is the first failure among those who were told.
+// stepError returns the error of the first step that failed.
 func stepError(out *hook.Outcome) error {
 	for i := range out.Steps {
 		if err := out.Steps[i].Err; err != nil {
@@ -243,7 +246,7 @@ func stepError(out *hook.Outcome) error {
 	return nil
 }
 
-// command runs the agent's own program in a process group of its own, under its timeout.
+// command runs the agent's program in its own process group, with the timeout of the manifest.
 func (a *attempt) command(ctx context.Context) (code int, err error) {
 	tmp, err := a.makeTmp()
 	if err != nil {
@@ -278,7 +281,7 @@ func (a *attempt) command(ctx context.Context) (code int, err error) {
 	return a.await(ctx, p)
 }
 
-// makeTmp makes AGENT_TMPDIR.
+// makeTmp creates AGENT_TMPDIR.
 func (a *attempt) makeTmp() (string, error) {
 	if a.tmp == "" {
 		return a.makeDryTmp()
@@ -286,8 +289,9 @@ func (a *attempt) makeTmp() (string, error) {
 	return a.tmp, os.Mkdir(a.tmp, 0o700)
 }
 
-// makeDryTmp makes it for a dry run, of which no page says whose it is: the directory's name does.
-// What dry runs that were killed have left is removed on that occasion.
+// makeDryTmp creates AGENT_TMPDIR for a dry run. No page records a dry run, so the name of the
+// directory records the process that made it. makeDryTmp also removes the directories of dry runs
+// that were killed.
 func (a *attempt) makeDryTmp() (string, error) {
 	path, left, err := scratch.Make(a.manifest.Slug())
 	if left != nil {
@@ -296,11 +300,11 @@ func (a *attempt) makeDryTmp() (string, error) {
 	return path, err
 }
 
-// await reads what the program prints until it has ended, or its time has.
+// await reads the output of the program until the program exits or ctx ends.
 func (a *attempt) await(ctx context.Context, p *proc.Process) (int, error) {
 	_ = p.Stdin().Close() // it has none
 	read := make(chan struct{})
-	go func() { // owns the reading of stdout, until it ends or Stop closes it
+	go func() { // reads stdout until it ends or Stop closes it
 		defer close(read)
 		a.out.copy(stdout, p.Stdout())
 	}()
@@ -311,14 +315,15 @@ func (a *attempt) await(ctx context.Context, p *proc.Process) (int, error) {
 		err = context.Cause(ctx)
 		p.Stop(context.WithoutCancel(ctx), proc.Ladder{Term: termGrace})
 	}
-	_ = p.Stdout().SetReadDeadline(time.Now().Add(time.Second)) // what is in the pipe; a stranger may hold it open
+	_ = p.Stdout().SetReadDeadline(time.Now().Add(time.Second)) // read what is left in the pipe; another process may hold the pipe open
 	<-read
 	p.Stop(context.WithoutCancel(ctx), proc.Ladder{})
 	return p.Exit().ShellCode(), err
 }
 
-// environ is what the agent's program sees: the host's environment less its secrets, or only what
-// the manifest lets pass; what the manifest adds; and where and what it is.
+// environ returns the environment of the agent's program. It consists of the host's environment
+// without its secrets, or of the variables that the manifest lets through; of the variables that
+// the manifest adds; and of the AGENT_ variables.
 func (a *attempt) environ(tmp, heartbeat string) ([]string, error) {
 	argv, err := json.Marshal(append([]string{}, a.schedule.Args...))
 	if err != nil {
@@ -341,10 +346,10 @@ func (a *attempt) environ(tmp, heartbeat string) ([]string, error) {
 		"AGENT_ARGV="+string(argv), "AGENT_HEARTBEAT_FILE="+heartbeat), nil
 }
 
-// baseEnv are the variables without which hardly a program runs.
+// baseEnv lists the variables that hardly any program can do without.
 var baseEnv = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"}
 
-// passesEnv tells whether a variable of the host's reaches the agent.
+// passesEnv reports whether the agent gets a variable of the host's environment.
 func (m *Manifest) passesEnv(name string) bool {
 	if list := m.Security.EnvPassthrough; len(list) > 0 {
 		return slices.Contains(baseEnv, name) || slices.ContainsFunc(list, func(pattern string) bool {
@@ -355,23 +360,23 @@ func (m *Manifest) passesEnv(name string) bool {
 	return m.Env.Inherit || slices.Contains(baseEnv, name)
 }
 
-// A Stream is where a line of output was written.
+// A Stream names the stream that a line of output was written to.
 type Stream string
 
-// The streams. Notes are our own.
+// The streams. Patchbay itself writes the notes.
 const (
 	stdout Stream = "stdout"
 	stderr Stream = "stderr"
 	notes  Stream = "note"
 )
 
-// output collects what an attempt prints. It is safe for concurrent use.
+// An output collects what an attempt prints. It is safe for concurrent use.
 type output struct {
-	store func(Line) // told each line
+	store func(Line) // called with each line
 
 	mu         sync.Mutex // protects the fields below
-	lastStdout []string   // of stdout, the last sinkLines
-	lastStderr string     // the last line of stderr
+	lastStdout []string   // at least the last sinkLines lines of stdout
+	lastStderr string     // the last line of stderr that is not blank
 }
 
 // A Line is one line of output.
@@ -400,7 +405,7 @@ func (o *output) line(s Stream, text string) {
 
 func (o *output) note(format string, args ...any) { o.line(notes, fmt.Sprintf(format, args...)) }
 
-// copy reads lines to the end.
+// copy reads lines until r ends.
 func (o *output) copy(s Stream, r io.Reader) {
 	lines := bufio.NewReaderSize(r, maxLine)
 	for {
@@ -409,12 +414,12 @@ func (o *output) copy(s Stream, r io.Reader) {
 			o.line(s, strings.ToValidUTF8(strings.TrimRight(string(text), "\r\n"), "\uFFFD"))
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return // the end, or nobody may write to it any more
+			return // the end of r, or its read deadline
 		}
 	}
 }
 
-// tail is the end of stdout, for sinks.
+// tail returns the last sinkLines lines of stdout, for sinks.
 func (o *output) tail() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -428,7 +433,7 @@ func (o *output) tail() string {
 	return strings.Join(last, "\n") + "\n"
 }
 
-// exitError says how the program failed: its code, and the last it said.
+// exitError describes how the program failed: its exit code and its last line of stderr.
 func (o *output) exitError(code int) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

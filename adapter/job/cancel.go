@@ -11,31 +11,31 @@ import (
 )
 
 const (
-	// cancelWait bounds how long [Runner.Cancel] waits for a run to end: its program has five
-	// seconds from SIGTERM to SIGKILL.
+	// cancelWait bounds how long [Runner.Cancel] waits for a run to end. The program of the run has
+	// five seconds between SIGTERM and SIGKILL.
 	cancelWait = 15 * time.Second
-	cancelPoll = 20 * time.Millisecond // between two looks
+	cancelPoll = 20 * time.Millisecond // how often Cancel checks whether the run is over
 )
 
 var (
 	// ErrOver is returned for a run that cannot be cancelled because it is over.
 	ErrOver = errors.New("the run is over")
-	// ErrStillRuns is returned for a run that was asked to end and has not yet.
+	// ErrStillRuns is returned for a run that was asked to end and has not ended yet.
 	ErrStillRuns = errors.New("the run was asked to end and has not yet: whoever makes it does not answer, or its program does not end")
 
-	// errCancelled ends the context of a run that somebody wants to end.
+	// errCancelled ends the context of a run that is cancelled.
 	errCancelled = errors.New("cancelled")
 )
 
-// A cancelledError is errCancelled with who wanted it.
+// A cancelledError is an errCancelled that names the canceller.
 type cancelledError struct{ by string }
 
 func (e *cancelledError) Error() string { return e.by }
 func (e *cancelledError) Unwrap() error { return errCancelled }
 
-// Cancel ends a run on purpose, whichever process makes it on whichever machine, and returns it
-// when it is over: as [Cancelled], unless it came to its own end at that moment. A run that waits
-// for its next attempt has none. [ErrNoRun], [ErrOver], [ErrStillRuns].
+// Cancel ends a run, whichever process makes it on whichever machine. It returns the run when the
+// run is over: as [Cancelled], unless the run reached its own end at that moment. A run that waits
+// for its next attempt gets no further attempt. Errors: [ErrNoRun], [ErrOver], [ErrStillRuns].
 func (r *Runner) Cancel(ctx context.Context, id string) (Run, error) {
 	r.init()
 	p, err := r.Store.parts(ctx)
@@ -71,9 +71,9 @@ func (r *Runner) Cancel(ctx context.Context, id string) (Run, error) {
 	}
 }
 
-// requestCancel records the request to cancel in the schedule's page, which the process that makes
-// the run watches. A run that waits for its next attempt has no such process, and is ended here. A
-// run that is over is left alone.
+// requestCancel writes the request to cancel into the page of the schedule. The process that makes
+// the run watches that page. A scheduled run that waits for its next attempt belongs to no process,
+// so requestCancel ends it itself. A run that is over stays as it is.
 func (r *Runner) requestCancel(ctx context.Context, p *parts, id, key string) error {
 	for {
 		pg, _, err := p.page(ctx, key)
@@ -90,13 +90,13 @@ func (r *Runner) requestCancel(ctx context.Context, p *parts, id, key string) er
 		} else {
 			err = c.changeRun(ctx, func(_ *Run, pg *page) { pg.Cancel = by })
 		}
-		if !errors.Is(err, errLost) { // else it has gone on since
+		if !errors.Is(err, errLost) { // otherwise the run has changed meanwhile: read the page again
 			return err
 		}
 	}
 }
 
-// cancelWaiting ends a run that waits.
+// cancelWaiting ends a run that waits for its next attempt.
 func (c *claim) cancelWaiting(ctx context.Context, why string) error {
 	return c.changeRun(ctx, func(r *Run, pg *page) {
 		r.Reason = why
@@ -104,7 +104,7 @@ func (c *claim) cancelWaiting(ctx context.Context, why string) error {
 	})
 }
 
-// reapCancelled ends a run that was asked to end where its process has died.
+// reapCancelled ends a run that was asked to end if its process has died.
 func (r *Runner) reapCancelled(ctx context.Context, p *parts, id, key string) error {
 	pg, _, err := p.page(ctx, key)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && (pg.Current == nil || pg.Current.ID != id || pg.Cancel == "") {
@@ -118,8 +118,9 @@ func (r *Runner) reapCancelled(ctx context.Context, p *parts, id, key string) er
 	return err
 }
 
-// track makes a run known that this process is about to make, until done. Its context ends when
-// somebody wants the run to end, for which the page must be watched: see heed.
+// track registers a run that this process is about to make, until done is called. The context that
+// it returns ends when the run is cancelled. For that the page must be watched: see
+// [Runner.cancelIfRequested].
 func (r *Runner) track(ctx context.Context, run string) (_ context.Context, done func()) {
 	r.init()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -135,7 +136,8 @@ func (r *Runner) track(ctx context.Context, run string) (_ context.Context, done
 	}
 }
 
-// cancelIfRequested ends the run of a page that somebody wants to end, where this process makes it.
+// cancelIfRequested ends the run of a page if its cancellation was requested and this process makes
+// the run.
 func (r *Runner) cancelIfRequested(pg *page) {
 	if pg.Current == nil || pg.Cancel == "" {
 		return
@@ -149,7 +151,8 @@ func (r *Runner) cancelIfRequested(pg *page) {
 	}
 }
 
-// watchForCancel heeds the page of one schedule until stop. A scheduler heeds them all.
+// watchForCancel watches the page of one schedule for requests to cancel, until stop is called. A
+// scheduler watches all pages instead.
 func (r *Runner) watchForCancel(ctx context.Context, p *parts, key string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A Clock tells the time. Days pass in seconds where a test says so.
+// A Clock tells the time. Tests use one in which days pass in seconds.
 type Clock interface {
 	Now() time.Time
-	// Sleep returns at the time until, when ctx ends, or when the clock was set after the caller
-	// read now from it. The caller must read the time again.
+	// Sleep returns at the time until, or when ctx ends, or when the clock was set after the caller
+	// read now from it. The caller must then read the time again.
 	Sleep(ctx context.Context, now, until time.Time)
 }
 
@@ -17,8 +17,8 @@ type systemClock struct{}
 
 func (systemClock) Now() time.Time { return time.Now() }
 
-// Sleep wakes up at least once a minute: the timer of a machine that slept is late, and the clock
-// may have been set.
+// Sleep wakes up at least once a minute, since the timer of a machine that slept is late and since
+// the clock may have been set.
 func (systemClock) Sleep(ctx context.Context, now, until time.Time) {
 	for {
 		before := now
@@ -39,6 +39,6 @@ func (systemClock) Sleep(ctx context.Context, now, until time.Time) {
 	}
 }
 
-// wasSet tells by how far two clocks have gone on whether that on the wall was set meanwhile, or
-// stood still while the machine slept.
+// wasSet reports whether the wall clock was set, or stood still while the machine slept. It
+// compares how far the wall clock and the monotonic clock have advanced.
 func wasSet(wall, passed time.Duration) bool { return (wall - passed).Abs() > setBackBy/10 }

@@ -10,12 +10,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// Restricts tells whether the table leaves an agent less than everything, of what a sandbox can
-// withhold.
+// Restricts reports whether the table restricts something that a sandbox can enforce: files or
+// network.
 func (s Security) Restricts() bool { return s.Network.Restricted || len(s.FilesystemWritable) > 0 }
 
-// Grants is the table in the words of the sandbox: what may be changed, and who may be talked to.
-// Reading and executing it does not restrict.
+// Grants returns the table as capabilities of the sandbox: the paths that the agent may write and
+// the hosts that it may reach. The table does not restrict reading and executing.
 func (s Security) Grants() ([]capability.Capability, error) {
 	var grants []capability.Capability
 	if len(s.FilesystemWritable) == 0 {
@@ -40,7 +40,8 @@ func (s Security) Grants() ([]capability.Capability, error) {
 	return grants, nil
 }
 
-// hostGrant is a host of the list: all its ports, or the one it names.
+// hostGrant returns the capability for a host of the list: for all ports, or for the port that the
+// host names.
 func hostGrant(host string) (capability.Capability, error) {
 	if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
 		host = "[" + host + "]" // an IPv6 address
@@ -51,8 +52,8 @@ func hostGrant(host string) (capability.Capability, error) {
 	return capability.Parse("net:" + host)
 }
 
-// box is the sandbox of the agent's program, nil where its manifest restricts nothing or nobody
-// holds it to that. Its own directories may always be changed.
+// box returns the sandbox of the agent's program. It returns nil if the manifest restricts nothing
+// or if sandboxes are off. The program may always write to its own directories.
 func (a *attempt) box(ctx context.Context, tmp string) (proc.Box, error) {
 	if a.runner.Confine == nil || !a.manifest.Security.Restricts() {
 		return nil, nil
@@ -75,10 +76,11 @@ func (a *attempt) box(ctx context.Context, tmp string) (proc.Box, error) {
 	return a.runner.Confine(ctx, grants, append(lent, own...))
 }
 
-// belowManifest are the grants that lie in the agent's own directory, wherever links lead. That
-// directory itself is not among them, nor anything else in which its manifest is: what that says
-// would count at the next run. A grant that leaves the directory by a link among the agent's own
-// files is an error, since whoever reads the manifest would not know what it grants.
+// belowManifest returns the granted paths that lie in the agent's own directory after symbolic
+// links are followed. It leaves out the directory itself and every path that contains the manifest,
+// because a manifest that the agent changed would count at the next run. A grant that leaves the
+// directory by a symbolic link among the agent's own files is an error, because the manifest would
+// not show what it grants.
 func (a *attempt) belowManifest(grants []capability.Capability) ([]string, error) {
 	dir, manifest := realPath(a.manifest.Dir), realPath(a.manifest.Path)
 	var lent []string
@@ -97,13 +99,14 @@ func (a *attempt) belowManifest(grants []capability.Capability) ([]string, error
 	return lent, nil
 }
 
-// below reports whether a path lies in a directory, and is not itself that.
+// below reports whether path lies in dir and is not dir itself.
 func below(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != "." && filepath.IsLocal(rel)
 }
 
-// realPlace is where a path leads that need not be there yet.
+// realPlace returns the path with symbolic links followed. The last element of the path need not
+// exist.
 func realPlace(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

@@ -8,17 +8,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// savePause is between two tries to write a result down. A disk stays full until somebody makes
-// room.
+// savePause is the time between two tries to save a result. A full disk stays full until a person
+// frees space.
 const savePause = time.Second
 
-// saveResult writes down what came of an attempt. It tries until that works: a page that stays as
-// it is would count the attempt as cut off, and the next process would make it again. Who asked for
-// a run by hand, and waits for it, is told at once, unless the run is to be insisted on.
+// saveResult records the result of an attempt. It tries until that succeeds, because an unchanged
+// page would count the attempt as cut off, and the next process would make the attempt again. For a
+// manual run it returns the first error instead, unless the caller set Insist.
 func (c *claim) saveResult(ctx context.Context, a Attempt, text string) error {
 	before := c.run
 	for told := false; ; told = true {
-		c.run = before // a try that failed has changed it
+		c.run = before // a failed try has changed it
 		err := c.trySaveResult(context.WithoutCancel(ctx), a, text)
 		if err == nil || errors.Is(err, errLost) || c.run.Manual && !c.insist {
 			return err
@@ -34,9 +34,9 @@ func (c *claim) saveResult(ctx context.Context, a Attempt, text string) error {
 	}
 }
 
-// safeWithoutBeat tells whether a run may go on though its sign of life could not be written. It
-// may where the disk is full and the page still names this process: to take the run over, another
-// process would have to write to the same disk.
+// safeWithoutBeat reports whether a run may go on although err kept its heartbeat from being
+// written. It may if the disk is full and the page still names this process: another process that
+// takes the run over would have to write to the same disk.
 func (c *claim) safeWithoutBeat(ctx context.Context, key string, err error, wait time.Duration) bool {
 	if !errors.Is(err, engine.ErrDisk) {
 		return false

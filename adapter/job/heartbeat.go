@@ -12,33 +12,34 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// A heartbeat is what AGENT_HEARTBEAT_FILE holds: how the agent's program ran last, and when it
-// last succeeded. The names are dotagent's, whose users read the file with tools of their own.
-// Times are in seconds since 1970, and as text.
+// A heartbeat is the content of AGENT_HEARTBEAT_FILE: how the agent's program ran last, and when it
+// last succeeded. The field names are dotagent's, since its users read the file with their own
+// tools. Times are in seconds since 1970 and as text.
 type heartbeat struct {
 	Name           string   `json:"name"`
 	Slug           string   `json:"slug"`
 	Args           []string `json:"args"`
 	StartedAt      int64    `json:"started_at"`
 	StartedISO     string   `json:"started_at_iso"`
-	FinishedAt     *int64   `json:"finished_at"` // null while it runs
+	FinishedAt     *int64   `json:"finished_at"` // null while the program runs
 	FinishedISO    *string  `json:"finished_at_iso"`
 	ExitCode       *int     `json:"exit_code"`
 	Duration       *int64   `json:"duration_seconds"`
-	LastSuccess    *int64   `json:"last_success_at"` // survives failures
+	LastSuccess    *int64   `json:"last_success_at"` // a failure does not change it
 	LastSuccessISO *string  `json:"last_success_at_iso"`
 }
 
-// isoForm is how dotagent writes a time.
+// isoForm is the layout in which dotagent writes a time.
 const isoForm = "2006-01-02T15:04:05-0700"
 
-// maxHeartbeat bounds what is read of the file: agents may write there as well.
+// maxHeartbeat bounds how much of the file is read: agents can write to it, too.
 const maxHeartbeat = 64 << 10
 
-// noExitCode stands for a program that was stopped, or did not start.
+// noExitCode stands for a program that was stopped or did not start.
 const noExitCode = -1
 
-// heartbeatFile is the path of the file, whose directory is made; "" on a dry run.
+// heartbeatFile returns the path of the file and creates its directory. It returns "" for a dry
+// run.
 func (a *attempt) heartbeatFile(tmp string) (string, error) {
 	if a.dryRun {
 		return "", nil
@@ -50,9 +51,9 @@ func (a *attempt) heartbeatFile(tmp string) (string, error) {
 	return filepath.Join(dir, a.schedule.Slug()+".heartbeat.json"), os.MkdirAll(dir, 0o700)
 }
 
-// beginHeartbeat writes that the program begins, and returns what writes that it has ended. A file
-// that cannot be written does not keep the agent from running: that is noted in the run's output,
-// and logged.
+// beginHeartbeat writes that the program begins. The function that it returns writes how the
+// program ended. If the file cannot be written, the agent runs nevertheless; the error goes into
+// the run's output and into the log.
 func (a *attempt) beginHeartbeat(path string) (end func(code int, err error)) {
 	if path == "" {
 		return func(int, error) {}
@@ -69,7 +70,7 @@ func (a *attempt) beginHeartbeat(path string) (end func(code int, err error)) {
 	}
 }
 
-// exitOf is the exit code as the file has it.
+// exitOf returns the exit code to write into the file.
 func exitOf(code int, err error) int {
 	switch {
 	case errors.Is(err, errTimedOut):
@@ -80,8 +81,9 @@ func exitOf(code int, err error) int {
 	return code
 }
 
-// readLastSuccess takes over when the agent last succeeded. A file that is not ours to read, or not
-// ours any more, tells nothing: an agent in a sandbox may have put a link there.
+// readLastSuccess reads the time of the last success from the file that is there. It ignores
+// everything but a regular file, because an agent in a sandbox may have put a link there. A file
+// that cannot be read or decoded is ignored, too.
 func (h *heartbeat) readLastSuccess(path string) {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return
@@ -119,8 +121,8 @@ func (a *attempt) writeHeartbeat(path string, h *heartbeat) {
 	}
 }
 
-// replaceFile writes a value as JSON, whole or not at all, for the user alone. A link at path is
-// replaced, not followed.
+// replaceFile writes value as JSON, readable by the user alone. It writes the whole file or
+// nothing. A link at path is replaced, not followed.
 func replaceFile(path string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {

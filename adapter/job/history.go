@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// clocksDiffer is by how much the clocks of machines that share an engine may. If they do by
-	// more, a record is found nevertheless, but slowly.
+	// clocksDiffer is how far the clocks of machines that share an engine are expected to differ.
+	// If they differ by more, records are still found, but slowly.
 	clocksDiffer = time.Minute
 	// historyPage is how many records are read at once.
 	historyPage = 512
 )
 
-// appendHistory adds a run that is over to the history. It may be there twice, where somebody died
-// before the page of its schedule said that it is: see [supersedes].
+// appendHistory adds a run that is over to the history. The history may have the run twice, if a
+// process died before it could update the schedule's page: see [supersedes].
 func (p *parts) appendHistory(ctx context.Context, r *Run) error {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -31,11 +31,12 @@ func (p *parts) appendHistory(ctx context.Context, r *Run) error {
 	return err
 }
 
-// supersedes tells which of two records of the same run counts: the one with more attempts, else
+// supersedes reports whether new counts instead of old, of two records of the same run in the order
+// in which they were written. The record with more attempts counts; if they have the same number,
 // the first.
 func supersedes(old, new *Run) bool { return len(new.Attempts) > len(old.Attempts) }
 
-// Run is one run.
+// Run returns the run with an id, or [ErrNoRun].
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	p, err := s.parts(ctx)
 	if err != nil {
@@ -44,7 +45,7 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	return p.run(ctx, id)
 }
 
-// run looks at the page of the schedule first, then through the history.
+// run looks for a run in the page of its schedule, then in the history.
 func (p *parts) run(ctx context.Context, id string) (Run, error) {
 	none := fmt.Errorf("%w: %.200s", ErrNoRun, id)
 	key, at, ok := splitRunID(id)
@@ -66,7 +67,7 @@ func (p *parts) run(ctx context.Context, id string) (Run, error) {
 		return Run{}, err
 	}
 	found, err := p.find(ctx, agent, id, from)
-	if err == nil && found == nil && from > 0 { // whatever the clocks say
+	if err == nil && found == nil && from > 0 { // the clocks may differ by more: search all of it
 		found, err = p.find(ctx, agent, id, 0)
 	}
 	if err != nil {
@@ -78,7 +79,7 @@ func (p *parts) run(ctx context.Context, id string) (Run, error) {
 	return *found, nil
 }
 
-// findEnded is the record of a run that ended at some time or later, nil where there is none.
+// findEnded returns the record of a run that ended at the time since or later, or nil.
 func (p *parts) findEnded(ctx context.Context, r *Run, since time.Time) (*Run, error) {
 	from, err := p.endedSince(ctx, r.Agent, since.Add(-clocksDiffer))
 	if err != nil {
@@ -87,7 +88,8 @@ func (p *parts) findEnded(ctx context.Context, r *Run, since time.Time) (*Run, e
 	return p.find(ctx, r.Agent, r.ID, from)
 }
 
-// find looks for a run among the records of an agent after a sequence number.
+// find looks for a run among the records of an agent after a sequence number. It returns nil if the
+// run is not there.
 func (p *parts) find(ctx context.Context, agent, id string, after uint64) (*Run, error) {
 	var found *Run
 	for {
@@ -111,9 +113,9 @@ func (p *parts) find(ctx context.Context, agent, id string, after uint64) (*Run,
 	}
 }
 
-// endedSince is the last sequence number before the records of an agent that ended at a time or
-// later. They are in that order, as far as clocks agree, so half of what is left can be left out
-// each time.
+// endedSince returns the sequence number after which the records of an agent ended at a time or
+// later. The records are in that order as far as the clocks agree, so endedSince is a binary
+// search.
 func (p *parts) endedSince(ctx context.Context, agent string, at time.Time) (uint64, error) {
 	high, err := p.history.Last(ctx, agent)
 	if err != nil || high == 0 {
@@ -129,7 +131,7 @@ func (p *parts) endedSince(ctx context.Context, agent string, at time.Time) (uin
 		if err != nil {
 			return 0, err
 		}
-		if len(records) == 0 { // they have gone meanwhile
+		if len(records) == 0 { // they were deleted meanwhile
 			return low, nil
 		}
 		r, err := decodeRun(records[0])
@@ -152,13 +154,13 @@ func decodeRun(record engine.Record) (r Run, err error) {
 	return r, err
 }
 
-// runTime is the time in the id of a run. Such times sort as text.
+// runTime is the layout of the time in the id of a run. Such times sort as text.
 const runTime = "20060102T150405.000Z"
 
-// manualSuffix ends the id of a run that a person asked for.
+// manualSuffix ends the id of a run that a person started.
 const manualSuffix = "-manual"
 
-// runID is one name for one tick, on every machine.
+// runID returns the id of a run. It is the same for a tick on every machine.
 func runID(agent, schedule string, at time.Time, manual bool) string {
 	id := stateKey(agent, schedule) + "/" + at.UTC().Format(runTime)
 	if manual {
@@ -167,7 +169,7 @@ func runID(agent, schedule string, at time.Time, manual bool) string {
 	return id
 }
 
-// splitRunID takes the id of a run apart: the key of its schedule, and its time.
+// splitRunID splits the id of a run into the key of its schedule and its time.
 func splitRunID(id string) (key string, at time.Time, ok bool) {
 	i := strings.LastIndexByte(id, '/')
 	if i <= 0 {

@@ -15,21 +15,23 @@ import (
 // tmpPrefix begins the names of agents' temporary directories.
 const tmpPrefix = "patchbay-"
 
-// hold says which process runs the active run of a schedule. It is part of the page.
+// A hold records which process makes the active run of a schedule. It is part of the page.
 type hold struct {
-	Token  string       `json:"token"` // of one attempt alone: processes of different machines may have one name
+	Token  string       `json:"token"` // unique for each attempt: processes on different machines may have the same name
 	Holder lease.Holder `json:"holder"`
-	Tmp    string       `json:"tmp"` // the attempt's temporary directory, there or not
+	Tmp    string       `json:"tmp"` // the attempt's temporary directory, which may not exist
 }
 
-// newHold is for an attempt that this process is about to make. The directory's name is known
-// before it is made, so that whoever finds the process dead knows what to remove.
+// newHold returns the hold of an attempt that this process is about to make. It chooses the name of
+// the temporary directory before the directory exists, so that another process can remove it if
+// this one dies.
 func (r *Runner) newHold(m *Manifest) hold {
 	token := strings.ToLower(rand.Text())
 	return hold{Token: token, Holder: r.Holder, Tmp: filepath.Join(os.TempDir(), tmpPrefix+m.Slug()+"-"+token)}
 }
 
-// holder is who runs the active run; nobody that could be asked where the page does not say.
+// holder returns the process that makes the active run, or the zero Holder if the page does not
+// name one.
 func (h *hold) holder() lease.Holder {
 	if h == nil {
 		return lease.Holder{}
@@ -44,9 +46,9 @@ func (h *hold) token() string {
 	return h.Token
 }
 
-// removeTmp removes the temporary directory that a dead process has left. Its name has the token in
-// it, which nobody could have guessed: so it is the one that was meant, whatever else the page
-// says.
+// removeTmp removes the temporary directory of a process that has died. It removes nothing unless
+// the name of the directory contains the token. The token cannot be guessed, so a damaged page
+// cannot name another directory.
 func (h *hold) removeTmp() error {
 	if h == nil {
 		return nil
@@ -58,7 +60,7 @@ func (h *hold) removeTmp() error {
 	return os.RemoveAll(h.Tmp)
 }
 
-// judge decides whether the run of a page is still somebody's.
+// judgeRun decides whether the process that makes the run of a page is still alive.
 func (p *parts) judgeRun(ctx context.Context, key string, h *hold) (lease.Verdict, error) {
 	verdict, err := p.judge.Ask(ctx, key, h.holder(), func(ctx context.Context) (lease.Sign, error) { return p.lastBeat(ctx, key) })
 	if err == nil && verdict == lease.Ahead {
@@ -67,7 +69,7 @@ func (p *parts) judgeRun(ctx context.Context, key string, h *hold) (lease.Verdic
 	return verdict, err
 }
 
-// lastBeat is the last sign of life of a schedule's run.
+// lastBeat returns the last heartbeat of a schedule's run.
 func (p *parts) lastBeat(ctx context.Context, key string) (lease.Sign, error) {
 	v, err := p.beats.Get(ctx, key)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -80,15 +82,15 @@ func (p *parts) lastBeat(ctx context.Context, key string) (lease.Sign, error) {
 	return lease.Sign{Revision: v.Revision, Age: now.Sub(v.Time)}, err
 }
 
-// restampBeat writes a sign of life from the future again, by which it gets the engine's present
-// time.
+// restampBeat writes a heartbeat that has a time in the future again, so that it gets the engine's
+// present time.
 func (p *parts) restampBeat(ctx context.Context, key string) error {
 	v, err := p.beats.Get(ctx, key)
 	if err == nil {
 		_, err = p.beats.Update(ctx, key, v.Data, v.Revision)
 	}
 	if errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrUncertain) {
-		return nil // another sign has come
+		return nil // a newer heartbeat was written
 	}
 	return err
 }

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// ErrPlace says that a text is no place in the list of runs.
+// ErrPlace is returned for a text that is not a place in the list of runs.
 var ErrPlace = errors.New("no place in the list of runs")
 
-// The list of runs has three parts, one behind the other. Each is in an order in which it can be
-// gone on with: the history is in the order in which runs ended, since how long a run takes is not
-// bounded.
+// The list of runs has three parts, one after the other. Each part has an order in which a later
+// call can continue. The history is in the order in which runs ended, because a run may take any
+// time.
 const (
-	listUnderWay = iota // not over, the last to begin first
-	listHistory         // in the history, the last to end first
-	listOld             // the last run of a schedule, too old for the history
+	listUnderWay = iota // runs that are not over, the last to begin first
+	listHistory         // runs in the history, the last to end first
+	listOld             // last runs of schedules that the history no longer has
 )
 
-// A place is where a run is in the list.
+// A place is a position in the list of runs.
 type place struct {
 	part     int
 	sequence uint64    // in the history
@@ -38,7 +38,7 @@ func (p place) String() string {
 	return fmt.Sprintf("%d %d %s", p.part, p.began.UnixNano(), p.id)
 }
 
-// parsePlace reads a place; "" is the one before the first run.
+// parsePlace reads a place; "" is the place before the first run.
 func parsePlace(text string) (place, error) {
 	if text == "" {
 		return place{}, nil
@@ -58,19 +58,19 @@ func parsePlace(text string) (place, error) {
 	return place{}, fmt.Errorf("%w: %.80q", ErrPlace, text)
 }
 
-// before tells whether p comes before a run, in a part that is in the order in which runs began.
+// before reports whether p comes before a run, in a part that is in the order in which runs began.
 func (p place) before(r *Run) bool {
 	return p.id == "" || cmp.Or(p.began.Compare(r.Began), cmp.Compare(r.ID, p.id)) > 0
 }
 
-// A listed run.
+// A listed is a run and its place in the list.
 type listed struct {
 	run   Run
 	place place
 }
 
-// Runs are the runs of an agent, or of all where agent is "", at most limit (0: all), as
-// [Store.List] has them.
+// Runs returns the runs of an agent, or of all agents if agent is "", in the order of [Store.List].
+// It returns at most limit runs; 0 means all.
 func (s *Store) Runs(ctx context.Context, agent string, limit int) ([]Run, error) {
 	all := []Run{}
 	for after := ""; ; {
@@ -89,9 +89,10 @@ func (s *Store) Runs(ctx context.Context, agent string, limit int) ([]Run, error
 	}
 }
 
-// List is a page of the runs of an agent, or of all where agent is "": those that are not over,
-// then the others, the last to end first. It begins behind the place that the page before returned
-// as next ("": with the first run), and has at most limit runs. next is "" where there are no more.
+// List returns a page of the runs of an agent, or of all agents if agent is "". Runs that are not
+// over come first, then the others, the last to end first. The page begins after the place that the
+// previous page returned as next; "" begins with the first run. It has at most limit runs. next is
+// "" if there are no more.
 func (s *Store) List(ctx context.Context, agent, after string, limit int) (runs []Run, next string, err error) {
 	from, err := parsePlace(after)
 	if err != nil {
@@ -116,14 +117,14 @@ func (s *Store) List(ctx context.Context, agent, after string, limit int) (runs 
 	return runs, next, nil
 }
 
-// A lister makes a page.
+// A lister collects one page of the list.
 type lister struct {
 	*parts
 	agent string
 	from  place
-	want  int // how many runs, one more than the page has
+	want  int // how many runs to collect: one more than the page has
 	list  []listed
-	at    map[string]int // where a run is in the list, by its id
+	at    map[string]int // the index of a run in list, by its id
 }
 
 func (l *lister) fill(ctx context.Context) error {
@@ -145,8 +146,7 @@ func (l *lister) fill(ctx context.Context) error {
 	return nil
 }
 
-// addOld lists those of the last runs of schedules that ended before all that the history still
-// has.
+// addOld adds the last runs of schedules that ended before everything that the history still has.
 func (l *lister) addOld(ctx context.Context, last []Run) error {
 	oldest, err := l.history.Read(ctx, l.agent, 0, 1)
 	if err != nil {
@@ -163,8 +163,8 @@ func (l *lister) addOld(ctx context.Context, last []Run) error {
 	return nil
 }
 
-// runsOfPages are the runs that the pages of schedules have: those that are not over, and the last
-// ones that are.
+// runsOfPages returns the runs that the pages of schedules have: the current ones, and the last
+// ones that are over.
 func (l *lister) runsOfPages(ctx context.Context) (current, last []Run, err error) {
 	prefix := ""
 	if l.agent != "" {
@@ -182,7 +182,7 @@ func (l *lister) runsOfPages(ctx context.Context) (current, last []Run, err erro
 	return current, last, err
 }
 
-// add lists runs in the order in which they began, the last first.
+// add adds runs in the order in which they began, the last first.
 func (l *lister) add(part int, runs []Run) {
 	slices.SortFunc(runs, func(a, b Run) int { return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(a.ID, b.ID)) })
 	for _, r := range runs {
@@ -192,8 +192,8 @@ func (l *lister) add(part int, runs []Run) {
 	}
 }
 
-// addHistory lists what is in the history. Records of runs that are listed already do not count as
-// more: it goes on behind them.
+// addHistory adds the runs of the history. A second record of a run that is in the list already
+// does not count towards the page, so addHistory reads on.
 func (l *lister) addHistory(ctx context.Context) error {
 	before := uint64(0)
 	if l.from.part == listHistory {
@@ -220,9 +220,10 @@ func (l *lister) addHistory(ctx context.Context) error {
 	return nil
 }
 
-// addRecord lists a run that is over. Records come from the last to the first. If the run has a
-// later one, or counts as not over for the page of its schedule, the record with more attempts
-// counts, else the earlier: see [supersedes].
+// addRecord adds a run that is over, or replaces an entry of the same run. Records come from the
+// last to the first. Of two records of a run, or a record and a page that has the run as not over,
+// the one with more attempts counts; if they have the same number, the earlier record: see
+// [supersedes].
 func (l *lister) addRecord(r Run, at place) {
 	i, ok := l.at[r.ID]
 	if !ok {

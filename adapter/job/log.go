@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// logNotice writes a notice into the log, as a sentence. A run that gave up is an error, a failure
-// before that a warning. A run that is watched at the terminal is logged as information only: its
-// notices are on the screen already.
+// logNotice logs a notice as a sentence. A run that gave up is an error; a failure before that is a
+// warning. The notices of a run that is shown on a terminal are logged at level info, since the
+// terminal shows them already.
 func (r *Runner) logNotice(run *Run, n *Notice) {
 	level := slog.LevelInfo
 	if r.Watch == nil || !run.Manual {
@@ -32,7 +32,7 @@ func (n *Notice) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// sentence says what happened to a run.
+// sentence describes what happened to a run.
 func (n *Notice) sentence(run *Run) string {
 	agent := fmt.Sprintf("agent %s (schedule %s)", run.Agent, run.Schedule)
 	attempt := fmt.Sprintf("%s: attempt %d of %d", agent, n.Attempt, n.Most)
@@ -59,7 +59,7 @@ func (n *Notice) sentence(run *Run) string {
 	return agent + ": " + string(n.Event)
 }
 
-// nextAttempt says when the next attempt is, where there is one.
+// nextAttempt says when the next attempt is, if there is one.
 func (n *Notice) nextAttempt() string {
 	if n.NextAt.IsZero() {
 		return ""

@@ -11,41 +11,42 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// A Manifest is an agent's agent.toml, checked and with its defaults filled in: every path in it is
-// absolute, and every schedule has its own retry rules. Treat it as read-only: it is shared.
+// A Manifest is an agent's agent.toml, checked and with its defaults filled in. Every path in it is
+// absolute, and every schedule has its own retry rules. Treat it as read-only, because it is
+// shared.
 type Manifest struct {
 	Path        string // of agent.toml
-	Dir         string // the agent's home: what is relative in the manifest is relative to it
-	Fingerprint string // of the file's bytes: another one, another manifest
+	Dir         string // the agent's directory; paths in the file are relative to it
+	Fingerprint string // a hash of the file
 
 	Agent     Agent
 	Run       Program
 	Env       Env
-	Defaults  Retry // of a schedule that says nothing else, and of a run without one
+	Defaults  Retry // for schedules that do not override them, and for an agent without schedules
 	Schedules []Schedule
-	Preflight []Hook // asked before the agent runs; one refusal and it does not
-	OnSuccess []Hook // sinks, given what the agent wrote
-	OnFailure []Hook // told what went wrong
+	Preflight []Hook // called before the agent runs; it does not run if one refuses
+	OnSuccess []Hook // sinks, called with the agent's output
+	OnFailure []Hook // called after failures
 	Notifiers []Notifier
 	Security  Security
-	Warnings  []document.Problem // what works otherwise than its author may think
+	Warnings  []document.Problem // keys that have another effect than the author may expect
 
-	named Place // where the agent's name stands
+	named Place // where the file has the agent's name
 }
 
 // Agent is the [agent] table.
 type Agent struct {
 	Name        string
 	Description string
-	Version     string        // for people: nothing depends on it
-	Monitor     bool          // false: it runs when a person asks, and its schedules rest
+	Version     string        // shown to people; nothing depends on it
+	Monitor     bool          // false: the schedules are off, and a person starts the agent
 	Timeout     time.Duration // of one attempt
 }
 
-// Program is the [run] table: what is started.
+// Program is the [run] table: the program to start.
 type Program struct {
-	Command    string   // a bare name, looked up in $PATH, or an absolute path
-	Args       []string // a schedule's come after them
+	Command    string   // a bare name, which is looked up in $PATH, or an absolute path
+	Args       []string // those of the schedule follow
 	WorkingDir string
 	At         Place // of the command
 }
@@ -53,57 +54,56 @@ type Program struct {
 // Env is the [env] table.
 type Env struct {
 	Inherit bool
-	Extra   map[string]string `json:"-"` // over what is inherited; people keep secrets in it
+	Extra   map[string]string `json:"-"` // overrides inherited variables; may hold secrets
 }
 
-// Retry is what happens when an attempt fails, or a run stays away.
+// Retry says how often a failed attempt is repeated, and when a missing success is reported.
 type Retry struct {
 	MaxRetries int             // the number of attempts, at least one
-	Backoff    []time.Duration // before the second attempt, the third, …; the last goes on; empty: no wait
-	StaleAfter time.Duration   // a success overdue by so much is told as stale
+	Backoff    []time.Duration // the wait before the second attempt, the third, …; the last entry repeats; empty: no wait
+	StaleAfter time.Duration   // a success that is late by this much is reported as stale
 }
 
-// A Hook is one entry of [[preflight]], [[on_success]] or [[on_failure]]: a plugin, and when it is
-// asked.
+// A Hook is one entry of [[preflight]], [[on_success]] or [[on_failure]]: a plugin, and for which
+// events it is called.
 type Hook struct {
 	Plugin  string
-	Config  json.RawMessage // an object, "{}" if it was left out: docs/protocols/dotagent.md, row D31
+	Config  json.RawMessage // an object; "{}" if the manifest has none: docs/protocols/dotagent.md, row D31
 	Events  []Event         // empty: all
 	Timeout time.Duration   // 0: the plugin's dialect decides
 	At      Place
 }
 
-// Wants tells whether the hook is for an event.
+// Wants reports whether the hook is called for an event.
 func (h Hook) Wants(e Event) bool { return len(h.Events) == 0 || slices.Contains(h.Events, e) }
 
 // A Notifier is one entry of [[notifiers]].
 type Notifier struct {
 	Driver    Driver
 	Events    []Event       // empty: all
-	RateLimit time.Duration // one message in so long; 0: no limit
-	Timeout   time.Duration // of a plugin; 0: the plugin's dialect decides
+	RateLimit time.Duration // the time between two messages; 0: no limit
+	Timeout   time.Duration // for the driver plugin; 0: the plugin's dialect decides
 
-	// Settings are the keys of the driver that the manifest has, as JSON values. ${VAR} in them is
-	// expanded when a message is sent.
+	// Settings has the driver's own keys, as JSON values. ${NAME} in them is expanded when a
+	// message is sent.
 	Settings map[string]any `json:"-"`
 	At       Place
 }
 
-// Wants tells whether the notifier is for an event.
+// Wants reports whether the notifier sends an event.
 func (n Notifier) Wants(e Event) bool { return len(n.Events) == 0 || slices.Contains(n.Events, e) }
 
-// merges tells whether a notifier gets one message where several events happen at once: a built-in
-// one that names no events.
+// merges reports whether the notifier sends one message for several events of the same moment.
+// Built-in notifiers that list no events do.
 func (n Notifier) merges() bool { return len(n.Events) == 0 && n.Driver != DriverPlugin }
 
-// String is what may be shown of a notifier: its settings are full of tokens.
+// String describes the notifier without its settings, which may be secrets.
 func (n Notifier) String() string { return "notifier " + n.At.Key + " (" + string(n.Driver) + ")" }
 
-// A Driver is how a notifier reaches people.
+// A Driver says how a notifier reaches people.
 type Driver string
 
-// The drivers. All but the last are built in; DriverPlugin sends through a plugin:
-// docs/protocols/dotagent.md, row D54.
+// The drivers. All but DriverPlugin are built in; see docs/jobs.md, "Notifiers".
 const (
 	DriverDesktop  Driver = "desktop"
 	DriverIMessage Driver = "imessage"
@@ -114,40 +114,40 @@ const (
 	DriverPlugin   Driver = "plugin"
 )
 
-// Security is the [security] table: what the agent may. An empty list is no restriction, as in the
-// original, where a manifest without the table is free.
+// Security is the [security] table: what the agent may do. An empty list restricts nothing, as in
+// dotagent, where an agent without the table is not restricted.
 type Security struct {
 	AllowedCommands    []string
 	AllowedPlugins     []string
 	Network            Network
-	FilesystemWritable []string // absolute; its own temporary directory and heartbeat file are always writable
+	FilesystemWritable []string // absolute paths; the temporary directory and the heartbeat file are always writable
 	EnvPassthrough     []string // names or globs
 }
 
-// Network is whom an agent may talk to. Its zero value allows everybody.
+// Network says which hosts an agent may reach. The zero value allows all.
 type Network struct {
-	Restricted bool     // only Hosts; all others are refused
-	Hosts      []string // empty and restricted: nobody
+	Restricted bool     // only Hosts are allowed
+	Hosts      []string // if Restricted and empty: no host is allowed
 }
 
-// AllowsPlugin tells whether the agent may have a plugin asked.
+// AllowsPlugin reports whether the manifest may name a plugin.
 func (s Security) AllowsPlugin(name string) bool {
 	return len(s.AllowedPlugins) == 0 || slices.Contains(s.AllowedPlugins, name)
 }
 
-// A Place is where something stands in the manifest.
+// A Place is a position in the manifest.
 type Place struct {
 	Key          string // dotted, as in preflight[0]
 	Line, Column int    // from 1
 }
 
-// Problem is a complaint about something in the manifest, for checks that only others can make,
-// such as whether a plugin is there. Collect them in a [*document.Error].
+// Problem returns a problem at a place in the manifest. It is for checks that only the callers can
+// make, such as whether a plugin is installed. Collect problems in a [*document.Error].
 func (m *Manifest) Problem(at Place, message, fix string) document.Problem {
 	return document.Problem{File: m.Path, Line: at.Line, Column: at.Column, Key: at.Key, Message: at.Key + ": " + message, Fix: fix}
 }
 
-// Schedule is the schedule with an id; nil where there is none.
+// Schedule returns the schedule with an id, or nil.
 func (m *Manifest) Schedule(id string) *Schedule {
 	for i := range m.Schedules {
 		if m.Schedules[i].ID == id {
@@ -157,9 +157,9 @@ func (m *Manifest) Schedule(id string) *Schedule {
 	return nil
 }
 
-// Slug is the agent's name as a file name or a key that is safe everywhere: lower case, since some
-// file systems know no other, and no name that Windows keeps for itself. Names that differ have
-// slugs that differ. It is not $AGENT_SLUG, which is [Schedule.Slug].
+// Slug returns the agent's name as a file name or key that is safe everywhere: in lower case, since
+// some file systems ignore case, and never a name that Windows reserves. Different names have
+// different slugs. It is not $AGENT_SLUG, which is [Schedule.Slug].
 func (m *Manifest) Slug() string {
 	name := m.Agent.Name
 	slug := strings.ToLower(name)
@@ -167,10 +167,10 @@ func (m *Manifest) Slug() string {
 		return slug
 	}
 	sum := sha256.Sum256([]byte(name))
-	return strings.ReplaceAll(slug, ".", "-") + "+" + hex.EncodeToString(sum[:4]) // no name has a plus
+	return strings.ReplaceAll(slug, ".", "-") + "+" + hex.EncodeToString(sum[:4]) // a name has no plus
 }
 
-// reserved tells whether Windows takes a file name for a device, whatever its ending.
+// reserved reports whether a file name is a device on Windows, whatever its extension.
 func reserved(name string) bool {
 	name, _, _ = strings.Cut(name, ".")
 	switch name {

@@ -36,7 +36,7 @@ const (
 	onFailureList = "on_failure"
 )
 
-// warnOfHookEvents tells of events that a hook lists in vain.
+// warnOfHookEvents warns of listed events for which the hook is never called.
 func warnOfHookEvents(t *document.Table, list string, h Hook) {
 	switch {
 	case len(h.Events) == 0:
@@ -49,8 +49,8 @@ func warnOfHookEvents(t *document.Table, list string, h Hook) {
 	}
 }
 
-// warnOfUnsentEvents tells of events that no run of ours gives: dotagent has them, and its users'
-// manifests list them.
+// warnOfUnsentEvents warns of events that manifests of dotagent may list and that Patchbay never
+// sends.
 func warnOfUnsentEvents(t *document.Table, key string, events []Event) {
 	for i, e := range events {
 		switch e {
@@ -62,7 +62,8 @@ func warnOfUnsentEvents(t *document.Table, key string, events []Event) {
 	}
 }
 
-// readPlugin is a plugin's name. Its file is found by it, so it must not lead elsewhere.
+// readPlugin reads the name of a plugin. Its file is found by that name, so the name must not be a
+// path.
 func readPlugin(t *document.Table, key string, s Security) string {
 	name := t.Required(key)
 	switch {
@@ -75,8 +76,8 @@ func readPlugin(t *document.Table, key string, s Security) string {
 	return name
 }
 
-// readConfig is a plugin's own table as JSON, without the escapes that are for web pages: shell
-// plugins look for text in it.
+// readConfig reads a plugin's config as JSON. It does not escape <, > and &, because shell plugins
+// search the text.
 func readConfig(t *document.Table, key string) json.RawMessage {
 	config := t.Free(key)
 	if config == nil {
@@ -118,7 +119,7 @@ func readSecurity(t *document.Table, dir string) Security {
 	return s
 }
 
-// readNetwork reads "allow", "deny" or a list of hosts: docs/protocols/dotagent.md, row D49.
+// readNetwork reads `network`: "allow", "deny" or a list of hosts.
 func readNetwork(t *document.Table) Network {
 	const key = "network"
 	if t.Value(key).Kind() != document.List {
@@ -127,7 +128,7 @@ func readNetwork(t *document.Table) Network {
 	hosts := t.List(key)
 	for i, host := range hosts {
 		if host == "" {
-			continue // List has complained
+			continue // List has reported it
 		}
 		if _, err := hostGrant(host); err != nil {
 			t.BadItem(key, i, `write it without scheme and path, as in "api.example.com" or "127.0.0.1:8080"`, "%q: want a host", document.Cut(host))
@@ -136,7 +137,7 @@ func readNetwork(t *document.Table) Network {
 	return Network{Restricted: true, Hosts: hosts}
 }
 
-// readMinutes is a number of minutes, 0 where it is absent.
+// readMinutes reads a number of minutes, or returns 0 if it is absent.
 func readMinutes(t *document.Table, key string) time.Duration {
 	return time.Duration(number(t, key, 0, span{0, maxMinutes})) * time.Minute
 }

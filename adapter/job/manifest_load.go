@@ -14,15 +14,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// manifestFile is the file that makes a directory an agent: docs/protocols/dotagent.md, row D45.
+// manifestFile is the file that makes a directory an agent.
 const manifestFile = "agent.toml"
 
-// maxAgents bounds what is read from all directories together. People have a dozen; a directory
-// with thousands is none of agents.
+// maxAgents bounds how many agents are read from all directories together. People have a dozen, and
+// a directory with thousands of entries was configured by mistake.
 const maxAgents = 1000
 
-// Load reads and checks the manifest at path. What is wrong with it comes back as one
-// [*document.Error] with every problem in it.
+// Load reads and checks the manifest at path. If the manifest is wrong, the error is one
+// [*document.Error] with all problems.
 func Load(path string) (*Manifest, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -50,7 +50,7 @@ func Parse(path string, data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// readFile reads a manifest's bytes.
+// readFile reads the bytes of a manifest.
 func readFile(path string) ([]byte, error) {
 	f, err := plainfile.Open(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func readFile(path string) ([]byte, error) {
 	return document.Read(f, path)
 }
 
-// unreadable is a problem of the file itself. The path is in it once.
+// unreadable returns the error for a file that cannot be read. It names the path only once.
 func unreadable(path string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
@@ -73,31 +73,31 @@ func fingerprint(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Loaded is what a search for agents found.
+// Loaded is the result of a search for agents.
 type Loaded struct {
-	Manifests []*Manifest // in the order of the directories, then of the names of theirs
+	Manifests []*Manifest // in the order of the searched directories, then by directory name
 	Broken    []Broken
 	Hidden    []Hidden
 }
 
-// Hidden is an agent that is not used, because a directory that is searched earlier has one of that
-// name: the copy that was taken over, most likely.
+// A Hidden is an agent that is not used, because a directory that is searched earlier has an agent
+// of the same name. Most often that one is a copy that `job import` made.
 type Hidden struct {
 	Path  string    // of its manifest
 	Agent string    // its name
 	By    *Manifest // the agent that is used
 }
 
-// Broken is a manifest, or a directory, that cannot be used.
+// A Broken is a manifest or a directory that cannot be used.
 type Broken struct {
 	Path string
 	Err  error
 }
 
-// LoadDirs reads the agents in some directories, each of which holds one directory per agent. A
-// broken manifest never stops the others: docs/protocols/dotagent.md, row D46. A directory that
-// does not exist holds no agents. Of two agents with one name in one directory the second is
-// broken; in two directories the second is hidden.
+// LoadDirs reads the agents in some directories. Each of them holds one subdirectory for each
+// agent. One broken manifest does not affect the others. A directory that does not exist has no
+// agents. If two agents in one directory have the same name, the second is broken; if they are in
+// two directories, the second is hidden.
 func LoadDirs(dirs []string) Loaded {
 	paths, broken := findManifests(dirs)
 	l := Loaded{Broken: broken}
@@ -130,8 +130,8 @@ func nameTaken(m, by *Manifest) error {
 	}}}
 }
 
-// findManifests lists the manifests in some directories, each file once however many ways lead to
-// it.
+// findManifests lists the manifests in some directories. It lists each file once, even if several
+// paths lead to it.
 func findManifests(dirs []string) (paths []string, broken []Broken) {
 	seen := make(map[string]bool)
 	for _, dir := range dirs {
@@ -154,8 +154,9 @@ func findManifests(dirs []string) (paths []string, broken []Broken) {
 	return paths, broken
 }
 
-// manifestIn is the manifest in what may be an agent's directory. One that is there and cannot be
-// read counts: somebody will want to know. What begins with a dot belongs to other tools.
+// manifestIn returns the path of the manifest in what may be an agent's directory. A manifest that
+// cannot be read counts, so that the error is reported. Directories whose names begin with a dot
+// belong to other tools.
 func manifestIn(dir string) (path string, ok bool) {
 	if strings.HasPrefix(filepath.Base(dir), ".") {
 		return "", false
@@ -168,7 +169,7 @@ func manifestIn(dir string) (path string, ok bool) {
 	return path, !errors.Is(err, fs.ErrNotExist)
 }
 
-// realPath is where a path leads; itself where it leads nowhere.
+// realPath returns path with symbolic links followed, or path itself if they lead nowhere.
 func realPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/notify"
 )
 
-// drivers are all there are, for messages.
+// drivers are the names of all drivers, for messages.
 var drivers = append(notify.Drivers(), string(DriverPlugin))
 
 func readNotifiers(top *document.Table, s Security) []Notifier {
@@ -34,7 +34,7 @@ func readNotifier(t *document.Table, s Security) Notifier {
 		if n.Driver != "" {
 			t.Bad("driver", nearest.Suggest(string(n.Driver), drivers), "%q is no driver", document.Cut(string(n.Driver)))
 		}
-		return n // whether its other keys are right is not known
+		return n // the other keys depend on the driver, so they cannot be checked
 	}
 	n.Timeout = readNotifierTimeout(t, n.Driver)
 	warnOfUnsentEvents(t, "events", n.Events)
@@ -43,7 +43,7 @@ func readNotifier(t *document.Table, s Security) Notifier {
 	return n
 }
 
-// readNotifierTimeout is how long a plugin may take; the other drivers have bounds of their own.
+// readNotifierTimeout reads how long a plugin may take. The other drivers have fixed bounds.
 func readNotifierTimeout(t *document.Table, d Driver) time.Duration {
 	const key = "timeout_seconds"
 	timeout := readSeconds(t, key, 0)
@@ -54,7 +54,7 @@ func readNotifierTimeout(t *document.Table, d Driver) time.Duration {
 	return timeout
 }
 
-// readSettings are the driver's own keys. Those of a built-in driver are listed where it is; a
+// readSettings reads the driver's own keys. Package notify knows those of the built-in drivers; a
 // plugin has a name and a config.
 func readSettings(t *document.Table, d Driver, s Security) map[string]any {
 	if d != DriverPlugin {

@@ -8,15 +8,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// The defaults of keys that a manifest leaves out: docs/protocols/dotagent.md, row D45.
+// The defaults, as docs/jobs.md, "The manifest", lists them.
 const (
 	defaultTimeout    = 1800 * time.Second
 	defaultRetries    = 3
 	defaultStaleAfter = 120 * time.Minute
 )
 
-// Bounds. The protocol names none; a figure beyond these is a slip of the pen, in the wrong unit
-// most likely.
+// The largest values. dotagent has no bounds; a larger value is most likely in the wrong unit.
 const (
 	maxTimeout = 7 * 24 * time.Hour
 	maxRetries = 100
@@ -31,16 +30,16 @@ func defaultRetry() Retry {
 	}
 }
 
-// namePattern is for names of agents and ids of schedules. They become keys, parts of file names,
-// environment variables and words on a command line, so they have nothing in them that means
-// something there, and no slash, which parts them in ids.
+// namePattern matches names of agents and ids of schedules. They become keys, parts of file names,
+// values of environment variables and words on a command line, so no character has a special
+// meaning in one of those. A slash separates them in ids.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$`)
 
 const nameRule = "use letters, digits, -, _ and ., a letter or digit first, at most 64"
 
-// readManifest reads the whole file. Each function below is the definition of one table;
-// [[schedules]] are in schedule_read.go, hooks and [security] in manifest_hooks.go, [[notifiers]]
-// in manifest_notifiers.go.
+// readManifest reads the whole file. Each function below defines one table; [[schedules]] are in
+// schedule_read.go, hooks and [security] in manifest_hooks.go, [[notifiers]] in
+// manifest_notifiers.go.
 func readManifest(t *document.Table, m *Manifest) {
 	m.Agent = readAgent(t.Table("agent"))
 	m.named.Key = "agent.name"
@@ -71,7 +70,7 @@ func readAgent(t *document.Table) Agent {
 	return a
 }
 
-// readName is a name that must be there and may be used everywhere.
+// readName reads a required name.
 func readName(t *document.Table, key string) string {
 	name := t.Required(key)
 	if name != "" && !namePattern.MatchString(name) {
@@ -80,9 +79,8 @@ func readName(t *document.Table, key string) string {
 	return name
 }
 
-// readProgram reads the table [run]. A command with a slash in it and working_dir are relative to
-// the manifest; a command without a slash is looked up in $PATH: docs/protocols/dotagent.md, row
-// D47.
+// readProgram reads the program to start. A command that contains a slash is relative to the
+// manifest's directory; a bare name is looked up in $PATH.
 func readProgram(t *document.Table, m *Manifest) Program {
 	written := t.Required("command")
 	p := Program{
@@ -99,8 +97,8 @@ func readProgram(t *document.Table, m *Manifest) Program {
 	return p
 }
 
-// allowsCommand compares what would be started: a bare name in the list does not stand for a file
-// of that name somewhere.
+// allowsCommand reports whether the list allows a command. It compares resolved commands, so a bare
+// name in the list does not allow a file of that name.
 func allowsCommand(allowed []string, dir, command string) bool {
 	for _, a := range allowed {
 		if resolveCommand(dir, a) == resolveCommand(dir, command) {
@@ -131,8 +129,8 @@ func readDefaults(t *document.Table) Retry {
 	return r
 }
 
-// readRetry reads the three keys that [defaults] and each schedule have; r is what holds where they
-// are left out.
+// readRetry reads the three keys that [defaults] and each schedule have; r has the values for keys
+// that are absent.
 func readRetry(t *document.Table, r Retry) Retry {
 	r.MaxRetries = readAttempts(t, "max_retries", r.MaxRetries)
 	if minutes := numbers(t, "retry_backoff_minutes", span{0, maxMinutes}); minutes != nil {
@@ -146,8 +144,8 @@ func readRetry(t *document.Table, r Retry) Retry {
 	return r
 }
 
-// readAttempts is a number of attempts. dotagent's users write 0 for "no retries", and get one
-// attempt there too.
+// readAttempts reads a number of attempts. Users of dotagent write 0 for "no retries", which means
+// one attempt there, too.
 func readAttempts(t *document.Table, key string, fallback int) int {
 	n := number(t, key, fallback, span{0, maxRetries})
 	if n == 0 {
@@ -157,7 +155,7 @@ func readAttempts(t *document.Table, key string, fallback int) int {
 	return n
 }
 
-// readSeconds is a positive number of seconds.
+// readSeconds reads a positive number of seconds.
 func readSeconds(t *document.Table, key string, fallback time.Duration) time.Duration {
 	n := number(t, key, int(fallback/time.Second), span{1, int(maxTimeout / time.Second)})
 	return time.Duration(n) * time.Second

@@ -10,15 +10,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
-// The kinds of value that manifests have beyond those that every TOML file of ours has.
+// This file reads the kinds of value that only manifests have.
 
-// A span is the numbers from one to another, both included.
+// A span is a range of numbers with both ends included.
 type span struct{ low, high int }
 
-// noZeroByte mends a text that no system call takes.
+// noZeroByte is the fix for a text that no system call accepts.
 const noZeroByte = `take out \u0000`
 
-// number is a whole number within bounds.
+// number reads a whole number within bounds.
 func number(t *document.Table, key string, fallback int, within span) int {
 	if n, ok := t.Value(key).Within(within.low, within.high); ok {
 		return n
@@ -26,13 +26,13 @@ func number(t *document.Table, key string, fallback int, within span) int {
 	return fallback
 }
 
-// numbers is an array of whole numbers within bounds; nil where it is absent or no array, which
-// differs from an empty one.
+// numbers reads an array of whole numbers within bounds. It returns nil, which is not the same as
+// an empty array, if the key is absent or not an array.
 func numbers(t *document.Table, key string, within span) []int {
 	return document.Each(t.Value(key), "", func(item document.Value) (int, bool) { return item.Within(within.low, within.high) })
 }
 
-// readArgs is an array of arguments. Unlike other lists it may have empty strings in it.
+// readArgs reads an array of arguments. Unlike other lists it may contain empty strings.
 func readArgs(t *document.Table, key string) []string {
 	return document.Each(t.Value(key), "", func(item document.Value) (string, bool) {
 		arg, _ := item.Text()
@@ -43,21 +43,20 @@ func readArgs(t *document.Table, key string) []string {
 	})
 }
 
-// checkText: a zero byte, which TOML can write, ends a string for every system below us.
+// checkText refuses a zero byte. TOML can write one, but system calls end a string there.
 func checkText(t *document.Table, key, value string) {
 	if strings.Contains(value, "\x00") {
 		t.Bad(key, noZeroByte, "must not contain a zero byte")
 	}
 }
 
-// events are all there are, for messages.
+// events are the names of all events, for messages.
 var events = []string{
 	string(Success), string(AttemptFailed), string(AttemptTimeout), string(RunGivenUp),
 	string(RunRecovered), string(BeforeRun), string(GoneStale), string(DailySummary),
 }
 
-// readEvents reads a list of events. An empty list means all of them: docs/protocols/dotagent.md,
-// row D50.
+// readEvents reads an array of events. An empty one stands for all events.
 func readEvents(t *document.Table, key string) []Event {
 	names := t.List(key)
 	list := make([]Event, len(names))
@@ -70,7 +69,7 @@ func readEvents(t *document.Table, key string) []Event {
 	return list
 }
 
-// resolve makes a path absolute: `~` is the home directory, and anything else is relative to dir.
+// resolve makes a path absolute: `~` is the home directory, and other paths are relative to dir.
 func resolve(dir, path string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
 		if home, err := os.UserHomeDir(); err == nil {
@@ -83,7 +82,7 @@ func resolve(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// resolveCommand leaves a bare name alone, which is looked up in $PATH.
+// resolveCommand makes a command absolute, except for a bare name, which is looked up in $PATH.
 func resolveCommand(dir, command string) string {
 	if command == "" || filepath.Base(command) == command && command != "~" && command != "." && command != ".." {
 		return command

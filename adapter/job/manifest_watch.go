@@ -15,20 +15,20 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// The paces of a watch.
+// The times of a watch.
 const (
-	watchDebounce = 200 * time.Millisecond // an editor's save is several events
-	watchFast     = 3 * time.Second        // between looks where the system does not tell us
-	watchSlow     = time.Minute            // between looks where it does: network file systems forget to
+	watchDebounce = 200 * time.Millisecond // how long further events are collected: an editor's save is several events
+	watchFast     = 3 * time.Second        // between checks if the system does not report changes
+	watchSlow     = time.Minute            // between checks if it does: network file systems may miss some
 )
 
-// Watch calls changed whenever the manifests in some directories may read differently than before:
-// one was written, or has come, or is gone, or can no longer be read. It calls it once at the start
-// too, when it has begun to watch, so that nothing is missed between a first look and the watch. It
+// Watch calls changed whenever the manifests in some directories may have changed: one was written,
+// added or removed, or can no longer be read. It also calls changed once at the start, after it has
+// begun to watch, so that no change is missed between the caller's first read and the watch. It
 // blocks until ctx ends. A nil logger discards.
 //
-// The directories need not be there yet. What the system tells is a hint only: what has changed is
-// seen by reading.
+// The directories need not exist yet. An event of the system is only a hint: Watch reads the
+// manifests to find out whether they have changed.
 func Watch(ctx context.Context, dirs []string, logger *slog.Logger, changed func()) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -45,16 +45,16 @@ type watch struct {
 	debounce, fast, slow time.Duration
 	open                 func() (*fsnotify.Watcher, error)
 
-	system    *fsnotify.Watcher // nil: there is none to be had, and looking at intervals must do
-	unwatched map[string]bool   // directories that cannot be watched, and were complained about
-	seen      [sha256.Size]byte // the manifests as they were when changed was last called
+	system    *fsnotify.Watcher // nil: not available, so the watch only checks at intervals
+	unwatched map[string]bool   // directories that cannot be watched, which was logged
+	seen      [sha256.Size]byte // the hash of the manifests when changed was last called
 }
 
-// run is the whole watch.
+// run watches until ctx ends.
 //
-//	listen      asks the system to tell of the directories that matter now
-//	look        reads the manifests; calls changed where they differ
-//	wait        for a hint, and for the rest of it; or for the time of the next look
+//	updateWatches   asks the system to watch the directories that matter now
+//	wait            waits for an event and those that follow it, or for the next check
+//	read            hashes the manifests; if the hash differs, run calls changed
 func (w *watch) run(ctx context.Context, changed func()) {
 	var err error
 	if w.system, err = w.open(); err != nil {
@@ -66,7 +66,7 @@ func (w *watch) run(ctx context.Context, changed func()) {
 	w.seen = w.read()
 	changed()
 	for w.wait(ctx) {
-		w.updateWatches() // before the look: what changes after it is heard
+		w.updateWatches() // before read: a later change gives an event
 		if now := w.read(); now != w.seen {
 			w.seen = now
 			changed()
@@ -74,7 +74,7 @@ func (w *watch) run(ctx context.Context, changed func()) {
 	}
 }
 
-// wait is false when ctx has ended.
+// wait returns true when it is time to check, and false when ctx has ended.
 func (w *watch) wait(ctx context.Context) bool {
 	timer := time.NewTimer(w.pace())
 	defer timer.Stop()
@@ -88,9 +88,9 @@ func (w *watch) wait(ctx context.Context) bool {
 		case e := <-w.events():
 			if !hinted && w.matters(e) {
 				hinted = true
-				timer.Reset(w.debounce) // a bound, and not put off by further events: a log file may be written all day
+				timer.Reset(w.debounce) // further events do not extend it: a log file may be written all day
 			}
-		case err := <-w.errors(): // events were lost, most likely
+		case err := <-w.errors(): // most likely events were lost
 			w.logger.Debug("watching the agents' directories", "err", err)
 			hinted = true
 			timer.Reset(w.debounce)
@@ -119,12 +119,12 @@ func (w *watch) errors() <-chan error {
 	return w.system.Errors
 }
 
-// matters leaves out what agents write into files of their own, which is all day long.
+// matters ignores writes to other files than manifests: agents may write their own files all day.
 func (w *watch) matters(e fsnotify.Event) bool {
 	return e.Has(fsnotify.Create|fsnotify.Remove|fsnotify.Rename) || filepath.Ext(e.Name) == filepath.Ext(manifestFile)
 }
 
-// updateWatches has the system tell of exactly the directories that matter now.
+// updateWatches makes the system watch exactly the directories that matter now.
 func (w *watch) updateWatches() {
 	if w.system == nil {
 		return
@@ -153,17 +153,17 @@ func (w *watch) unwatch(dir string) {
 	}
 }
 
-// places are the directories to be told of: each directory of agents, or the nearest above it that
-// is there; each agent's; and wherever symbolic links lead from these.
+// places returns the directories to watch: each directory of agents, or its nearest parent that
+// exists; each agent's directory; and the directories that symbolic links in these lead to.
 func (w *watch) places() map[string]bool {
 	places := make(map[string]bool)
 	for _, dir := range w.dirs {
 		dir, err := filepath.Abs(dir)
 		if err != nil {
-			continue // there is no working directory: nothing relative can be found, or watched
+			continue // there is no working directory, so a relative path cannot be found or watched
 		}
 		places[realPath(nearestDir(dir))] = true
-		entries, _ := os.ReadDir(dir) // what went wrong is said by LoadDirs, to whom it matters
+		entries, _ := os.ReadDir(dir) // LoadDirs reports this error
 		for _, e := range entries[:min(len(entries), maxAgents)] {
 			agent := filepath.Join(dir, e.Name())
 			if info, err := os.Stat(agent); err != nil || !info.IsDir() {
@@ -178,7 +178,7 @@ func (w *watch) places() map[string]bool {
 	return places
 }
 
-// nearestDir is a directory, or the nearest above it that is there.
+// nearestDir returns dir, or its nearest parent that exists.
 func nearestDir(dir string) string {
 	for {
 		info, err := os.Stat(dir)
@@ -193,7 +193,7 @@ func nearestDir(dir string) string {
 	}
 }
 
-// read is the fingerprint of all manifests, and of what keeps others from being read.
+// read returns a hash of all manifests and of the errors that keep others from being read.
 func (w *watch) read() [sha256.Size]byte {
 	hash := sha256.New()
 	paths, broken := findManifests(w.dirs)

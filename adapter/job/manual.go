@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// ManualSchedule is the schedule of runs that a person asks for where the agent has no other.
+// ManualSchedule returns the schedule for runs that a person starts if the agent has no schedules.
 func (m *Manifest) ManualSchedule() Schedule { return Schedule{ID: "manual", Retry: m.Defaults} }
 
-// RunOptions say how a run that a person asked for is made.
+// RunOptions configure a run that a person starts.
 type RunOptions struct {
-	Attempts int       // at most so many; 0: as the schedule says
+	Attempts int       // the maximum number of attempts; 0: that of the schedule
 	Began    func(Run) // called when an attempt begins; may be nil
 
-	// Wait is called when the run waits for its next attempt; may be nil. The attempt is made early
-	// when the channel that it returns is closed. It must return at once. The context ends when the
-	// wait does.
+	// Wait is called when the run begins to wait for its next attempt; it may be nil. It must
+	// return at once. The attempt is made early if the returned channel is closed. The context ends
+	// when the wait ends.
 	Wait func(context.Context, Run) (skip <-chan struct{})
 
-	// Insist has results recorded however long the engine cannot write, as those of a schedule.
-	// Else who asked is told at once.
+	// Insist has results recorded as those of a schedule are: if the engine cannot write, the
+	// runner tries again until it can. Without Insist, RunNow returns that error.
 	Insist bool
 }
 
-// RunNow makes a run with all its attempts, whatever the schedule says. [ErrBusy] is for a schedule
-// whose last run is not over; that is told to the person who asked, and not recorded. When ctx ends
-// the run does, as [Cancelled], which is no error.
+// RunNow makes a run with all its attempts now, whenever the schedule is due. It returns [ErrBusy],
+// and records nothing, if the previous run of the schedule is not over. If ctx ends, the run ends
+// as [Cancelled], which is not an error.
 func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOptions) (Run, error) {
 	r.init()
 	p, err := r.Store.parts(ctx)
@@ -48,7 +48,7 @@ func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOpti
 		if err != nil {
 			return Run{}, fmt.Errorf("%s/%s: %w", m.Agent.Name, s.ID, err)
 		}
-		if c == nil { // another run by hand began in the same millisecond, or this one was ended
+		if c == nil { // another manual run began in the same millisecond, or this one was cancelled
 			return r.unclaimedError(ctx, order)
 		}
 		c.insist = o.Insist
@@ -59,7 +59,7 @@ func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOpti
 	}
 }
 
-// runOnce makes one attempt, and waits for the next where there is one.
+// runOnce makes one attempt and then waits until the next attempt is due, if there is one.
 func (c *claim) runOnce(ctx context.Context, o RunOptions) (over bool, err error) {
 	if o.Began != nil {
 		o.Began(c.run)
@@ -71,11 +71,11 @@ func (c *claim) runOnce(ctx context.Context, o RunOptions) (over bool, err error
 	if err == nil || errors.Is(err, errLost) {
 		return false, err
 	}
-	return true, c.cancelWaiting(context.WithoutCancel(ctx), err.Error()) // the caller stopped waiting, so the run ends
+	return true, c.cancelWaiting(context.WithoutCancel(ctx), err.Error()) // the caller stopped waiting: cancel the run
 }
 
-// DryRun makes an attempt with AGENT_DRY_RUN set, without sinks, and says what would be told.
-// Nothing of it is recorded.
+// DryRun makes one attempt with AGENT_DRY_RUN set and without sinks. It records nothing. It returns
+// the attempt and the events that a run would have reported.
 func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt, []Report) {
 	r.init()
 	now := r.clock.Now()
@@ -96,10 +96,10 @@ func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt,
 	return result, tellings
 }
 
-// errSkipped ends the wait for an attempt that is to be made now.
+// errSkipped ends the wait for an attempt that is made early.
 var errSkipped = errors.New("the wait is skipped")
 
-// waitForRetry waits for the next attempt, and says meanwhile that somebody does.
+// waitForRetry waits until the next attempt is due, and sends heartbeats meanwhile.
 func (c *claim) waitForRetry(ctx context.Context, o RunOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -120,7 +120,7 @@ func (c *claim) waitForRetry(ctx context.Context, o RunOptions) error {
 	for left := c.run.NextAt.Sub(now); ctx.Err() == nil && left > 0; {
 		clock.Sleep(ctx, now, now.Add(left))
 		now = clock.Now()
-		left = min(left, c.run.NextAt.Sub(now)) // a clock that is set back makes no wait longer
+		left = min(left, c.run.NextAt.Sub(now)) // a clock that is set back does not make the wait longer
 	}
 	if err := context.Cause(ctx); !errors.Is(err, errSkipped) {
 		return err

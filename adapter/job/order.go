@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// An Order is a run, or the next attempt of one, that is due.
+// An Order asks for a run that is due, or for the next attempt of a run.
 type Order struct {
 	Agent    string    `json:"agent"`
 	Schedule string    `json:"schedule"`
@@ -17,15 +17,16 @@ type Order struct {
 	Manual   bool      `json:"manual,omitempty"`
 }
 
-// id is the same on every machine that comes to know that the order is due.
+// id returns the id of the order in the queue. It is the same on every machine that creates the
+// order.
 func (o *Order) id() string { return fmt.Sprintf("%s#%d", o.Run, o.Attempt) }
 
-// newOrder is the first attempt of a run.
+// newOrder returns an order for the first attempt of a run.
 func newOrder(m *Manifest, s *Schedule, tick time.Time, manual bool) Order {
 	return Order{Agent: m.Agent.Name, Schedule: s.ID, Tick: tick, Run: runID(m.Agent.Name, s.ID, tick, manual), Attempt: 1, Manual: manual}
 }
 
-// decodeOrder reads an order as the queue keeps it.
+// decodeOrder decodes an order from the queue.
 func decodeOrder(data []byte) (o Order, err error) {
 	err = json.Unmarshal(data, &o)
 	if err == nil && (o.Agent == "" || o.Schedule == "" || o.Run == "" || o.Attempt < 1) {

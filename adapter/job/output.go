@@ -13,30 +13,30 @@ import (
 )
 
 const (
-	flushEvery   = 250 * time.Millisecond // lines are written together for so long
-	flushBytes   = 32 << 10               // or until there are so many bytes
-	maxOutput    = 64 << 20               // bytes of output of an attempt that are kept
-	writeTimeout = 10 * time.Second       // for one write
-	lineQueue    = 1024                   // lines that may wait; a program that prints faster is slowed down
+	flushEvery   = 250 * time.Millisecond // lines are collected for this long before they are written
+	flushBytes   = 32 << 10               // or until they have this many bytes
+	maxOutput    = 64 << 20               // bytes of output that are stored for one attempt
+	writeTimeout = 10 * time.Second       // of one write
+	lineQueue    = 1024                   // lines that may wait to be written; a program that prints faster is slowed down
 )
 
-// An outputWriter writes the output of one attempt into the store, some lines at a time.
+// An outputWriter writes the output of one attempt into the store, several lines at a time.
 type outputWriter struct {
 	runner  *Runner
 	run     *Run
 	attempt int
-	lines   chan Line     // to the goroutine that writes
-	done    chan struct{} // closed when it has
+	lines   chan Line     // to the goroutine in write
+	done    chan struct{} // closed when that goroutine has written everything
 }
 
-// writeOutput begins to keep an attempt's output.
+// writeOutput starts an outputWriter for the current attempt of a run.
 func (s *Store) writeOutput(p *parts, run *Run, r *Runner) *outputWriter {
 	k := &outputWriter{runner: r, run: run, attempt: len(run.Attempts), lines: make(chan Line, lineQueue), done: make(chan struct{})}
 	go k.write(p)
 	return k
 }
 
-// line takes a line of output.
+// line queues a line of output to be written.
 func (k *outputWriter) line(l Line) {
 	l.Attempt, l.Time = k.attempt, k.runner.clock.Now().UTC()
 	if k.runner.Watch != nil {
@@ -45,13 +45,13 @@ func (k *outputWriter) line(l Line) {
 	k.lines <- l
 }
 
-// close waits until all is written.
+// close waits until all lines are written.
 func (k *outputWriter) close() {
 	close(k.lines)
 	<-k.done
 }
 
-// write gathers lines and appends them.
+// write collects lines and appends them to the store, until lines is closed.
 func (k *outputWriter) write(p *parts) {
 	defer close(k.done)
 	var batch bytes.Buffer
@@ -87,11 +87,11 @@ func (k *outputWriter) write(p *parts) {
 	}
 }
 
-// outputTopic is where the output of a run is kept: with that of all runs of its schedule.
+// outputTopic returns the topic of a run's output, which all runs of its schedule share.
 func outputTopic(r *Run) string { return stateKey(r.Agent, r.Schedule) }
 
-// append writes a batch, under the id of its run. Output that cannot be kept is logged, and the run
-// goes on.
+// append writes lines together with the id of the run. If that fails, append logs the error and the
+// run goes on.
 func (k *outputWriter) append(p *parts, lines []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
@@ -104,12 +104,12 @@ func (k *outputWriter) append(p *parts, lines []byte) {
 func encodeLine(l Line) []byte {
 	data, err := json.Marshal(l)
 	if err != nil {
-		return nil // strings and numbers: they encode
+		return nil // not possible: a Line has only strings and numbers
 	}
 	return append(data, '\n')
 }
 
-// Output calls f with the lines that a run has printed, oldest first.
+// Output calls f with the lines that a run has printed, the oldest first.
 func (s *Store) Output(ctx context.Context, run string, f func(Line) error) error {
 	p, err := s.parts(ctx)
 	if err != nil {
@@ -123,11 +123,12 @@ func (s *Store) Output(ctx context.Context, run string, f func(Line) error) erro
 	return err
 }
 
-// outputPage is how many batches of lines are read at once: 2 MB at most.
+// outputPage is how many records of lines are read at once: at most 2 MB.
 const outputPage = 64
 
-// lines calls f with the lines of a run after a sequence number, and says how far it came. The runs
-// of a schedule follow one another, and so does what they print; ids sort by time.
+// lines calls f with the lines of a run after a sequence number. It returns the sequence number of
+// the last record that it read. The runs of a schedule follow one another and their ids sort by
+// time, so lines stops at the first record of a later run.
 func (p *parts) lines(ctx context.Context, r *Run, after uint64, f func(Line) error) (uint64, error) {
 	for {
 		records, err := p.output.Read(ctx, outputTopic(r), after, outputPage)
@@ -141,7 +142,7 @@ func (p *parts) lines(ctx context.Context, r *Run, after uint64, f func(Line) er
 			}
 			after = record.Sequence
 			if string(id) != r.ID {
-				continue // of somebody who was taken for dead, and was not
+				continue // from an earlier run whose process was wrongly taken for dead
 			}
 			if err := decodeLines(lines, f); err != nil {
 				return after, err
@@ -153,7 +154,7 @@ func (p *parts) lines(ctx context.Context, r *Run, after uint64, f func(Line) er
 	}
 }
 
-// decodeLines takes a batch apart.
+// decodeLines calls f with each line of a record.
 func decodeLines(data []byte, f func(Line) error) error {
 	for _, text := range bytes.Split(bytes.TrimSpace(data), []byte{'\n'}) {
 		var l Line
@@ -167,11 +168,11 @@ func decodeLines(data []byte, f func(Line) error) error {
 	return nil
 }
 
-// followEvery is how often a follower looks for more.
+// followEvery is how often Follow looks for new lines.
 const followEvery = flushEvery
 
-// Follow calls f with the lines of a run, those that there are and then each as it comes, until the
-// run is over.
+// Follow calls f with the lines of a run: first with those that are stored, then with each new one,
+// until the run is over.
 func (s *Store) Follow(ctx context.Context, run string, f func(Line) error) error {
 	p, err := s.parts(ctx)
 	if err != nil {
@@ -179,7 +180,7 @@ func (s *Store) Follow(ctx context.Context, run string, f func(Line) error) erro
 	}
 	after := uint64(0)
 	for {
-		r, err := p.run(ctx, run) // before the lines: what is over prints no more
+		r, err := p.run(ctx, run) // before the lines are read: a run that is over prints no more
 		if err != nil {
 			return err
 		}

@@ -10,18 +10,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// A page is what the store has of a schedule, in one value: the run that is not over, who runs it,
-// and the state that goes with it change together, or not at all.
+// A page is the stored value of a schedule: its state, the run that is not over, and the process
+// that makes it. They are one value, so that they change together or not at all.
 type page struct {
 	State
-	Current  *Run   `json:"run,omitempty"`    // the one that is not over
-	Hold     *hold  `json:"held,omitempty"`   // by whom; nil: it waits for whoever comes
-	Cancel   string `json:"cancel,omitempty"` // who wants it to end; "": nobody
-	Previous *Run   `json:"last,omitempty"`   // the last one that is over, and was not skipped; the history has it too
+	Current  *Run   `json:"run,omitempty"`    // the run that is not over
+	Hold     *hold  `json:"held,omitempty"`   // the process that makes Current; nil: any process may make its next attempt
+	Cancel   string `json:"cancel,omitempty"` // who requested that Current be cancelled; "": no request
+	Previous *Run   `json:"last,omitempty"`   // the last run that is over and was not skipped; the history has it, too
 }
 
-// decodePage reads a page as the store has it. Who is active is who is there. The error says what
-// is damaged; the page has what can be read in spite of it. A run that cannot be read is nobody's.
+// decodePage decodes a stored page. If the page is damaged, the error says how, and the returned
+// page has everything that can still be read. A run that cannot be read is dropped, and a hold that
+// cannot be read is cleared.
 func decodePage(data []byte) (page, error) {
 	var pg page
 	if err := json.Unmarshal(data, &pg); err != nil {
@@ -43,7 +44,7 @@ func decodePage(data []byte) (page, error) {
 	return pg, nil
 }
 
-// decodeState reads the state alone, where that can be read.
+// decodeState reads the state alone, or nothing if that cannot be read either.
 func decodeState(data []byte) page {
 	var pg page
 	if json.Unmarshal(data, &pg.State) != nil {
@@ -53,13 +54,13 @@ func decodeState(data []byte) page {
 	return pg
 }
 
-// clear is for a page without a run under way.
+// clear resets the fields of a page that has no current run.
 func (pg *page) clear() {
 	pg.Active, pg.NextAt, pg.Attempt = "", time.Time{}, 0
 	pg.Hold, pg.Cancel = nil, ""
 }
 
-// page is the page of a schedule, and its revision.
+// page returns the page of a schedule and its revision.
 func (p *parts) page(ctx context.Context, key string) (page, uint64, error) {
 	v, err := p.states.Get(ctx, key)
 	if err != nil {
@@ -68,7 +69,7 @@ func (p *parts) page(ctx context.Context, key string) (page, uint64, error) {
 	return p.decodePage(v), v.Revision, nil
 }
 
-// decodePage reads a page, and tells of damage.
+// decodePage decodes a page, and logs damage.
 func (p *parts) decodePage(v engine.Value) page {
 	pg, err := decodePage(v.Data)
 	if err != nil {
@@ -76,12 +77,12 @@ func (p *parts) decodePage(v engine.Value) page {
 	}
 	if pg.Agent == "" || pg.Schedule == "" {
 		pg.Agent, pg.Schedule, _ = strings.Cut(v.Key, "/")
-		pg.Since = v.Time // ticks from before it was written are nobody's any more
+		pg.Since = v.Time // ticks from before it was written do not run
 	}
 	return pg
 }
 
-// pages are those of the schedules whose keys begin with prefix.
+// pages returns the pages of the schedules whose keys begin with prefix.
 func (p *parts) pages(ctx context.Context, prefix string) ([]page, error) {
 	values, err := p.states.Values(ctx, prefix)
 	if err != nil {
@@ -94,8 +95,9 @@ func (p *parts) pages(ctx context.Context, prefix string) ([]page, error) {
 	return pages, nil
 }
 
-// update changes the page of a schedule, whoever else does at the same time: change may be called
-// several times. It is made where there is none. An error of change's leaves it as it is.
+// update changes the page of a schedule by compare-and-set. If another process changes the page at
+// the same time, update calls change again with the new page. It creates the page if there is none.
+// If change returns an error, the page stays as it is.
 func (p *parts) update(ctx context.Context, agent, schedule string, now time.Time, change func(*page) error) error {
 	key := stateKey(agent, schedule)
 	for {

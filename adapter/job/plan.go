@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// setBackBy is how far in the future the last tick of a schedule may be. One that is further has
-// seen a clock that was wrong.
+// setBackBy is how far in the future the last tick of a schedule may be. If it is further, the tick
+// came from a clock that was wrong.
 const setBackBy = 5 * time.Minute
 
-// A scheduleCheck is the planner's at one schedule.
+// A scheduleCheck decides what is due for one schedule.
 type scheduleCheck struct {
 	*Scheduler
 	parts    *parts
@@ -25,7 +25,7 @@ func (l *scheduleCheck) plan(ctx context.Context, next *soonest) error {
 		return err
 	}
 	if l.isAhead(&st) {
-		return l.setBack(ctx) // the page changes, and is looked at again
+		return l.setBack(ctx) // this changes the page, so the schedule is checked again
 	}
 	next.add(l.schedule.Next(l.now))
 	next.add(st.NextAt)
@@ -34,7 +34,8 @@ func (l *scheduleCheck) plan(ctx context.Context, next *soonest) error {
 	return errors.Join(l.orderTick(ctx, &st), l.orderRetry(ctx, &st), l.reportStale(ctx, overdue))
 }
 
-// loadState is the schedule's state. Ticks from before a schedule was first seen are nobody's.
+// loadState returns the state of the schedule. For a schedule without a state it creates one that
+// begins now: earlier ticks do not run.
 func (l *scheduleCheck) loadState(ctx context.Context) (State, error) {
 	if st, ok := l.state(l.manifest.Agent.Name, l.schedule.ID); ok {
 		return st, nil
@@ -43,14 +44,14 @@ func (l *scheduleCheck) loadState(ctx context.Context) (State, error) {
 	return st, l.parts.update(ctx, st.Agent, st.Schedule, l.now, func(*page) error { return nil })
 }
 
-// isAhead tells whether what is known of a schedule is from a clock that was ahead of this one by
-// more than those of machines that share an engine may differ: the clock was set back.
+// isAhead reports whether the state has times that are further in the future than the clocks of
+// machines that share an engine may differ. Then the clock was set back.
 func (l *scheduleCheck) isAhead(st *State) bool {
 	limit := l.now.Add(setBackBy)
 	return st.Since.After(limit) || st.LastTick.After(limit) || st.NextAt.After(limit.Add(l.longestBackoff()))
 }
 
-// longestBackoff is the longest wait between two attempts.
+// longestBackoff returns the longest wait between two attempts.
 func (l *scheduleCheck) longestBackoff() time.Duration {
 	most := time.Duration(0)
 	for _, d := range l.schedule.Retry.Backoff {
@@ -59,13 +60,13 @@ func (l *scheduleCheck) longestBackoff() time.Duration {
 	return most
 }
 
-// setBack brings what is known of a schedule back to the present: else nothing of it would run
-// until the clock is again where it was. Ticks that have run already do not run again: see
-// parts.ranBefore.
+// setBack moves the times of a schedule back to now after the clock was set back. Otherwise the
+// schedule would not run until the clock reaches those times again. Ticks that have run already do
+// not run again: see parts.ranBefore.
 func (l *scheduleCheck) setBack(ctx context.Context) error {
 	return l.parts.update(ctx, l.manifest.Agent.Name, l.schedule.ID, l.now, func(pg *page) error {
 		if !l.isAhead(&pg.State) {
-			return nil // somebody else was quicker
+			return nil // another process has done it
 		}
 		for _, t := range []time.Time{pg.LastTick, pg.Since} {
 			if t.After(l.now) && t.After(pg.Ahead) {
@@ -88,8 +89,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// orderTick orders a run whose time has come. Of those that were missed, while the machine slept,
-// the latest is made up for.
+// orderTick orders a run if a tick is due. If several ticks were missed, for example while the
+// machine slept, it orders the latest alone.
 func (l *scheduleCheck) orderTick(ctx context.Context, st *State) error {
 	last := st.Since
 	if st.LastTick.After(last) {
@@ -112,7 +113,7 @@ func (l *scheduleCheck) orderTick(ctx context.Context, st *State) error {
 	return l.order(ctx, l.parts, o)
 }
 
-// markTickDone notes that a tick has run already.
+// markTickDone records that a tick has run already.
 func (l *scheduleCheck) markTickDone(ctx context.Context, tick time.Time) error {
 	return l.parts.update(ctx, l.manifest.Agent.Name, l.schedule.ID, l.now, func(pg *page) error {
 		if tick.After(pg.LastTick) {
@@ -122,7 +123,7 @@ func (l *scheduleCheck) markTickDone(ctx context.Context, tick time.Time) error 
 	})
 }
 
-// orderRetry orders the next attempt of a run that has waited long enough.
+// orderRetry orders the next attempt of a waiting run if it is due.
 func (l *scheduleCheck) orderRetry(ctx context.Context, st *State) error {
 	if st.Active == "" || st.NextAt.IsZero() || st.NextAt.After(l.now) {
 		return nil
@@ -130,8 +131,8 @@ func (l *scheduleCheck) orderRetry(ctx context.Context, st *State) error {
 	return l.order(ctx, l.parts, Order{Agent: st.Agent, Schedule: st.Schedule, Run: st.Active, Attempt: st.Attempt + 1})
 }
 
-// reportStale tells that a schedule is overdue. Of several who notice, the one that writes it down
-// tells.
+// reportStale reports that a schedule is overdue. If several processes notice it, only the one that
+// writes it into the page reports it.
 func (l *scheduleCheck) reportStale(ctx context.Context, at time.Time) error {
 	if at.IsZero() || at.After(l.now) {
 		return nil
@@ -139,7 +140,7 @@ func (l *scheduleCheck) reportStale(ctx context.Context, at time.Time) error {
 	var st State
 	err := l.parts.update(ctx, l.manifest.Agent.Name, l.schedule.ID, l.now, func(pg *page) error {
 		if at := staleAt(&pg.State, l.schedule.Next, l.schedule.Retry.StaleAfter); at.IsZero() || at.After(l.now) {
-			return errNotOurs // somebody else tells, or it has succeeded meanwhile
+			return errNotOurs // another process has reported it, or a run has succeeded meanwhile
 		}
 		pg.Stale = true
 		st = pg.State

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
-// ReapDead looks after the run of every schedule of the agents whose process may have died, without
-// waiting for one of which that is not certain.
+// ReapDead ends the runs of the agents whose process has died. It does not wait if it is not
+// certain whether a process has died.
 func (r *Runner) ReapDead(ctx context.Context, agents []*Manifest) error {
 	states, err := r.Store.States(ctx)
 	if err != nil {
@@ -27,9 +27,9 @@ func (r *Runner) ReapDead(ctx context.Context, agents []*Manifest) error {
 	return errors.Join(errs...)
 }
 
-// reap looks after the active run of a schedule: has its process died, and how far had it come? Of
-// several who do, one writes it down and tells. The verdict is what it found: [lease.Free] where
-// the run was somebody's who has died.
+// reap ends the active run of a schedule if its process has died. If several processes do so at
+// once, one of them writes and reports it. The verdict is [lease.Free] if the process had died, or
+// if there is no active run.
 func (r *Runner) reap(ctx context.Context, m *Manifest, s *Schedule) (lease.Verdict, error) {
 	r.init()
 	p, err := r.Store.parts(ctx)
@@ -39,7 +39,7 @@ func (r *Runner) reap(ctx context.Context, m *Manifest, s *Schedule) (lease.Verd
 	key := stateKey(m.Agent.Name, s.ID)
 	pg, _, err := p.page(ctx, key)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && pg.Current == nil {
-		return lease.Free, nil // it is over
+		return lease.Free, nil // no run is active
 	}
 	if err != nil {
 		return lease.Held, err
@@ -48,10 +48,10 @@ func (r *Runner) reap(ctx context.Context, m *Manifest, s *Schedule) (lease.Verd
 	return c.reapIfDead(ctx, key)
 }
 
-// reapIfDead is reap for the run of a page.
+// reapIfDead ends the run of a page if its process has died.
 func (c *claim) reapIfDead(ctx context.Context, key string) (lease.Verdict, error) {
 	if c.run.Status == Waiting && !c.run.Manual {
-		return lease.Held, nil // for its next attempt, as it should
+		return lease.Held, nil // a scheduled run that waits belongs to no process
 	}
 	verdict, err := c.parts.judgeRun(ctx, key, c.hold)
 	if verdict != lease.Free || err != nil {
@@ -67,13 +67,14 @@ func (c *claim) reapIfDead(ctx context.Context, key string) (lease.Verdict, erro
 		err = c.finishDeadAttempt(ctx)
 	}
 	if errors.Is(err, errLost) {
-		err = nil // somebody else was quicker
+		err = nil // another process has done it
 	}
 	return lease.Free, err
 }
 
-// finishDeadAttempt ends the attempt of a run whose process has died: as the history has it, where
-// it died only after that.
+// finishDeadAttempt ends the attempt of a run whose process has died. If the process died after it
+// had written the run into the history, the result is the one in the history. Otherwise the attempt
+// was cut off.
 func (c *claim) finishDeadAttempt(ctx context.Context) error {
 	filed, err := c.parts.findEnded(ctx, &c.run, c.run.last().Began)
 	if err != nil {
@@ -95,10 +96,10 @@ func (c *claim) finishDeadAttempt(ctx context.Context) error {
 	})
 }
 
-// recordCutOff records that a run's attempt ended together with the process that made it.
-// docs/jobs.md: it counts as failed, and attempt_failed is told when somebody finds it. A run that
-// a person asked for has nobody who would wait for its next attempt: it is given up. One that
-// somebody wanted to end has ended.
+// recordCutOff records that an attempt ended because its process died. The attempt counts as
+// failed, and attempt_failed is reported: docs/jobs.md, "Attempts and events". A manual run is
+// given up, since the command that would have waited for the next attempt has died. A run whose
+// cancellation was requested is cancelled.
 func (c *claim) recordCutOff(ctx context.Context) error {
 	last := *c.run.last()
 	last.Result, last.Ended = CutOff, c.runner.clock.Now()
@@ -121,7 +122,7 @@ func (c *claim) recordCutOff(ctx context.Context) error {
 	return err
 }
 
-// endAbandoned ends a run that a person asked for and that nobody waits with any more.
+// endAbandoned ends a manual run that waited for its next attempt when its command died.
 func (c *claim) endAbandoned(ctx context.Context) error {
 	var notices []Notice
 	err := c.changeRun(ctx, func(r *Run, pg *page) {
@@ -138,7 +139,7 @@ func (c *claim) endAbandoned(ctx context.Context) error {
 	return err
 }
 
-// giveUpAbandoned gives a run up whose command has died before its last attempt.
+// giveUpAbandoned gives up a manual run whose command died before the last attempt.
 func (c *claim) giveUpAbandoned(r *Run, pg *page) Notice {
 	r.Reason = "abandoned: " + c.run.Owner + ", which made it, died"
 	last := r.last()

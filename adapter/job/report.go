@@ -13,11 +13,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/notify"
 )
 
-const closeTimeout = 20 * time.Second // for what waits to be told when the process ends
+const closeTimeout = 20 * time.Second // how long Close waits for queued messages
 
-// A Reporter tells people and plugins what happened to jobs: the plugins of on_failure, and the
-// notifiers. Delivery is best effort: what fails is logged, a run never waits for it. Each of them
-// is told in order.
+// A Reporter sends the events of jobs to the on_failure plugins and to the notifiers. Delivery is
+// best effort: a failure is logged, and a run never waits. Each recipient gets its events in order.
 type Reporter struct {
 	host     Host
 	options  notify.Options
@@ -25,7 +24,7 @@ type Reporter struct {
 	log      *slog.Logger
 }
 
-// ReporterOptions are what a reporter needs.
+// ReporterOptions configure a [Reporter].
 type ReporterOptions struct {
 	Host     Host
 	Notify   notify.Options
@@ -33,7 +32,7 @@ type ReporterOptions struct {
 	Logger   *slog.Logger // nil discards
 }
 
-// NewReporter makes a reporter, which [Reporter.Close] ends.
+// NewReporter makes a reporter. Close it with [Reporter.Close].
 func NewReporter(o ReporterOptions) *Reporter {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -41,21 +40,22 @@ func NewReporter(o ReporterOptions) *Reporter {
 	return &Reporter{host: o.Host, options: o.Notify, dispatch: notify.NewDispatch(o.Dispatch), log: o.Logger}
 }
 
-// Close waits, within a bound, until what waits is told.
+// Close waits until the queued messages are sent, at most closeTimeout.
 func (t *Reporter) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return t.dispatch.Close(ctx)
 }
 
-// Report takes a notice, and returns at once.
+// Report queues the messages for an event, and returns at once.
 func (t *Reporter) Report(n Report) {
 	for _, r := range t.Routes(&n) {
 		t.dispatch.Send(n.Message(), r)
 	}
 }
 
-// Routes are the ways in which a manifest wants to be told of a notice.
+// Routes returns the recipients of an event: those that the manifest names, and the connected
+// plugins.
 func (t *Reporter) Routes(n *Report) []notify.Route {
 	m, e := n.Manifest, n.Event
 	host := hostOf(m, t.host)
@@ -80,14 +80,15 @@ func (t *Reporter) Routes(n *Report) []notify.Route {
 			routes = append(routes, notify.Route{Name: fmt.Sprintf("notifiers[%d] %s", i, d.Driver), Sender: sender, Every: d.RateLimit})
 		}
 	}
-	// Plugins of other dialects that the configuration has connected to the point.
+	// The plugins of other dialects that the configuration connects to the point.
 	return append(routes, notify.Route{Name: ConnectedRoute, Sender: pluginSender{host: host}})
 }
 
-// ConnectedRoute is the name of the way to plugins that the configuration has connected.
+// ConnectedRoute is the name of the route to the plugins that the configuration connects to the
+// point.
 const ConnectedRoute = "connected plugins"
 
-// sender is who delivers for a notifier.
+// sender returns the sender of a notifier.
 func (t *Reporter) sender(host Host, d *Notifier) (notify.Sender, error) {
 	if d.Driver != DriverPlugin {
 		return notify.New(string(d.Driver), d.Settings, t.options)
@@ -96,8 +97,7 @@ func (t *Reporter) sender(host Host, d *Notifier) (notify.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	// ${NAME} comes from the secrets file, then from the environment: docs/protocols/dotagent.md,
-	// row D55.
+	// ${NAME} in a config comes from the secrets or the environment: docs/jobs.md, "Notifiers".
 	written := h.Config
 	if h.Config, err = notify.ExpandJSON(written, t.options.Lookup); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (t *Reporter) sender(host Host, d *Notifier) (notify.Sender, error) {
 	return pluginSender{host, h, written}, nil
 }
 
-// Hook is a notifier that is a plugin, as the plugins of other lists are.
+// Hook returns a notifier with the driver plugin as a Hook.
 func (n *Notifier) Hook() (*Hook, error) {
 	h := &Hook{Config: json.RawMessage("{}"), Events: n.Events, Timeout: n.Timeout, At: n.At}
 	h.Plugin, _ = n.Settings["name"].(string) // the manifest was checked
@@ -119,8 +119,8 @@ func (n *Notifier) Hook() (*Hook, error) {
 	return h, nil
 }
 
-// wantsFailure: the plugins of on_failure are told of every event that is not a plain success, the
-// recovery included, unless they list what they want.
+// wantsFailure reports whether a plugin of on_failure gets an event. A plugin that lists no events
+// gets all but success, recovered included.
 func wantsFailure(h *Hook, e Event) bool {
 	if len(h.Events) > 0 {
 		return h.Wants(e)
@@ -128,12 +128,12 @@ func wantsFailure(h *Hook, e Event) bool {
 	return e != Success
 }
 
-// A pluginSender tells a plugin that the manifest names, or, without one, those that are connected
-// to the point.
+// A pluginSender calls the plugin that hook names. Without a hook it calls the plugins that are
+// connected to the point.
 type pluginSender struct {
 	host  Host
 	hook  *Hook
-	shown json.RawMessage // the hook's config as the manifest has it
+	shown json.RawMessage // the hook's config as the manifest has it, with ${NAME} unexpanded
 }
 
 // Send fires the point.
@@ -146,7 +146,7 @@ func (s pluginSender) Send(ctx context.Context, m notify.Message) error {
 	return firstFailure(out, err)
 }
 
-// firstFailure is the first failure among those who were told.
+// firstFailure returns err, or the error of the first step that failed.
 func firstFailure(out *hook.Outcome, err error) error {
 	if err != nil {
 		return err
@@ -154,15 +154,15 @@ func firstFailure(out *hook.Outcome, err error) error {
 	return stepError(out)
 }
 
-// Describe is what the plugin would be given, with its config as the manifest has it: what
-// variables stand for is not shown.
+// Describe returns the event that the plugin would get. Variables in its config are not expanded,
+// since they may be secrets.
 func (s pluginSender) Describe(m notify.Message) Given { return s.given(m, s.shown) }
 
 func (s pluginSender) given(m notify.Message, config json.RawMessage) Given {
 	return Given{Agent: m.Agent, Schedule: m.Schedule, Event: Event(m.Event), Message: text(m), Config: configOr(config)}
 }
 
-// Given is what a sink or a notifier that is a plugin is told.
+// Given is the event that a sink gets, or a notifier that is a plugin.
 type Given struct {
 	Agent    string          `json:"agent"`
 	Schedule string          `json:"schedule"`
@@ -171,12 +171,12 @@ type Given struct {
 	Config   json.RawMessage `json:"config"`
 }
 
-// GivenToSink is what a sink of the manifest is told of a success.
+// GivenToSink returns the event that a sink of the manifest gets after a success.
 func (h *Hook) GivenToSink(m *Manifest, s *Schedule, output string) Given {
 	return Given{Agent: m.Agent.Name, Schedule: s.ID, Event: Success, Message: output, Config: configOr(h.Config)}
 }
 
-// configOr is a config, or an empty one.
+// configOr returns config, or an empty object if there is none.
 func configOr(config json.RawMessage) json.RawMessage {
 	if len(config) == 0 {
 		return json.RawMessage("{}")
@@ -184,8 +184,8 @@ func configOr(config json.RawMessage) json.RawMessage {
 	return config
 }
 
-// text returns the message that a plugin of the kind notify gets. It has the suggestion of a
-// preflight that refused: docs/protocols/dotagent.md, row D57.
+// text formats a message for plugins. It includes the suggestion of the preflight that refused:
+// docs/protocols/dotagent.md, row D36.
 func text(m notify.Message) string {
 	lines := []string{m.Headline()}
 	if m.Body != "" {
@@ -197,14 +197,14 @@ func text(m notify.Message) string {
 	return strings.Join(lines, "\n")
 }
 
-// Message is the notice as notifiers take it.
+// Message returns the event in the form that package notify sends.
 func (n *Report) Message() notify.Message {
 	m := notify.Message{Agent: n.Manifest.Agent.Name, Schedule: n.Run.Schedule, Event: string(n.Event), Suggest: n.Suggest,
 		Attempt: n.Attempt, Attempts: n.Most, Time: n.At, Body: n.Error, Sink: n.Sink}
 	if n.Event == Success || n.Event == RunRecovered {
 		m.Body = strings.TrimSpace(n.Output)
 	}
-	if n.Exit != nil && !strings.HasPrefix(n.Error, "exit code") { // once is enough
+	if n.Exit != nil && !strings.HasPrefix(n.Error, "exit code") { // Error names it already
 		m.ExitCode = *n.Exit
 	}
 	if !n.NextAt.IsZero() {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// An Event is something that happens to a job, as plugins and notifiers are told of it.
+// An Event names something that happens to a job. Plugins and notifiers get it.
 type Event string
 
 // The events of the dotagent protocol.
@@ -16,10 +16,10 @@ const (
 	RunRecovered   Event = "recovered"
 	BeforeRun      Event = "preflight"
 	GoneStale      Event = "stale"
-	DailySummary   Event = "daily_summary" // dotagent's own: manifests may list it, and no run of ours gives it
+	DailySummary   Event = "daily_summary" // manifests may list it, but Patchbay never sends it
 )
 
-// A Notice is an event with what is to be told about it.
+// A Notice is an event with its details.
 type Notice struct {
 	Event   Event
 	At      time.Time
@@ -28,14 +28,14 @@ type Notice struct {
 	Error   string
 	Suggest string
 	Exit    *int
-	Sink    bool      // a sink failed: the attempt itself did not
-	NextAt  time.Time // of the attempt that follows; zero: none does
-	Merged  bool      // the notice that follows at once says the same and more: see [merge]
+	Sink    bool      // a sink failed; the attempt itself succeeded
+	NextAt  time.Time // when the next attempt is; zero: there is none
+	Merged  bool      // a later notice of the same moment includes this one: see [merge]
 }
 
-// merge marks the notices that a later one of the same moment includes: a failed attempt in
-// given_up, a success in recovered. Built-in notifiers that name no events leave those out, so that
-// a person gets one message. Plugins get every event.
+// merge marks the notices that a later one of the same moment includes: a failed attempt before
+// given_up, and a success before recovered. Built-in notifiers that list no events leave the marked
+// ones out, so that a person gets one message. Plugins get every event.
 func merge(notices []Notice) []Notice {
 	for i := range notices {
 		n := &notices[i]
@@ -47,21 +47,23 @@ func merge(notices []Notice) []Notice {
 	return notices
 }
 
-// applyResult records what an attempt came to, in the run and in the state of its schedule, and
-// says what is to be told, in order. docs/jobs.md has the table: "The last failed attempt emits
-// attempt_failed, then given_up. Success after a failure emits success, then recovered. A failed
-// sink emits attempt_failed and does not undo the run. A time-out emits timed_out in place of
-// attempt_failed."
+// applyResult applies the result of an attempt to its run and to the state of the schedule. It
+// returns the events to report, in order. docs/jobs.md, "Attempts and events", has the rules as a
+// table:
+//   - The last failed attempt gives attempt_failed, then given_up.
+//   - A success after a failure gives success, then recovered.
+//   - A failed sink gives attempt_failed; the run has succeeded nevertheless.
+//   - A timeout gives timed_out in place of attempt_failed.
 func applyResult(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice {
 	r.Attempts[len(r.Attempts)-1] = a
 	switch a.Result {
 	case OK:
 		return succeed(r, s, a)
-	case WasCancelled: // on purpose, of which whoever did it need not be told: it is no failure, and no success
+	case WasCancelled: // no event: it is neither a failure nor a success
 		r.Reason = a.Error
 		endRun(r, s, Cancelled, a.Ended)
 		return nil
-	case Stopped: // by a planned end, of which nobody need hear: it is made up for as soon as somebody can
+	case Stopped: // no event: the next daemon makes another attempt at once
 		r.Most++
 		r.Status, r.NextAt, s.NextAt = Waiting, a.Ended, a.Ended
 		return nil
@@ -80,7 +82,7 @@ func applyResult(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice 
 	return []Notice{n, giveUp(r, s, n)}
 }
 
-// giveUp ends a run after a failure, of which n tells.
+// giveUp ends a run after the failure that n describes, and returns the notice of that.
 func giveUp(r *Run, s *State, n Notice) Notice {
 	endRun(r, s, GivenUp, n.At)
 	s.Failing, s.Streak = true, min(s.Streak, 0)-1
@@ -103,15 +105,15 @@ func succeed(r *Run, s *State, a Attempt) []Notice {
 	return notices
 }
 
-// endRun ends a run.
+// endRun ends a run with a status.
 func endRun(r *Run, s *State, status Status, at time.Time) {
 	r.Status, r.Ended, r.NextAt = status, at, time.Time{}
 	s.Active, s.NextAt, s.Attempt = "", time.Time{}, 0
 	s.LastRun, s.Last, s.Settled = r.ID, status, at
 }
 
-// backoffAfter is how long to wait after the nth attempt. The last of the list is for all that
-// follow.
+// backoffAfter returns how long to wait after the nth attempt. The last entry of the list also
+// holds for all later attempts.
 func backoffAfter(backoff []time.Duration, n int) time.Duration {
 	if len(backoff) == 0 {
 		return 0
@@ -119,8 +121,9 @@ func backoffAfter(backoff []time.Duration, n int) time.Duration {
 	return backoff[min(n, len(backoff))-1]
 }
 
-// staleAt is when a schedule is overdue: its first tick after the last success, or since it was
-// seen, and the time it may take beyond that. Zero where it is not watched, or told already.
+// staleAt returns when a schedule becomes overdue: its first tick after the last success, or after
+// the schedule was first seen, plus the time that it may be late. It returns zero if the schedule
+// has no such limit, or if stale was reported already.
 func staleAt(s *State, next func(time.Time) time.Time, after time.Duration) time.Time {
 	if s.Stale || after <= 0 {
 		return time.Time{}
@@ -136,6 +139,6 @@ func staleAt(s *State, next func(time.Time) time.Time, after time.Duration) time
 	return due.Add(after)
 }
 
-// StaleAt is when a schedule in this state is told to be overdue; zero: it is not watched, or was
-// told.
+// StaleAt returns when a schedule in this state becomes overdue. It returns zero if the schedule
+// has no such limit, or if stale was reported already.
 func StaleAt(st State, s *Schedule) time.Time { return staleAt(&st, s.Next, s.Retry.StaleAfter) }

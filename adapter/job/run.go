@@ -16,32 +16,32 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// ErrBusy is returned for a run of a schedule whose last run is not over.
+// ErrBusy is returned for a run of a schedule whose previous run is not over.
 var ErrBusy = errors.New("the previous run is still in progress")
 
-// errLost ends an attempt whose run was given to somebody else, because nothing was heard of this
-// process for too long.
+// errLost ends an attempt whose run another process has taken over, because this process wrote no
+// heartbeat for too long.
 var errLost = errors.New("the run was taken for dead")
 
-// A Runner makes runs. Its exported fields are set before it is used; it is safe for concurrent
-// use.
+// A Runner makes runs. Set its exported fields before you use it. It is safe for concurrent use.
 type Runner struct {
 	Host    Host
 	Store   *Store
 	Procs   *proc.Group
-	Environ []string                 // what agents may see of the host's environment
-	Report  func(Report)             // told what happens, in order; nil: nobody. It must not block
-	Watch   func(run string, l Line) // told each line of output as it comes; nil: nobody
+	Environ []string                 // the environment that agents may inherit from the host
+	Report  func(Report)             // called with each event, in order; may be nil. It must not block
+	Watch   func(run string, l Line) // called with each line of output as it comes; may be nil
 	Logger  *slog.Logger             // nil discards
 	Clock   Clock                    // nil: the system's
-	Owner   string                   // who others are told runs it; "": this process
-	Holder  lease.Holder             // this process, as its runs name it; zero: with Procs' mark alone
+	Owner   string                   // the name that its runs show as owner; "": that of this process
+	Holder  lease.Holder             // identifies this process in the pages; zero: made from the mark of Procs
 
-	// Confine is asked for a sandbox for each agent whose [security] restricts its files or its
-	// network; nil: nobody is held to that. lent are grants that may lie in Patchbay's own places.
+	// Confine returns a sandbox for an agent whose [security] restricts its files or its network.
+	// If it is nil, such agents run without a sandbox. lent are the granted paths that may lie in
+	// Patchbay's own directories.
 	Confine func(ctx context.Context, grants []capability.Capability, lent []string) (proc.Box, error)
 
-	StateDir string // where agents have their heartbeat files; "": in their temporary directory
+	StateDir string // the directory of the heartbeat files; "": the temporary directory of the attempt
 
 	clock Clock
 	once  sync.Once
@@ -50,13 +50,13 @@ type Runner struct {
 	tracked map[*trackedRun]struct{}
 }
 
-// trackedRun is a run that this process makes.
+// A trackedRun is a run that this process makes.
 type trackedRun struct {
 	run    string // its id
 	cancel context.CancelCauseFunc
 }
 
-// A Report is a notice for the people and plugins that a manifest names.
+// A Report is an event for the people and plugins that a manifest names.
 type Report struct {
 	Notice
 	Manifest *Manifest
@@ -82,27 +82,28 @@ func (r *Runner) init() {
 	})
 }
 
-// A claim is an attempt that is this process's to make.
+// A claim is an attempt that this process has claimed: no other process makes it.
 type claim struct {
 	runner   *Runner
 	parts    *parts
 	manifest *Manifest
 	schedule *Schedule
 	run      Run
-	hold     *hold // as the page has it
-	insist   bool  // its result is recorded however long that takes, although a person asked for it
+	hold     *hold // as it is in the page
+	insist   bool  // see [RunOptions.Insist]
 }
 
-// errNotOurs is for an order that is not to be carried out: somebody else has it, or had.
+// errNotOurs is returned for an order that this process must not carry out, because another process
+// has it or had it.
 var errNotOurs = errors.New("not ours to do")
 
-// claimTries bounds how often a run that has died is cleared away for the next one, which others
-// may be quicker to begin.
+// claimTries bounds how often a claim ends the run of a process that has died and tries again. Each
+// time another process may begin the next run first.
 const claimTries = 3
 
-// claim makes an order this process's own. It is nil without an error where there is nothing to do.
-// Where the last run is not over, a run by hand is refused with [ErrBusy], and a tick is recorded
-// as skipped. A run whose process has died is no obstacle.
+// claim claims the attempt that an order asks for. It returns nil without an error if there is
+// nothing to do. If the previous run is not over, claim returns [ErrBusy] for a manual run and
+// records a tick as skipped. If the process of that run has died, claim ends the run and goes on.
 func (r *Runner) claim(ctx context.Context, o Order, m *Manifest, s *Schedule) (*claim, error) {
 	r.init()
 	p, err := r.Store.parts(ctx)
@@ -111,7 +112,7 @@ func (r *Runner) claim(ctx context.Context, o Order, m *Manifest, s *Schedule) (
 	}
 	for tries := 0; ; {
 		c := &claim{runner: r, parts: p, manifest: m, schedule: s}
-		// Whole or not at all: half a claim would count as a failed attempt.
+		// Do not stop halfway: half a claim would count as a failed attempt.
 		err := c.writeClaim(context.WithoutCancel(ctx), o)
 		if errors.Is(err, errNotOurs) {
 			return nil, nil
@@ -124,13 +125,13 @@ func (r *Runner) claim(ctx context.Context, o Order, m *Manifest, s *Schedule) (
 			tries++
 			continue
 		}
-		if verdict == lease.Unsure && o.Manual && pause.For(ctx, p.judge.Pause()) == nil { // a person is made to wait for an answer, a tick is not
+		if verdict == lease.Unsure && o.Manual && pause.For(ctx, p.judge.Pause()) == nil { // a person waits for the answer; a tick does not
 			continue
 		}
 		if left, ok := errors.AsType[*lease.LeftoverError](mendErr); ok {
 			err, mendErr = fmt.Errorf("%w: %w", ErrBusy, left), nil
 		}
-		if mendErr != nil { // nobody knows: the order comes again
+		if mendErr != nil { // not known whether the run is alive: the queue delivers the order again
 			return nil, mendErr
 		}
 		return nil, c.refuse(ctx, err)
@@ -154,8 +155,8 @@ func (c *claim) writeClaim(ctx context.Context, o Order) error {
 	return c.continueRun(ctx, o)
 }
 
-// refuse is for an order that comes while the previous run is still in progress. A person is told
-// why; a tick is recorded as skipped.
+// refuse handles an order that comes while the previous run is still in progress. It returns why
+// for a manual run, and records a tick as skipped.
 func (c *claim) refuse(ctx context.Context, why error) error {
 	if c.run.Manual {
 		return why
@@ -167,12 +168,12 @@ func (c *claim) refuse(ctx context.Context, why error) error {
 	return err
 }
 
-// errLate is for a tick after which another one was taken care of.
+// errLate is returned for a tick if a later tick was handled first.
 var errLate = errors.New("a later tick was taken first")
 
-// beginRun makes a new run the schedule's active one. Who writes that has it. Ticks are taken in
-// order: one that is not after the last that was taken care of is either recorded, or was
-// overtaken.
+// beginRun makes a new run the current one of its schedule. If several processes try, the first to
+// write the page has the run. Ticks are handled in order: if a later one was handled already, this
+// one is recorded as skipped, unless the history has it.
 func (c *claim) beginRun(ctx context.Context, o Order) error {
 	now := c.runner.clock.Now()
 	c.run = Run{ID: o.Run, Agent: o.Agent, Schedule: o.Schedule, Tick: o.Tick, Manual: o.Manual, Status: Running, Began: now,
@@ -206,7 +207,7 @@ func (c *claim) beginRun(ctx context.Context, o Order) error {
 	return err
 }
 
-// ranBefore tells whether a tick has a record from before the clock was set back.
+// ranBefore reports whether a tick has a record from before the clock was set back.
 func (p *parts) ranBefore(ctx context.Context, o Order) (bool, error) {
 	_, err := p.run(ctx, o.Run)
 	if errors.Is(err, ErrNoRun) {
@@ -215,9 +216,9 @@ func (p *parts) ranBefore(ctx context.Context, o Order) (bool, error) {
 	return err == nil, err
 }
 
-// enterRun writes the new run into the page of its schedule.
+// enterRun enters the new run into the page of its schedule.
 func (c *claim) enterRun(ctx context.Context, pg *page) (err error) {
-	if err := c.beat(ctx); err != nil { // first: a run without a sign of life is taken for dead
+	if err := c.beat(ctx); err != nil { // first: a run without a heartbeat is taken for dead
 		return err
 	}
 	if c.run.LogAfter, err = c.parts.output.Last(ctx, outputTopic(&c.run)); err != nil {
@@ -231,8 +232,8 @@ func (c *claim) enterRun(ctx context.Context, pg *page) (err error) {
 	return nil
 }
 
-// skip records a tick that is not run. The record first: who dies in between has it written again,
-// which does no harm.
+// skip records that a tick is not run. It writes the history first: if this process dies before it
+// updates the page, the tick is recorded a second time, which does no harm.
 func (c *claim) skip(ctx context.Context, reason string) error {
 	c.run.Status, c.run.Ended, c.run.Attempts, c.run.Reason = Skipped, c.run.Began, []Attempt{}, reason
 	if err := c.parts.appendHistory(ctx, &c.run); err != nil {
@@ -266,9 +267,9 @@ func (c *claim) continueRun(ctx context.Context, o Order) error {
 	})
 }
 
-// makeAttempt makes the attempt that was claimed and records what came of it.
+// makeAttempt makes the claimed attempt and records its result.
 func (c *claim) makeAttempt(ctx context.Context) error {
-	life := ctx // longer than that of the attempt, which keepAlive may end
+	life := ctx // outlives the attempt, whose context keepAlive may end
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer c.keepAlive(ctx, cancel)()
@@ -278,7 +279,7 @@ func (c *claim) makeAttempt(ctx context.Context) error {
 	result := a.make(ctx)
 	kept.close()
 	if errors.Is(context.Cause(ctx), errLost) {
-		return errLost // whoever took it has recorded that
+		return errLost // the process that took it over has recorded the result
 	}
 	if result.Result == CutOff {
 		result.Result = c.interruptedResult(ctx)
@@ -286,9 +287,9 @@ func (c *claim) makeAttempt(ctx context.Context) error {
 	return c.saveResult(life, result, a.out.tail())
 }
 
-// interruptedResult is what has come of an attempt whose context has ended. Who asks for a run, and
-// ends the command or the daemon that makes it, ends it on purpose. A daemon that is told to end
-// stops what its schedules have begun, and the next one goes on with it.
+// interruptedResult returns the result of an attempt whose context has ended. A manual run counts
+// as cancelled: a person ended the command or the daemon that made it. A scheduled run was stopped
+// because its daemon was told to end; the next daemon continues it.
 func (c *claim) interruptedResult(ctx context.Context) Result {
 	if c.run.Manual || errors.Is(context.Cause(ctx), errCancelled) {
 		return WasCancelled
@@ -296,9 +297,9 @@ func (c *claim) interruptedResult(ctx context.Context) Result {
 	return Stopped
 }
 
-// trySaveResult records an attempt's result, and tells of it. Who waits for the next attempt of a
-// run that a person asked for is the person's own command, not the schedule. A run that somebody
-// wants to end has no next attempt.
+// trySaveResult records the result of an attempt and reports its events. The schedule does not
+// order the next attempt of a manual run: the command that made the run waits for it. A run whose
+// cancellation was requested gets no next attempt.
 func (c *claim) trySaveResult(ctx context.Context, a Attempt, text string) error {
 	var notices []Notice
 	err := c.changeRun(ctx, func(r *Run, pg *page) {
@@ -316,11 +317,11 @@ func (c *claim) trySaveResult(ctx context.Context, a Attempt, text string) error
 	return err
 }
 
-// changeRun changes the active run, provided that it still is as this process knows it: else it is
-// somebody else's by now, and the error is errLost.
+// changeRun changes the active run in the page. It returns errLost if the run in the page is not
+// the one that this process knows, because then another process has taken it over.
 //
-// A run that is over goes into the history first, then out of the page. Who dies in between leaves
-// a page that [Runner.reap] brings up to date.
+// A run that is over is written into the history first and then removed from the page. If this
+// process dies in between, [Runner.reap] finishes the page.
 func (c *claim) changeRun(ctx context.Context, f func(*Run, *page)) error {
 	before, filed := c.run, false
 	return c.update(ctx, func(pg *page) error {
@@ -332,7 +333,7 @@ func (c *claim) changeRun(ctx context.Context, f func(*Run, *page)) error {
 		f(&c.run, pg)
 		pg.Current = &c.run
 		if !c.run.Status.Over() {
-			if c.run.Status == Waiting && !c.run.Manual { // whoever comes when it is due has the next attempt
+			if c.run.Status == Waiting && !c.run.Manual { // any process may make the next attempt
 				pg.Hold = nil
 			}
 			return nil
@@ -347,7 +348,7 @@ func (c *claim) changeRun(ctx context.Context, f func(*Run, *page)) error {
 	})
 }
 
-// sameProgress tells whether what is stored of a run is what is known of it.
+// sameProgress reports whether the stored run is as far as r.
 func (r *Run) sameProgress(stored *Run) bool {
 	return stored != nil && stored.ID == r.ID && stored.Status == r.Status && len(stored.Attempts) == len(r.Attempts)
 }
@@ -367,8 +368,9 @@ func (c *claim) update(ctx context.Context, change func(*page) error) error {
 	return c.parts.update(ctx, c.run.Agent, c.run.Schedule, c.runner.clock.Now(), change)
 }
 
-// beat gives a sign of life. It is the schedule's, which has one run at a time: if two processes
-// race to begin one, the loser's sign keeps the winner's run from being taken for dead.
+// beat writes a heartbeat. The heartbeat belongs to the schedule, which has one run at a time: if
+// two processes race to begin a run, the loser's heartbeat keeps the winner's run from being taken
+// for dead.
 func (c *claim) beat(ctx context.Context) error { return c.beatSchedule(ctx, c.key()) }
 
 func (c *claim) beatSchedule(ctx context.Context, key string) error {
@@ -376,15 +378,15 @@ func (c *claim) beatSchedule(ctx context.Context, key string) error {
 	return err
 }
 
-// key is that of the claim's schedule.
+// key returns the key of the claim's schedule.
 func (c *claim) key() string { return stateKey(c.run.Agent, c.run.Schedule) }
 
-// keepAlive says every few seconds that the run is alive. Where that cannot be said for too long
-// the run is lost, and the agent is stopped before somebody else starts another. A full disk does
-// not end the run: no other process can write there either.
+// keepAlive writes a heartbeat every few seconds until stop is called. If it cannot do so for too
+// long, it cancels the attempt with errLost, so that the program stops before another process
+// starts it again. A full disk does not end the run: no other process can write there either.
 func (c *claim) keepAlive(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
-	every, key := c.runner.Store.beat, c.key() // the run itself changes meanwhile
+	every, key := c.runner.Store.beat, c.key() // read now: c.run changes meanwhile
 	go func() {
 		defer close(ended)
 		last := time.Now()

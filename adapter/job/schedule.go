@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// A Schedule is one entry of [[schedules]]: when an agent runs, and with what. Its zone decides
-// what a time of day means; ticks are instants, the same for every machine that reads the manifest.
+// A Schedule is one entry of [[schedules]]: when an agent runs, and with which arguments. Its zone
+// decides what a time of day means. Ticks are instants, and they are the same on every machine that
+// reads the manifest.
 //
 // # Daylight saving
 //
-// A time of day that the clocks jump over in spring runs once, at the moment the gap ends: 02:30
-// runs at 03:00. Several such times run once together. A time of day that comes twice in autumn
-// runs the first time only.
+// A time of day that the clocks skip in spring runs once, when the gap ends: 02:30 runs at 03:00.
+// Several such times run once together. A time of day that comes twice in autumn runs the first
+// time only.
 //
-// A schedule that names all 24 hours is meant by the hour and not by the time of day: it follows
-// the minute hand through both passes of a repeated hour and makes up for nothing after a gap, so
-// that "every ten minutes" stays that. An interval knows no clocks at all.
+// A schedule that lists all 24 hours means minutes of every hour, not times of day. It runs in both
+// passes of a repeated hour and does not run extra after a gap, so that "every ten minutes" stays
+// that. Daylight saving does not affect an interval.
 type Schedule struct {
 	ID   string
 	Type ScheduleType
@@ -28,13 +29,13 @@ type Schedule struct {
 	Expression string         // expression: a cron string, as written
 	Zone       *time.Location // nil: the machine's own; intervals have none
 
-	Args  []string // after the agent's own
-	Retry Retry    // the schedule's, or the agent's defaults
+	Args  []string // follow those of the agent
+	Retry Retry    // the schedule's own, or the agent's defaults
 
-	timing timing // what the fields above come to; nil: not worked out yet
+	timing timing // compiled from the fields above; nil: not yet compiled
 }
 
-// ScheduleType is how a schedule says when.
+// A ScheduleType says in which form a schedule gives its times.
 type ScheduleType string
 
 // The types of schedule.
@@ -44,13 +45,12 @@ const (
 	TypeExpression ScheduleType = "expression" // a line of crontab(5)
 )
 
-// timing is the mathematics of a schedule: the first tick after an instant, zero where there is
-// none.
+// A timing computes ticks: next returns the first tick after an instant, or zero if there is none.
 type timing interface {
 	next(after time.Time) time.Time
 }
 
-// Next is the first tick after an instant; zero where there is none.
+// Next returns the first tick after an instant, or zero if there is none.
 func (s *Schedule) Next(after time.Time) time.Time {
 	t := s.timing
 	if t == nil { // not from a manifest
@@ -62,10 +62,9 @@ func (s *Schedule) Next(after time.Time) time.Time {
 	return t.next(after)
 }
 
-// Due is the tick that should have run by now, given the last one that was taken care of, or when
-// the schedule was first seen: the latest after last and not after now. However many ticks a
-// machine slept through, it is one run. Where last is zero nobody knows since when to count, and
-// nothing is due.
+// Due returns the tick that is due: the latest one after last and not after now. last is the last
+// tick that was handled, or the time at which the schedule was first seen. If a machine slept
+// through several ticks, they are one run. If last is zero, nothing is due.
 func (s *Schedule) Due(last, now time.Time) (tick time.Time, ok bool) {
 	if last.IsZero() {
 		return time.Time{}, false
@@ -77,11 +76,11 @@ func (s *Schedule) Due(last, now time.Time) (tick time.Time, ok bool) {
 	return s.latest(tick, now), true
 }
 
-// latest is the last tick up to now, given an earlier one. Minutes of a year are half a million, so
-// it halves what is left instead of going through them.
+// latest returns the last tick up to now, given an earlier one. A year has half a million minutes,
+// so latest uses a binary search.
 func (s *Schedule) latest(tick, now time.Time) time.Time {
 	isDue := func(t time.Time) bool { return !t.IsZero() && !t.After(now) }
-	end := now // there is no tick from here to now
+	end := now // no tick lies between end and now
 	for next := s.Next(tick); isDue(next); next = s.Next(tick) {
 		tick = next
 		middle := tick.Add(end.Sub(tick) / 2)
@@ -94,8 +93,9 @@ func (s *Schedule) latest(tick, now time.Time) time.Time {
 	return tick
 }
 
-// Slug is what the original calls the slug of a run, and sets as $AGENT_SLUG: the schedule's
-// arguments as a word, `default` where there are none. [--period last-day] is period_last-day.
+// Slug returns the value of $AGENT_SLUG, which dotagent calls the slug of a run: the schedule's
+// arguments joined into one word, or `default` if there are none. [--period last-day] becomes
+// period_last-day.
 func (s *Schedule) Slug() string {
 	words := make([]string, 0, len(s.Args))
 	for _, arg := range s.Args {
@@ -113,11 +113,11 @@ func (s *Schedule) Slug() string {
 	return slug
 }
 
-// maxSlug keeps a slug from being longer than a file name may be, with room for an ending.
+// maxSlug keeps a slug, with an ending, shorter than the longest file name.
 const maxSlug = 100
 
-// slugWord is one argument without its leading dashes, in lower case, and with _ for whatever is no
-// letter, digit or dash.
+// slugWord returns one argument in lower case and without its leading dashes. Each run of
+// characters that are not letters, digits or dashes becomes one _.
 func slugWord(arg string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.TrimLeft(arg, "-")) {

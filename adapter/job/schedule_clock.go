@@ -6,8 +6,8 @@ import (
 	cron "github.com/netresearch/go-cron"
 )
 
-// every is a timing by intervals. Its ticks are the multiples of the interval since 1970-01-01
-// 00:00 UTC, so that every machine, and a daemon after a restart, works out the same ones: every 90
+// every is a timing of intervals. Its ticks are the multiples of the interval since 1970-01-01
+// 00:00 UTC, so that every machine, and a daemon after a restart, computes the same ticks: every 90
 // minutes is 00:00, 01:30, 03:00 … on that day.
 type every time.Duration
 
@@ -21,18 +21,18 @@ func (e every) next(after time.Time) time.Time {
 	return time.Unix(seconds-passed+step, 0).In(after.Location())
 }
 
-// A clock is a timing by what clocks on walls in a zone show. The cron library is asked on a
-// calendar without daylight saving, where it is right, and what it answers is then found in the
-// zone: in the zone itself it runs the ticks of a repeated hour twice, knows no gap but of a whole
-// hour, and loses days that have no midnight.
+// A clock is a timing of wall-clock times in a zone. The cron library computes wall-clock readings
+// on a calendar without daylight saving, and clock then finds the instants of those readings in the
+// zone. In the zone itself the library runs the ticks of a repeated hour twice, handles only gaps
+// of a whole hour, and loses days that have no midnight.
 //
-// Readings of the clock are kept as times in UTC that show the same figures.
+// A reading is represented as the time in UTC that shows the same figures.
 type clock struct {
 	spec *cron.SpecSchedule
 	zone *time.Location
 }
 
-// allHours are the bits of 24 hours in a cron.SpecSchedule.
+// allHours has the bits of all 24 hours in a cron.SpecSchedule.
 const allHours = 1<<24 - 1
 
 func (c *clock) next(after time.Time) time.Time {
@@ -43,8 +43,9 @@ func (c *clock) next(after time.Time) time.Time {
 	return c.nextOccasion(after)
 }
 
-// nextOccasion is for times of day: each reading has one instant. Readings and their instants come
-// in the same order, so the first instant after the given one is the next tick.
+// nextOccasion returns the next tick of a schedule of times of day, in which each reading has one
+// instant. Readings and their instants have the same order, so the first instant after the given
+// one is the next tick.
 func (c *clock) nextOccasion(after time.Time) time.Time {
 	for reading := c.spec.Next(wallReading(after)); !reading.IsZero(); reading = c.spec.Next(reading) {
 		if t := c.instantOf(reading); t.After(after) {
@@ -54,9 +55,9 @@ func (c *clock) nextOccasion(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// nextReading is for minutes of every hour: whenever the clock shows one. Between two changes of
-// the clock the readings are as far apart as the instants, so each such stretch is searched by
-// itself.
+// nextReading returns the next tick of a schedule of minutes of every hour: the next instant at
+// which the wall clock shows one. Between two changes of the clock, readings are as far apart as
+// their instants, so nextReading searches each such period by itself.
 func (c *clock) nextReading(after time.Time) time.Time {
 	t, from := after, wallReading(after)
 	for {
@@ -68,14 +69,14 @@ func (c *clock) nextReading(after time.Time) time.Time {
 		if tick := t.Add(reading.Sub(wallReading(t))); end.IsZero() || tick.Before(end) {
 			return tick
 		}
-		t, from = end, wallReading(end).Add(-1) // the very change may be a tick
+		t, from = end, wallReading(end).Add(-1) // the change itself may be a tick
 	}
 }
 
-// instantOf is when the clock shows a reading for the first time or, where it jumps over it, when
-// it has jumped.
+// instantOf returns when the wall clock shows a reading for the first time. If the clock skips the
+// reading, it returns when the gap ends.
 func (c *clock) instantOf(reading time.Time) time.Time {
-	t := reading.Add(-24 * time.Hour).In(c.zone) // early enough: no zone is a day from UTC
+	t := reading.Add(-24 * time.Hour).In(c.zone) // early enough: every zone is less than a day from UTC
 	for {
 		_, offset := t.Zone()
 		start, end := t.ZoneBounds()
@@ -90,7 +91,7 @@ func (c *clock) instantOf(reading time.Time) time.Time {
 	}
 }
 
-// wallReading is what a clock shows at an instant, in its zone.
+// wallReading returns what a wall clock shows at t in the zone of t.
 func wallReading(t time.Time) time.Time {
 	_, offset := t.Zone()
 	return t.UTC().Add(time.Duration(offset) * time.Second)

@@ -45,14 +45,14 @@ func readSchedule(t *document.Table, defaults Retry) Schedule {
 		if s.Type != "" {
 			document.OneOf(t, "type", "", TypeCron, TypeInterval, TypeExpression)
 		}
-		return s // which of its other keys are right is not known
+		return s // the other keys depend on the type, so they cannot be checked
 	}
 	t.End()
 	return s
 }
 
-// readCron reads weekdays, hours and minute: docs/protocols/dotagent.md, row D48. Hours are
-// required: a schedule that runs every hour because a line was forgotten is a surprise.
+// readCron reads the keys of a cron schedule. `hours` is required, so that a schedule does not run
+// every hour because a line was forgotten.
 func (s *Schedule) readCron(t *document.Table) {
 	s.Weekdays = numbers(t, "weekdays", span{0, 6})
 	s.Hours = numbers(t, "hours", span{0, 23})
@@ -89,7 +89,7 @@ func (s *Schedule) readExpression(t *document.Table) {
 	}
 }
 
-// compileTiming works out the timing. Any date will do to see that there is a next tick.
+// compileTiming compiles the timing and checks that it has at least one tick.
 func (s *Schedule) compileTiming(t *document.Table, key string) {
 	var err error
 	if s.timing, err = s.compile(); err != nil {
@@ -101,8 +101,8 @@ func (s *Schedule) compileTiming(t *document.Table, key string) {
 	}
 }
 
-// readZone is `timezone`, which the original does not have: there every time is the machine's own.
-// nil where it is absent.
+// readZone reads `timezone`, or returns nil if it is absent. dotagent does not have this key: there
+// every time is in the zone of the machine.
 func readZone(t *document.Table) *time.Location {
 	name := t.Text("timezone", "")
 	if name == "" {
@@ -115,7 +115,8 @@ func readZone(t *document.Table) *time.Location {
 	return zone
 }
 
-// loadZone keeps to names. What is wrong with them the library says with the places it searched.
+// loadZone loads a zone by its name. Its error leaves out the places that time.LoadLocation
+// searched.
 func loadZone(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
 	if name == "" || err != nil {
@@ -124,7 +125,7 @@ func loadZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// compile turns what a schedule says into a timing.
+// compile turns the fields of a schedule into a timing.
 func (s *Schedule) compile() (timing, error) {
 	switch s.Type {
 	case TypeInterval:
@@ -140,12 +141,12 @@ func (s *Schedule) compile() (timing, error) {
 	return nil, fmt.Errorf("%q is no type of schedule", document.Cut(string(s.Type)))
 }
 
-// crontab is a schedule of type cron as an expression.
+// crontab returns a cron schedule as an expression.
 func (s *Schedule) crontab() string {
 	return fmt.Sprintf("%d %s * * %s", s.Minute, join(s.Hours), join(s.Weekdays))
 }
 
-// join is a list in a field of an expression; an empty one is all there are.
+// join returns numbers as a field of an expression; an empty list is a star.
 func join(numbers []int) string {
 	if len(numbers) == 0 {
 		return "*"
@@ -157,18 +158,18 @@ func join(numbers []int) string {
 	return strings.Join(words, ",")
 }
 
-// fields are what an expression has: the five of crontab(5), where a day matches if either of its
-// two fields does, unless one of them is a star; @daily and the like; and L, W and # for last days,
-// nearest workdays and nth weekdays.
+// fields are the parts that an expression may have: the five fields of crontab(5); @daily and the
+// like; and L, W and # for last days, nearest workdays and nth weekdays. A day matches if either of
+// its two fields matches, unless one of them is a star.
 const fields = cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow |
 	cron.DowOrDom | cron.Descriptor | cron.Extended
 
-// maxSearchYears is how far the next tick may be away: 29 February comes after eight years at the
-// latest, from 1896 to 1904.
+// maxSearchYears is how far away the next tick may be. Two 29 Februaries are at most eight years
+// apart, as in 1896 and 1904.
 const maxSearchYears = 8
 
-// parseExpression reads a cron string: with a zone before it, TZ=… or CRON_TZ=…, as crontabs have
-// it, or without.
+// parseExpression parses a cron expression, which may begin with a zone as in crontabs: TZ=… or
+// CRON_TZ=….
 func parseExpression(text string, zone *time.Location) (timing, error) {
 	text, zone, err := cutZone(strings.TrimSpace(text), zone)
 	if err != nil {
@@ -178,7 +179,7 @@ func parseExpression(text string, zone *time.Location) (timing, error) {
 	if err != nil {
 		return nil, err
 	}
-	// In lower case, since the library takes the H of THU for something else.
+	// In lower case, because the library gives an upper-case H, as in THU, another meaning.
 	parsed, err := parser.WithMaxSearchYears(maxSearchYears).WithMinEveryInterval(time.Minute).Parse(strings.ToLower(text))
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a cron expression: %s", document.Cut(text), plainCronError(err))
@@ -195,7 +196,8 @@ func parseExpression(text string, zone *time.Location) (timing, error) {
 	return nil, fmt.Errorf("%q is not within a year", document.Cut(text))
 }
 
-// plainCronError is what the library says of an expression, without what it says of itself.
+// plainCronError returns the text of an error of the cron library without the details of its
+// implementation.
 func plainCronError(err error) string {
 	text, _, _ := strings.Cut(err.Error(), ": strconv.")
 	text = strings.Replace(text, "failed to parse int from", "not a number:", 1)
@@ -203,7 +205,8 @@ func plainCronError(err error) string {
 	return document.Cut(text)
 }
 
-// cutZone takes the zone off an expression. given is the schedule's own; nil: none.
+// cutZone removes the zone from the beginning of an expression. given is the zone of the schedule,
+// or nil.
 func cutZone(text string, given *time.Location) (rest string, zone *time.Location, err error) {
 	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
 		after, ok := strings.CutPrefix(text, prefix)

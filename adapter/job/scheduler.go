@@ -11,58 +11,59 @@ import (
 )
 
 const (
-	maxRuns      = 32              // runs that one process makes side by side
-	sweepEvery   = 5 * time.Second // how often the dead are looked for
-	maxSleep     = 24 * time.Hour  // how long the planner sleeps where nothing is due
-	retryPause   = time.Second     // after a queue that did not answer
-	reorderAfter = time.Hour       // an order that nobody has carried out for so long was lost
+	maxRuns      = 32              // runs that one process makes at the same time
+	sweepEvery   = 5 * time.Second // how often runs of dead processes are looked for
+	maxSleep     = 24 * time.Hour  // how long the planner sleeps if nothing is due
+	retryPause   = time.Second     // before the engine is tried again after an error
+	reorderAfter = time.Hour       // an order that no process has carried out for this long was lost
 )
 
-// A Scheduler puts what is due into the queue, and makes the runs that it takes out of it. Any
-// number of them, in any number of processes, may share an engine: each tick and each attempt is
-// one order, and one of them has it.
+// A Scheduler puts orders for due ticks and attempts into the queue, and makes the runs of the
+// orders that it takes out. Any number of schedulers, in any number of processes, may share an
+// engine: each tick and each attempt is one order, and one scheduler carries it out.
 //
-//	plan      ticks, next attempts, and what has gone stale      every process comes to the same answer
-//	take      one order after another → claim → make             one process has it
-//	sweep     runs whose process has died                        the first who finds one records that
+//	plan      orders due ticks and attempts, reports stale schedules    all processes compute the same
+//	take      takes one order after another → claim → makeAttempt       one process has each order
+//	sweep     ends runs whose process has died                          the first process that finds one records it
 type Scheduler struct {
 	Runner *Runner
-	Agents func() []*Manifest // as they are now
+	Agents func() []*Manifest // returns the current manifests
 
 	mu     sync.Mutex // protects the fields below
 	states map[string]State
-	queued map[slot]queuedOrder // the last orders that this process has put into the queue
-	wake   chan struct{}        // has room for one: something has changed
+	queued map[slot]queuedOrder // the last orders that this process put into the queue
+	wake   chan struct{}        // buffer of one: wakes the planner after a change
 }
 
-// A slot is for the last order of its kind: a schedule has one run that is due, and one attempt.
+// A slot identifies the last order of its kind. A schedule has at most one due run and one due
+// attempt.
 type slot struct {
-	schedule string // its key
-	again    bool   // it is for the next attempt of a run
+	schedule string // the key of the schedule
+	again    bool   // the order is for the next attempt of a run
 }
 
-// queuedOrder is an order in the queue.
+// A queuedOrder is an order that was put into the queue.
 type queuedOrder struct {
 	id string
 	at time.Time
 }
 
-// NewScheduler makes a scheduler, which [Scheduler.Run] sets to work.
+// NewScheduler makes a scheduler. Start it with [Scheduler.Run].
 func NewScheduler(r *Runner, agents func() []*Manifest) *Scheduler {
 	return &Scheduler{Runner: r, Agents: agents, states: make(map[string]State), queued: make(map[slot]queuedOrder), wake: make(chan struct{}, 1)}
 }
 
-// Changed says that the agents are others now.
+// Changed tells the scheduler that Agents returns other manifests now.
 func (s *Scheduler) Changed() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it is known already
+	default: // the planner will wake up already
 	}
 }
 
-// Run works until ctx ends, and returns when no run of its own is under way. Agents that are
-// running then are stopped. That does not count as one of their attempts: the next scheduler makes
-// another one at once.
+// Run works until ctx ends, and returns when none of its runs is in progress. It stops the agents
+// that are still running then. Such an attempt does not count towards the maximum: the next
+// scheduler makes another one at once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.Runner.init()
 	p, err := s.Runner.Store.parts(ctx)
@@ -87,7 +88,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return nil
 }
 
-// followStates keeps the states of all schedules at hand.
+// followStates updates the states of all schedules whenever their pages change.
 func (s *Scheduler) followStates(ctx context.Context, p *parts, known func()) {
 	for ctx.Err() == nil {
 		err := p.states.Watch(ctx, "", func(v *engine.Value) error {
@@ -132,7 +133,7 @@ func (s *Scheduler) planner(ctx context.Context, p *parts) {
 		next := s.plan(ctx, p, now)
 		wait, cancel := context.WithCancel(ctx)
 		stop := make(chan struct{})
-		go func() { // a change ends the sleep
+		go func() { // ends the sleep after a change
 			defer close(stop)
 			select {
 			case <-s.wake:
@@ -146,8 +147,8 @@ func (s *Scheduler) planner(ctx context.Context, p *parts) {
 	}
 }
 
-// plan does what is due now, and says when to look again. An agent that is not monitored runs when
-// a person asks.
+// plan orders everything that is due now, and returns when to plan again. It skips agents with
+// monitor = false.
 func (s *Scheduler) plan(ctx context.Context, p *parts, now time.Time) time.Time {
 	next := soonest{now, now.Add(maxSleep)}
 	for _, m := range s.Agents() {
@@ -165,7 +166,7 @@ func (s *Scheduler) plan(ctx context.Context, p *parts, now time.Time) time.Time
 	return next.at
 }
 
-// soonest is the soonest time to come.
+// A soonest finds the soonest of several times after now.
 type soonest struct{ now, at time.Time }
 
 func (n *soonest) add(t time.Time) {
@@ -174,7 +175,8 @@ func (n *soonest) add(t time.Time) {
 	}
 }
 
-// order puts an order into the queue, once as far as this process knows. The queue knows better.
+// order puts an order into the queue, unless this process has put it there before. The queue itself
+// drops orders that another process has put there.
 func (s *Scheduler) order(ctx context.Context, p *parts, o Order) error {
 	id, at := o.id(), slot{stateKey(o.Agent, o.Schedule), o.Attempt > 1}
 	s.mu.Lock()
@@ -196,7 +198,7 @@ func (s *Scheduler) order(ctx context.Context, p *parts, o Order) error {
 	return nil
 }
 
-// sweeper looks for runs whose process has died.
+// sweeper ends runs whose process has died.
 func (s *Scheduler) sweeper(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.sweep(ctx)
@@ -218,8 +220,8 @@ func (s *Scheduler) sweep(ctx context.Context) {
 	}
 }
 
-// takeOrders takes orders, as long as there is a place for another run, until ctx ends and the last
-// run has.
+// takeOrders takes orders while fewer than maxRuns runs are in progress. It returns when ctx has
+// ended and the last run has ended.
 func (s *Scheduler) takeOrders(ctx context.Context, p *parts) {
 	places := make(chan struct{}, maxRuns)
 	var runs sync.WaitGroup
@@ -247,15 +249,15 @@ func (s *Scheduler) takeOrders(ctx context.Context, p *parts) {
 	}
 }
 
-// carryOut does one order. It is done for the queue as soon as its record is written: from then on
-// the record says whose it is.
+// carryOut carries out one order. It acknowledges the order as soon as the run is in the page: from
+// then on the page decides which process has the run.
 func (s *Scheduler) carryOut(ctx context.Context, job *engine.Job) {
 	o, err := decodeOrder(job.Data)
 	if err != nil {
 		s.Runner.Logger.Warn("an order is not readable", "err", err)
 		o = Order{}
 	}
-	ctx, done := s.Runner.track(ctx, o.Run) // first: whoever wants it to end may be quick
+	ctx, done := s.Runner.track(ctx, o.Run) // first: a request to cancel may come at once
 	defer done()
 	c, err := s.claim(context.WithoutCancel(ctx), o)
 	if err != nil {

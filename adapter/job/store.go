@@ -14,46 +14,47 @@ import (
 )
 
 const (
-	historyAge = 90 * 24 * time.Hour // how long the record of a run is kept
-	beatEvery  = 10 * time.Second    // how often a run says that it is alive; elsewhere, after three times that of silence it is taken for dead
-	ackWait    = 30 * time.Second    // for who took a tick to begin its run
+	historyAge = 90 * 24 * time.Hour // how long the record of a run is stored
+	beatEvery  = 10 * time.Second    // how often a run writes a heartbeat; on other machines it is taken for dead after three times that long without one
+	ackWait    = 30 * time.Second    // for a process to begin the run of an order that it took
 
 	maxOutputBytes = 1 << 30
 
-	// OutputKept is how long what a run printed is kept.
+	// OutputKept is how long the output of a run is stored.
 	OutputKept = 30 * 24 * time.Hour
 )
 
-// ErrNoRun is returned for a run that is not there.
+// ErrNoRun is returned for a run that does not exist.
 var ErrNoRun = errors.New("no such run")
 
-// A Queuer is an engine with queues; *engine.Engine is one.
+// A Queuer is an engine with queues. *engine.Engine is one.
 type Queuer interface {
 	engine.Store
 	Queue(ctx context.Context, c engine.QueueConfig) (engine.Queue, error)
 }
 
-// A Store keeps runs, their output, and the states of schedules.
+// A Store stores runs, their output, and the states of schedules.
 type Store struct {
-	Logger *slog.Logger // told of what is damaged; nil discards. Set it before the store is used
+	Logger *slog.Logger // logs damaged records; nil discards. Set it before the store is used
 
 	engine Queuer
-	beat   time.Duration // beatEvery, except where a test has no time
+	beat   time.Duration // beatEvery, or less in tests
 
 	mu     sync.Mutex // protects opened
 	opened *parts
 }
 
-// parts are what the store consists of. The engine has everything about a name in memory: what
-// grows with the number of runs is in streams, whose topics are as few as agents or schedules.
+// parts are the engine's buckets and streams that the store uses. The engine holds every key and
+// topic in memory. Data that grows with the number of runs is therefore in streams, which have one
+// topic for each agent or schedule.
 type parts struct {
-	states  engine.Bucket // a page a schedule
-	beats   engine.Bucket // the last sign of life of a schedule's run
-	history engine.Stream // runs that are over, by agent
-	output  engine.Stream // what runs have printed, by schedule
+	states  engine.Bucket // the page of each schedule
+	beats   engine.Bucket // the last heartbeat of each schedule's run
+	history engine.Stream // runs that are over; one topic for each agent
+	output  engine.Stream // the output of runs; one topic for each schedule
 	queue   engine.Queue  // orders
 
-	judge *lease.Judge // of runs that others have
+	judge *lease.Judge // decides whether other processes are alive
 	log   *slog.Logger // never nil
 }
 
@@ -74,7 +75,7 @@ func (s *Store) parts(ctx context.Context) (*parts, error) {
 	if p.states, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: "job_states"}); err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	// Without a TTL: how old a sign is is for whoever looks to say.
+	// Without a TTL: the process that reads a heartbeat decides whether it is too old.
 	if p.beats, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: "job_beats"}); err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
@@ -91,7 +92,7 @@ func (s *Store) parts(ctx context.Context) (*parts, error) {
 	return s.opened, nil
 }
 
-// States are the states of all schedules, by agent and schedule.
+// States returns the states of all schedules, by [stateKey].
 func (s *Store) States(ctx context.Context) (map[string]State, error) {
 	p, err := s.parts(ctx)
 	if err != nil {
@@ -108,16 +109,17 @@ func (s *Store) States(ctx context.Context) (map[string]State, error) {
 	return states, nil
 }
 
-// stateKey is where the state of a schedule is kept.
+// stateKey returns the key of a schedule's page: AGENT/SCHEDULE.
 func stateKey(agent, schedule string) string { return agent + "/" + schedule }
 
 // marksAge is longer than any rate limit that a manifest may have.
 const marksAge = 400 * 24 * time.Hour
 
-// Marks remember what notifiers have told, across restarts and machines.
+// Marks returns the store for the rate limits of notifiers. It outlasts restarts, and the machines
+// share it.
 func (s *Store) Marks() notify.Marks { return marks{s} }
 
-// marks open their bucket when the first notifier with a rate limit is used.
+// marks opens its bucket when a notifier with a rate limit is first used.
 type marks struct{ store *Store }
 
 func (m marks) Change(ctx context.Context, key string, f func([]byte) ([]byte, error)) error {
