@@ -295,7 +295,7 @@ func (a *attempt) makeTmp() (string, error) {
 func (a *attempt) makeDryTmp() (string, error) {
 	path, left, err := scratch.Make(a.manifest.Slug())
 	if left != nil {
-		a.runner.Logger.Warn("temporary directories of dry runs are left", "err", left)
+		a.runner.Logger.Warn("cannot remove the temporary directories of earlier dry runs", "err", left)
 	}
 	return path, err
 }

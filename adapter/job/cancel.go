@@ -21,7 +21,7 @@ var (
 	// ErrOver is returned for a run that cannot be cancelled because it is over.
 	ErrOver = errors.New("the run is over")
 	// ErrStillRuns is returned for a run that was asked to end and has not ended yet.
-	ErrStillRuns = errors.New("the run was asked to end and has not yet: whoever makes it does not answer, or its program does not end")
+	ErrStillRuns = errors.New("the run has not ended yet: its process does not answer, or its program does not stop")
 
 	// errCancelled ends the context of a run that is cancelled.
 	errCancelled = errors.New("cancelled")
@@ -167,7 +167,7 @@ func (r *Runner) watchForCancel(ctx context.Context, p *parts, key string) (stop
 				return nil
 			})
 			if err != nil && ctx.Err() == nil {
-				r.Logger.Warn("a run cannot be told to end", "schedule", key, "err", err)
+				r.Logger.Warn("cannot watch for requests to cancel a run; trying again", "schedule", key, "err", err)
 				pause.For(ctx, retryPause)
 			}
 		}

@@ -91,7 +91,7 @@ func (a *attempt) belowManifest(grants []capability.Capability) ([]string, error
 		real := realPlace(g.Path)
 		switch {
 		case below(g.Path, a.manifest.Dir) && !below(real, dir):
-			return nil, fmt.Errorf("security.filesystem_writable: %s leads to %s by a link among the agent's own files: write that path there, if you mean it", g.Path, real)
+			return nil, fmt.Errorf("security.filesystem_writable: %s leads to %s by a symbolic link among the agent's own files; to allow that, list the path that it leads to", g.Path, real)
 		case below(real, dir) && real != manifest && !below(manifest, real):
 			lent = append(lent, g.Path)
 		}

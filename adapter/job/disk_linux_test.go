@@ -171,7 +171,7 @@ func countWarnings(told chan<- struct{}) *slog.Logger {
 type warnings chan<- struct{}
 
 func (w warnings) Write(line []byte) (int, error) {
-	if bytes.Contains(line, []byte("cannot be recorded")) {
+	if bytes.Contains(line, []byte("cannot record the result")) {
 		select {
 		case w <- struct{}{}:
 		default:

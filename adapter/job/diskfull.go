@@ -24,7 +24,7 @@ func (c *claim) saveResult(ctx context.Context, a Attempt, text string) error {
 			return err
 		}
 		if !told {
-			c.runner.Logger.Warn("the result of a run cannot be recorded; it is tried again", "run", c.run.ID, "err", err)
+			c.runner.Logger.Warn("cannot record the result of a run; trying again", "run", c.run.ID, "err", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -116,8 +116,8 @@ func (h *heartbeat) setEnded(at time.Time, took time.Duration, code int) {
 
 func (a *attempt) writeHeartbeat(path string, h *heartbeat) {
 	if err := replaceFile(path, h); err != nil {
-		a.out.note("the heartbeat file is not written: %s", err)
-		a.runner.Logger.Warn("the heartbeat file is not written", "agent", h.Name, "err", err)
+		a.out.note("cannot write the heartbeat file: %s", err)
+		a.runner.Logger.Warn("cannot write the heartbeat file", "agent", h.Name, "err", err)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrPlace is returned for a text that is not a place in the list of runs.
-var ErrPlace = errors.New("no place in the list of runs")
+var ErrPlace = errors.New("not a place in the list of runs")
 
 // The list of runs has three parts, one after the other. Each part has an order in which a later
 // call can continue. The history is in the order in which runs ended, because a run may take any

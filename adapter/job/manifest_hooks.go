@@ -41,9 +41,9 @@ func warnOfHookEvents(t *document.Table, list string, h Hook) {
 	switch {
 	case len(h.Events) == 0:
 	case list == preflightList:
-		t.Warn("events", "take it out", "it has no effect: a preflight is asked before every attempt")
+		t.Warn("events", "take it out", "it has no effect: a preflight is called before every attempt")
 	case list == onSuccessList && !h.Wants(Success):
-		t.Warn("events", "add \"success\", or take the list out", "plugin %s is never asked: on_success is asked at success only", document.Cut(h.Plugin))
+		t.Warn("events", "add \"success\", or take the list out", "plugin %s is never called: on_success is for success only", document.Cut(h.Plugin))
 	case list == onFailureList:
 		warnOfUnsentEvents(t, "events", h.Events)
 	}
@@ -55,9 +55,9 @@ func warnOfUnsentEvents(t *document.Table, key string, events []Event) {
 	for i, e := range events {
 		switch e {
 		case BeforeRun:
-			t.WarnItem(key, i, "list \"attempt_failed\" to hear of it", "no run gives %q: a preflight that refuses is attempt_failed", e)
+			t.WarnItem(key, i, "list \"attempt_failed\" to hear of it", "Patchbay never sends %q: a preflight that refuses is attempt_failed", e)
 		case DailySummary:
-			t.WarnItem(key, i, "take it out", "%q has no effect: only dotagent gives it", e)
+			t.WarnItem(key, i, "take it out", "%q has no effect: only dotagent sends it", e)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func readConfig(t *document.Table, key string) json.RawMessage {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(config); err != nil {
-		t.Bad(key, "plugins are given JSON: write a value that it has", "%s", err)
+		t.Bad(key, "write a value that JSON has: plugins get the config as JSON", "%s", err)
 	}
 	return bytes.TrimSpace(b.Bytes())
 }

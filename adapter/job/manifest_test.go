@@ -141,7 +141,7 @@ func TestComplaints(t *testing.T) {
 		{"a day beyond the week", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nweekdays = [0, 7]\n", "5:16: schedules[0].weekdays[1]: 7 is out of range; write a number from 0 to 6"},
 		{"an hour beyond the day", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [24]\n", "4:10: schedules[0].hours[0]: 24 is out of range; write a number from 0 to 23"},
 		{"a minute beyond the hour", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nminute = 60\n", "5:10: schedules[0].minute: 60 is out of range; write a number from 0 to 59"},
-		{"an unknown zone", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\ntimezone = \"Europe/Bonn\"\n", `5:12: schedules[0].timezone: "Europe/Bonn" is no time zone known here`},
+		{"an unknown zone", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\ntimezone = \"Europe/Bonn\"\n", `5:12: schedules[0].timezone: "Europe/Bonn" is not a time zone known here`},
 		{"an argument that is a number", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\nargs = [\"a\", 1]\n", "5:14: schedules[0].args[1]: must be a string, got a whole number"},
 
 		{"a hook without plugin", "[[preflight]]\n", "1:3: preflight[0].plugin: is required"},

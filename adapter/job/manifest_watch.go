@@ -58,7 +58,7 @@ type watch struct {
 func (w *watch) run(ctx context.Context, changed func()) {
 	var err error
 	if w.system, err = w.open(); err != nil {
-		w.logger.Warn("cannot watch the agents' directories, looking at them at intervals instead", "err", err)
+		w.logger.Warn("cannot watch the agents' directories; checking them at intervals instead", "err", err)
 	} else {
 		defer w.system.Close()
 	}
@@ -140,7 +140,7 @@ func (w *watch) updateWatches() {
 		if err := w.system.Add(dir); err != nil {
 			deaf[dir] = true
 			if !w.unwatched[dir] {
-				w.logger.Warn("cannot watch a directory, looking at it at intervals instead", "path", dir, "err", err)
+				w.logger.Warn("cannot watch a directory; checking it at intervals instead", "path", dir, "err", err)
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func (k *outputWriter) append(p *parts, lines []byte) {
 	defer cancel()
 	data := slices.Concat([]byte(k.run.ID+"\n"), lines)
 	if _, err := p.output.Append(ctx, engine.Append{Topic: outputTopic(k.run), Data: data}); err != nil {
-		k.runner.Logger.Warn("output is not kept", "run", k.run.ID, "err", err)
+		k.runner.Logger.Warn("cannot store the output of a run", "run", k.run.ID, "err", err)
 	}
 }
 
@@ -159,7 +159,7 @@ func decodeLines(data []byte, f func(Line) error) error {
 	for _, text := range bytes.Split(bytes.TrimSpace(data), []byte{'\n'}) {
 		var l Line
 		if err := json.Unmarshal(text, &l); err != nil {
-			return fmt.Errorf("kept output: %w", err)
+			return fmt.Errorf("stored output: %w", err)
 		}
 		if err := f(l); err != nil {
 			return err

@@ -34,10 +34,10 @@ func decodePage(data []byte) (page, error) {
 	case now.ID == "" || now.Status.Over() || len(now.Attempts) == 0:
 		pg.Current = nil
 		pg.clear()
-		return pg, errors.New("the run under way has no id or attempt, or is over")
+		return pg, errors.New("the current run has no id or attempt, or is over")
 	case pg.Hold != nil && (pg.Hold.Token == "" || !pg.Hold.Holder.Known()):
 		pg.Active, pg.Hold = now.ID, nil
-		return pg, errors.New("it does not say who holds the run under way")
+		return pg, errors.New("it does not say which process makes the current run")
 	default:
 		pg.Active = now.ID
 	}
@@ -73,7 +73,7 @@ func (p *parts) page(ctx context.Context, key string) (page, uint64, error) {
 func (p *parts) decodePage(v engine.Value) page {
 	pg, err := decodePage(v.Data)
 	if err != nil {
-		p.log.Warn("the state of a job is damaged: what cannot be read counts as not there", "schedule", v.Key, "err", err)
+		p.log.Warn("the stored state of a job is damaged; using what can be read", "schedule", v.Key, "err", err)
 	}
 	if pg.Agent == "" || pg.Schedule == "" {
 		pg.Agent, pg.Schedule, _ = strings.Cut(v.Key, "/")

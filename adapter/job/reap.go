@@ -58,7 +58,7 @@ func (c *claim) reapIfDead(ctx context.Context, key string) (lease.Verdict, erro
 		return verdict, err
 	}
 	if err := c.hold.removeTmp(); err != nil {
-		c.runner.Logger.Warn("the temporary directory of a run that died is left", "run", c.run.ID, "err", err)
+		c.runner.Logger.Warn("cannot remove the temporary directory of a run whose process died", "run", c.run.ID, "err", err)
 	}
 	ctx = context.WithoutCancel(ctx)
 	if c.run.Status == Waiting {

@@ -73,9 +73,9 @@ func (t *Reporter) Routes(n *Report) []notify.Route {
 		sender, err := t.sender(host, d)
 		switch {
 		case errors.Is(err, errors.ErrUnsupported):
-			t.log.Debug("a notifier is not for this system", "agent", m.Agent.Name, "notifier", d.String())
+			t.log.Debug("skipping a notifier that this system does not support", "agent", m.Agent.Name, "notifier", d.String())
 		case err != nil:
-			t.log.Warn("a notifier cannot be used", "agent", m.Agent.Name, "notifier", d.String(), "err", err)
+			t.log.Warn("cannot use a notifier", "agent", m.Agent.Name, "notifier", d.String(), "err", err)
 		default:
 			routes = append(routes, notify.Route{Name: fmt.Sprintf("notifiers[%d] %s", i, d.Driver), Sender: sender, Every: d.RateLimit})
 		}

@@ -21,7 +21,7 @@ var ErrBusy = errors.New("the previous run is still in progress")
 
 // errLost ends an attempt whose run another process has taken over, because this process wrote no
 // heartbeat for too long.
-var errLost = errors.New("the run was taken for dead")
+var errLost = errors.New("another process has taken the run over")
 
 // A Runner makes runs. Set its exported fields before you use it. It is safe for concurrent use.
 type Runner struct {
@@ -169,7 +169,7 @@ func (c *claim) refuse(ctx context.Context, why error) error {
 }
 
 // errLate is returned for a tick if a later tick was handled first.
-var errLate = errors.New("a later tick was taken first")
+var errLate = errors.New("a later tick was handled first")
 
 // beginRun makes a new run the current one of its schedule. If several processes try, the first to
 // write the page has the run. Ticks are handled in order: if a later one was handled already, this

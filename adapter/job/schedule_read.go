@@ -120,7 +120,7 @@ func readZone(t *document.Table) *time.Location {
 func loadZone(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
 	if name == "" || err != nil {
-		return nil, fmt.Errorf("%q is no time zone known here", document.Cut(name))
+		return nil, fmt.Errorf("%q is not a time zone known here", document.Cut(name))
 	}
 	return zone, nil
 }
@@ -130,7 +130,7 @@ func (s *Schedule) compile() (timing, error) {
 	switch s.Type {
 	case TypeInterval:
 		if s.Interval < time.Second {
-			return nil, errors.New("an interval has at least a second")
+			return nil, errors.New("an interval must be at least a second")
 		}
 		return every(s.Interval), nil
 	case TypeCron:
@@ -138,7 +138,7 @@ func (s *Schedule) compile() (timing, error) {
 	case TypeExpression:
 		return parseExpression(s.Expression, s.Zone)
 	}
-	return nil, fmt.Errorf("%q is no type of schedule", document.Cut(string(s.Type)))
+	return nil, fmt.Errorf("%q is not a type of schedule", document.Cut(string(s.Type)))
 }
 
 // crontab returns a cron schedule as an expression.

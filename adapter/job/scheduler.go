@@ -100,7 +100,7 @@ func (s *Scheduler) followStates(ctx context.Context, p *parts, known func()) {
 			return nil
 		})
 		if err != nil && ctx.Err() == nil {
-			s.Runner.Logger.Warn("the states of jobs are not followed", "err", err)
+			s.Runner.Logger.Warn("cannot watch the states of jobs; trying again", "err", err)
 			pause.For(ctx, retryPause)
 		}
 	}
@@ -158,7 +158,7 @@ func (s *Scheduler) plan(ctx context.Context, p *parts, now time.Time) time.Time
 			}
 			l := scheduleCheck{s, p, m, &m.Schedules[i], now}
 			if err := l.plan(ctx, &next); err != nil && ctx.Err() == nil {
-				s.Runner.Logger.Warn("a job is not planned", "agent", m.Agent.Name, "schedule", m.Schedules[i].ID, "err", err)
+				s.Runner.Logger.Warn("cannot plan a job; trying again", "agent", m.Agent.Name, "schedule", m.Schedules[i].ID, "err", err)
 				next.add(now.Add(sweepEvery))
 			}
 		}
@@ -214,7 +214,7 @@ func (s *Scheduler) sweep(ctx context.Context) {
 				continue
 			}
 			if _, err := s.Runner.reap(ctx, m, &sc); err != nil && ctx.Err() == nil {
-				s.Runner.Logger.Warn("a run that may have died is not looked after", "run", st.Active, "err", err)
+				s.Runner.Logger.Warn("cannot check whether the process of a run has died", "run", st.Active, "err", err)
 			}
 		}
 	}
@@ -237,7 +237,7 @@ func (s *Scheduler) takeOrders(ctx context.Context, p *parts) {
 			return
 		}
 		if err != nil {
-			s.Runner.Logger.Warn("no job can be taken", "err", err)
+			s.Runner.Logger.Warn("cannot take an order from the queue; trying again", "err", err)
 			<-places
 			pause.For(ctx, retryPause)
 			continue
@@ -254,27 +254,27 @@ func (s *Scheduler) takeOrders(ctx context.Context, p *parts) {
 func (s *Scheduler) carryOut(ctx context.Context, job *engine.Job) {
 	o, err := decodeOrder(job.Data)
 	if err != nil {
-		s.Runner.Logger.Warn("an order is not readable", "err", err)
+		s.Runner.Logger.Warn("dropping an order that cannot be read", "err", err)
 		o = Order{}
 	}
 	ctx, done := s.Runner.track(ctx, o.Run) // first: a request to cancel may come at once
 	defer done()
 	c, err := s.claim(context.WithoutCancel(ctx), o)
 	if err != nil {
-		s.Runner.Logger.Warn("a job is put back", "err", err)
+		s.Runner.Logger.Warn("cannot begin a run; putting its order back", "err", err)
 		if err := job.Nak(context.WithoutCancel(ctx), retryPause); err != nil {
-			s.Runner.Logger.Warn("a job could not be put back; it comes back by itself", "err", err)
+			s.Runner.Logger.Warn("cannot put an order back; the queue delivers it again later", "err", err)
 		}
 		return
 	}
 	if err := job.Ack(context.WithoutCancel(ctx)); err != nil {
-		s.Runner.Logger.Warn("a job that was begun may come again, and will be refused", "err", err)
+		s.Runner.Logger.Warn("cannot acknowledge an order; if the queue delivers it again, it is dropped", "err", err)
 	}
 	if c == nil {
 		return
 	}
 	if err := c.makeAttempt(ctx); err != nil {
-		s.Runner.Logger.Warn("a run is not recorded", "run", c.run.ID, "err", err)
+		s.Runner.Logger.Warn("cannot record a run", "run", c.run.ID, "err", err)
 	}
 }
 
@@ -287,6 +287,6 @@ func (s *Scheduler) claim(ctx context.Context, o Order) (*claim, error) {
 			return s.Runner.claim(ctx, o, m, sc)
 		}
 	}
-	s.Runner.Logger.Warn("an order for an agent that is gone", "agent", o.Agent, "schedule", o.Schedule)
+	s.Runner.Logger.Warn("dropping an order for an agent or schedule that does not exist here", "agent", o.Agent, "schedule", o.Schedule)
 	return nil, nil
 }

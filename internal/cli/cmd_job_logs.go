@@ -191,7 +191,7 @@ func (a *app) keepMending(ctx context.Context, j *daemon.Jobs) (stop func()) {
 			case <-time.After(mendEvery):
 			}
 			if err := j.Mend(ctx); err != nil && ctx.Err() == nil {
-				a.logger().Warn("a run that may have died is not looked after", "err", err)
+				a.logger().Warn("cannot check whether the process of a run has died", "err", err)
 			}
 		}
 	}()

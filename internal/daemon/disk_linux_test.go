@@ -116,7 +116,7 @@ func TestFullDiskDelaysTheResultOfARun(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.body), &run); err != nil || got.status != http.StatusOK {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	eventually(t, "the log says that the result cannot be recorded", func() bool { return strings.Contains(s.log.String(), "cannot be recorded") })
+	eventually(t, "the log says that the result cannot be recorded", func() bool { return strings.Contains(s.log.String(), "cannot record the result") })
 	if err := os.Remove(filling); err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (j jobs) Start(ctx context.Context, agent, schedule string, once bool) (any
 		if !told { // without an error: another run began in the same millisecond
 			refused <- cmp.Or(err, job.ErrBusy)
 		} else if err != nil {
-			j.core.log.Warn("a run is not recorded", "agent", agent, "err", err)
+			j.core.log.Warn("cannot record a run", "agent", agent, "err", err)
 		}
 	})
 	select {

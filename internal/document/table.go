@@ -190,7 +190,7 @@ func (t *Table) Free(name string) map[string]any {
 	}
 	values, err := v.node.asJSON(maxDepth)
 	if err != nil {
-		v.Bad("plugins are given JSON: write a value that it has", "%s", err)
+		v.Bad("write a value that JSON has: plugins get the config as JSON", "%s", err)
 		return nil
 	}
 	return values.(map[string]any)
