@@ -80,18 +80,18 @@ func (d *desktop) choose(s *settings, system string, p programs) error {
 		d.ways = append(buses(p), notifySend(p))
 	case "darwin":
 		d.ways = []way{appleScript(p)}
-		d.notes = without(s, "macOS", "urgency", "icon", "expire_ms")
+		d.notes = noEffectNotes(s, "macOS", "urgency", "icon", "expire_ms")
 	case "windows":
 		d.ways = []way{powerShell(p)}
-		d.notes = without(s, "Windows", "urgency", "icon", "expire_ms")
+		d.notes = noEffectNotes(s, "Windows", "urgency", "icon", "expire_ms")
 	default:
 		return fmt.Errorf("there is no desktop known on %s: %w", system, errors.ErrUnsupported)
 	}
 	return nil
 }
 
-// without says which of the settings that were made have no effect.
-func without(s *settings, system string, keys ...string) []string {
+// noEffectNotes says which of the settings that were made have no effect.
+func noEffectNotes(s *settings, system string, keys ...string) []string {
 	var made []string
 	for _, key := range keys {
 		if s.Has(key) {
@@ -126,13 +126,13 @@ func (d *desktop) each(try func(way) error) error {
 			break
 		}
 	}
-	return fmt.Errorf("notifier %s: %w", Desktop, several(failed))
+	return fmt.Errorf("notifier %s: %w", Desktop, joinedErrors(failed))
 }
 
-// several are errors of which each is a reason, on one line.
-type several []error
+// joinedErrors are errors of which each is a reason, on one line.
+type joinedErrors []error
 
-func (s several) Error() string {
+func (s joinedErrors) Error() string {
 	var all []string
 	for _, err := range s {
 		all = append(all, err.Error())
@@ -140,7 +140,7 @@ func (s several) Error() string {
 	return strings.Join(all, "; ")
 }
 
-func (s several) Unwrap() []error { return s }
+func (s joinedErrors) Unwrap() []error { return s }
 
 func (d *desktop) Describe(m Message) Preview {
 	c := d.card(m, masked)

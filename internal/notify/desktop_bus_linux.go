@@ -90,10 +90,10 @@ func busAddress(p programs) (string, error) {
 	return "unix:path=" + dbus.EscapeBusAddressValue(path), nil
 }
 
-// elsewhere tells why notify-send finds no desktop where we find none. Its own --version says
+// notifySendError tells why notify-send finds no desktop where we find none. Its own --version says
 // nothing of that: it needs a session bus as we do, and finds more of them. Those of other
 // transports, and the one that a display leads to.
-func elsewhere(p programs) error {
+func notifySendError(p programs) error {
 	if _, err := busAddress(p); err == nil {
 		return errors.New("it asks the same session bus")
 	}

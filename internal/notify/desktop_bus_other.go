@@ -6,5 +6,5 @@ package notify
 // needs cgo, notify-send does as well.
 func buses(programs) []way { return nil }
 
-// elsewhere: notify-send is the only way here, and finds its desktop itself.
-func elsewhere(programs) error { return nil }
+// notifySendError: notify-send is the only way here, and finds its desktop itself.
+func notifySendError(programs) error { return nil }

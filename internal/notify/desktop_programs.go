@@ -16,7 +16,7 @@ func notifySend(p programs) way {
 			return p.run(ctx, program{name: "notify-send", args: notifySendArgs(c)})
 		},
 		reach: func(ctx context.Context) error {
-			if err := elsewhere(p); err != nil {
+			if err := notifySendError(p); err != nil {
 				return fmt.Errorf("notify-send: %w", err)
 			}
 			return p.run(ctx, program{name: "notify-send", args: []string{"--version"}})

@@ -18,22 +18,22 @@ type Route struct {
 	Every  time.Duration // rate_limit_minutes; 0: no limit
 }
 
-// A Fate is what became of a message.
-type Fate string
+// A Result is what became of a message.
+type Result string
 
 // The fates.
 const (
-	Sent       Fate = "sent"
-	Failed     Fate = "failed"
-	Suppressed Fate = "suppressed" // by its rate limit
-	Dropped    Fate = "dropped"    // too many were waiting, or the host ended first
+	Sent       Result = "sent"
+	Failed     Result = "failed"
+	Suppressed Result = "suppressed" // by its rate limit
+	Dropped    Result = "dropped"    // too many were waiting, or the host ended first
 )
 
 // A Delivery is a message at the end of its way.
 type Delivery struct {
 	Route    string
 	Message  Message
-	Fate     Fate
+	Result   Result
 	Err      error // why it failed or was dropped
 	Duration time.Duration
 }
@@ -112,7 +112,7 @@ func (d *Dispatch) Send(m Message, routes ...Route) {
 	for _, r := range routes {
 		p := parcel{r, m}
 		if err := d.enqueue(p); err != nil {
-			d.report(p, p.ended(Dropped, err))
+			d.report(p, p.delivery(Dropped, err))
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (d *Dispatch) enqueue(p parcel) error {
 	d.queues[line] = append(waiting, p)
 	d.counts.Waiting++
 	if !served {
-		d.lines.Go(func() { d.serve(line) })
+		d.lines.Go(func() { d.sendLine(line) })
 	}
 	return nil
 }
@@ -146,8 +146,8 @@ func (d *Dispatch) refusal() error {
 	return nil
 }
 
-// serve sends what waits in a line until nothing does.
-func (d *Dispatch) serve(line string) {
+// sendLine sends what waits in a line until nothing does.
+func (d *Dispatch) sendLine(line string) {
 	for {
 		p, ok := d.next(line)
 		if !ok {
@@ -156,7 +156,7 @@ func (d *Dispatch) serve(line string) {
 		d.slots <- struct{}{}
 		end := d.deliver(p)
 		<-d.slots
-		d.count(end.Fate)
+		d.count(end.Result)
 		d.report(p, end)
 	}
 }
@@ -177,24 +177,24 @@ func (d *Dispatch) next(line string) (parcel, bool) {
 // deliver sends one message, if its rate limit allows.
 func (d *Dispatch) deliver(p parcel) Delivery {
 	if d.ctx.Err() != nil {
-		return p.ended(Dropped, errClosed)
+		return p.delivery(Dropped, errClosed)
 	}
 	ctx, cancel := context.WithTimeout(d.ctx, d.o.Timeout)
 	defer cancel()
-	q := Question{Key: p.line(), Event: p.m.Event, Every: p.route.Every}
-	answer, err := d.o.Limiter.Ask(ctx, q)
+	q := LimitRequest{Key: p.line(), Event: p.m.Event, Every: p.route.Every}
+	answer, err := d.o.Limiter.Allow(ctx, q)
 	if err != nil {
 		d.log(p).Warn("rate limit unknown", "err", err)
 	}
-	if !answer.Tell {
-		return p.ended(Suppressed, nil)
+	if !answer.Send {
+		return p.delivery(Suppressed, nil)
 	}
 	p.m.Suppressed, p.m.Since = answer.Suppressed, answer.Since
 	end := d.send(ctx, p)
-	if end.Fate != Sent {
+	if end.Result != Sent {
 		return end
 	}
-	if err := d.o.Limiter.Told(ctx, q, answer); err != nil {
+	if err := d.o.Limiter.RecordSent(ctx, q, answer); err != nil {
 		d.log(p).Warn("rate limit not kept", "err", err)
 	}
 	return end
@@ -203,20 +203,20 @@ func (d *Dispatch) deliver(p parcel) Delivery {
 func (d *Dispatch) send(ctx context.Context, p parcel) Delivery {
 	start := time.Now()
 	err := p.route.Sender.Send(ctx, p.m)
-	end := p.ended(Sent, nil)
+	end := p.delivery(Sent, nil)
 	if err != nil {
-		end = p.ended(Failed, err)
+		end = p.delivery(Failed, err)
 	}
 	end.Duration = time.Since(start)
 	return end
 }
 
-func (p parcel) ended(fate Fate, err error) Delivery {
-	return Delivery{Route: p.route.Name, Message: p.m, Fate: fate, Err: err}
+func (p parcel) delivery(fate Result, err error) Delivery {
+	return Delivery{Route: p.route.Name, Message: p.m, Result: fate, Err: err}
 }
 
 // count gives a message that had been waiting its fate.
-func (d *Dispatch) count(fate Fate) {
+func (d *Dispatch) count(fate Result) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.counts.Waiting--

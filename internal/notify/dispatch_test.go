@@ -108,10 +108,10 @@ func TestDispatch(t *testing.T) {
 		},
 		"too many are dropped, counted, logged and observed": func(t *testing.T) {
 			var logs bytes.Buffer
-			var fates []Fate
+			var fates []Result
 			d := NewDispatch(DispatchOptions{
 				Waiting: 2, Logger: slog.New(slog.NewTextHandler(&logs, nil)),
-				Observe: func(end Delivery) { fates = append(fates, end.Fate) },
+				Observe: func(end Delivery) { fates = append(fates, end.Result) },
 			})
 			s := &sender{hold: make(chan struct{})}
 			for range 3 {
@@ -122,7 +122,7 @@ func TestDispatch(t *testing.T) {
 			}
 			close(s.hold)
 			shut(t, d)
-			if got := d.Counts(); got != (Counts{Sent: 2, Dropped: 1}) || !slices.Equal(fates, []Fate{Dropped, Sent, Sent}) {
+			if got := d.Counts(); got != (Counts{Sent: 2, Dropped: 1}) || !slices.Equal(fates, []Result{Dropped, Sent, Sent}) {
 				t.Errorf("got %+v, %q", got, fates)
 			}
 			if !strings.Contains(logs.String(), "too many notifications are waiting") {

@@ -10,17 +10,17 @@
 //
 // # The way of one message
 //
-//	Dispatch.Send ─► enqueue ─► serve        for each route; goroutine: one a line, so that messages keep their order
+//	Dispatch.Send ─► enqueue ─► sendLine      for each route; goroutine: one a line, so that messages keep their order
 //	                             └► deliver
-//	                                ├► Limiter.Ask     rate_limit_minutes, and how many were held back
+//	                                ├► Limiter.Allow     rate_limit_minutes, and how many were held back
 //	                                ├► Notifier.Send   the driver, below
-//	                                └► Limiter.Told    only what was sent counts as told
+//	                                └► Limiter.RecordSent   only what was sent counts as told
 //
 //	Read | New ─► settings ─► expand         every key asked for by name, ${NAME} in every string
 //	     └► newSlack, newNtfy, …             one file a driver
 //
 //	remote.Send ─► message                   the driver's request; Describe shows the same one, masked
-//	            └► try, again on 429 and 5xx ─► answered, broken: errors without secrets
+//	            └► try, again on 429 and 5xx ─► answerError, sendError: errors without secrets
 //
 //	desktop.Send ─► sessionBus, else notifySend; appleScript; powerShell
 //	imessage.Send ─► osascript

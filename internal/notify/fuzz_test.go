@@ -25,9 +25,9 @@ func FuzzService(f *testing.F) {
 	r := &remote{driver: "ntfy", secrets: newScrubber([]string{secret}), log: slog.New(slog.DiscardHandler)}
 	f.Fuzz(func(t *testing.T, status int, after string, body []byte) {
 		resp := &http.Response{StatusCode: 200 + max(status, 0)%400, Header: http.Header{"Retry-After": {after}}}
-		e := r.answered(resp, body)
+		e := r.answerError(resp, body)
 		if e == nil {
-			if _, refused := words(body); refused || resp.StatusCode >= 300 {
+			if _, refused := answerText(body); refused || resp.StatusCode >= 300 {
 				t.Errorf("%d %q passes for a success", resp.StatusCode, body)
 			}
 			return
@@ -53,9 +53,9 @@ func FuzzMark(f *testing.F) {
 			t.Fatalf("%q: %+v", data, m)
 		}
 		for _, event := range []string{AttemptFailed, GivenUp, Recovered, Stale} {
-			m.answer(Question{Event: event, Every: time.Hour}, now)
+			m.decide(LimitRequest{Event: event, Every: time.Hour}, now)
 		}
-		m.Events[Stale] = told{At: now}
+		m.Events[Stale] = eventMark{At: now}
 		if _, err := json.Marshal(m); err != nil {
 			t.Errorf("%q cannot be kept: %v", data, err)
 		}

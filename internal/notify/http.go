@@ -38,8 +38,8 @@ type ServiceError struct {
 	After  time.Duration // how long it wants to be left alone; 0: it does not say
 	Tries  int
 
-	cause   error // what went wrong on the way, less the URL; nil: the service spoke
-	passing bool  // another try may go better
+	cause     error // what went wrong on the way, less the URL; nil: the service spoke
+	temporary bool  // another try may go better
 }
 
 func (e *ServiceError) Error() string {
@@ -109,7 +109,7 @@ type remote struct {
 
 	message func(m Message, v view) request // the one thing that drivers differ in
 	probe   request                         // asks for nothing to be sent
-	alive   func(status int) bool           // whether an answer to probe is a good sign; nil: as for a message
+	probeOK func(status int) bool           // whether an answer to probe is a good sign; nil: as for a message
 }
 
 func newRemote(s *settings, o Options) *remote {
@@ -127,7 +127,7 @@ func (r *remote) Send(ctx context.Context, m Message) error {
 			return nil
 		}
 		e.Tries = try
-		if !e.passing || try == maxTries || e.After > maxWait {
+		if !e.temporary || try == maxTries || e.After > maxWait {
 			return e
 		}
 		after := firstWait << (try - 1)
@@ -144,7 +144,7 @@ func (r *remote) Describe(m Message) Preview {
 	req := r.message(m, masked)
 	body := req.body
 	if req.kind == kindForm {
-		body = readable(body)
+		body = formLines(body)
 	}
 	p := Preview{Driver: r.driver, Method: req.method, Address: req.url, Body: body}
 	if unencrypted(r.message(m, revealed).url) {
@@ -155,7 +155,7 @@ func (r *remote) Describe(m Message) Preview {
 
 func (r *remote) Reach(ctx context.Context) error {
 	e := r.try(ctx, r.probe)
-	if e == nil || e.Status != 0 && r.alive != nil && r.alive(e.Status) {
+	if e == nil || e.Status != 0 && r.probeOK != nil && r.probeOK(e.Status) {
 		return nil
 	}
 	e.Tries = 1
@@ -168,18 +168,18 @@ func (r *remote) try(ctx context.Context, q request) *ServiceError {
 	defer cancel()
 	req, err := q.http(ctx)
 	if err != nil {
-		return r.broken(err)
+		return r.sendError(err)
 	}
 	resp, err := r.http.Do(req)
 	if err != nil {
-		return r.broken(err)
+		return r.sendError(err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil && resp.StatusCode >= 300 { // what was taken is taken, whether we hear the end of it or not
-		return r.broken(err)
+		return r.sendError(err)
 	}
-	return r.answered(resp, body)
+	return r.answerError(resp, body)
 }
 
 func (q request) http(ctx context.Context) (*http.Request, error) {
@@ -198,9 +198,9 @@ func (q request) http(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// answered is nil where the service took the message.
-func (r *remote) answered(resp *http.Response, body []byte) *ServiceError {
-	said, refused := words(body)
+// answerError is nil where the service took the message.
+func (r *remote) answerError(resp *http.Response, body []byte) *ServiceError {
+	said, refused := answerText(body)
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 && !refused {
 		return nil
 	}
@@ -208,19 +208,19 @@ func (r *remote) answered(resp *http.Response, body []byte) *ServiceError {
 	if said != "" {
 		e.Said = r.secrets.scrub(said)
 	}
-	e.passing = resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500
+	e.temporary = resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500
 	return e
 }
 
-// broken is an error on the way. It may pass only where the service was not reached: else it may
+// sendError is an error on the way. It may pass only where the service was not reached: else it may
 // have the message.
-func (r *remote) broken(err error) *ServiceError {
+func (r *remote) sendError(err error) *ServiceError {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the URL, which may be the secret
 	}
 	e := &ServiceError{Driver: r.driver, cause: err}
 	dial, ok := errors.AsType[*net.OpError](err)
-	e.passing = ok && dial.Op == "dial"
+	e.temporary = ok && dial.Op == "dial"
 	if errors.Is(err, context.DeadlineExceeded) {
 		e.Said = "it took too long"
 		return e
@@ -229,10 +229,10 @@ func (r *remote) broken(err error) *ServiceError {
 	return e
 }
 
-// words are what a service says in its answer, and whether it refuses in spite of a good status.
-// Slack answers in plain text, ntfy with error, Pushover with status and errors, Telegram with ok
-// and description.
-func words(body []byte) (said string, refused bool) {
+// answerText are what a service says in its answer, and whether it refuses in spite of a good
+// status. Slack answers in plain text, ntfy with error, Pushover with status and errors, Telegram
+// with ok and description.
+func answerText(body []byte) (said string, refused bool) {
 	var answer struct {
 		OK          *bool    `json:"ok"`
 		Status      *int     `json:"status"`
@@ -279,8 +279,8 @@ func seconds(n int) time.Duration {
 	return time.Duration(min(max(n, 0), 24*60*60)) * time.Second
 }
 
-// readable is a form as a person reads it, one field a line.
-func readable(form string) string {
+// formLines is a form as a person reads it, one field a line.
+func formLines(form string) string {
 	var lines []string
 	for field := range strings.SplitSeq(form, "&") {
 		if plain, err := url.QueryUnescape(field); err == nil {

@@ -26,18 +26,18 @@ import (
 // day: a clock that jumps neither silences anybody nor lets everything through. Only for a message
 // that another process has sent, or this one before it was restarted, the time of day must do.
 type Limiter struct {
-	marks  Marks
-	now    func() time.Time
-	passes func() time.Duration // a clock that never jumps; nil: there is none
+	marks   Marks
+	now     func() time.Time
+	elapsed func() time.Duration // a clock that never jumps; nil: there is none
 
 	mu   sync.Mutex // protects sent
-	sent map[string]sending
+	sent map[string]sentMark
 }
 
-// A sending is the last message of an event that this process has sent.
-type sending struct {
-	at time.Time     // as the mark has it
-	by time.Duration // by passes
+// A sentMark is the last message of an event that this process has sent.
+type sentMark struct {
+	at      time.Time     // as the mark has it
+	elapsed time.Duration // by passes
 }
 
 // maxSent bounds what is remembered; more schedules with notifiers than anybody has.
@@ -45,17 +45,17 @@ const maxSent = 1 << 14
 
 // NewLimiter keeps its marks in m. now is the clock; nil: the system's.
 func NewLimiter(m Marks, now func() time.Time) *Limiter {
-	l := &Limiter{marks: m, now: now, sent: make(map[string]sending)}
+	l := &Limiter{marks: m, now: now, sent: make(map[string]sentMark)}
 	if now == nil {
 		start := time.Now()
-		l.now, l.passes = time.Now, func() time.Duration { return time.Since(start) }
+		l.now, l.elapsed = time.Now, func() time.Duration { return time.Since(start) }
 	}
 	return l
 }
 
 // remember notes that this process has sent a message.
-func (l *Limiter) remember(q Question, at time.Time) {
-	if l.passes == nil {
+func (l *Limiter) remember(q LimitRequest, at time.Time) {
+	if l.elapsed == nil {
 		return
 	}
 	l.mu.Lock()
@@ -63,44 +63,44 @@ func (l *Limiter) remember(q Question, at time.Time) {
 	if len(l.sent) >= maxSent {
 		clear(l.sent) // the time of day must do
 	}
-	l.sent[q.Key+"\x00"+q.Event] = sending{at, l.passes()}
+	l.sent[q.Key+"\x00"+q.Event] = sentMark{at, l.elapsed()}
 }
 
-// present is the time of day as it would be if the clock had not jumped since the event was told
+// nowFor is the time of day as it would be if the clock had not jumped since the event was told
 // last, where this process has told it.
-func (l *Limiter) present(q Question, last time.Time) time.Time {
+func (l *Limiter) nowFor(q LimitRequest, last time.Time) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s, ok := l.sent[q.Key+"\x00"+q.Event]; ok && s.at.Equal(last) {
-		return last.Add(l.passes() - s.by)
+		return last.Add(l.elapsed() - s.elapsed)
 	}
 	return l.now()
 }
 
-// A Question is whether an event may be told.
-type Question struct {
+// A LimitRequest is whether an event may be told.
+type LimitRequest struct {
 	Key   string        // of agent, schedule and notifier
 	Event string        // each has its own time
 	Every time.Duration // 0: always
 }
 
-// An Answer says whether it may, and what was held back before.
-type Answer struct {
-	Tell       bool
+// An Decision says whether it may, and what was held back before.
+type Decision struct {
+	Send       bool
 	Suppressed int
 	Since      time.Time // when the event was told last; zero: never
 }
 
-// Ask decides. An event that may not be told is counted as held back. Where the marks cannot be
+// Allow decides. An event that may not be told is counted as held back. Where the marks cannot be
 // read or written the answer is to tell, together with the error: rather twice than never.
-func (l *Limiter) Ask(ctx context.Context, q Question) (Answer, error) {
-	answer := Answer{Tell: true}
+func (l *Limiter) Allow(ctx context.Context, q LimitRequest) (Decision, error) {
+	answer := Decision{Send: true}
 	if q.Every <= 0 {
 		return answer, nil
 	}
 	err := l.change(ctx, q.Key, func(m *mark) bool {
-		answer = m.answer(q, l.present(q, m.Events[q.Event].At))
-		if answer.Tell {
+		answer = m.decide(q, l.nowFor(q, m.Events[q.Event].At))
+		if answer.Send {
 			return false
 		}
 		told := m.Events[q.Event]
@@ -109,13 +109,13 @@ func (l *Limiter) Ask(ctx context.Context, q Question) (Answer, error) {
 		return true
 	})
 	if err != nil {
-		return Answer{Tell: true}, err
+		return Decision{Send: true}, err
 	}
 	return answer, nil
 }
 
-// Told notes that an event was told after Ask allowed it.
-func (l *Limiter) Told(ctx context.Context, q Question, a Answer) error {
+// RecordSent notes that an event was told after Ask allowed it.
+func (l *Limiter) RecordSent(ctx context.Context, q LimitRequest, a Decision) error {
 	if q.Every <= 0 {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (l *Limiter) Told(ctx context.Context, q Question, a Answer) error {
 	l.remember(q, at)
 	return l.change(ctx, q.Key, func(m *mark) bool {
 		// What was held back since Ask, by another machine, is left for the next message.
-		m.Events[q.Event] = told{At: at, Suppressed: max(m.Events[q.Event].Suppressed-a.Suppressed, 0)}
+		m.Events[q.Event] = eventMark{At: at, Suppressed: max(m.Events[q.Event].Suppressed-a.Suppressed, 0)}
 		if s := stateAfter(q.Event); s != "" {
 			m.Last = s
 		}
@@ -148,12 +148,12 @@ func (l *Limiter) change(ctx context.Context, key string, f func(*mark) bool) er
 
 // A mark is what is remembered for one key.
 type mark struct {
-	Last   state           `json:"last,omitempty"` // what a person believes
-	Events map[string]told `json:"events"`
+	Last   state                `json:"last,omitempty"` // what a person believes
+	Events map[string]eventMark `json:"events"`
 }
 
-// told is what is remembered of one event.
-type told struct {
+// eventMark is what is remembered of one event.
+type eventMark struct {
 	At         time.Time `json:"at"` // zero: held back before it was ever told
 	Suppressed int       `json:"suppressed,omitempty"`
 }
@@ -166,7 +166,7 @@ func readMark(data []byte) mark {
 		m = mark{}
 	}
 	if m.Events == nil {
-		m.Events = make(map[string]told)
+		m.Events = make(map[string]eventMark)
 	}
 	return m
 }
@@ -196,11 +196,11 @@ func stateAfter(event string) state {
 	return ""
 }
 
-// answer applies the rules of [Limiter].
-func (m *mark) answer(q Question, now time.Time) Answer {
+// decide applies the rules of [Limiter].
+func (m *mark) decide(q LimitRequest, now time.Time) Decision {
 	last := m.Events[q.Event]
-	a := Answer{Suppressed: last.Suppressed, Since: last.At}
-	a.Tell = passed(last.At, now, q.Every) || m.contradicts(q.Event)
+	a := Decision{Suppressed: last.Suppressed, Since: last.At}
+	a.Send = passed(last.At, now, q.Every) || m.contradicts(q.Event)
 	return a
 }
 

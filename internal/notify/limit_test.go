@@ -80,16 +80,16 @@ func TestLimiter(t *testing.T) {
 			wall, passed := &clock{}, time.Duration(0)
 			wall.set(t, "10:00:00")
 			l := NewLimiter(InMemory(), wall.now)
-			l.passes = func() time.Duration { return passed }
+			l.elapsed = func() time.Duration { return passed }
 			tell := func(want bool) {
 				t.Helper()
-				q := Question{Key: "k", Event: Success, Every: time.Hour}
-				a, err := l.Ask(t.Context(), q)
-				if err != nil || a.Tell != want {
+				q := LimitRequest{Key: "k", Event: Success, Every: time.Hour}
+				a, err := l.Allow(t.Context(), q)
+				if err != nil || a.Send != want {
 					t.Fatalf("got %+v, %v", a, err)
 				}
-				if a.Tell {
-					if err := l.Told(t.Context(), q, a); err != nil {
+				if a.Send {
+					if err := l.RecordSent(t.Context(), q, a); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -108,7 +108,7 @@ func TestLimiter(t *testing.T) {
 	t.Run("what could not be sent was not told", func(t *testing.T) {
 		l := NewLimiter(InMemory(), nil)
 		for range 2 {
-			if a, err := l.Ask(t.Context(), Question{Key: "k", Event: Success, Every: time.Hour}); !a.Tell || err != nil {
+			if a, err := l.Allow(t.Context(), LimitRequest{Key: "k", Event: Success, Every: time.Hour}); !a.Send || err != nil {
 				t.Errorf("got %+v, %v", a, err)
 			}
 		}
@@ -116,22 +116,22 @@ func TestLimiter(t *testing.T) {
 	t.Run("agents do not hold each other back", func(t *testing.T) {
 		l := NewLimiter(InMemory(), nil)
 		for _, key := range []string{"a", "b"} {
-			q := Question{Key: key, Event: Success, Every: time.Hour}
-			a, err := l.Ask(t.Context(), q)
-			if err := errors.Join(err, l.Told(t.Context(), q, a)); err != nil || !a.Tell {
+			q := LimitRequest{Key: key, Event: Success, Every: time.Hour}
+			a, err := l.Allow(t.Context(), q)
+			if err := errors.Join(err, l.RecordSent(t.Context(), q, a)); err != nil || !a.Send {
 				t.Errorf("got %+v, %v", a, err)
 			}
 		}
 	})
 	t.Run("a mark that cannot be read is none", func(t *testing.T) {
-		m := &memory{kept: map[string][]byte{"k": []byte(`{"events":`)}}
-		if a, err := NewLimiter(m, nil).Ask(t.Context(), Question{Key: "k", Event: Success, Every: time.Hour}); !a.Tell || err != nil {
+		m := &memory{values: map[string][]byte{"k": []byte(`{"events":`)}}
+		if a, err := NewLimiter(m, nil).Allow(t.Context(), LimitRequest{Key: "k", Event: Success, Every: time.Hour}); !a.Send || err != nil {
 			t.Errorf("got %+v, %v", a, err)
 		}
 	})
 	t.Run("without marks it is told, with the error", func(t *testing.T) {
-		a, err := NewLimiter(lost{}, nil).Ask(t.Context(), Question{Key: "k", Event: Success, Every: time.Hour})
-		if !a.Tell || !errors.Is(err, errLost) {
+		a, err := NewLimiter(lost{}, nil).Allow(t.Context(), LimitRequest{Key: "k", Event: Success, Every: time.Hour})
+		if !a.Send || !errors.Is(err, errLost) {
 			t.Errorf("got %+v, %v", a, err)
 		}
 	})
@@ -142,18 +142,18 @@ func play(t *testing.T, l *Limiter, c *clock, every time.Duration, story []happe
 	t.Helper()
 	for _, h := range story {
 		c.set(t, h.at)
-		q := Question{Key: "agent", Event: h.event, Every: every}
-		a, err := l.Ask(t.Context(), q)
+		q := LimitRequest{Key: "agent", Event: h.event, Every: every}
+		a, err := l.Allow(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.Tell != h.tell || a.Suppressed != h.suppressed {
+		if a.Send != h.tell || a.Suppressed != h.suppressed {
 			t.Errorf("%s %s: got %+v, want %v and %d", h.at, h.event, a, h.tell, h.suppressed)
 		}
-		if !a.Tell {
+		if !a.Send {
 			continue
 		}
-		if err := l.Told(t.Context(), q, a); err != nil {
+		if err := l.RecordSent(t.Context(), q, a); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -190,20 +190,20 @@ func TestMarksInABucket(t *testing.T) {
 	t.Run("changes at the same time are all kept", func(t *testing.T) {
 		const many = 4
 		l := NewLimiter(InBucket(b), nil)
-		q := Question{Key: parcel{Route{Name: "r"}, Message{Agent: "a", Schedule: "s"}}.line(), Event: Success, Every: time.Hour}
-		if err := l.Told(t.Context(), q, Answer{}); err != nil {
+		q := LimitRequest{Key: parcel{Route{Name: "r"}, Message{Agent: "a", Schedule: "s"}}.line(), Event: Success, Every: time.Hour}
+		if err := l.RecordSent(t.Context(), q, Decision{}); err != nil {
 			t.Fatal(err)
 		}
 		var all sync.WaitGroup
 		for range many {
 			all.Go(func() {
-				if a, err := l.Ask(t.Context(), q); a.Tell || err != nil {
+				if a, err := l.Allow(t.Context(), q); a.Send || err != nil {
 					t.Errorf("got %+v, %v", a, err)
 				}
 			})
 		}
 		all.Wait()
-		if a, err := l.Ask(t.Context(), q); a.Suppressed != many || err != nil {
+		if a, err := l.Allow(t.Context(), q); a.Suppressed != many || err != nil {
 			t.Errorf("got %+v, %v", a, err)
 		}
 	})

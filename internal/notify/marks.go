@@ -18,21 +18,21 @@ type Marks interface {
 }
 
 // InMemory returns marks that end with the process.
-func InMemory() Marks { return &memory{kept: make(map[string][]byte)} }
+func InMemory() Marks { return &memory{values: make(map[string][]byte)} }
 
 type memory struct {
-	mu   sync.Mutex // protects kept
-	kept map[string][]byte
+	mu     sync.Mutex // protects kept
+	values map[string][]byte
 }
 
 func (m *memory) Change(_ context.Context, key string, f func([]byte) ([]byte, error)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	data, err := f(m.kept[key])
+	data, err := f(m.values[key])
 	if err != nil || data == nil {
 		return err
 	}
-	m.kept[key] = data
+	m.values[key] = data
 	return nil
 }
 

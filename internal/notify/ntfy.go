@@ -43,7 +43,7 @@ func newNtfy(s *settings) maker {
 			return req
 		}
 		r.probe = request{method: http.MethodGet, url: base.value + "/v1/health"}
-		r.alive = func(status int) bool { return status == http.StatusNotFound } // servers before 1.30 have no such page
+		r.probeOK = func(status int) bool { return status == http.StatusNotFound } // servers before 1.30 have no such page
 		return r, nil
 	}
 }

@@ -26,8 +26,8 @@ type text struct {
 	value string
 	shown string
 
-	open   bool // what its variables stand for is not known yet
-	faulty bool // it was complained about
+	unexpanded bool // what its variables stand for is not known yet
+	faulty     bool // it was complained about
 }
 
 func (t text) in(v view) string {

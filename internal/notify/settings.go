@@ -39,7 +39,7 @@ var entryKeys = []string{"driver", "events", "rate_limit_minutes", "timeout_seco
 // returns them as the file has them. What a ${NAME} stands for is not known yet, and is left to
 // New.
 func Read(driver string, t *document.Table) map[string]any {
-	builders()[driver](&settings{Table: t, driver: driver, early: true})
+	builders()[driver](&settings{Table: t, driver: driver, unexpanded: true})
 	values := make(map[string]any)
 	for _, name := range t.Self.Names() {
 		if !slices.Contains(entryKeys, name) {
@@ -53,10 +53,10 @@ func Read(driver string, t *document.Table) map[string]any {
 // is unknown.
 type settings struct {
 	*document.Table
-	driver  string
-	lookup  func(string) (string, bool)
-	early   bool     // nobody knows the variables yet
-	secrets []string // values that must not be shown
+	driver     string
+	lookup     func(string) (string, bool)
+	unexpanded bool     // nobody knows the variables yet
+	secrets    []string // values that must not be shown
 }
 
 func newSettings(driver string, values map[string]any, lookup func(string) (string, bool)) *settings {
@@ -93,7 +93,7 @@ func (s *settings) expanded(v document.Value) (text, bool) {
 		return text{faulty: v.Present()}, !v.Present()
 	}
 	lookup := s.lookup
-	if s.early {
+	if s.unexpanded {
 		lookup = func(string) (string, bool) { return "", true }
 	}
 	t, values, err := expand(str, lookup)
@@ -101,8 +101,8 @@ func (s *settings) expanded(v document.Value) (text, bool) {
 		v.Bad("", "%v", err)
 		return text{faulty: true}, false
 	}
-	if s.early && len(values) > 0 {
-		return text{open: true}, true
+	if s.unexpanded && len(values) > 0 {
+		return text{unexpanded: true}, true
 	}
 	s.secrets = append(s.secrets, values...)
 	return t, true
@@ -114,7 +114,7 @@ func (s *settings) secret(key string) text {
 	t := s.text(key)
 	t.value = strings.TrimSpace(t.value) // a secrets file or $(cat file) adds line ends
 	if t.value == "" {
-		return text{faulty: t.faulty, open: t.open}
+		return text{faulty: t.faulty, unexpanded: t.unexpanded}
 	}
 	if strings.ContainsFunc(t.value, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		s.Bad(key, "", "has characters that it cannot have")
@@ -126,7 +126,7 @@ func (s *settings) secret(key string) text {
 
 // required complains where a setting is absent or empty.
 func (s *settings) required(key string, t text) text {
-	if t.value == "" && !t.faulty && !t.open {
+	if t.value == "" && !t.faulty && !t.unexpanded {
 		s.Missing(key, `"…"`)
 	}
 	return t

@@ -34,7 +34,7 @@ func newSlack(s *settings) maker {
 			})
 		}
 		r.probe = request{method: http.MethodHead, url: frontPage(hook.value)}
-		r.alive = func(status int) bool { return status < 500 } // whatever it says, it is there
+		r.probeOK = func(status int) bool { return status < 500 } // whatever it says, it is there
 		return r, nil
 	}
 }

@@ -50,12 +50,12 @@ type telegramMode struct {
 var telegramModes = map[string]telegramMode{
 	"":           {escape: strings.NewReplacer()},
 	"HTML":       {strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"), "<b>", "</b>"},
-	"Markdown":   {escape: backslashed("_*`[")}, // where nothing can be escaped inside of bold
-	"MarkdownV2": {backslashed("\\_*[]()~`>#+-=|{}.!"), "*", "*"},
+	"Markdown":   {escape: backslashEscaper("_*`[")}, // where nothing can be escaped inside of bold
+	"MarkdownV2": {backslashEscaper("\\_*[]()~`>#+-=|{}.!"), "*", "*"},
 }
 
-// backslashed puts a backslash before each of some characters.
-func backslashed(special string) *strings.Replacer {
+// backslashEscaper puts a backslash before each of some characters.
+func backslashEscaper(special string) *strings.Replacer {
 	var pairs []string
 	for _, c := range special {
 		pairs = append(pairs, string(c), `\`+string(c))

@@ -21,7 +21,7 @@ func clean(s string) string {
 	s = ansi.Strip(strings.ToValidUTF8(s, "\uFFFD"))
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	s = strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unicode.IsControl(r) || turns(r) {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) || changesDirection(r) {
 			return -1
 		}
 		return r
@@ -29,9 +29,9 @@ func clean(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// turns tells the characters that override the direction of writing, with which a text can be made
-// to look like another.
-func turns(r rune) bool {
+// changesDirection tells the characters that override the direction of writing, with which a text
+// can be made to look like another.
+func changesDirection(r rune) bool {
 	return r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069'
 }
 
