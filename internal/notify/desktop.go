@@ -10,32 +10,32 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// appName is who a desktop says it is from.
+// appName is the application name that desktops show.
 const appName = "patchbay"
 
-// desktopLimit is ours. Desktops show a few lines.
+// desktopLimit bounds the body. Desktops show only a few lines.
 const desktopLimit = 1000 // characters
 
-// A card is what a desktop is asked to show.
+// A card is a notification for a desktop to show.
 type card struct {
 	title, subtitle, body string
 
 	sound    string // a name; "": see loud
-	loud     *bool  // sound = true or false; nil: as the desktop likes
-	urgency  string // low | normal | critical; "": as the desktop likes
+	loud     *bool  // sound = true or false; nil: the desktop decides
+	urgency  string // low | normal | critical; "": the desktop decides
 	icon     string
-	expireMS *int64 // 0: until it is clicked away; nil: as the desktop likes
+	expireMS *int64 // 0: until it is clicked away; nil: the desktop decides
 }
 
-// A way is one means of showing a card.
+// A way is one method of showing a card.
 type way struct {
 	name    string
-	address string // "": a program has none
+	address string // "" for a program
 	show    func(ctx context.Context, c card) error
 	reach   func(ctx context.Context) error
 }
 
-// desktop shows messages on the screen of the machine. Its ways are tried in order until one works.
+// desktop shows messages on the screen of the machine. It tries its ways in order until one works.
 type desktop struct {
 	ways  []way
 	notes []string
@@ -46,9 +46,9 @@ type desktop struct {
 	expireMS                     *int64
 }
 
-// newDesktop uses what the system has: the session bus, or else notify-send, where there is one;
-// osascript on macOS; PowerShell on Windows. Reach asks the bus who shows notifications, or runs
-// the program to no effect.
+// newDesktop uses what the system offers: the session bus or else notify-send; osascript on macOS;
+// PowerShell on Windows. Reach asks the bus which program shows notifications, or runs the program
+// without an effect.
 func newDesktop(s *settings) maker {
 	d := &desktop{
 		title: s.text("title"), subtitle: s.text("subtitle"), icon: s.text("icon"),
@@ -64,7 +64,7 @@ func newDesktop(s *settings) maker {
 	}
 }
 
-// readSound takes true and false, and a sound's name.
+// readSound reads `sound`, which is true, false or the name of a sound.
 func (d *desktop) readSound(s *settings) {
 	if s.Value("sound").Kind() == document.String {
 		d.sound = s.text("sound")
@@ -73,7 +73,7 @@ func (d *desktop) readSound(s *settings) {
 	d.loud = s.Flag("sound")
 }
 
-// choose finds the system's ways, and which of the settings mean nothing to them.
+// choose selects the ways of the system, and notes the settings that have no effect there.
 func (d *desktop) choose(s *settings, system string, p programs) error {
 	switch system {
 	case "linux", "freebsd", "netbsd", "openbsd", "dragonfly", "illumos", "solaris":
@@ -90,7 +90,7 @@ func (d *desktop) choose(s *settings, system string, p programs) error {
 	return nil
 }
 
-// noEffectNotes says which of the settings that were made have no effect.
+// noEffectNotes returns a note that lists those of the keys that are set.
 func noEffectNotes(s *settings, system string, keys ...string) []string {
 	var made []string
 	for _, key := range keys {
@@ -129,7 +129,7 @@ func (d *desktop) each(try func(way) error) error {
 	return fmt.Errorf("notifier %s: %w", Desktop, joinedErrors(failed))
 }
 
-// joinedErrors are errors of which each is a reason, on one line.
+// joinedErrors formats several errors on one line.
 type joinedErrors []error
 
 func (s joinedErrors) Error() string {
@@ -160,7 +160,7 @@ func (d *desktop) card(m Message, v view) card {
 	}
 }
 
-// soundName is the sound asked for, in the names of the freedesktop sound theme; "" where none is.
+// soundName returns the name of the sound in the freedesktop sound theme, or "" for none.
 func (c card) soundName() string {
 	if c.sound == "" && c.loud != nil && *c.loud {
 		return "message-new-instant"
@@ -168,7 +168,7 @@ func (c card) soundName() string {
 	return c.sound
 }
 
-// underSubtitle is the body below the subtitle, for desktops that know of none.
+// underSubtitle returns the subtitle and the body, for desktops that have no subtitle.
 func (c card) underSubtitle() string {
 	if c.subtitle == "" {
 		return c.body

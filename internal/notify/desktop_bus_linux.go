@@ -15,7 +15,7 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// The names are the Desktop Notifications Specification's, version 1.2.
+// The names of the Desktop Notifications Specification, version 1.2.
 const (
 	busName   = "org.freedesktop.Notifications"
 	busPath   = "/org/freedesktop/Notifications"
@@ -24,13 +24,13 @@ const (
 	busCan    = busName + ".GetCapabilities"
 )
 
-// busTimeout is for a desktop that does not answer. What it has to do takes milliseconds.
+// busTimeout is for a desktop that does not answer. An answer normally takes milliseconds.
 const busTimeout = 5 * time.Second
 
-// buses are the ways over a bus.
+// buses returns the ways that use a bus.
 func buses(p programs) []way { return []way{sessionBus(p)} }
 
-// sessionBus asks the desktop itself. No process is started, and every setting has its place there.
+// sessionBus calls the desktop directly. It starts no process, and every setting has an effect.
 func sessionBus(p programs) way {
 	return way{
 		name: "D-Bus", address: busName,
@@ -45,8 +45,7 @@ func sessionBus(p programs) way {
 	}
 }
 
-// onBus connects for one conversation. The connection is ours alone and ends with it: an idle host
-// keeps none.
+// onBus opens a connection to the session bus, calls talk, and closes the connection.
 func onBus(ctx context.Context, p programs, talk func(context.Context, dbus.BusObject) error) error {
 	address, err := busAddress(p)
 	if err != nil {
@@ -56,7 +55,7 @@ func onBus(ctx context.Context, p programs, talk func(context.Context, dbus.BusO
 	defer cancel()
 	conn, err := dbus.Connect(address, dbus.WithContext(ctx))
 	if err != nil {
-		return fmt.Errorf("session bus: %w", cmp.Or(ctx.Err(), err)) // a broken connection is but a consequence
+		return fmt.Errorf("session bus: %w", cmp.Or(ctx.Err(), err)) // the end of ctx also breaks the connection
 	}
 	err = talk(ctx, conn.Object(busName, busPath))
 	closed := conn.Close()
@@ -71,8 +70,8 @@ func onBus(ctx context.Context, p programs, talk func(context.Context, dbus.BusO
 	return nil
 }
 
-// busAddress is where the session bus is. Only sockets of this machine are taken: the other
-// transports block without end or start programs.
+// busAddress returns the address of the session bus. It accepts only Unix sockets: the other
+// transports may block forever or start programs.
 func busAddress(p programs) (string, error) {
 	for address := range strings.SplitSeq(p.getenv("DBUS_SESSION_BUS_ADDRESS"), ";") {
 		if strings.HasPrefix(address, "unix:") {
@@ -90,9 +89,9 @@ func busAddress(p programs) (string, error) {
 	return "unix:path=" + dbus.EscapeBusAddressValue(path), nil
 }
 
-// notifySendError tells why notify-send finds no desktop where we find none. Its own --version says
-// nothing of that: it needs a session bus as we do, and finds more of them. Those of other
-// transports, and the one that a display leads to.
+// notifySendError returns why notify-send cannot reach a desktop either, or nil if it may.
+// notify-send --version does not tell. notify-send needs a session bus, too, but it finds more of
+// them than [busAddress]: those of other transports, and the one that belongs to a display.
 func notifySendError(p programs) error {
 	if _, err := busAddress(p); err == nil {
 		return errors.New("it asks the same session bus")
@@ -112,7 +111,7 @@ func notifyOnBus(ctx context.Context, desktop dbus.BusObject, c card) error {
 	if slices.Contains(can, "body-markup") {
 		body = html.EscapeString(body)
 	}
-	expire := int32(-1) // as the desktop likes
+	expire := int32(-1) // the desktop decides
 	if c.expireMS != nil {
 		expire = int32(*c.expireMS)
 	}
@@ -120,7 +119,7 @@ func notifyOnBus(ctx context.Context, desktop dbus.BusObject, c card) error {
 		appName, uint32(0), c.icon, c.title, body, []string{}, c.hints(), expire).Err
 }
 
-// hints are what the specification has beside the text.
+// hints returns the hints of the specification that the card needs.
 func (c card) hints() map[string]dbus.Variant {
 	hints := map[string]dbus.Variant{}
 	if i := slices.Index([]string{"low", "normal", "critical"}, c.urgency); i >= 0 {
@@ -129,7 +128,7 @@ func (c card) hints() map[string]dbus.Variant {
 	switch {
 	case c.soundName() != "":
 		hints["sound-name"] = dbus.MakeVariant(c.soundName())
-	case c.loud != nil: // false: else it has a name
+	case c.loud != nil: // sound = false: with true there is a name
 		hints["suppress-sound"] = dbus.MakeVariant(true)
 	}
 	return hints

@@ -2,9 +2,9 @@
 
 package notify
 
-// buses are none: macOS and Windows have no session bus, and on the BSDs, where the D-Bus library
-// needs cgo, notify-send does as well.
+// buses returns no ways: macOS and Windows have no session bus. On the BSDs the D-Bus library needs
+// cgo, so notify-send is used.
 func buses(programs) []way { return nil }
 
-// notifySendError: notify-send is the only way here, and finds its desktop itself.
+// notifySendError returns nil: notify-send finds its desktop itself.
 func notifySendError(programs) error { return nil }

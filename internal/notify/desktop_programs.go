@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// notifySend is libnotify's program, for hosts that find no session bus where it does.
+// notifySend uses the program of libnotify, which finds desktops that [sessionBus] does not.
 func notifySend(p programs) way {
 	return way{
 		name: "notify-send",
@@ -41,11 +41,11 @@ func notifySendArgs(c card) []string {
 	case c.loud != nil:
 		args = append(args, "--hint=boolean:suppress-sound:true")
 	}
-	// It cannot be asked whether the desktop reads markup. The common ones do.
+	// notify-send cannot tell whether the desktop interprets markup. The common ones do.
 	return append(args, "--", c.title, html.EscapeString(c.underSubtitle()))
 }
 
-// appleScriptText is the whole script, always the same: texts come in as arguments.
+// appleScriptText is the whole script. It never changes: the texts are passed as arguments.
 const appleScriptText = `on run argv
 	if item 4 of argv is "" then
 		display notification (item 1 of argv) with title (item 2 of argv) subtitle (item 3 of argv)
@@ -69,9 +69,10 @@ func appleScript(p programs) way {
 	}
 }
 
-// powerShellText shows a toast. It is always the same: texts come in as variables, and become text
-// nodes rather than XML. It has no double quotes, which do not survive Windows' command lines. A
-// toast must come from an application that Windows knows; PowerShell itself is one.
+// powerShellText shows a toast. It never changes: the texts are passed as environment variables and
+// become text nodes, not XML. It has no double quotes, because Windows' command lines do not
+// preserve them. A toast must come from an application that is registered with Windows; PowerShell
+// itself is one.
 const powerShellText = `$ErrorActionPreference = 'Stop'
 $null = [Windows.UI.Notifications.ToastNotificationManager, Windows.UI.Notifications, ContentType = WindowsRuntime]
 $null = [Windows.Data.Xml.Dom.XmlDocument, Windows.Data.Xml.Dom, ContentType = WindowsRuntime]
@@ -96,7 +97,7 @@ func powerShell(p programs) way {
 }
 
 func powerShellEnv(c card) []string {
-	// No variable is a line end too many: Windows ends one with a NUL, which clean takes out.
+	// A line end in a value does no harm: Windows ends a variable with a NUL, which clean removes.
 	env := []string{"NOTIFY_TITLE=" + c.title, "NOTIFY_BODY=" + c.underSubtitle()}
 	if c.loud != nil && !*c.loud {
 		env = append(env, "NOTIFY_SILENT=1")
@@ -104,8 +105,8 @@ func powerShellEnv(c card) []string {
 	return env
 }
 
-// powerShellRun is for Windows PowerShell, which every Windows has. Its successor cannot reach the
-// toasts.
+// powerShellRun runs a script in Windows PowerShell, which every Windows has. The newer PowerShell
+// cannot show toasts.
 func powerShellRun(script string, env ...string) program {
 	line := strings.ReplaceAll(strings.TrimSpace(script), "\n", "; ")
 	return program{name: "powershell", args: []string{"-NoProfile", "-NonInteractive", "-Command", line}, env: env}

@@ -13,15 +13,15 @@ import (
 
 // A Route is one [[notifiers]] entry of an agent.
 type Route struct {
-	Name   string // tells it from the agent's other ones, for ever: rate limits are remembered by it
+	Name   string // unique and stable within the agent: rate limits are stored under it
 	Sender Sender
 	Every  time.Duration // rate_limit_minutes; 0: no limit
 }
 
-// A Result is what became of a message.
+// A Result says what happened to a message.
 type Result string
 
-// The fates.
+// The results.
 const (
 	Sent       Result = "sent"
 	Failed     Result = "failed"
@@ -29,7 +29,7 @@ const (
 	Dropped    Result = "dropped"    // too many were waiting, or the host ended first
 )
 
-// A Delivery is a message at the end of its way.
+// A Delivery is a message that is done with, and its result.
 type Delivery struct {
 	Route    string
 	Message  Message
@@ -38,7 +38,7 @@ type Delivery struct {
 	Duration time.Duration
 }
 
-// Counts are how many messages met which fate. Waiting are those that have none yet.
+// Counts are the numbers of messages by result. Waiting counts those that have no result yet.
 type Counts struct {
 	Sent       int `json:"sent"`
 	Failed     int `json:"failed"`
@@ -47,46 +47,48 @@ type Counts struct {
 	Waiting    int `json:"waiting"`
 }
 
-// DispatchOptions are for [NewDispatch]. The zero value works.
+// DispatchOptions are the options of [NewDispatch]. The zero value works.
 type DispatchOptions struct {
 	Limiter  *Limiter       // nil: one in memory
-	Waiting  int            // messages that may wait, being sent included; 0: 256
-	Parallel int            // messages being sent at once; 0: 8
-	Timeout  time.Duration  // for one message with all its tries; 0: a minute, which is enough for three
-	Observe  func(Delivery) // told of every fate, by several goroutines; must be quick; nil: nobody
+	Waiting  int            // maximum number of messages that wait or are being sent; 0: 256
+	Parallel int            // messages that are sent at the same time; 0: 8
+	Timeout  time.Duration  // of one message with all its tries; 0: a minute, which is enough for three tries
+	Observe  func(Delivery) // called with every result, by several goroutines; must be quick; may be nil
 	Logger   *slog.Logger   // nil discards
 }
 
-// A Dispatch sends messages in the background, on a best-effort basis: docs/protocols/dotagent.md,
-// row D56. No run waits for it or fails because of it; failures are logged and counted.
+// A Dispatch sends messages in the background, best effort. Callers never wait for it, and a
+// failure never reaches a run. Failures are logged and counted.
 //
-// The messages of one agent through one route are sent one after another: "given up" does not
-// overtake "attempt 3 failed". It is safe for concurrent use.
+// The messages of one agent through one route are sent one after another, so that "given up" does
+// not overtake "attempt 3 failed". A Dispatch is safe for concurrent use.
 type Dispatch struct {
 	o      DispatchOptions
-	ctx    context.Context // of every sending; ends when Close loses patience
+	ctx    context.Context // for every sending; ends when the context of Close does
 	cancel context.CancelFunc
-	slots  chan struct{}  // has a place for each message that may be sent at once
-	lines  sync.WaitGroup // the goroutines of serve
+	slots  chan struct{}  // limits how many messages are sent at the same time
+	lines  sync.WaitGroup // the goroutines of sendLine
 
 	mu     sync.Mutex          // protects the fields below
-	queues map[string][]parcel // what waits, by line; a line has a goroutine while its key is there
+	queues map[string][]parcel // waiting messages, by line; a line has a goroutine as long as its key is present
 	counts Counts
 	closed bool
 }
 
-// A parcel is a message and where it goes.
+// A parcel is a message and its route.
 type parcel struct {
 	route Route
 	m     Message
 }
 
-// line is what is sent one after another, and what a rate limit is for.
+// line returns the key of the parcel's line. The messages of a line are sent one after another and
+// share a rate limit.
 func (p parcel) line() string {
 	return strings.Join([]string{p.m.Agent, p.m.Schedule, p.route.Name}, "\x00")
 }
 
-// NewDispatch starts nothing yet: goroutines come with messages and go with them.
+// NewDispatch makes a dispatch. It starts no goroutine: each line has one only while it has
+// messages.
 func NewDispatch(o DispatchOptions) *Dispatch {
 	if o.Limiter == nil {
 		o.Limiter = NewLimiter(InMemory(), nil)
@@ -107,7 +109,7 @@ var (
 	errClosed = errors.New("the host ended before it was sent")
 )
 
-// Send takes a message for each of the routes, and returns at once.
+// Send queues a message for each of the routes, and returns at once.
 func (d *Dispatch) Send(m Message, routes ...Route) {
 	for _, r := range routes {
 		p := parcel{r, m}
@@ -117,7 +119,7 @@ func (d *Dispatch) Send(m Message, routes ...Route) {
 	}
 }
 
-// enqueue puts a message at the end of its line. One that cannot wait is counted here.
+// enqueue puts a message at the end of its line. If it cannot, it counts the message as dropped.
 func (d *Dispatch) enqueue(p parcel) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,7 +137,7 @@ func (d *Dispatch) enqueue(p parcel) error {
 	return nil
 }
 
-// refusal is why no message can be taken now; nil where one can. d.mu is held.
+// refusal returns why no message can be queued now, or nil. The caller holds d.mu.
 func (d *Dispatch) refusal() error {
 	switch {
 	case d.closed:
@@ -146,7 +148,7 @@ func (d *Dispatch) refusal() error {
 	return nil
 }
 
-// sendLine sends what waits in a line until nothing does.
+// sendLine sends the messages of a line until none is left.
 func (d *Dispatch) sendLine(line string) {
 	for {
 		p, ok := d.next(line)
@@ -161,7 +163,7 @@ func (d *Dispatch) sendLine(line string) {
 	}
 }
 
-// next takes the first message of a line, and the line away where there is none.
+// next takes the first message of a line. If there is none, it removes the line.
 func (d *Dispatch) next(line string) (parcel, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -215,7 +217,7 @@ func (p parcel) delivery(fate Result, err error) Delivery {
 	return Delivery{Route: p.route.Name, Message: p.m, Result: fate, Err: err}
 }
 
-// count gives a message that had been waiting its fate.
+// count records the result of a message that was waiting.
 func (d *Dispatch) count(fate Result) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -232,7 +234,7 @@ func (d *Dispatch) count(fate Result) {
 	}
 }
 
-// report logs a failure and tells the observer.
+// report logs a failure and calls Observe.
 func (d *Dispatch) report(p parcel, end Delivery) {
 	if end.Err != nil {
 		d.log(p).Warn("notification not sent", "dur", end.Duration, "err", end.Err)
@@ -246,16 +248,16 @@ func (d *Dispatch) log(p parcel) *slog.Logger {
 	return d.o.Logger.With("agent", p.m.Agent, "notifier", p.route.Name, "event", p.m.Event)
 }
 
-// Counts are the fates so far.
+// Counts returns the numbers of messages by result so far.
 func (d *Dispatch) Counts() Counts {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.counts
 }
 
-// Close takes no further messages and waits for those that it has, until ctx ends; then it breaks
-// off the sending and drops the rest. The error says how many were lost then. A second Close waits
-// for the same.
+// Close accepts no further messages and waits until the queued ones are sent. If ctx ends first,
+// Close aborts the sending and drops the rest; the error then says how many messages were lost. A
+// second Close waits for the same messages.
 func (d *Dispatch) Close(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
@@ -263,7 +265,7 @@ func (d *Dispatch) Close(ctx context.Context) error {
 	d.mu.Unlock()
 
 	drained := make(chan struct{})
-	go func() { // ends with the last line, which both branches below wait for
+	go func() { // ends with the last line; both branches below wait for it
 		defer close(drained)
 		d.lines.Wait()
 	}()

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// maxExpanded bounds a setting with its variables in place. No address, token or title comes near
-// it.
+// maxExpanded bounds a setting after its variables are replaced. No address, token or title is
+// nearly as long.
 const maxExpanded = 8 << 10
 
-// expand replaces ${NAME} by the value of the variable and $${ by ${ itself. Every other dollar
-// sign stands for itself, and values are not looked into again. Together with the text it returns
-// what may be shown of it, with *** for each value, and the values. An error names the variable,
-// never its value.
+// expand replaces ${NAME} with the value of the variable, and $${ with a literal ${. Every other
+// dollar sign stands for itself, and values are not expanded again. The returned text also has the
+// form that may be shown, with *** for each value. expand returns the values, too. An error names
+// the variable, never its value.
 func expand(s string, lookup func(string) (string, bool)) (t text, values []string, err error) {
 	for rest := s; rest != "" && len(t.value) <= maxExpanded; {
 		before, after, found := strings.Cut(rest, "${")
@@ -46,14 +46,14 @@ func expand(s string, lookup func(string) (string, bool)) (t text, values []stri
 	return t, values, nil
 }
 
-// add puts something at the end of a text.
+// add appends to both forms of a text.
 func (t *text) add(value, shown string) {
 	t.value += value
 	t.shown += shown
 }
 
-// variable splits "NAME}rest". What stands before the brace is not quoted unless it is a name:
-// somebody may have put the secret itself there.
+// variable splits "NAME}rest". Its errors do not quote what stands before the brace, because a user
+// may have written the secret itself there.
 func variable(s string) (name, rest string, err error) {
 	name, rest, ok := strings.Cut(s, "}")
 	switch {
@@ -65,7 +65,7 @@ func variable(s string) (name, rest string, err error) {
 	return name, rest, nil
 }
 
-// isName tells whether a text is a name as shells and the secrets file know them.
+// isName reports whether s is a variable name of shells and of the secrets file.
 func isName(s string) bool {
 	for i, c := range []byte(s) {
 		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
@@ -76,8 +76,8 @@ func isName(s string) bool {
 	return s != "" && len(s) <= 128
 }
 
-// ExpandJSON replaces ${NAME} in every string of a JSON value, for notifiers that are plugins. What
-// comes out holds secrets.
+// ExpandJSON replaces ${NAME} in every string of a JSON value, for notifiers that are plugins. The
+// result contains secrets.
 func ExpandJSON(raw json.RawMessage, lookup func(string) (string, bool)) (json.RawMessage, error) {
 	if lookup == nil || !bytes.Contains(raw, []byte("${")) {
 		return raw, nil
@@ -93,7 +93,7 @@ func ExpandJSON(raw json.RawMessage, lookup func(string) (string, bool)) (json.R
 	return json.Marshal(v)
 }
 
-// expandIn goes as deep as the value, which came from a file that bounds it.
+// expandIn expands the strings of v, however deep. The file that v comes from has a bounded depth.
 func expandIn(v any, lookup func(string) (string, bool)) (any, error) {
 	var err error
 	switch v := v.(type) {

@@ -17,29 +17,29 @@ import (
 )
 
 const (
-	// tryTimeout bounds one try. A notification that takes longer is not going to be one.
+	// tryTimeout bounds one try. A service that takes longer is not working.
 	tryTimeout = 10 * time.Second
-	// maxTries is the first and two more.
+	// maxTries is the number of tries, the first included.
 	maxTries = 3
-	// firstWait is doubled with each try.
+	// firstWait is the wait after the first try. It doubles with each try.
 	firstWait = time.Second
-	// maxWait is how long a service is waited for with Retry-After. One that wants more will not be
-	// ready after it, and is not asked again.
+	// maxWait bounds the wait that Retry-After asks for. If the service asks for more, there is no
+	// further try.
 	maxWait = 10 * time.Second
-	// maxAnswer bounds what is read of an answer. What the services say fits many times.
+	// maxAnswer bounds how much of an answer is read. The answers of the services are far shorter.
 	maxAnswer = 16 << 10
 )
 
-// A ServiceError says why a service did not take a message.
+// A ServiceError says why a service did not accept a message.
 type ServiceError struct {
 	Driver string
-	Status int           // of HTTP; 0: no answer came
-	Said   string        // the service's words, or what went wrong on the way: quoted, cut and without secrets
-	After  time.Duration // how long it wants to be left alone; 0: it does not say
+	Status int           // the HTTP status; 0: no answer
+	Said   string        // the text of the service or of the network error: quoted, shortened and without secrets
+	After  time.Duration // when the service wants to be tried again; 0: it does not say
 	Tries  int
 
-	cause     error // what went wrong on the way, less the URL; nil: the service spoke
-	temporary bool  // another try may go better
+	cause     error // the network error without the URL; nil: the service answered
+	temporary bool  // another try may succeed
 }
 
 func (e *ServiceError) Error() string {
@@ -62,8 +62,8 @@ func (e *ServiceError) Error() string {
 	return b.String()
 }
 
-// Unwrap is a context's error where one ended the sending. Other causes stay inside: they name the
-// URL.
+// Unwrap returns the context's error if the context ended the sending. It returns no other causes,
+// because they contain the URL.
 func (e *ServiceError) Unwrap() error {
 	for _, known := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(e.cause, known) {
@@ -87,29 +87,29 @@ const (
 	kindForm = "application/x-www-form-urlencoded"
 )
 
-// jsonPost is a POST of a value that is made of texts and numbers alone.
+// jsonPost returns a POST of v as JSON. v must consist of strings and numbers.
 func jsonPost(address string, v any) request {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic("notify: " + err.Error()) // no text and no number fails to be written
+		panic("notify: " + err.Error()) // cannot happen with strings and numbers
 	}
 	return request{method: http.MethodPost, url: address, kind: kindJSON, body: strings.TrimSuffix(b.String(), "\n")}
 }
 
-// A remote is a notifier whose service is asked over HTTP.
+// A remote is a notifier whose service is called over HTTP.
 type remote struct {
 	driver  string
 	http    *http.Client
 	secrets scrubber
 	log     *slog.Logger
 	wait    func(ctx context.Context, d time.Duration) error
-	warned  sync.Once // of what can be read on the way
+	warned  sync.Once // that messages are sent unencrypted
 
-	message func(m Message, v view) request // the one thing that drivers differ in
-	probe   request                         // asks for nothing to be sent
-	probeOK func(status int) bool           // whether an answer to probe is a good sign; nil: as for a message
+	message func(m Message, v view) request // builds the request of the driver
+	probe   request                         // the request of Reach, which sends no message
+	probeOK func(status int) bool           // whether an error status still proves that the service is there; nil: no
 }
 
 func newRemote(s *settings, o Options) *remote {
@@ -135,7 +135,7 @@ func (r *remote) Send(ctx context.Context, m Message) error {
 			after = e.After
 		}
 		if r.wait(ctx, after) != nil {
-			return e // the context ended: what the service said tells more
+			return e // the context ended, but the service's error is more useful
 		}
 	}
 }
@@ -162,7 +162,7 @@ func (r *remote) Reach(ctx context.Context) error {
 	return e
 }
 
-// try asks once. Whatever goes wrong becomes a *ServiceError here, without secrets.
+// try sends the request once. It turns every error into a *ServiceError without secrets.
 func (r *remote) try(ctx context.Context, q request) *ServiceError {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
@@ -176,7 +176,7 @@ func (r *remote) try(ctx context.Context, q request) *ServiceError {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil && resp.StatusCode >= 300 { // what was taken is taken, whether we hear the end of it or not
+	if err != nil && resp.StatusCode >= 300 { // with a good status the message was accepted, even if the rest of the answer is lost
 		return r.sendError(err)
 	}
 	return r.answerError(resp, body)
@@ -187,7 +187,7 @@ func (q request) http(ctx context.Context) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Close = true // messages are rare: no connection is kept waiting for the next
+	req.Close = true // messages are rare: keep no idle connection
 	req.Header.Set("User-Agent", "patchbay")
 	if q.kind != "" {
 		req.Header.Set("Content-Type", q.kind)
@@ -198,7 +198,7 @@ func (q request) http(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// answerError is nil where the service took the message.
+// answerError returns nil if the service accepted the message.
 func (r *remote) answerError(resp *http.Response, body []byte) *ServiceError {
 	said, refused := answerText(body)
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 && !refused {
@@ -212,8 +212,8 @@ func (r *remote) answerError(resp *http.Response, body []byte) *ServiceError {
 	return e
 }
 
-// sendError is an error on the way. It may pass only where the service was not reached: else it may
-// have the message.
+// sendError returns the error of a request without an answer. Only a failed connection is
+// temporary: otherwise the service may have the message.
 func (r *remote) sendError(err error) *ServiceError {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the URL, which may be the secret
@@ -229,9 +229,9 @@ func (r *remote) sendError(err error) *ServiceError {
 	return e
 }
 
-// answerText are what a service says in its answer, and whether it refuses in spite of a good
-// status. Slack answers in plain text, ntfy with error, Pushover with status and errors, Telegram
-// with ok and description.
+// answerText returns the text of a service's answer, and whether the service refuses in spite of a
+// good status. Slack answers in plain text, ntfy with error, Pushover with status and errors,
+// Telegram with ok and description.
 func answerText(body []byte) (said string, refused bool) {
 	var answer struct {
 		OK          *bool    `json:"ok"`
@@ -252,8 +252,8 @@ func answerText(body []byte) (said string, refused bool) {
 	return string(body), refused
 }
 
-// retryAfter is how long a service wants to be left alone: by the header of that name, in seconds
-// or as a date, or by Telegram's parameters.retry_after.
+// retryAfter returns how long a service asks to wait: in the Retry-After header, as seconds or as a
+// date, or in Telegram's parameters.retry_after.
 func retryAfter(h http.Header, body []byte) time.Duration {
 	header := strings.TrimSpace(h.Get("Retry-After"))
 	if s, err := strconv.Atoi(header); err == nil {
@@ -273,13 +273,13 @@ func retryAfter(h http.Header, body []byte) time.Duration {
 	return seconds(answer.Parameters.RetryAfter)
 }
 
-// seconds is a foreign number of them, less than a day: more would overflow, and means never all
-// the same.
+// seconds converts a number of seconds from a service. It is limited to a day, because a larger
+// number could overflow.
 func seconds(n int) time.Duration {
 	return time.Duration(min(max(n, 0), 24*60*60)) * time.Second
 }
 
-// formLines is a form as a person reads it, one field a line.
+// formLines formats a form for people, one field on each line.
 func formLines(form string) string {
 	var lines []string
 	for field := range strings.SplitSeq(form, "&") {
@@ -291,9 +291,9 @@ func formLines(form string) string {
 	return strings.Join(lines, "\n")
 }
 
-// client is c, or a plain one, that follows a redirect only where it stays with the same host and
-// is still the same request. Elsewhere the message and its token would go to a stranger, or a GET
-// without a message would pass for it.
+// client returns c, or a default client, that follows a redirect only to the same host and with the
+// same method. Otherwise the message and its token would go to another host, or a GET without the
+// message would count as sent.
 func client(c *http.Client) *http.Client {
 	var own http.Client
 	if c != nil {
@@ -302,7 +302,7 @@ func client(c *http.Client) *http.Client {
 	own.CheckRedirect = func(to *http.Request, via []*http.Request) error {
 		from := via[0]
 		switch {
-		case from.Method == http.MethodHead: // asked whether somebody is there: somebody is
+		case from.Method == http.MethodHead: // a probe: any answer proves that the host is there
 			return http.ErrUseLastResponse
 		case to.URL.Host != from.URL.Host:
 			return fmt.Errorf("redirected to another host, %.100q, which is not followed", to.URL.Host)

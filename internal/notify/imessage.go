@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// imessageLimit is ours: a text message, not a log.
+// imessageLimit bounds a message: it is a text message, not a log.
 const imessageLimit = 2000 // characters
 
-// imessageScript is the whole script, always the same. Who gets what comes in as arguments, so that
-// no text can become part of the program. osascript(1): "to pass arguments to a STDIN-read script,
-// you must explicitly specify “-” for the script name".
+// imessageScript is the whole script. It never changes: recipient and text are passed as arguments,
+// so that no text can become part of the script. osascript reads the script from stdin if its name
+// is "-".
 const imessageScript = `on run argv
 	tell application "Messages"
 		set theAccount to 1st account whose service type = iMessage
@@ -20,14 +20,14 @@ const imessageScript = `on run argv
 end run
 `
 
-// imessage sends through the Messages application, which has no other interface than AppleScript.
+// imessage sends through the Messages application, whose only interface is AppleScript.
 type imessage struct {
 	programs
 	to text
 }
 
-// newIMessage sends to a telephone number or mail address. Reach runs an empty script: to ask
-// Messages itself would open its window, or one that asks for permission.
+// newIMessage sends to a telephone number or mail address. Reach runs an empty script, because a
+// call of Messages itself would open its window or ask for permission.
 func newIMessage(s *settings) maker {
 	n := &imessage{to: s.required("to", s.text("to"))}
 	return func(o Options) (Notifier, error) {
@@ -66,7 +66,8 @@ func imessageText(m Message) string {
 	return headline
 }
 
-// osascript runs a script that is read from stdin. What follows "-" is never taken for an option.
+// osascript runs a script that it reads from stdin. Arguments after "-" are never taken for
+// options.
 func osascript(script string, args ...string) program {
 	return program{name: "osascript", args: append([]string{"-"}, args...), stdin: script}
 }

@@ -8,42 +8,40 @@ import (
 	"time"
 )
 
-// A Limiter keeps one notifier from telling the same thing again and again (rate_limit_minutes).
-// Its rules, for one agent, schedule and notifier:
+// A Limiter keeps a notifier from sending the same event again and again (rate_limit_minutes).
+// These are its rules for one agent, schedule and notifier:
 //
-//   - An event that was told is not told again before the time is up. Each event has a time of its own: that an attempt
-//     failed does not hold back that the run was given up.
-//   - What is held back is counted, and the next message of that event tells how many there were.
-//   - given_up and recovered are ends. One that contradicts what was told last is told whatever the time: nobody is left
-//     to believe that something works, or is broken, when it is not so any more.
-//   - So a recovery is told if its failure was, and a flapping agent whose failures are held back is quiet altogether.
-//   - What could not be sent was not told.
+//   - An event that was sent is not sent again before the time is up. The time is counted for each event separately: an attempt_failed does not hold back a given_up.
+//   - Events that are held back are counted, and the next message of that event says how many there were.
+//   - given_up and recovered are sent at once if they contradict the last message. So the last message never says that something works, or is broken, when that is no longer true.
+//   - A recovery is therefore sent if its failure was. An agent that fails and recovers again and again, and whose failures are held back, sends nothing.
+//   - A message that could not be sent does not count.
 //
-// It is safe for concurrent use, and by several machines on the same marks: at worst both of them
-// tell.
+// A Limiter is safe for concurrent use, also by several machines on the same marks: at worst both
+// of them send.
 //
-// The time since a message that this process has sent is measured, not computed from the time of
-// day: a clock that jumps neither silences anybody nor lets everything through. Only for a message
-// that another process has sent, or this one before it was restarted, the time of day must do.
+// For a message that this process has sent, the elapsed time is measured and not computed from the
+// time of day, so a clock that is set neither holds back nor lets through anything. For messages of
+// another process, or from before a restart, the time of day is used.
 type Limiter struct {
 	marks   Marks
 	now     func() time.Time
-	elapsed func() time.Duration // a clock that never jumps; nil: there is none
+	elapsed func() time.Duration // a monotonic clock; nil: there is none
 
 	mu   sync.Mutex // protects sent
 	sent map[string]sentMark
 }
 
-// A sentMark is the last message of an event that this process has sent.
+// A sentMark records when this process last sent an event.
 type sentMark struct {
-	at      time.Time     // as the mark has it
-	elapsed time.Duration // by passes
+	at      time.Time     // as in the mark
+	elapsed time.Duration // by Limiter.elapsed
 }
 
-// maxSent bounds what is remembered; more schedules with notifiers than anybody has.
+// maxSent bounds how many events are remembered: more than anyone has schedules with notifiers.
 const maxSent = 1 << 14
 
-// NewLimiter keeps its marks in m. now is the clock; nil: the system's.
+// NewLimiter makes a limiter that stores its marks in m. now is the clock; nil: the system's.
 func NewLimiter(m Marks, now func() time.Time) *Limiter {
 	l := &Limiter{marks: m, now: now, sent: make(map[string]sentMark)}
 	if now == nil {
@@ -53,7 +51,7 @@ func NewLimiter(m Marks, now func() time.Time) *Limiter {
 	return l
 }
 
-// remember notes that this process has sent a message.
+// remember records that this process has sent an event.
 func (l *Limiter) remember(q LimitRequest, at time.Time) {
 	if l.elapsed == nil {
 		return
@@ -61,13 +59,13 @@ func (l *Limiter) remember(q LimitRequest, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.sent) >= maxSent {
-		clear(l.sent) // the time of day must do
+		clear(l.sent) // the time of day is used instead
 	}
 	l.sent[q.Key+"\x00"+q.Event] = sentMark{at, l.elapsed()}
 }
 
-// nowFor is the time of day as it would be if the clock had not jumped since the event was told
-// last, where this process has told it.
+// nowFor returns the present time. If this process sent the event last, it is the time at which the
+// clock would be if it had not been set since.
 func (l *Limiter) nowFor(q LimitRequest, last time.Time) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,22 +75,23 @@ func (l *Limiter) nowFor(q LimitRequest, last time.Time) time.Time {
 	return l.now()
 }
 
-// A LimitRequest is whether an event may be told.
+// A LimitRequest asks whether an event may be sent.
 type LimitRequest struct {
-	Key   string        // of agent, schedule and notifier
-	Event string        // each has its own time
+	Key   string        // identifies agent, schedule and notifier
+	Event string        // the time is counted for each event separately
 	Every time.Duration // 0: always
 }
 
-// An Decision says whether it may, and what was held back before.
+// A Decision says whether an event may be sent, and how many were held back before.
 type Decision struct {
 	Send       bool
 	Suppressed int
-	Since      time.Time // when the event was told last; zero: never
+	Since      time.Time // when the event was last sent; zero: never
 }
 
-// Allow decides. An event that may not be told is counted as held back. Where the marks cannot be
-// read or written the answer is to tell, together with the error: rather twice than never.
+// Allow decides whether an event may be sent. It counts an event that may not. If the marks cannot
+// be read or written, it allows the event and returns the error: a message that is sent twice is
+// better than none.
 func (l *Limiter) Allow(ctx context.Context, q LimitRequest) (Decision, error) {
 	answer := Decision{Send: true}
 	if q.Every <= 0 {
@@ -114,15 +113,15 @@ func (l *Limiter) Allow(ctx context.Context, q LimitRequest) (Decision, error) {
 	return answer, nil
 }
 
-// RecordSent notes that an event was told after Ask allowed it.
+// RecordSent records that an event was sent after Allow had allowed it.
 func (l *Limiter) RecordSent(ctx context.Context, q LimitRequest, a Decision) error {
 	if q.Every <= 0 {
 		return nil
 	}
-	at := l.now().Round(0) // as it will be read again
+	at := l.now().Round(0) // without the monotonic clock, as it will be read again
 	l.remember(q, at)
 	return l.change(ctx, q.Key, func(m *mark) bool {
-		// What was held back since Ask, by another machine, is left for the next message.
+		// Events that another machine has held back since Allow are left for the next message.
 		m.Events[q.Event] = eventMark{At: at, Suppressed: max(m.Events[q.Event].Suppressed-a.Suppressed, 0)}
 		if s := stateAfter(q.Event); s != "" {
 			m.Last = s
@@ -131,7 +130,7 @@ func (l *Limiter) RecordSent(ctx context.Context, q LimitRequest, a Decision) er
 	})
 }
 
-// change applies f to the mark under a key, and keeps it where f says that it changed.
+// change calls f with the mark of a key, and stores the mark if f returns true.
 func (l *Limiter) change(ctx context.Context, key string, f func(*mark) bool) error {
 	err := l.marks.Change(ctx, key, func(old []byte) ([]byte, error) {
 		m := readMark(old)
@@ -146,20 +145,20 @@ func (l *Limiter) change(ctx context.Context, key string, f func(*mark) bool) er
 	return nil
 }
 
-// A mark is what is remembered for one key.
+// A mark is what is stored for one key.
 type mark struct {
-	Last   state                `json:"last,omitempty"` // what a person believes
+	Last   state                `json:"last,omitempty"` // what the last message said
 	Events map[string]eventMark `json:"events"`
 }
 
-// eventMark is what is remembered of one event.
+// An eventMark is what is stored for one event.
 type eventMark struct {
-	At         time.Time `json:"at"` // zero: held back before it was ever told
+	At         time.Time `json:"at"` // when it was last sent; zero: it was held back and never sent
 	Suppressed int       `json:"suppressed,omitempty"`
 }
 
-// readMark is a mark as it was kept. One that cannot be read is taken for none: it is only good for
-// holding back.
+// readMark decodes a mark. A mark that cannot be read counts as empty, since marks only hold
+// messages back.
 func readMark(data []byte) mark {
 	var m mark
 	if json.Unmarshal(data, &m) != nil || len(m.Events) > maxEvents {
@@ -174,7 +173,7 @@ func readMark(data []byte) mark {
 // maxEvents bounds a mark. There are seven events.
 const maxEvents = 32
 
-// A state is what a person believes about a schedule after the last message.
+// A state is the state of a schedule according to the last message.
 type state string
 
 const (
@@ -183,7 +182,7 @@ const (
 	fine    state = "fine"
 )
 
-// stateAfter is what an event makes a person believe; "" where it says nothing about it.
+// stateAfter returns the state that an event reports, or "" if it reports none.
 func stateAfter(event string) state {
 	switch event {
 	case AttemptFailed, TimedOut, Stale:
@@ -204,7 +203,7 @@ func (m *mark) decide(q LimitRequest, now time.Time) Decision {
 	return a
 }
 
-// contradicts tells whether an event is the end of what was told last.
+// contradicts reports whether an event contradicts the last message.
 func (m *mark) contradicts(event string) bool {
 	switch event {
 	case GivenUp:
@@ -215,9 +214,9 @@ func (m *mark) contradicts(event string) bool {
 	return false
 }
 
-// passed tells whether a time is up. A clock that was set back must not silence anybody. And a
-// schedule that fires every hour is not exact to the second: where the limit is an hour too, each
-// of its messages is meant to pass.
+// passed reports whether the time is up. It is up if the clock was set back, so that no message is
+// held back too long. It is up a little early, because a schedule that runs every hour is not exact
+// to the second: with a limit of an hour each of its messages must pass.
 func passed(last, now time.Time, every time.Duration) bool {
 	slack := min(every/20, time.Minute)
 	return last.IsZero() || now.Before(last) || now.Sub(last) >= every-slack

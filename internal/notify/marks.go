@@ -9,15 +9,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// Marks are where a [Limiter] remembers. Implementations are safe for concurrent use.
+// Marks store the marks of a [Limiter]. Implementations are safe for concurrent use.
 type Marks interface {
-	// Change replaces what is kept under a key by what f makes of it, atomically. f gets nil where
-	// nothing is kept, and returns nil to leave it as it is. It is called again where somebody else
-	// was faster.
+	// Change replaces the value of a key by what f returns, atomically. f gets nil if there is no
+	// value, and returns nil to leave the value as it is. f is called again if another process
+	// changed the value meanwhile.
 	Change(ctx context.Context, key string, f func(old []byte) ([]byte, error)) error
 }
 
-// InMemory returns marks that end with the process.
+// InMemory returns marks that are lost when the process ends.
 func InMemory() Marks { return &memory{values: make(map[string][]byte)} }
 
 type memory struct {
@@ -36,14 +36,15 @@ func (m *memory) Change(_ context.Context, key string, f func([]byte) ([]byte, e
 	return nil
 }
 
-// InBucket returns marks that outlast the process and are shared by all that share the engine. The
-// bucket should have a TTL longer than any limit, so that marks of agents that are gone go too.
+// InBucket returns marks that outlast the process and that all processes on the same engine share.
+// The bucket should have a TTL that is longer than any limit, so that the marks of deleted agents
+// go away.
 func InBucket(b engine.Bucket) Marks { return bucket{b} }
 
 type bucket struct{ engine.Bucket }
 
-// maxConflicts bounds how often a change is tried. Two machines that tell the same person of the
-// same schedule at the same moment are rare; so many in a row are a fault.
+// maxConflicts bounds how often a change is tried. Conflicts are rare: two machines would have to
+// send a message about the same schedule at the same moment.
 const maxConflicts = 8
 
 func (b bucket) Change(ctx context.Context, key string, f func([]byte) ([]byte, error)) error {

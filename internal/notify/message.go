@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The events of a scheduled agent: docs/protocols/dotagent.md, row D51.
+// The events of a scheduled agent: docs/jobs.md, "Attempts and events".
 const (
 	Success       = "success"
 	AttemptFailed = "attempt_failed"
@@ -17,27 +17,28 @@ const (
 	Stale         = "stale"
 )
 
-// A Message is what happened, before any service's limits and markup. Its texts may be foreign.
+// A Message describes what happened, before a service's limits and markup are applied. Its texts
+// may come from agents and plugins.
 type Message struct {
 	Agent    string
 	Schedule string
 	Event    string
 	Title    string // "": Headline makes one
 	Body     string
-	Suggest  string // what a person could do; shown, never executed
-	Attempt  int    // from 1; 0: the event is about no attempt
-	Attempts int    // how many there can be; 0: not known
-	Sink     bool   // with AttemptFailed: the run succeeded, and what failed is a sink
-	ExitCode int    // of the attempt; shown with AttemptFailed where it is not 0
+	Suggest  string // what a person can do about it; shown, never executed
+	Attempt  int    // from 1; 0: the event is not about an attempt
+	Attempts int    // the maximum number of attempts; 0: not known
+	Sink     bool   // with AttemptFailed: the run succeeded, but a sink failed
+	ExitCode int    // of the attempt; shown with AttemptFailed if it is not 0
 	Time     time.Time
 
-	// Suppressed is how many messages like this one were held back since Since. [Dispatch] fills
-	// both in.
+	// Suppressed is how many messages like this one were held back since Since. [Dispatch] sets
+	// both.
 	Suppressed int
 	Since      time.Time
 }
 
-// Headline is the message in one line: its title, or what can be said of the event.
+// Headline returns the message in one line: its title, or a description of the event.
 func (m Message) Headline() string {
 	if m.Title != "" {
 		return oneLine(m.Title)
@@ -45,7 +46,7 @@ func (m Message) Headline() string {
 	return oneLine(m.name() + m.happened())
 }
 
-// name is the agent, with the schedule where there is one. An agent can have several.
+// name returns the agent and its schedule, if there is one. An agent can have several schedules.
 func (m Message) name() string {
 	switch {
 	case m.Agent == "":
@@ -108,12 +109,12 @@ func (m Message) givenUp() string {
 	return fmt.Sprintf(": given up after %d attempts", m.Attempts)
 }
 
-// maxSuggest bounds a suggestion, which must leave room for the message itself. Ours; a command
-// with its reason fits.
+// maxSuggest bounds a suggestion, so that it leaves space for the message itself. A command with
+// its reason fits.
 const maxSuggest = 300
 
-// paragraphs is the body and what belongs below it, within a limit. Only the body is cut for it:
-// what to do and what was held back stand at the end and must not be lost.
+// paragraphs returns the body and the lines below it, within a limit. Only the body is shortened:
+// the suggestion and the number of suppressed messages must not be lost.
 func (m Message) paragraphs(limit int, cost unit) string {
 	tail := m.tail()
 	room := limit - cost(tail)
@@ -149,8 +150,8 @@ func (m Message) heldBack() string {
 	return text + " since " + m.Since.Local().Format("2006-01-02 15:04 MST")
 }
 
-// underTitle is the message for a service whose title is set in the manifest: the headline moves
-// into the body.
+// underTitle returns the title and the message for a service. If the manifest sets a title, the
+// headline moves into the body.
 func (m Message) underTitle(title string) (string, Message) {
 	if title == "" {
 		return m.Headline(), m

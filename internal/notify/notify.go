@@ -14,8 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// The drivers that are built in. A manifest may also say "plugin", which is not ours: the hub calls
-// those.
+// The built-in drivers. A manifest may also have the driver "plugin", which the hub calls.
 const (
 	Desktop  = "desktop"
 	IMessage = "imessage"
@@ -25,60 +24,60 @@ const (
 	Telegram = "telegram"
 )
 
-// Drivers are the names of the built-in drivers.
+// Drivers returns the names of the built-in drivers.
 func Drivers() []string {
 	return []string{Desktop, IMessage, Slack, Ntfy, Pushover, Telegram}
 }
 
-// A Sender tells somebody something. It is safe for concurrent use.
+// A Sender sends messages to a person or a plugin. It is safe for concurrent use.
 type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
 
-// A Notifier is one configured way to tell somebody something. It is safe for concurrent use, and
-// nothing it returns holds a secret.
+// A Notifier is one configured way to send messages. It is safe for concurrent use, and nothing
+// that it returns contains a secret.
 type Notifier interface {
 	Sender
-	// Describe says what Send would send. It does no I/O.
+	// Describe returns what Send would send. It does no I/O.
 	Describe(m Message) Preview
-	// Reach tells whether a message could be sent, without sending one. What that proves depends on
-	// the driver: see each of them.
+	// Reach checks whether a message could be sent, without sending one. How much it can check
+	// depends on the driver: see newSlack, newNtfy and so on.
 	Reach(ctx context.Context) error
 }
 
-// A Preview is what a notifier would send, with every secret as ***.
+// A Preview shows what a notifier would send, with *** for every secret.
 type Preview struct {
 	Driver  string   `json:"driver"`
-	Method  string   `json:"method"`            // POST, or the program or bus that is asked
+	Method  string   `json:"method"`            // POST, or the program or bus that is used
 	Address string   `json:"address,omitempty"` // a URL or a name on the bus
 	Body    string   `json:"body"`
-	Notes   []string `json:"notes,omitempty"` // settings without effect on this system
+	Notes   []string `json:"notes,omitempty"` // settings that have no effect on this system
 }
 
-// Options are what notifiers have in common. The zero value knows no variables and no programs.
+// Options are common to all notifiers. With the zero value there are no variables and no programs.
 type Options struct {
-	// Lookup returns the value of a variable in a setting, ${NAME}: from the secrets file, else
-	// from the environment (docs/protocols/dotagent.md, row D55). nil: no variable is known.
+	// Lookup returns the value of a variable ${NAME} in a setting: from the secrets, or else from
+	// the environment. If it is nil, no variable is known.
 	Lookup func(name string) (string, bool)
-	HTTP   *http.Client // nil: a plain one; its redirect policy is replaced
-	Procs  *proc.Group  // runs the programs of desktop and imessage, which cannot be without it
+	HTTP   *http.Client // nil: a default one; its redirect policy is replaced
+	Procs  *proc.Group  // runs the programs of desktop and imessage, which need it
 	Logger *slog.Logger // nil discards
 
-	// Environ is the environment, of which programs and the session bus get a few variables. nil:
-	// the host's.
+	// Environ is the environment from which programs and the session bus get a few variables. nil:
+	// the host's environment.
 	Environ []string
-	System  string // whose programs are used: "linux", "darwin", "windows"; "": this one's (runtime.GOOS)
+	System  string // the system whose programs are used: "linux", "darwin", "windows"; "": runtime.GOOS
 
-	wait func(ctx context.Context, d time.Duration) error // between two tries; nil: really wait (tests do not)
+	wait func(ctx context.Context, d time.Duration) error // waits between two tries; nil: pause.For. Tests replace it
 }
 
-// New makes a notifier of a manifest's [[notifiers]] entry. The settings are the driver's own keys
-// as TOML or JSON has them; driver, events and rate_limit_minutes may be among them and are the
-// caller's affair. It does no I/O.
+// New makes a notifier from a manifest's [[notifiers]] entry. settings are the driver's own keys as
+// TOML or JSON values. The keys driver, events, rate_limit_minutes and timeout_seconds may be among
+// them; the caller handles those. New does no I/O.
 //
-// What is wrong with the settings is a [*SettingsError] with every complaint. A driver that this
-// system cannot have is an error that is [errors.ErrUnsupported]: the manifest is not broken, it is
-// only not for this machine.
+// If the settings are wrong, the error is a [*SettingsError] with every problem. If this system
+// cannot have the driver, the error is [errors.ErrUnsupported]: the manifest is correct, but not
+// for this machine.
 func New(driver string, settings map[string]any, o Options) (Notifier, error) {
 	build, ok := builders()[driver]
 	if !ok {
@@ -96,9 +95,9 @@ func New(driver string, settings map[string]any, o Options) (Notifier, error) {
 	return n, nil
 }
 
-// A builder reads its settings, which are listed there and nowhere else, and returns what makes a
-// notifier of them. Complaints about settings are noted in s; the maker's error is for what no
-// setting can mend.
+// A builder reads the settings of a driver and returns a function that makes a notifier from them.
+// The settings of a driver are listed only there. Problems with settings are recorded in s; the
+// error of the maker is for problems that no setting can fix.
 type builder func(s *settings) maker
 
 type maker func(o Options) (Notifier, error)
@@ -121,7 +120,7 @@ func unknownDriver(driver string) error {
 	return fmt.Errorf("unknown notifier driver %.64q (%s)", driver, nearest.Suggest(driver, Drivers()))
 }
 
-// filled has a value in every field that has a default.
+// filled returns the options with a value in every field that has a default.
 func (o Options) filled() Options {
 	if o.Lookup == nil {
 		o.Lookup = func(string) (string, bool) { return "", false }

@@ -9,8 +9,8 @@ const (
 	titleLimit = 250 // characters
 )
 
-// ntfyPost is a message published as JSON, to the server's root. In the other form the title and
-// the tags are headers, where a line end in a foreign text would be one too many.
+// An ntfyPost is a message published as JSON to the server's root. In ntfy's other form title and
+// tags are headers, which a line end in a text would break.
 type ntfyPost struct {
 	Topic    string   `json:"topic"`
 	Title    string   `json:"title"`
@@ -19,9 +19,9 @@ type ntfyPost struct {
 	Tags     []string `json:"tags,omitempty"`
 }
 
-// newNtfy publishes to a topic of ntfy.sh or of one's own server. The topic is shown nowhere:
-// whoever knows it can read and write. Reach asks for the server's health, which proves neither
-// topic nor token.
+// newNtfy publishes to a topic of ntfy.sh or of another server. The topic is never shown, because
+// everyone who knows it can read and write. Reach asks for the server's health, which checks
+// neither topic nor token.
 func newNtfy(s *settings) maker {
 	base := s.address("base_url", "https://ntfy.sh")
 	topic, token := s.required("topic", s.secret("topic")), s.secret("token")

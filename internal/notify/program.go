@@ -12,23 +12,23 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// programs runs what a system has for telling people things.
+// programs runs the programs with which a system shows notifications.
 type programs struct {
 	group   *proc.Group
-	environ []string // what a program gets, and no more
+	environ []string // the whole environment of a program
 	secrets scrubber
 }
 
-// A program is one run of one.
+// A program is one call of a program.
 type program struct {
 	name  string
 	args  []string
 	stdin string
-	env   []string // beside what all get
+	env   []string // in addition to programs.environ
 }
 
-// environment are the variables that a program needs to find the desktop, and Windows to start any
-// program at all. It gets no others: not the host's secrets, and not those of its user.
+// environment lists the variables that a program needs to find the desktop, and that Windows needs
+// to start any program. A program gets no others, so it gets no secrets.
 var environment = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR",
 	"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
@@ -45,12 +45,12 @@ func newPrograms(s *settings, o Options) (programs, error) {
 	}
 	environ := slices.DeleteFunc(slices.Clone(all), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return !slices.Contains(environment, strings.ToUpper(name)) // Windows does not tell cases apart
+		return !slices.Contains(environment, strings.ToUpper(name)) // Windows ignores the case of names
 	})
 	return programs{group: o.Procs, environ: environ, secrets: s.scrubber()}, nil
 }
 
-// getenv is a variable of the environment that programs get.
+// getenv returns a variable of the environment that programs get.
 func (p programs) getenv(name string) string {
 	for _, v := range p.environ {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -61,14 +61,15 @@ func (p programs) getenv(name string) string {
 }
 
 const (
-	// programTimeout is as for a service. A program that asks for permission in a window is not
-	// waited for.
+	// programTimeout is the same as for a service. A program that asks for permission in a window
+	// is not waited for.
 	programTimeout = 10 * time.Second
 	programGrace   = time.Second
-	maxStdout      = 4 << 10 // nothing of it is used
+	maxStdout      = 4 << 10 // it is read and ignored
 )
 
-// run runs a program to its end. An exit code other than 0 is an error with what it said.
+// run runs a program until it exits. An exit code other than 0 is an error that contains the
+// program's stderr.
 func (p programs) run(ctx context.Context, prog program) error {
 	ctx, cancel := context.WithTimeout(ctx, programTimeout)
 	defer cancel()

@@ -6,20 +6,19 @@ import (
 	"strconv"
 )
 
-// pushoverLimit is Pushover's for a message, in characters.
+// pushoverLimit is the maximum number of characters of a message.
 const pushoverLimit = 1024
 
-// Pushover repeats an emergency until somebody confirms it, and wants to know how often and for how
-// long, in seconds. The manifest has no keys for that; these are ours. Pushover takes 30 at the
-// least and 10,800 at the most.
+// Pushover repeats an emergency until it is confirmed. It requires the interval and the duration,
+// in seconds: at least 30 and at most 10,800. The manifest has no keys for them.
 const (
 	pushoverEmergency = 2
 	pushoverRetry     = "60"
 	pushoverExpire    = "3600"
 )
 
-// newPushover posts a form, which is how Pushover documents its parameters. Reach has the token and
-// the user checked, for which Pushover has an address of its own.
+// newPushover posts a form, as Pushover documents its parameters. Reach asks Pushover to validate
+// the token and the user.
 func newPushover(s *settings) maker {
 	base := s.address("base_url", "https://api.pushover.net")
 	token, user := s.required("token", s.secret("token")), s.required("user", s.secret("user"))
@@ -38,14 +37,14 @@ func newPushover(s *settings) maker {
 	}
 }
 
-// pushoverNames are the names that Pushover's own pages give to the priorities, from -2.
+// pushoverNames are the names that Pushover gives the priorities, from -2.
 var pushoverNames = []string{"lowest", "low", "normal", "high", "emergency"}
 
 func pushoverText(form url.Values, headline string, m Message) {
 	form.Set("title", cut(headline, titleLimit, characters))
 	message := m.paragraphs(pushoverLimit, characters)
 	if message == "" {
-		message = cut(headline, pushoverLimit, characters) // it must not be empty
+		message = cut(headline, pushoverLimit, characters) // Pushover refuses an empty message
 	}
 	form.Set("message", message)
 	if !m.Time.IsZero() {

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// mask stands for a secret wherever something is shown.
+// mask stands for a secret in everything that is shown.
 const mask = "***"
 
-// A view says whether what is built is for the service or for a person's eyes.
+// A view says whether a request is built for the service or to be shown to a person.
 type view bool
 
 const (
@@ -21,13 +21,13 @@ const (
 	masked   view = true
 )
 
-// A text is a string setting. Printed by accident, it shows what may be shown.
+// A text is a string setting. If it is printed by accident, only shown appears.
 type text struct {
 	value string
 	shown string
 
-	unexpanded bool // what its variables stand for is not known yet
-	faulty     bool // it was complained about
+	unexpanded bool // its variables are not replaced yet
+	faulty     bool // a problem was reported already
 }
 
 func (t text) in(v view) string {
@@ -39,18 +39,18 @@ func (t text) in(v view) string {
 
 // Format hides the value from every verb.
 func (t text) Format(f fmt.State, _ rune) {
-	// A fmt.State that cannot be written to has nowhere to report it.
+	// A write error of a fmt.State cannot be reported.
 	_, _ = io.WriteString(f, t.shown)
 }
 
-// A scrubber takes secrets out of foreign texts: services repeat what they were sent, and net/http
-// names the URL.
+// A scrubber removes secrets from texts of services and libraries: services repeat what they were
+// sent, and errors of net/http contain the URL.
 type scrubber struct {
 	replace *strings.Replacer
-	short   bool // one of the secrets is too short to be found in a text
+	short   bool // a secret is too short to be recognized in a text
 }
 
-// minSecret is the length below which a secret cannot be told from a word of the text.
+// minSecret is the length below which a secret cannot be distinguished from other words of a text.
 const minSecret = 4
 
 func newScrubber(secrets []string) scrubber {
@@ -65,7 +65,7 @@ func newScrubber(secrets []string) scrubber {
 			all = append(all, forms(secret)...)
 		}
 	}
-	// The longest first: of a secret that begins like another one nothing may be left.
+	// The longest first: a secret may begin with another one, and nothing of it may be left.
 	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, form := range all {
@@ -75,35 +75,35 @@ func newScrubber(secrets []string) scrubber {
 	return s
 }
 
-// forms are the ways in which a secret can stand in a text: as it is, and as JSON, URLs and forms
-// write it. A service that repeats a body of JSON within JSON has it quoted twice.
+// forms returns the forms that a secret can have in a text: as it is, and as JSON, URLs and forms
+// encode it. A service that repeats JSON inside JSON quotes it twice.
 func forms(secret string) []string {
 	all := []string{secret, url.PathEscape(secret), url.QueryEscape(secret)}
 	for _, once := range quotings(secret) {
 		all = append(append(all, once), quotings(once)...)
 	}
 	if u, err := url.Parse(secret); err == nil && u.Path != "" && len(u.Path) >= minSecret {
-		all = append(all, u.Path, u.RequestURI()) // a webhook's secret is its path
+		all = append(all, u.Path, u.RequestURI()) // the path of a webhook is its secret
 	}
 	return all
 }
 
-// quotings are a text as Go and JSON quote it, without the quotes. JSON may escape what could be
+// quotings returns s as Go and as JSON quote it, without the quotes. JSON may escape characters of
 // markup.
 func quotings(s string) []string {
 	plain := strconv.Quote(s)
-	markup, _ := json.Marshal(s) // a string can always be written
+	markup, _ := json.Marshal(s) // a string can always be encoded
 	return []string{plain[1 : len(plain)-1], string(markup[1 : len(markup)-1])}
 }
 
-// maxSaid bounds what an error repeats of a service's words.
+// maxSaid bounds how much of a service's text an error repeats.
 const maxSaid = 300
 
-// scrub makes a foreign text fit for an error: no secret, no control characters, short, quoted.
+// scrub prepares a text for an error: without secrets and control characters, shortened and quoted.
 func (s scrubber) scrub(foreign string) string {
 	if s.short && foreign != "" {
 		return "(its words are not shown: a setting is too short to be kept out of them)"
 	}
-	plain := s.replace.Replace(clean(foreign)) // in this order: what clean takes out may have parted a secret
+	plain := s.replace.Replace(clean(foreign)) // in this order: a character that clean removes may stand inside a secret
 	return strconv.Quote(cut(oneLine(plain), maxSaid, characters))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// A SettingsError is all that is wrong with a notifier's settings. It holds no value that came from
-// a variable, nor any of a setting that is a secret.
+// A SettingsError lists everything that is wrong with a notifier's settings. It contains no value
+// of a variable and no value of a secret setting.
 type SettingsError struct {
 	Driver   string
 	Problems []document.Problem // by key
@@ -32,12 +32,11 @@ func (e *SettingsError) Error() string {
 	return b.String()
 }
 
-// entryKeys belong to every [[notifiers]] entry and are for the manifest's reader.
+// entryKeys are the keys that every [[notifiers]] entry has. Package job reads them.
 var entryKeys = []string{"driver", "events", "rate_limit_minutes", "timeout_seconds"}
 
 // Read checks the keys of a built-in driver in a manifest's [[notifiers]] entry, as [New] does, and
-// returns them as the file has them. What a ${NAME} stands for is not known yet, and is left to
-// New.
+// returns their values as the file has them. It does not replace ${NAME}, which New does.
 func Read(driver string, t *document.Table) map[string]any {
 	builders()[driver](&settings{Table: t, driver: driver, unexpanded: true})
 	values := make(map[string]any)
@@ -49,13 +48,13 @@ func Read(driver string, t *document.Table) map[string]any {
 	return values
 }
 
-// settings are a notifier's keys being read. Every key is asked for by name; what nobody asked for
-// is unknown.
+// settings reads the keys of a notifier. Every key is read by name; a key that is not read is
+// unknown.
 type settings struct {
 	*document.Table
 	driver     string
 	lookup     func(string) (string, bool)
-	unexpanded bool     // nobody knows the variables yet
+	unexpanded bool     // variables are not replaced yet
 	secrets    []string // values that must not be shown
 }
 
@@ -67,7 +66,7 @@ func newSettings(driver string, values map[string]any, lookup func(string) (stri
 	return s
 }
 
-// err is every complaint, with one for each key that nobody asked for.
+// err returns all problems, with one for each unknown key.
 func (s *settings) err() error {
 	s.End()
 	if problems := s.Problems(); len(problems) > 0 {
@@ -76,17 +75,18 @@ func (s *settings) err() error {
 	return nil
 }
 
-// scrubber is for the secrets that were read so far.
+// scrubber returns a scrubber for the secrets that were read so far.
 func (s *settings) scrubber() scrubber { return newScrubber(s.secrets) }
 
-// text is a string; the zero text where it is absent. Values of variables are secrets, whatever the
-// key.
+// text reads a string, or returns the zero text if it is absent. The values of variables count as
+// secrets, whatever the key.
 func (s *settings) text(key string) text {
 	t, _ := s.expanded(s.Value(key))
 	return t
 }
 
-// expanded is a string with its variables replaced. It is false after a complaint.
+// expanded returns a string with its variables replaced. It returns false if it has reported a
+// problem.
 func (s *settings) expanded(v document.Value) (text, bool) {
 	str, ok := v.Text()
 	if !ok {
@@ -108,11 +108,11 @@ func (s *settings) expanded(v document.Value) (text, bool) {
 	return t, true
 }
 
-// secret is a string that is never shown, and that goes into a header or an address: it has no
-// spaces.
+// secret reads a string that is never shown. It goes into a header or an address, so it must not
+// have spaces.
 func (s *settings) secret(key string) text {
 	t := s.text(key)
-	t.value = strings.TrimSpace(t.value) // a secrets file or $(cat file) adds line ends
+	t.value = strings.TrimSpace(t.value) // a secrets file or $(cat file) may add line ends
 	if t.value == "" {
 		return text{faulty: t.faulty, unexpanded: t.unexpanded}
 	}
@@ -124,7 +124,7 @@ func (s *settings) secret(key string) text {
 	return t
 }
 
-// required complains where a setting is absent or empty.
+// required reports a problem if a setting is absent or empty.
 func (s *settings) required(key string, t text) text {
 	if t.value == "" && !t.faulty && !t.unexpanded {
 		s.Missing(key, `"…"`)
@@ -132,7 +132,7 @@ func (s *settings) required(key string, t text) text {
 	return t
 }
 
-// word is a string or a whole number, which some like to write without quotes.
+// word reads a string, or a whole number that is written without quotes.
 func (s *settings) word(key string) text {
 	v := s.Value(key)
 	if v.Kind() != document.Number {
@@ -145,7 +145,7 @@ func (s *settings) word(key string) text {
 	return text{value: digits, shown: digits}
 }
 
-// oneOf is a string that must be one of a few; "" where it is absent.
+// oneOf reads a string that must be one of allowed, or returns "" if it is absent.
 func (s *settings) oneOf(key string, allowed ...string) string {
 	t := s.text(key)
 	if t.value == "" || slices.Contains(allowed, t.value) {
@@ -159,8 +159,8 @@ func (s *settings) oneOf(key string, allowed ...string) string {
 	return ""
 }
 
-// level is a number on a service's own scale, or the name of one: the names of all from the lowest
-// on. nil where it is absent.
+// level reads a number on a service's scale, or its name; names begin with that of the lowest
+// number. It returns nil if the key is absent.
 func (s *settings) level(key string, lowest, highest int, names []string) *int64 {
 	if s.Value(key).Kind() != document.String {
 		return s.number(key, lowest, highest)
@@ -173,12 +173,12 @@ func (s *settings) level(key string, lowest, highest int, names []string) *int64
 	return &n
 }
 
-// list is an array of strings.
+// list reads an array of strings.
 func (s *settings) list(key string) []text {
 	return document.Each(s.Value(key), "an array of strings", s.expanded)
 }
 
-// number is a whole number in a range; nil where it is absent.
+// number reads a whole number in a range, or returns nil if it is absent.
 func (s *settings) number(key string, least, most int) *int64 {
 	n, ok := s.Value(key).Within(least, most)
 	if !ok {
@@ -188,7 +188,7 @@ func (s *settings) number(key string, least, most int) *int64 {
 	return &wide
 }
 
-// address is a URL of HTTP without a secret in it; what the fallback says where it is absent.
+// address reads an HTTP URL that contains no secret, or returns fallback if it is absent.
 func (s *settings) address(key, fallback string) text {
 	t := s.text(key)
 	if t.value == "" {
@@ -205,7 +205,8 @@ func (s *settings) address(key, fallback string) text {
 	return t
 }
 
-// webhook is a URL that is itself a secret: whoever has it can post. Only its host is shown.
+// webhook reads a URL that is itself a secret, since everyone who has it can post. Only its host is
+// shown.
 func (s *settings) webhook(key string) text {
 	t := s.secret(key)
 	if t.value == "" {
@@ -220,13 +221,13 @@ func (s *settings) webhook(key string) text {
 func (s *settings) parse(key, value string) *url.URL {
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		s.Bad(key, "write https://HOST…", "not a web address") // not quoted: it may be a secret
+		s.Bad(key, "write https://HOST…", "not a web address") // without the value, which may be a secret
 		return nil
 	}
 	return u
 }
 
-// unencrypted tells whether what is sent to an address can be read on the way.
+// unencrypted reports whether a message to an address crosses a network unencrypted.
 func unencrypted(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// slackLimit is that of a text object in a block. A message can have 40,000 characters, but nobody
-// wants to scroll, and services that take Slack's webhooks have less.
+// slackLimit is the limit of a text object in a block. A message may have 40,000 characters, but
+// that is too long to read, and services that are compatible with Slack's webhooks allow less.
 const slackLimit = 3000
 
-// slackPost is the body of an incoming webhook. The last three have an effect with legacy webhooks
-// and with services that take Slack's format; Slack's present ones ignore them.
+// A slackPost is the body of an incoming webhook. The last three fields have an effect only with
+// legacy webhooks and with compatible services; Slack's current webhooks ignore them.
 type slackPost struct {
 	Text      string `json:"text"`
 	Channel   string `json:"channel,omitempty"`
@@ -19,9 +19,9 @@ type slackPost struct {
 	IconEmoji string `json:"icon_emoji,omitempty"`
 }
 
-// newSlack posts to an incoming webhook of Slack, or of what understands the same. Reach asks the
-// host for its front page: there is nothing that a webhook could be asked without posting, so that
-// the address itself stays unproven.
+// newSlack posts to an incoming webhook of Slack or of a compatible service. Reach requests the
+// front page of the host. It does not check the address itself, because a webhook can only be
+// checked by posting.
 func newSlack(s *settings) maker {
 	hook := s.required("webhook_url", s.webhook("webhook_url"))
 	channel, username, icon := s.text("channel"), s.text("username"), s.text("icon_emoji")
@@ -34,12 +34,12 @@ func newSlack(s *settings) maker {
 			})
 		}
 		r.probe = request{method: http.MethodHead, url: frontPage(hook.value)}
-		r.probeOK = func(status int) bool { return status < 500 } // whatever it says, it is there
+		r.probeOK = func(status int) bool { return status < 500 } // any such answer proves that the host is there
 		return r, nil
 	}
 }
 
-// slackText is the headline in bold, and the rest below.
+// slackText returns the headline in bold and the rest below it.
 func slackText(m Message) string {
 	escaped := func(s string) int { return characters(slackEscape(s)) }
 	headline := "*" + cut(m.Headline(), slackLimit/4, escaped) + "*"
@@ -50,17 +50,17 @@ func slackText(m Message) string {
 	return slackEscape(headline + "\n" + rest)
 }
 
-// slackEscape writes the three characters that Slack wants written otherwise. With them gone, no
-// text can mention @channel (<!channel>) or hide a link.
+// slackEscape escapes the three characters that are special for Slack. Without them a text cannot
+// mention @channel (<!channel>) or hide a link.
 func slackEscape(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// frontPage is the host of an address, without path and query.
+// frontPage returns an address without path and query.
 func frontPage(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "" // complained about already
+		return "" // settings.webhook has reported it
 	}
 	return u.Scheme + "://" + u.Host + "/"
 }

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// telegramLimit is Telegram's for a message, in UTF-16 units "after entities parsing": escapes and
-// tags do not count.
+// telegramLimit is the limit of a message, in UTF-16 units and without escapes and tags.
 const telegramLimit = 4096
 
 type telegramPost struct {
@@ -16,12 +15,11 @@ type telegramPost struct {
 	Silent    bool   `json:"disable_notification,omitempty"`
 }
 
-// newTelegram sends as a bot. Reach calls getMe, which Telegram has for testing a token; the chat
-// stays unproven.
+// newTelegram sends as a bot. Reach calls getMe, which checks the token but not the chat.
 func newTelegram(s *settings) maker {
 	base := s.address("base_url", "https://api.telegram.org")
 	token, chat := s.required("bot_token", s.secret("bot_token")), s.required("chat_id", s.word("chat_id"))
-	if strings.ContainsAny(token.value, "/?#%") { // it becomes part of the path
+	if strings.ContainsAny(token.value, "/?#%") { // the token becomes part of the path
 		s.Bad("bot_token", "", "has characters that it cannot have")
 	}
 	mode := s.oneOf("parse_mode", "HTML", "MarkdownV2", "Markdown")
@@ -39,22 +37,22 @@ func newTelegram(s *settings) maker {
 	}
 }
 
-// A telegramMode is how a text is written for one parse_mode.
+// A telegramMode says how a text is written for one parse_mode.
 type telegramMode struct {
 	escape     *strings.Replacer
 	bold, thin string // around the headline
 }
 
-// telegramModes are the modes and, under "", plain text. An agent's words are never markup,
-// whatever the mode: one stray bracket and Telegram would refuse the message.
+// telegramModes are the modes; "" is plain text. The words of an agent are escaped in every mode,
+// because Telegram refuses a message with wrong markup.
 var telegramModes = map[string]telegramMode{
 	"":           {escape: strings.NewReplacer()},
 	"HTML":       {strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"), "<b>", "</b>"},
-	"Markdown":   {escape: backslashEscaper("_*`[")}, // where nothing can be escaped inside of bold
+	"Markdown":   {escape: backslashEscaper("_*`[")}, // no bold: nothing can be escaped inside it
 	"MarkdownV2": {backslashEscaper("\\_*[]()~`>#+-=|{}.!"), "*", "*"},
 }
 
-// backslashEscaper puts a backslash before each of some characters.
+// backslashEscaper returns a replacer that puts a backslash before each of some characters.
 func backslashEscaper(special string) *strings.Replacer {
 	var pairs []string
 	for _, c := range special {

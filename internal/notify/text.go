@@ -9,11 +9,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// maxText bounds what is looked at of a foreign text. Every service's limit is far below.
+// maxText bounds how much of a foreign text is processed. The limits of all services are far lower.
 const maxText = 64 << 10
 
-// clean makes a foreign text fit to be shown: valid UTF-8, no escape sequences of terminals, no
-// control characters but line ends and tabs, nothing that turns the direction of writing about.
+// clean makes a foreign text safe to show: valid UTF-8, without terminal escape sequences, without
+// control characters except line ends and tabs, and without characters that change the direction of
+// writing.
 func clean(s string) string {
 	if len(s) > maxText {
 		s = s[:maxText]
@@ -29,22 +30,22 @@ func clean(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// changesDirection tells the characters that override the direction of writing, with which a text
-// can be made to look like another.
+// changesDirection reports whether r overrides the direction of writing. With such characters a
+// text can look like another one.
 func changesDirection(r rune) bool {
 	return r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069'
 }
 
-// oneLine is a text for a title.
+// oneLine returns a cleaned text on one line, for a title.
 func oneLine(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
 
-// A unit is how a service counts the length of a text.
+// A unit measures the length of a text as a service does.
 type unit func(s string) int
 
 func utf8Bytes(s string) int  { return len(s) }
 func characters(s string) int { return utf8.RuneCountInString(s) }
 
-// utf16Units is how Telegram counts.
+// utf16Units measures as Telegram does.
 func utf16Units(s string) int {
 	n := 0
 	for _, r := range s {
@@ -55,8 +56,8 @@ func utf16Units(s string) int {
 
 const ellipsis = "…"
 
-// cut shortens a text to a limit, with … at its end. It cuts between what a reader sees as
-// characters: neither an accent nor half a flag is left over.
+// cut shortens a text to a limit and ends it with …. It cuts between grapheme clusters, so that no
+// accent and no half of a flag is left over.
 func cut(s string, limit int, cost unit) string {
 	if cost(s) <= limit {
 		return s
