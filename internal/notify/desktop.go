@@ -85,7 +85,7 @@ func (d *desktop) choose(s *settings, system string, p programs) error {
 		d.ways = []way{powerShell(p)}
 		d.notes = noEffectNotes(s, "Windows", "urgency", "icon", "expire_ms")
 	default:
-		return fmt.Errorf("there is no desktop known on %s: %w", system, errors.ErrUnsupported)
+		return fmt.Errorf("no desktop is known for %s: %w", system, errors.ErrUnsupported)
 	}
 	return nil
 }

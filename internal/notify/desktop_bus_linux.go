@@ -94,7 +94,7 @@ func busAddress(p programs) (string, error) {
 // them than [busAddress]: those of other transports, and the one that belongs to a display.
 func notifySendError(p programs) error {
 	if _, err := busAddress(p); err == nil {
-		return errors.New("it asks the same session bus")
+		return errors.New("it uses the same session bus")
 	}
 	if p.getenv("DBUS_SESSION_BUS_ADDRESS") == "" && p.getenv("DISPLAY") == "" {
 		return errors.New("there is no desktop: neither DBUS_SESSION_BUS_ADDRESS nor DISPLAY is set")

@@ -186,7 +186,7 @@ func (d *Dispatch) deliver(p parcel) Delivery {
 	q := LimitRequest{Key: p.line(), Event: p.m.Event, Every: p.route.Every}
 	answer, err := d.o.Limiter.Allow(ctx, q)
 	if err != nil {
-		d.log(p).Warn("rate limit unknown", "err", err)
+		d.log(p).Warn("cannot read the rate limit of a notifier; sending the message", "err", err)
 	}
 	if !answer.Send {
 		return p.delivery(Suppressed, nil)
@@ -197,7 +197,7 @@ func (d *Dispatch) deliver(p parcel) Delivery {
 		return end
 	}
 	if err := d.o.Limiter.RecordSent(ctx, q, answer); err != nil {
-		d.log(p).Warn("rate limit not kept", "err", err)
+		d.log(p).Warn("cannot store the rate limit of a notifier", "err", err)
 	}
 	return end
 }

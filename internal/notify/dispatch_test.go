@@ -169,7 +169,7 @@ func TestDispatch(t *testing.T) {
 			s := &sender{}
 			d.Send(note(Success, ""), Route{Name: "r", Sender: s, Every: time.Hour})
 			shut(t, d)
-			if len(s.got) != 1 || !strings.Contains(logs.String(), "rate limit unknown") {
+			if len(s.got) != 1 || !strings.Contains(logs.String(), "cannot read the rate limit of a notifier; sending the message") {
 				t.Errorf("got %+v, %s", s.got, logs.String())
 			}
 		},

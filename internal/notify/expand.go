@@ -60,7 +60,7 @@ func variable(s string) (name, rest string, err error) {
 	case !ok:
 		return "", "", errors.New("has a ${ without a } (write $${ for the characters themselves)")
 	case !isName(name):
-		return "", "", errors.New("has a ${…} that is no variable's name (write $${ for the characters themselves)")
+		return "", "", errors.New("has a ${…} that is not a variable name (write $${ for the characters themselves)")
 	}
 	return name, rest, nil
 }

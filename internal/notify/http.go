@@ -54,7 +54,7 @@ func (e *ServiceError) Error() string {
 		b.WriteString(": " + e.Said)
 	}
 	if e.After > 0 {
-		fmt.Fprintf(&b, ", wants to be left alone for %s", e.After)
+		fmt.Fprintf(&b, ", asks to wait %s", e.After)
 	}
 	if e.Tries > 1 {
 		fmt.Fprintf(&b, " (tried %d times)", e.Tries)

@@ -75,7 +75,7 @@ func (m Message) happened() string {
 	case Preflight:
 		return ": a preflight check stopped the run"
 	case Stale:
-		return " has not run for too long"
+		return " has not succeeded for too long"
 	case "":
 		return ""
 	}

@@ -37,7 +37,7 @@ var environment = []string{
 
 func newPrograms(s *settings, o Options) (programs, error) {
 	if o.Procs == nil {
-		return programs{}, errors.New("needs to start programs, and was given nothing to start them with")
+		return programs{}, errors.New("needs a process group to start programs")
 	}
 	all := o.Environ
 	if all == nil {

@@ -102,7 +102,7 @@ const maxSaid = 300
 // scrub prepares a text for an error: without secrets and control characters, shortened and quoted.
 func (s scrubber) scrub(foreign string) string {
 	if s.short && foreign != "" {
-		return "(its words are not shown: a setting is too short to be kept out of them)"
+		return "(its text is not shown: a secret setting is too short to be recognized in it)"
 	}
 	plain := s.replace.Replace(clean(foreign)) // in this order: a character that clean removes may stand inside a secret
 	return strconv.Quote(cut(oneLine(plain), maxSaid, characters))

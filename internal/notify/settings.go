@@ -117,7 +117,7 @@ func (s *settings) secret(key string) text {
 		return text{faulty: t.faulty, unexpanded: t.unexpanded}
 	}
 	if strings.ContainsFunc(t.value, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		s.Bad(key, "", "has characters that it cannot have")
+		s.Bad(key, "", "has characters that are not allowed")
 	}
 	t.shown = mask
 	s.secrets = append(s.secrets, t.value)

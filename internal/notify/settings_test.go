@@ -31,8 +31,8 @@ func TestExpand(t *testing.T) {
 	for _, c := range []struct{ rule, in, want string }{
 		{"an unknown variable is named", "${NOPE}", "NOPE"},
 		{"an open brace is an error", "${A", "without a }"},
-		{"no name is an error", "${}", "no variable's name"},
-		{"what is no name is not repeated", "${hush hush}", "no variable's name"},
+		{"no name is an error", "${}", "not a variable name"},
+		{"what is no name is not repeated", "${hush hush}", "not a variable name"},
 		{"a huge value is an error", "${LONG}", "longer than"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestSettings(t *testing.T) {
 		{"in arrays too", Ntfy, with(ntfy, "tags", []any{"${NO_TAG}"}), "NO_TAG"},
 		{"a webhook is a URL, and not repeated", Slack, map[string]any{"webhook_url": "hush-hush"}, "webhook_url: not a web address (write https://HOST…)"},
 		{"a base URL has no user", Ntfy, with(ntfy, "base_url", "https://u:hush-hush@x"), "base_url: must be a plain URL"},
-		{"a token has no spaces inside", Ntfy, with(ntfy, "token", "a hush-hush"), "token: has characters that it cannot have"},
+		{"a token has no spaces inside", Ntfy, with(ntfy, "token", "a hush-hush"), "token: has characters that are not allowed"},
 		{"an urgency is one of three", Desktop, with(desktop, "urgency", "high"), `urgency: must be one of low, normal, critical, got "high"`},
 		{"what a variable stands for is not repeated", Desktop, with(desktop, "urgency", "${HUSH}"), `urgency: must be one of low, normal, critical, got "***"`},
 		{"an expiry is not negative", Desktop, with(desktop, "expire_ms", int64(-1)), "expire_ms: -1 is out of range (write a number from 0"},
