@@ -9,39 +9,75 @@ import (
 // Programs that are not listed, and uses of them that are not, are remembered as whole lines: a
 // list of what is dangerous would never be complete.
 type program struct {
-	subs  []string // the words behind the program of which one belongs to the prefix; nil: the program alone is the prefix
-	named []string // those of subs that the name of a script has to follow, which belongs to the prefix, too
-	allow []string // the options that may follow, without their dashes; nil: all but deny
-	deny  []string // options that run a program, write a file or read outside of the project
-	flags string   // letters that no group of short options may have
+	subs    []string       // the words behind the program of which one belongs to the prefix; nil: the program alone is the prefix
+	named   []string       // those of subs that the name of a script has to follow, which belongs to the prefix, too
+	under   map[string]sub // those of subs that differ from the rest
+	options                // what may follow the prefix
 }
+
+// A sub is a word behind a program that has rules of its own.
+type sub struct {
+	words   []string // one of these has to follow, which belongs to the prefix, too; nil: none has to
+	options *options // what may follow; nil: what may follow the program's other words
+}
+
+// options are those that may follow a prefix without a question. With letters or allow, only what
+// they list may.
+type options struct {
+	allow   []string // long options that may follow, whole and without their dashes; where letters is empty, short ones too
+	letters string   // of which a group of short options may be made
+	deny    []string // options that run a program, write a file or read outside of the project
+	flags   string   // letters that no group of short options may have
+	strict  bool     // a word with = or in front @ may be an option in disguise, and what follows -- is for another program
+}
+
+// listed tells whether only options that are listed may follow.
+func (o options) listed() bool { return o.allow != nil || o.letters != "" }
 
 // programs is what is known, by the word that the command begins with.
 func programs() map[string]program {
-	none := []string{}
+	none := options{allow: []string{}, strict: true}
 	return map[string]program{
 		"git": {
 			subs: []string{"status", "diff", "log", "show", "branch", "blame", "add", "commit", "stash", "switch", "grep",
 				"ls-files", "describe", "shortlog", "rev-parse"},
+			under: gitSubs(),
 			// Git takes any beginning of an option's name for the whole. -O of grep runs a pager,
 			// and -F of commit reads a file, which may be a link out of the project, and shows it
 			// to whoever reads the log.
-			deny: []string{"output", "output-directory", "ext-diff", "no-index", "open-files-in-pager", "exec",
-				"file", "contents", "template", "pathspec-from-file", "ignore-revs-file", "exclude-from"}, flags: "FO",
+			options: options{deny: []string{"output", "output-directory", "ext-diff", "no-index", "open-files-in-pager", "exec",
+				"file", "contents", "template", "pathspec-from-file", "ignore-revs-file", "exclude-from"}, flags: "FO"},
 		},
 		"go": {
 			subs: []string{"test", "build", "vet", "list", "doc", "version"},
-			allow: []string{"v", "run", "skip", "count", "race", "short", "timeout", "cover", "bench", "benchmem", "benchtime", "failfast",
-				"json", "list", "parallel", "shuffle", "tags", "p", "m", "deps", "test", "u", "all", "src", "f"},
+			options: options{allow: []string{"v", "run", "skip", "count", "race", "short", "timeout", "cover", "bench", "benchmem", "benchtime", "failfast",
+				"json", "list", "parallel", "shuffle", "tags", "p", "m", "deps", "test", "u", "all", "src", "f"}, strict: true},
 		},
-		"cargo":  {subs: []string{"test", "build", "check", "clippy", "fmt"}, allow: []string{"release", "all", "workspace", "lib", "quiet", "verbose"}},
-		"npm":    {subs: []string{"test", "run"}, named: []string{"run"}, allow: none},
-		"pnpm":   {subs: []string{"test", "run"}, named: []string{"run"}, allow: none},
-		"yarn":   {subs: []string{"test", "run"}, named: []string{"run"}, allow: none},
-		"pytest": {allow: []string{"v", "vv", "q", "x", "s", "k", "m", "lf", "ff", "tb", "maxfail"}},
-		"wc":     {deny: []string{"files0-from"}},
-		"du":     {deny: []string{"files0-from", "exclude-from"}},
+		"cargo": {
+			subs:    []string{"test", "build", "check", "clippy", "fmt"},
+			options: options{allow: []string{"release", "all", "workspace", "lib", "quiet", "verbose"}, strict: true},
+		},
+		"npm":    {subs: []string{"test", "run"}, named: []string{"run"}, options: none},
+		"pnpm":   {subs: []string{"test", "run"}, named: []string{"run"}, options: none},
+		"yarn":   {subs: []string{"test", "run"}, named: []string{"run"}, options: none},
+		"pytest": {options: options{allow: []string{"v", "vv", "q", "x", "s", "k", "m", "lf", "ff", "tb", "maxfail"}, strict: true}},
+		"wc":     {options: options{deny: []string{"files0-from"}}},
+		"du":     {options: options{deny: []string{"files0-from", "exclude-from"}}},
 		"ls":     {}, "pwd": {}, "df": {}, "uname": {}, "which": {},
+	}
+}
+
+// gitSubs are the words of git that can also destroy something: branches, commits, changes. Their
+// harmless options are listed, and all others are asked about. They do without -n of commit, which
+// passes over the repository's own hooks, and -f of add, which adds files that are kept out.
+func gitSubs() map[string]sub {
+	return map[string]sub{
+		"branch": {options: &options{letters: "arvi", allow: []string{"all", "remotes", "verbose", "ignore-case", "list", "show-current", "merged", "no-merged",
+			"contains", "no-contains", "points-at", "sort", "format", "column", "no-column", "color", "no-color", "abbrev", "no-abbrev"}}},
+		"switch": {options: &options{letters: "cdqt", allow: []string{"create", "detach", "quiet", "track", "no-track", "guess", "no-guess"}}},
+		"commit": {options: &options{letters: "amqsv", allow: []string{"all", "message", "quiet", "signoff", "verbose", "dry-run", "short", "porcelain"}}},
+		"add":    {options: &options{letters: "AuNnv", allow: []string{"all", "update", "intent-to-add", "dry-run", "verbose"}}},
+		"stash":  {words: []string{"list", "show"}},
 	}
 }
 
@@ -54,6 +90,10 @@ func (p program) prefix(words []string) int {
 		return 0
 	case !slices.Contains(p.subs, words[1]):
 		return 0
+	case p.under[words[1]].words != nil:
+		if len(words) < 3 || !slices.Contains(p.under[words[1]].words, words[2]) {
+			return 0
+		}
 	case !slices.Contains(p.named, words[1]):
 		return 2
 	case len(words) < 3 || !plain(words[2]) || carries(words[2]): // yarn run node x.js
@@ -67,35 +107,34 @@ func plain(word string) bool {
 	return word != "" && word[0] != '-' && !strings.ContainsAny(word, "=/ ")
 }
 
-// takes tells whether these words may follow the prefix without a question.
-func (p program) takes(rest []string) bool {
-	for _, word := range rest {
-		if leadsOut(word) {
-			return false
-		}
-		option := len(word) > 1 && word[0] == '-'
-		switch {
-		case option && !p.takesOption(word):
-			return false
-		case !option && p.allow != nil && (strings.Contains(word, "=") || strings.HasPrefix(word, "@")): // pytest @file, with options in the file
-			return false
-		}
+// takes tells whether these words may be run without a question. The first n belong to the prefix.
+func (p program) takes(words []string, n int) bool {
+	o := p.options
+	if n > 1 && p.under[words[1]].options != nil {
+		o = *p.under[words[1]].options
 	}
-	return true
+	return !slices.ContainsFunc(words[n:], func(word string) bool { return leadsOut(word) || !o.take(word) })
 }
 
-func (p program) takesOption(word string) bool {
-	if word == "--" { // what follows are names; with npm and go, words for another program
-		return p.allow == nil
+// take tells whether a word may follow.
+func (o options) take(word string) bool {
+	switch {
+	case len(word) < 2 || word[0] != '-':
+		return !o.strict || !strings.Contains(word, "=") && !strings.HasPrefix(word, "@") // pytest @file, with options in the file
+	case word == "--": // what follows are names; with npm and go, words for another program
+		return !o.strict
 	}
+	long := strings.HasPrefix(word, "--")
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
-	if p.allow != nil {
-		return slices.Contains(p.allow, name)
+	switch {
+	case o.letters != "" && !long:
+		return strings.Trim(name, o.letters) == ""
+	case o.listed():
+		return slices.Contains(o.allow, name)
+	case !long:
+		return !strings.ContainsAny(name, o.flags)
 	}
-	if !strings.HasPrefix(word, "--") {
-		return !strings.ContainsAny(name, p.flags)
-	}
-	return !slices.ContainsFunc(p.deny, func(denied string) bool { return strings.HasPrefix(denied, name) })
+	return !slices.ContainsFunc(o.deny, func(denied string) bool { return strings.HasPrefix(denied, name) })
 }
 
 // leadsOut tells whether a word, or the value of an option, could be a path that leads out of the

@@ -68,7 +68,7 @@ func (r Rule) Allows(line string) bool {
 		return true
 	}
 	p, known := programs()[r.Prefix[0]]
-	return known && p.prefix(words) == len(r.Prefix) && p.takes(words[len(r.Prefix):])
+	return known && p.prefix(words) == len(r.Prefix) && p.takes(words, len(r.Prefix))
 }
 
 // Offer is the rule that would be made of a command line: a prefix where it is known what may
@@ -79,7 +79,7 @@ func Offer(line string) (r Rule, ok bool) {
 	}
 	if words, ok := shellWords(line); ok {
 		if p, known := programs()[words[0]]; known {
-			if n := p.prefix(words); n > 0 && p.takes(words[n:]) {
+			if n := p.prefix(words); n > 0 && p.takes(words, n) {
 				return Rule{Prefix: words[:n]}, true
 			}
 		}
