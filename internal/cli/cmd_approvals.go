@@ -135,7 +135,7 @@ func (a *app) listApprovals(all bool) error {
 	case a.flags.json:
 		return a.printJSON(map[string][]approvalJSON{"approvals": rows})
 	case len(rows) == 0:
-		a.printf("No command is remembered for %s. To remember one, press p at a question in `patchbay chat`.\n", render.Line(this.Root))
+		a.sayf("No command is remembered for %s. To remember one, press p at a question in `patchbay chat`.\n", render.Line(this.Root))
 		return nil
 	}
 	return a.approvalTable(rows)
@@ -205,7 +205,7 @@ func (a *app) removeApprovals(which string, gone func(approval.Rule) bool) error
 		a.printf("%s is asked about again.\n", render.Line(r.String()))
 	}
 	if len(removed) == 0 {
-		a.printf("There was nothing to withdraw.\n")
+		a.sayf("There was nothing to withdraw.\n")
 	}
 	return nil
 }

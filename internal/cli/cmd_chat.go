@@ -313,7 +313,7 @@ func (a *app) printTurn(ctx context.Context, c *conversation, prompt string, str
 		a.printf("%s\n", result.Text)
 	}
 	if len(refused.tools) > 0 && !a.flags.json {
-		fmt.Fprintf(a.Err, "not run: %s; --yes lets tools change things\n", strings.Join(refused.tools, ", "))
+		a.tellf("not run: %s; --yes lets tools change things\n", strings.Join(refused.tools, ", "))
 	}
 	switch {
 	case err != nil:

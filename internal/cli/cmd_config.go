@@ -86,7 +86,7 @@ func (a *app) runConfigInit() error {
 		return a.printJSON(written{Path: result.Path, Written: true})
 	}
 	a.printf("written: %s\n", render.Line(result.Path))
-	a.printf("Everything in it is commented out. Change it with: patchbay config edit\n")
+	a.sayf("Everything in it is commented out. Change it with: patchbay config edit\n")
 	return nil
 }
 

@@ -108,7 +108,7 @@ func noSetting(prefix string, all []config.Setting) error {
 
 func (a *app) printSettings(settings []config.Setting) error {
 	if len(settings) == 0 {
-		a.printf("Everything is at its default.\n")
+		a.sayf("Everything is at its default.\n")
 		return nil
 	}
 	rows := [][]render.Cell{render.Head("SETTING", "VALUE", "FROM")}

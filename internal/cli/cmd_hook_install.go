@@ -180,7 +180,7 @@ func (a *app) printHookChange(c hookChange) error {
 	a.printf("  it starts %s\n", strings.Join(c.Program, " "))
 	a.printf("  for %s\n", strings.Join(c.Events, ", "))
 	a.printApprovals(c)
-	a.printf("`patchbay hook status` shows whether it fires; `patchbay hook install %s%s --uninstall` takes it out again.\n", c.Host, c.scope())
+	a.sayf("`patchbay hook status` shows whether it fires; `patchbay hook install %s%s --uninstall` takes it out again.\n", c.Host, c.scope())
 	return nil
 }
 

@@ -140,13 +140,13 @@ func (a *app) printUnasked(entries []hookroad.Entry) {
 	if len(entries) == 0 {
 		return
 	}
-	a.printf("\nEvents that no plugin could be asked about, the last ones:\n")
+	a.sayf("\nEvents that no plugin could be asked about, the last ones:\n")
 	for _, e := range entries {
 		became := "the agent went on"
 		if e.What == hookroad.Denied {
 			became = "denied"
 		}
-		a.printf("  %s %s %s: %s: %s\n", e.Time.Local().Format(time.DateTime), e.Agent, e.Event, became, render.Line(e.Why))
+		a.sayf("  %s %s %s: %s: %s\n", e.Time.Local().Format(time.DateTime), e.Agent, e.Event, became, render.Line(e.Why))
 	}
 }
 
@@ -175,7 +175,7 @@ func faultsJSON(faults []hookinstall.Fault) []map[string]string {
 func (a *app) printHookStates(states []hookState, faults []hookinstall.Fault) error {
 	o := a.screen()
 	if len(states) == 0 {
-		a.printf("No agent asks your plugins yet: `patchbay hook install HOST`, for one of %s.\n", strings.Join(agentNames(), ", "))
+		a.sayf("No agent asks your plugins yet: `patchbay hook install HOST`, for one of %s.\n", strings.Join(agentNames(), ", "))
 	}
 	for _, s := range states {
 		verdict := o.Paint(render.StyleGreen, "fires") + fmt.Sprintf(", answered in %s", s.proof.Took.Round(time.Millisecond))
@@ -197,9 +197,9 @@ func (a *app) printHookStates(states []hookState, faults []hookinstall.Fault) er
 func (a *app) printFaults(faults []hookinstall.Fault) {
 	o := a.screen()
 	for _, f := range faults {
-		a.printf("  %s\n", indentRest(render.Block(f.Problem), "  "))
+		a.printf("%s\n", problemText(o, f.Problem))
 		if f.Fix != "" {
-			a.printf("  %s %s\n", o.Paint(render.StyleGreen, "fix:"), indentRest(render.Block(f.Fix), "       "))
+			a.printf("%s\n", fixText(o, f.Fix))
 		}
 	}
 }

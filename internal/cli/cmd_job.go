@@ -66,8 +66,8 @@ func (a *app) listJobs(ctx context.Context, j *daemon.Jobs) error {
 		return a.printJSON(list)
 	}
 	if len(list) == 0 {
-		a.printf("There are no agents in %s.\n", strings.Join(j.Dirs(), " or "))
-		a.printf("`patchbay job new` writes one; `patchbay job import` copies those of dotagent.\n")
+		a.sayf("There are no agents in %s.\n", strings.Join(j.Dirs(), " or "))
+		a.sayf("`patchbay job new` writes one; `patchbay job import` copies those of dotagent.\n")
 		return nil
 	}
 	rows := [][]render.Cell{render.Head("AGENT", "SCHEDULE", "NEXT", "LAST", "STREAK")}
@@ -184,7 +184,7 @@ func (a *app) history(ctx context.Context, j *daemon.Jobs, agent string, page ht
 
 func (a *app) showRuns(runs []job.Run) error {
 	if len(runs) == 0 {
-		a.printf("Nothing has run yet.\n")
+		a.sayf("Nothing has run yet.\n")
 		return nil
 	}
 	rows := [][]render.Cell{render.Head("RUN", "STATUS", "ATTEMPTS", "TOOK", "ERROR")}

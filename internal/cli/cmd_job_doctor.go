@@ -204,7 +204,7 @@ func (a *app) showImported(list []importedJob, broken int) error {
 			}
 		}
 		if len(list) == 0 {
-			a.printf("There are no agents there: an agent is a directory with an agent.toml.\n")
+			a.sayf("There are no agents there: an agent is a directory with an agent.toml.\n")
 		}
 	}
 	if broken > 0 {

@@ -52,7 +52,7 @@ func (a *app) showLogs(ctx context.Context, j *daemon.Jobs, id string, f jobLogs
 		defer a.keepMending(ctx, j)()
 		read = j.Store.Follow
 		if a.ErrTTY && !a.flags.json {
-			fmt.Fprintf(a.Err, "Following %s until it is over; Ctrl-C ends this, not the run.\n", render.Line(id))
+			a.tellf("Following %s until it is over; Ctrl-C ends this, not the run.\n", render.Line(id))
 		}
 	}
 	err = read(ctx, id, func(l job.Line) error {

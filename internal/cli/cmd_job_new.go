@@ -188,7 +188,7 @@ func (a *app) showNewJob(m *job.Manifest, d *jobDraft) error {
 	for _, f := range files {
 		a.printf("wrote %s\n", o.Paint(render.StyleBold, f))
 	}
-	a.printf("\nNext:\n")
+	a.sayf("\nNext:\n")
 	var rows [][]render.Cell
 	next := func(command, why string) {
 		rows = append(rows, []render.Cell{{}, {Text: command, Style: render.StyleCyan}, {Text: why}})
@@ -208,7 +208,7 @@ func (a *app) showNewJob(m *job.Manifest, d *jobDraft) error {
 func (a *app) askForJob(ctx context.Context, d *jobDraft, dirs []string) (err error) {
 	for d.name == "" || a.agentCalled(d.name, dirs) != "" {
 		if d.name != "" {
-			fmt.Fprintf(a.Err, "There is an agent %s already: %s\n", render.Line(d.name), a.agentCalled(d.name, dirs))
+			a.tellf("There is an agent %s already: %s\n", render.Line(d.name), a.agentCalled(d.name, dirs))
 		}
 		if d.name, err = a.ask(ctx, "Name (letters, digits, -): "); err != nil {
 			return err

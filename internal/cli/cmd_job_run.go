@@ -179,7 +179,7 @@ func (a *app) dryRun(ctx context.Context, j *daemon.Jobs, m *job.Manifest, s *jo
 }
 
 func (a *app) showPreviews(attempt job.Attempt, previews []daemon.Preview) {
-	a.printf("\nThe attempt came to: %s. Nothing was stored or told. A run would have told:\n", attempt.Result)
+	a.sayf("\nThe attempt came to: %s. Nothing was stored or told. A run would have told:\n", attempt.Result)
 	if len(previews) == 0 {
 		a.printf("  no notifier: none of them listens to the events of this run\n")
 	}

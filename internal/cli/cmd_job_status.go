@@ -59,7 +59,7 @@ func (a *app) jobStatus(ctx context.Context, j *daemon.Jobs) error {
 	}
 	a.printf("%s\n", a.jobSummary(o, now))
 	if len(list) == 0 {
-		a.printf("There are no agents in %s. `patchbay job new` writes one.\n", strings.Join(j.Dirs(), " or "))
+		a.sayf("There are no agents in %s. `patchbay job new` writes one.\n", strings.Join(j.Dirs(), " or "))
 		return nil
 	}
 	a.printf("\n")

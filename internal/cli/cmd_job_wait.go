@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -118,8 +119,5 @@ func (a *app) person() bool { return a.InTTY && a.OutTTY && !a.flags.json }
 
 // columns is how wide the terminal is.
 func (a *app) columns() int {
-	if a.Width > 0 {
-		return a.Width
-	}
-	return 80
+	return cmp.Or(a.errScreen().Width, a.Width, 80)
 }

@@ -182,7 +182,7 @@ func ids(plugins []plugininstall.Plugin) []string {
 
 // askWhich asks the person at the terminal.
 func (a *app) askWhich(ctx context.Context, f *plugininstall.Fetched) ([]plugininstall.Plugin, error) {
-	a.printf("There are several plugins:\n")
+	a.sayf("There are several plugins:\n")
 	for i, p := range f.Plugins {
 		a.printf("  %d  %s  %s\n", i+1, render.Line(p.ID()), render.Line(p.Path))
 	}

@@ -122,7 +122,7 @@ func orDash(s string) string {
 
 // printNoPlugins tells a newcomer where plugins go.
 func (a *app) printNoPlugins() error {
-	a.printf("No plugins found. Patchbay looked here:\n\n")
+	a.sayf("No plugins found. Patchbay looked here:\n\n")
 	var rows [][]render.Cell
 	for _, p := range a.places() {
 		rows = append(rows, render.Cells("", p.Dialect, p.Dir, p.Form))
@@ -130,6 +130,6 @@ func (a *app) printNoPlugins() error {
 	if err := render.Table(a.out, rows, a.screen()); err != nil {
 		return err
 	}
-	a.printf("\nPut a plugin there, or see some at work with: patchbay demo\n")
+	a.sayf("\nPut a plugin there, or see some at work with: patchbay demo\n")
 	return nil
 }

@@ -218,7 +218,7 @@ func (a *app) printPluginNew(p *newplugin.Plan, dryRun bool) {
 	if dryRun {
 		return
 	}
-	a.printf("\nNext:\n")
+	a.sayf("\nNext:\n")
 	for _, s := range p.Next {
 		a.printf("  %s\n", o.Paint(render.StyleDim, "# "+s.Does))
 		a.printf("  %s\n", s.Command)

@@ -59,7 +59,7 @@ func (a *app) runPluginUpdate(ctx context.Context, names []string, opts installO
 		placed = append(placed, done)
 	}
 	if len(entries) == 0 && !a.flags.json {
-		a.printf("No plugin was installed with `patchbay plugin install`.\n")
+		a.sayf("No plugin was installed with `patchbay plugin install`.\n")
 	}
 	if len(placed) == 0 && a.flags.json && len(errs) == 0 {
 		return a.printJSON(placed)

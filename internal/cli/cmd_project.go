@@ -287,7 +287,7 @@ func (a *app) runProjectList() error {
 		return a.printJSON(records)
 	}
 	if len(records) == 0 {
-		a.printf("No project is trusted. `patchbay project status` shows what the one at hand brings along.\n")
+		a.sayf("No project is trusted. `patchbay project status` shows what the one at hand brings along.\n")
 		return nil
 	}
 	rows := [][]render.Cell{render.Head("PROJECT", "STATE", "SINCE")}

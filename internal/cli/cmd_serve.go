@@ -191,5 +191,5 @@ func (a *app) serving(ctx context.Context, core *daemon.Core, at daemon.Addresse
 		status.Model += " (choose another with --model PROVIDER:NAME)"
 	}
 	a.statusRows(&status, time.Now())
-	a.printf("Ctrl-C ends it.\n")
+	a.sayf("Ctrl-C ends it.\n")
 }

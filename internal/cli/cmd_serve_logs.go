@@ -63,7 +63,7 @@ func (a *app) serveLogs(ctx context.Context, n int, follow bool) error {
 		return err
 	}
 	if shown == 0 && !a.flags.json {
-		fmt.Fprintf(a.Err, "The log is empty: %s\n", r.path)
+		a.tellf("The log is empty: %s\n", r.path)
 	}
 	if !follow {
 		return nil

@@ -114,7 +114,7 @@ func (a *app) serveStop(ctx context.Context) error {
 		if a.flags.json {
 			return a.printJSON(map[string]any{"pid": nil, "stopped": false})
 		}
-		a.printf("No daemon is running.\n")
+		a.sayf("No daemon is running.\n")
 		return nil
 	}
 	began := time.Now()
@@ -124,7 +124,7 @@ func (a *app) serveStop(ctx context.Context) error {
 	if a.flags.json {
 		return a.printJSON(map[string]any{"pid": s.PID, "stopped": true})
 	}
-	a.printf("The daemon (process %d) has ended, after %s.\n", s.PID, render.Duration(time.Since(began)))
+	a.sayf("The daemon (process %d) has ended, after %s.\n", s.PID, render.Duration(time.Since(began)))
 	return nil
 }
 
@@ -139,7 +139,7 @@ func (a *app) endProcess(ctx context.Context, pid int) error {
 		return &problem{kind: kindFailed, err: fmt.Errorf("the daemon (process %d) cannot be told to end: %w", pid, err), fix: "end it where it was started"}
 	}
 	if a.ErrTTY && !a.flags.json {
-		fmt.Fprintf(a.Err, "Waiting for process %d to end …\n", pid)
+		a.tellf("Waiting for process %d to end …\n", pid)
 	}
 	wait, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()

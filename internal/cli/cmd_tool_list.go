@@ -35,7 +35,7 @@ func (a *app) runToolList(host *pluginhost.Host) error {
 		return a.printJSON(tools)
 	}
 	if len(tools) == 0 {
-		a.printf("No plugin offers a tool. The plugins there are: patchbay plugin list\n")
+		a.sayf("No plugin offers a tool. The plugins there are: patchbay plugin list\n")
 		return nil
 	}
 	rows := [][]render.Cell{render.Head("NAME", "PLUGIN", "ARGUMENTS", "DESCRIPTION")}

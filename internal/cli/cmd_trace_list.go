@@ -203,7 +203,7 @@ const turnColumn = 110
 
 func (a *app) showTraces(list []traceRow) error {
 	if len(list) == 0 {
-		a.printf("No such event went through plugins.\nEvents of turns, of other agents' hooks and of MCP calls are kept, for a week; those of `patchbay fire` are not.\n")
+		a.sayf("No such event went through plugins.\nEvents of turns, of other agents' hooks and of MCP calls are kept, for a week; those of `patchbay fire` are not.\n")
 		return nil
 	}
 	rows := [][]render.Cell{render.Head("ID", "TIME", "POINT", "VERDICT", "PLUGINS", "TOOK", "TURN")}

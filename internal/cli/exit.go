@@ -247,10 +247,21 @@ func (a *app) reportJSON(k kind, err error) {
 func (a *app) reportText(k kind, err error) {
 	screen := a.errScreen()
 	head := screen.Paint(render.StyleRed, "error:")
-	fmt.Fprintf(a.Err, "%s %s\n", head, render.Block(message(k, err)))
+	fmt.Fprintf(a.Err, "%s\n", render.Wrap(head+" "+render.Block(message(k, err)), screen.Width, "  "))
 	if fix := fixOf(err); fix != "" {
-		fmt.Fprintf(a.Err, "  %s %s\n", screen.Paint(render.StyleGreen, "fix:"), indentRest(render.Block(fix), "       "))
+		fmt.Fprintf(a.Err, "%s\n", fixText(screen, fix))
 	}
+}
+
+// fixText is how to fix something, to be shown below it.
+func fixText(o render.Options, fix string) string {
+	const indent = "       "
+	return "  " + o.Paint(render.StyleGreen, "fix:") + " " + indentRest(render.Wrap(render.Block(fix), o.Width-len(indent), ""), indent)
+}
+
+// problemText is a problem below a heading.
+func problemText(o render.Options, problem string) string {
+	return "  " + indentRest(render.Wrap(render.Block(problem), o.Width-2, ""), "  ")
 }
 
 // message says what happened. An interrupt is reported as one, not as whatever it broke.

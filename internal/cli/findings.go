@@ -32,9 +32,9 @@ func (a *app) printFindings(findings []pluginhost.Finding) {
 		if f.Where != "" {
 			a.printf("  %s\n", o.Paint(render.StyleDim, f.Where))
 		}
-		a.printf("  %s\n", indentRest(render.Block(f.Problem), "  "))
+		a.printf("%s\n", problemText(o, f.Problem))
 		if f.Fix != "" {
-			a.printf("  %s %s\n", o.Paint(render.StyleGreen, "fix:"), indentRest(render.Block(f.Fix), "       "))
+			a.printf("%s\n", fixText(o, f.Fix))
 		}
 	}
 }

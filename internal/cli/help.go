@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"charm.land/fang/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -45,16 +46,18 @@ func exits(own ...exit) map[string]string {
 // help writes a command's help: styled where a person reads it, plain elsewhere.
 func (a *app) help(cmd *cobra.Command, _ []string) {
 	if a.screen().Color && a.styledHelp(cmd) == nil {
-		a.writeExitStatus(cmd)
-		return
+		a.writeSection("examples", fitExamples(cmd.Example, a.screen().Width-2))
+	} else {
+		a.plainHelp(cmd)
 	}
-	a.plainHelp(cmd)
-	a.writeExitStatus(cmd)
+	a.writeSection("flags", a.flagLines(cmd.LocalNonPersistentFlags()))
+	a.writeSection("global flags", a.flagLines(globalFlagsOf(cmd)))
+	a.writeSection("exit status", hang(strings.TrimSuffix(cmd.Annotations[exitKey], "\n"), a.screen().Width-2, len("  130  ")))
 }
 
-// styledHelp has the help drawn by fang. It gets a tree of its own and nothing but the help flag:
-// errors, exit codes and output stay ours. It also gets the terminal itself, whose colours it asks
-// for.
+// styledHelp has the help drawn by fang, but for examples, flags and exit codes. It gets a tree of
+// its own and nothing but the help flag: errors, exit codes and output stay ours. It also gets the
+// terminal itself, whose colours it asks for.
 func (a *app) styledHelp(cmd *cobra.Command) error {
 	fresh := *a
 	root := newRootCommand(&fresh)
@@ -70,48 +73,32 @@ func (a *app) styledHelp(cmd *cobra.Command) error {
 		fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
 }
 
-func (a *app) writeExitStatus(cmd *cobra.Command) {
-	text := cmd.Annotations[exitKey]
-	if text == "" {
-		return
+// writeSection writes a section of the help, where fang would put it on a screen.
+func (a *app) writeSection(title, text string) {
+	switch {
+	case text == "":
+	case a.screen().Color:
+		a.printf("  %s\n\n  %s\n\n", a.screen().Paint(fangTitle, strings.ToUpper(title)), indentRest(text, "  "))
+	default:
+		a.printf("%s\n%s\n\n", strings.ToUpper(title), text)
 	}
-	a.printf("%s\n", a.heading("exit status"))
-	if a.screen().Color {
-		text = hang(text, a.screen().Width-2, len("  130  ")) // indent takes two columns
-	}
-	a.printf("%s", indent(text, a.screen().Color))
-}
-
-// indent moves a section to where fang puts its own.
-func indent(text string, styled bool) string {
-	if !styled {
-		return text + "\n"
-	}
-	return "\n  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n\n"
 }
 
 // fangTitle is how fang's ANSI colours draw a heading: bold and blue.
 const fangTitle render.Style = "1;34"
 
-func (a *app) heading(title string) string {
-	if a.screen().Color {
-		return "  " + a.screen().Paint(fangTitle, strings.ToUpper(title))
-	}
-	return strings.ToUpper(title)
-}
-
 // plainHelp is the help for pipes, files and terminals without colours.
 func (a *app) plainHelp(cmd *cobra.Command) {
-	a.printf("%s\n\n", cmp.Or(cmd.Long, cmd.Short))
-	a.printf("USAGE\n  %s\n\n", useLine(cmd))
-	if cmd.Example != "" {
-		a.printf("EXAMPLES\n%s\n\n", strings.Trim(cmd.Example, "\n"))
+	width, text := a.screen().Width, cmp.Or(cmd.Long, cmd.Short)
+	if width > 0 {
+		text = render.Wrap(unbroken(text), width, "")
 	}
+	a.printf("%s\n\n", text)
+	a.writeSection("usage", "  "+useLine(cmd))
+	a.writeSection("examples", fitExamples(cmd.Example, width))
 	for _, g := range append(cmd.Groups(), &cobra.Group{Title: "commands"}) {
-		a.plainSection(g.Title, commandRows(cmd, g.ID))
+		a.writeSection(g.Title, a.rows(commandTexts(cmd, g.ID)))
 	}
-	a.plainSection("flags", flagRows(cmd.LocalNonPersistentFlags()))
-	a.plainSection("global flags", flagRows(globalFlagsOf(cmd)))
 }
 
 func useLine(cmd *cobra.Command) string {
@@ -128,38 +115,46 @@ func globalFlagsOf(cmd *cobra.Command) *pflag.FlagSet {
 	return cmd.PersistentFlags()
 }
 
-func (a *app) plainSection(title string, rows [][]render.Cell) {
-	if len(rows) == 0 {
-		return
-	}
-	a.printf("%s\n", strings.ToUpper(title))
-	_ = render.Table(a.out, rows, render.Options{}) // the output keeps the error
-	a.printf("\n")
-}
+// A helpText is a command or a flag as it is shown: its name, with what its value is called, and
+// what it does, with its default.
+type helpText struct{ name, usage string }
 
-func commandRows(cmd *cobra.Command, group string) [][]render.Cell {
-	var rows [][]render.Cell
+func commandTexts(cmd *cobra.Command, group string) []helpText {
+	var out []helpText
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() && c.GroupID == group {
-			rows = append(rows, render.Cells("", c.Name(), c.Short))
+			out = append(out, helpText{c.Name(), c.Short})
 		}
 	}
-	return rows
+	return out
 }
 
-func flagRows(flags *pflag.FlagSet) [][]render.Cell {
-	var rows [][]render.Cell
-	for _, f := range flagTexts(flags) {
-		rows = append(rows, render.Cells("", f.name, f.usage))
+// flagLines are flags, a line each or more.
+func (a *app) flagLines(flags *pflag.FlagSet) string { return a.rows(flagTexts(flags)) }
+
+// rows puts names into a column and what they do behind it; below it on a screen too narrow for
+// that.
+func (a *app) rows(texts []helpText) string {
+	widest, width := 0, a.screen().Width
+	for _, t := range texts {
+		widest = max(widest, ansi.StringWidth(t.name))
 	}
-	return rows
+	if a.screen().Color {
+		width -= 2 // where sections begin
+	}
+	lines := make([]string, len(texts))
+	for i, t := range texts {
+		if a.screen().Width > 0 && width-widest-4 < 20 {
+			lines[i] = "  " + t.name + "\n      " + indentRest(render.Wrap(t.usage, max(width-6, 20), ""), "      ")
+			continue
+		}
+		lines[i] = hang(fmt.Sprintf("  %-*s  %s", widest, t.name, t.usage), width, widest+4)
+	}
+	return strings.Join(lines, "\n")
 }
 
-// A flagText is a flag as it is shown: with its value's name, and what it does with its default.
-type flagText struct{ name, usage string }
-
-func flagTexts(flags *pflag.FlagSet) []flagText {
-	var out []flagText
+func flagTexts(flags *pflag.FlagSet) []helpText {
+	var out []helpText
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
@@ -175,7 +170,7 @@ func flagTexts(flags *pflag.FlagSet) []flagText {
 		if hasDefault(f) {
 			usage += " (default " + f.DefValue + ")"
 		}
-		out = append(out, flagText{name, usage})
+		out = append(out, helpText{name, usage})
 	})
 	return out
 }

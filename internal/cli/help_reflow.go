@@ -6,28 +6,24 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
 // reflow fits a command's texts to the screen, before fang draws them: fang breaks lines where they
 // are too long, which leaves shreds of lines that were broken already, and does not break what it
-// writes behind names.
+// writes behind names. It cuts examples off, and leaves out what the value of a flag is called:
+// both are drawn by us.
 func reflow(cmd *cobra.Command, width int) {
-	if width <= 0 {
-		return
-	}
-	cmd.Long = unbroken(cmd.Long)
-	room := max(width-helpIndent-widestName(cmd), 20)
-	for _, c := range cmd.Commands() {
-		c.Short = ansi.Wordwrap(c.Short, room, "")
-	}
+	cmd.Long, cmd.Example = unbroken(cmd.Long), ""
+	cmd.InitDefaultHelpFlag()
 	cmd.InheritedFlags() // has cmd.Flags hold them, too
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		space := room
-		if hasDefault(f) {
-			space -= len(f.DefValue) + len(" ()")
-		}
-		f.Usage = ansi.Wordwrap(f.Usage, space, "")
-	})
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
+	room := max(width-helpIndent-widestName(cmd), 20)
+	for _, c := range append(cmd.Commands(), cmd) {
+		c.Use = strings.TrimSuffix(c.Use, " [COMMAND]") // fang says [command] itself
+		c.Short = render.Wrap(c.Short, room, "")
+	}
 }
 
 // hang breaks the lines of a section, and moves what goes on to where the text of its first line
@@ -39,7 +35,7 @@ func hang(text string, width, column int) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
 		name, rest := line[:min(column, len(line))], line[min(column, len(line)):]
-		rest = ansi.Wordwrap(rest, width-column, "")
+		rest = render.Wrap(rest, width-column, "")
 		lines = append(lines, name+strings.ReplaceAll(rest, "\n", "\n"+strings.Repeat(" ", column)))
 	}
 	return strings.Join(lines, "\n")
@@ -48,8 +44,7 @@ func hang(text string, width, column int) string {
 // helpIndent is what fang leaves free before and behind a name.
 const helpIndent = 4 + 2
 
-// widestName is how wide the names of commands and flags are at most, with what fang says of their
-// arguments.
+// widestName is how wide the names of commands are at most, with what fang says of their arguments.
 func widestName(cmd *cobra.Command) int {
 	widest := 0
 	for _, c := range cmd.Commands() {
@@ -62,10 +57,57 @@ func widestName(cmd *cobra.Command) int {
 		}
 		widest = max(widest, ansi.StringWidth(name))
 	}
-	flags := func(f *pflag.Flag) { widest = max(widest, len("-x --")+len(f.Name)) }
-	cmd.Flags().VisitAll(flags)
-	cmd.InheritedFlags().VisitAll(flags) // cmd.Flags has them only where somebody asked for them before
 	return widest
+}
+
+// fitExamples breaks the examples that are wider than the screen where a shell goes on reading: at
+// a space outside of quotes, behind a backslash.
+func fitExamples(text string, width int) string {
+	lines := strings.Split(strings.Trim(text, "\n"), "\n")
+	for i, line := range lines {
+		if width > 0 && ansi.StringWidth(line) > width {
+			lines[i] = fitExample(line, width)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func fitExample(line string, width int) string {
+	const more, indent = " \\", "    "
+	body := strings.TrimLeft(line, " ")
+	first := line[:len(line)-len(body)]
+	out, at := "", first
+	for _, word := range shellParts(body) {
+		switch {
+		case at == first && out == "":
+			at += word
+		case ansi.StringWidth(at+" "+word+more) > width:
+			out += at + more + "\n"
+			at = first + indent + word
+		default:
+			at += " " + word
+		}
+	}
+	return out + at
+}
+
+// shellParts splits a command line at the spaces outside of quotes.
+func shellParts(line string) []string {
+	var quote rune
+	parts := []string{""}
+	for _, r := range line {
+		switch {
+		case quote == 0 && r == ' ':
+			parts = append(parts, "")
+			continue
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote = r
+		case r == quote:
+			quote = 0
+		}
+		parts[len(parts)-1] += string(r)
+	}
+	return parts
 }
 
 // brokenAt is how long a line is at least that was broken because the next word did not fit.

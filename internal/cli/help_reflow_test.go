@@ -7,6 +7,37 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
+// TestHelpFitsWithoutColours: on a terminal without colours no line of any help is wider than the
+// screen, unless it is an example that a shell would not read in two lines.
+func TestHelpFitsWithoutColours(t *testing.T) {
+	for _, width := range []int{80, 40} {
+		for _, cmd := range manCommands(newRootCommand(&app{})) {
+			c := newConsole(t, "NO_COLOR=1")
+			c.OutTTY, c.Width = true, width
+			c.run(append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
+			for line := range strings.Lines(c.out.String()) {
+				words := shellParts(strings.TrimSuffix(strings.TrimSpace(line), " \\"))
+				if ansi.StringWidth(strings.TrimRight(line, "\n")) > width && len(words) > 1 && !strings.HasPrefix(line, "  patchbay") {
+					t.Errorf("%s: wider than %d: %s", cmd.CommandPath(), width, line)
+				}
+				if strings.Contains(line, "`") && strings.HasPrefix(strings.TrimSpace(line), "--") {
+					t.Errorf("%s: a value in backquotes: %s", cmd.CommandPath(), line)
+				}
+			}
+		}
+	}
+}
+
+func TestFitExamples(t *testing.T) {
+	text := "  curl -X POST http://x -H 'a b: c d' -d '{}'\n  short"
+	if got, want := fitExamples(text, 30), "  curl -X POST http://x -H \\\n      'a b: c d' -d '{}'\n  short"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := fitExamples(text, 0); got != text {
+		t.Errorf("without a screen: %s", got)
+	}
+}
+
 // TestHelpFits: no text of any command's help is wider than the terminal, and no paragraph has a
 // line that was broken twice.
 func TestHelpFits(t *testing.T) {

@@ -119,7 +119,7 @@ func (a *app) showInstalled(u unit, s *httpapi.DaemonStatus) error {
 	for _, name := range keys {
 		warn("%s is in the environment of this shell alone, which a service may not have.\n  Write it into secrets.toml (patchbay config path): %s = \"…\"", name, name)
 	}
-	a.printf("Take it back: patchbay serve --uninstall\n")
+	a.sayf("Take it back: patchbay serve --uninstall\n")
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (a *app) uninstall(ctx context.Context) error {
 	if a.flags.json {
 		return a.printJSON(map[string]string{"removed": u.path})
 	}
-	a.printf("The daemon has ended, and starts no more by itself: removed %s\n", u.path)
+	a.sayf("The daemon has ended, and starts no more by itself: removed %s\n", u.path)
 	return nil
 }
 

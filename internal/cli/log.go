@@ -37,10 +37,13 @@ func longLog(file *os.File) *logStyle {
 // logger writes for a person, on stderr: warnings, and everything with -v.
 func (a *app) logger() *slog.Logger {
 	h := &logHandler{sink: &logSink{w: a.errLines()}, level: slog.LevelWarn, screen: a.errScreen(), reported: a.reportsPlugins && !a.flags.verbose}
+	if a.ErrTTY {
+		h.width = a.ErrWidth
+	}
 	if a.log != nil {
 		h.level, h.times = a.log.level, a.log.times
 		if a.log.file != nil {
-			h.sink.w, h.screen = a.log.file, render.Options{}
+			h.sink.w, h.screen, h.width = a.log.file, render.Options{}, nil
 		}
 	}
 	if a.flags.verbose {
@@ -49,7 +52,7 @@ func (a *app) logger() *slog.Logger {
 	var all slog.Handler = h
 	if a.log != nil && a.log.also != nil {
 		kept := *h
-		kept.sink, kept.screen, kept.noStderr = &logSink{w: a.log.also}, render.Options{}, true
+		kept.sink, kept.screen, kept.width, kept.noStderr = &logSink{w: a.log.also}, render.Options{}, nil, true
 		all = slog.NewMultiHandler(h, &kept)
 	}
 	if store := a.pluginLog(); store != nil {
@@ -114,6 +117,7 @@ type logHandler struct {
 	screen render.Options
 	attrs  []slog.Attr // from With
 	times  bool        // a line begins with the time
+	width  func() int  // the columns of the terminal that the log is for; nil: none
 
 	noStderr bool // what plugins write to stderr is left out: `patchbay plugin logs` has it
 	reported bool // the command itself says which plugins do not start, and why
@@ -144,6 +148,9 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	line := h.line(r, &p)
 	if h.times {
 		line = r.Time.Format(time.DateTime) + " " + line
+	}
+	if h.width != nil && p.stderr == nil {
+		line = render.Wrap(line, h.width(), "  ")
 	}
 	h.sink.mu.Lock()
 	defer h.sink.mu.Unlock()

@@ -29,6 +29,8 @@ type IO struct {
 	ErrTTY bool // whether a person reads Err
 	Width  int  // columns of the terminal behind Out; 0: none
 	Height int  // its lines; 0: none
+
+	ErrWidth func() int // the columns of the terminal behind Err, as they are now; nil or 0: none
 }
 
 // System is the IO of this process.
@@ -41,6 +43,15 @@ func System() IO {
 	}
 	if width, height, err := term.GetSize(os.Stdout.Fd()); err == nil {
 		std.Width, std.Height = width, height
+	}
+	if std.ErrTTY {
+		std.ErrWidth = func() int {
+			width, _, err := term.GetSize(os.Stderr.Fd())
+			if err != nil {
+				return 0 // the terminal is gone
+			}
+			return width
+		}
 	}
 	return std
 }
@@ -60,8 +71,13 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if i := foreignWord(root, args); i >= 0 {
 		return a.report(ctx, a.runForeign(ctx, root, args, i))
 	}
+	addCompletion(root)
 	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
-	return a.report(ctx, root.ExecuteContext(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	if k, _ := classify(ctx, err); err != nil && k == kindUsage {
+		err = asUsage(cmd, err)
+	}
+	return a.report(ctx, err)
 }
 
 // An app is one command line under way.
@@ -105,7 +121,11 @@ func (a *app) screen() render.Options {
 
 // errScreen is how errors and the log are drawn.
 func (a *app) errScreen() render.Options {
-	return render.Options{Color: a.ErrTTY && a.colors(), Width: a.Width}
+	o := render.Options{Color: a.ErrTTY && a.colors()}
+	if a.ErrTTY && a.ErrWidth != nil {
+		o.Width = a.ErrWidth()
+	}
+	return o
 }
 
 // colors tells whether the environment allows any: NO_COLOR, set to anything, forbids them, and so

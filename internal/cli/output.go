@@ -53,6 +53,16 @@ func encodeJSON(v any) ([]byte, error) {
 // printf writes to stdout. What is foreign in args must have passed through package render.
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
 
+// sayf is printf for sentences: where a person reads them, lines are broken at words.
+func (a *app) sayf(format string, args ...any) {
+	_, _ = io.WriteString(a.out, render.Wrap(fmt.Sprintf(format, args...), a.screen().Width, "")) // the output keeps the error
+}
+
+// tellf is sayf for stderr.
+func (a *app) tellf(format string, args ...any) {
+	_, _ = io.WriteString(a.Err, render.Wrap(fmt.Sprintf(format, args...), a.errScreen().Width, "")) // a remark that nobody can read
+}
+
 // printForeign writes a plugin's own text as the result: as it is for a program, fit to be shown
 // for a person. It ends with a line end in any case.
 func (a *app) printForeign(text string) {

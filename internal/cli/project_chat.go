@@ -35,7 +35,7 @@ func (a *app) askProject(ctx context.Context) error {
 		return err
 	}
 	if !isYes(answer) {
-		a.printf("They are left out, and you are not asked again unless they change.\n\n")
+		a.sayf("They are left out, and you are not asked again unless they change.\n\n")
 		return staged.Decline()
 	}
 	if err := staged.Trust(view.capabilities()); err != nil {
@@ -96,7 +96,7 @@ func (a *app) printFromProject() error {
 		parts = append(parts, agents.Banner())
 	}
 	if len(parts) > 0 {
-		a.printf("\nFrom the project %s: %s. `patchbay project status` shows more.\n", render.Line(p.root), render.Line(strings.Join(parts, ", ")))
+		a.sayf("\nFrom the project %s: %s. `patchbay project status` shows more.\n", render.Line(p.root), render.Line(strings.Join(parts, ", ")))
 	}
 	return nil
 }

@@ -242,7 +242,7 @@ func (a *app) printProjectChanges(staged *projectfiles.Staged, all bool) error {
 		lines += 1 + strings.Count(c.Diff, "\n")
 	}
 	if lines > shownLines && !all {
-		a.printf("\n`patchbay project status --diff` shows the %d lines around the changes.\n", lines)
+		a.sayf("\n`patchbay project status --diff` shows the %d lines around the changes.\n", lines)
 		return nil
 	}
 	a.printf("\n")

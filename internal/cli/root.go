@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -60,6 +61,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.SetHelpFunc(a.help)
 	root.SetFlagErrorFunc(badFlag)
 	a.addGlobalFlags(root.PersistentFlags())
+	stateUsage(root)
 	if err := root.RegisterFlagCompletionFunc("dialect", a.completeDialects); err != nil {
 		panic(err) // a flag that was added a line above
 	}
@@ -97,7 +99,7 @@ func (a *app) overview() error {
 	if err := render.Table(a.out, rows, o); err != nil {
 		return err
 	}
-	a.printf("\nAll commands: patchbay help. One of them: patchbay help COMMAND.\n")
+	a.sayf("\nAll commands: patchbay help. One of them: patchbay help COMMAND.\n")
 	return nil
 }
 
@@ -136,7 +138,7 @@ func badFlag(cmd *cobra.Command, err error) error {
 // arguments wants exactly the named arguments.
 func arguments(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		fix := "usage: " + cmd.UseLine()
+		fix := "usage: " + useLine(cmd)
 		switch {
 		case len(args) < len(names):
 			return usage(fix, "%s: missing %s", cmd.CommandPath(), names[len(args)])
@@ -145,6 +147,43 @@ func arguments(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// addCompletion adds cobra's own command for shells, which has to refuse those that it does not
+// know.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args = knownCommand
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			stateUsage(c)
+		}
+	}
+}
+
+// stateUsage makes usage errors of what cobra refuses before a command runs: arguments, flags that
+// exclude each other, flags that are missing.
+func stateUsage(cmd *cobra.Command) {
+	check := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups())
+		if err == nil && check != nil {
+			err = check(cmd, args)
+		}
+		return asUsage(cmd, err)
+	}
+	for _, c := range cmd.Commands() {
+		stateUsage(c)
+	}
+}
+
+// asUsage is an error about the command line, with a fix in any case.
+func asUsage(cmd *cobra.Command, err error) error {
+	if err == nil || statedKind(err) != "" && fixOf(err) != "" {
+		return err
+	}
+	return &problem{kind: kindUsage, err: err, fix: "usage: " + useLine(cmd) + "; `" + cmd.CommandPath() + " --help` has examples"}
 }
 
 // newGroupCommand is a command that only has subcommands; alone it shows its help.
