@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,19 +90,23 @@ func (j *Jobs) Examine(ctx context.Context) []pluginhost.Finding {
 }
 
 // examineAll checks the manifests each time that they have been read, as the doctor does, and logs
-// what is wrong: "dotagent calls this when loading manifests so misconfigurations surface".
+// what is wrong: "dotagent calls this when loading manifests so misconfigurations surface". What was
+// wrong the last time is not logged again.
 func (j *Jobs) examineAll(ctx context.Context, changed <-chan struct{}) {
+	var told []pluginhost.Finding
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-changed:
 		}
-		for _, f := range j.Examine(ctx) {
-			if f.Severity != pluginhost.SeverityInfo && ctx.Err() == nil {
+		found := j.Examine(ctx)
+		for _, f := range found {
+			if f.Severity != pluginhost.SeverityInfo && ctx.Err() == nil && !slices.Contains(told, f) {
 				j.core.log.Warn("a manifest is at fault", "agent", strings.TrimPrefix(f.Plugin, "agent "), "path", f.Where, "err", f.Problem, "fix", f.Fix)
 			}
 		}
+		told = found
 	}
 }
 
