@@ -124,7 +124,7 @@ func (a *app) runHookInstall(agent codehook.Agent, o hookInstallOptions) error {
 		shown.Events = append(shown.Events, e.Name)
 	}
 	if agent == codehook.Codex {
-		if err := a.approve(place, &shown, o.trust && !o.dryRun); err != nil {
+		if err := a.approve(place, &shown, o); err != nil {
 			return err
 		}
 	}
@@ -132,15 +132,19 @@ func (a *app) runHookInstall(agent codehook.Agent, o hookInstallOptions) error {
 }
 
 // approve finds out what Codex wants to have approved, and writes it where a person asked for that.
-func (a *app) approve(place hookinstall.Place, shown *hookChange, trust bool) error {
+func (a *app) approve(place hookinstall.Place, shown *hookChange, o hookInstallOptions) error {
 	text := []byte(shown.Change.New)
 	var err error
-	if shown.Approvals, err = hookinstall.Approvals(place, text); err != nil || !trust {
+	if shown.Approvals, err = hookinstall.Approvals(place, text); err != nil || !o.trust {
 		return err
 	}
 	user, err := a.hookPlace(codehook.Codex, false)
 	if err != nil {
 		return err
+	}
+	if o.dryRun {
+		shown.WouldTrust = hookinstall.TrustFile(user)
+		return nil
 	}
 	result, err := hookinstall.Trust(user, shown.Approvals)
 	shown.Trusted = result.Path
@@ -158,6 +162,7 @@ type hookChange struct {
 	Events      []string
 	Approvals   []hookinstall.Approval
 	Trusted     string // where approvals were written; "": nowhere
+	WouldTrust  string // where they would be, but for the dry run
 }
 
 func (a *app) printHookChange(c hookChange) error {
@@ -167,9 +172,9 @@ func (a *app) printHookChange(c hookChange) error {
 			"approvals": c.Approvals, "trusted_in": c.Trusted})
 	}
 	o := a.screen()
-	a.printf("%s: %s\n", o.Paint(render.StyleBold, string(c.Host)), c.summary())
+	a.sayf("%s: %s\n", o.Paint(render.StyleBold, string(c.Host)), c.summary())
 	if c.DryRun {
-		return render.TextDiff(a.out, c.Change.Old, c.Change.New, o)
+		return a.printDryRun(c)
 	}
 	if c.Change.Backup != "" {
 		a.printf("  the text from before is in %s\n", c.Change.Backup)
@@ -178,10 +183,39 @@ func (a *app) printHookChange(c hookChange) error {
 		return nil
 	}
 	a.printf("  it starts %s\n", strings.Join(c.Program, " "))
-	a.printf("  for %s\n", strings.Join(c.Events, ", "))
+	a.sayf("  for %s\n", strings.Join(c.Events, ", "))
 	a.printApprovals(c)
 	a.sayf("`patchbay hook status` shows whether it fires; `patchbay hook install %s%s --uninstall` takes it out again.\n", c.Host, c.scope())
 	return nil
+}
+
+// printDryRun says what would become of which file, shows the change, and says that nothing was
+// done: the summary may have scrolled away by then.
+func (a *app) printDryRun(c hookChange) error {
+	o := a.screen()
+	if !c.Change.Changed {
+		return nil
+	}
+	added, removed := render.Changed(c.Change.Old, c.Change.New)
+	switch {
+	case c.Change.Old == "":
+		a.sayf("  a new file of %s\n", render.Count(added, "line"))
+	case c.Change.Removed:
+		a.sayf("  all of its %s\n", render.Count(removed, "line"))
+	default:
+		a.sayf("  %s added, %d removed; the text from before would be kept beside it\n", render.Count(added, "line"), removed)
+	}
+	if !c.Uninstalled {
+		a.printf("  it would start %s\n", strings.Join(c.Program, " "))
+		a.sayf("  for %s\n", strings.Join(c.Events, ", "))
+	}
+	if c.WouldTrust != "" {
+		a.sayf("  %s would be written to %s\n", render.Count(len(c.Approvals), "approval"), c.WouldTrust)
+	}
+	a.printf("\n")
+	err := render.TextDiff(a.out, c.Change.Old, c.Change.New, o)
+	a.sayf("\nNothing was written. The same without --dry-run makes this change to %s.\n", c.Change.Path)
+	return err
 }
 
 // summary says in one line what happened to the file.

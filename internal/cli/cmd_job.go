@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -191,8 +192,40 @@ func (a *app) showRuns(runs []job.Run) error {
 	for _, r := range runs {
 		rows = append(rows, runRow(r))
 	}
-	return render.Table(a.out, rows, a.screen())
+	return a.fitRuns(rows)
 }
+
+// fitRuns shows a table of runs. On a screen too narrow for a table each run has a line for its id,
+// which is never cut, and others below for the rest.
+func (a *app) fitRuns(rows [][]render.Cell) error {
+	o, last := a.screen(), len(rows[0])-1
+	if o.Width == 0 {
+		return render.Table(a.out, rows, o)
+	}
+	failed := slices.ContainsFunc(rows[1:], func(row []render.Cell) bool { return row[last].Text != "" })
+	if !failed {
+		for i := range rows {
+			rows[i] = rows[i][:last]
+		}
+	}
+	if o.Width >= render.TableWidth(rows, minError) {
+		return render.Table(a.out, rows, o)
+	}
+	for _, row := range rows[1:] {
+		a.printf("%s\n  %s, %s", o.Paint(render.StyleBold, row[0].Text), o.Paint(row[1].Style, row[1].Text), row[2].Text)
+		if row[3].Text != "" {
+			a.printf(", %s", row[3].Text)
+		}
+		a.printf("\n")
+		if failed && row[last].Text != "" {
+			a.printf("%s\n", problemText(o, render.Line(row[last].Text)))
+		}
+	}
+	return nil
+}
+
+// minError is how wide the column of errors is at least: less is not read but guessed.
+const minError = 24
 
 func runRow(r job.Run) []render.Cell {
 	took := ""
@@ -214,7 +247,7 @@ func runRow(r job.Run) []render.Cell {
 	if n := len(r.Attempts); n > 0 && r.Status != job.Succeeded && r.Status != job.Cancelled {
 		reason = r.Attempts[n-1].Error
 	}
-	return []render.Cell{{Text: r.ID}, status, {Text: fmt.Sprintf("%d of %d", len(r.Attempts), r.Most)}, {Text: took}, {Text: reason}}
+	return []render.Cell{{Text: r.ID, Whole: true}, status, {Text: fmt.Sprintf("%d of %d", len(r.Attempts), r.Most)}, {Text: took}, {Text: reason}}
 }
 
 // completeAgents reads the manifests alone.

@@ -146,7 +146,7 @@ func sessionCells(s *session.Summary, id, home string, now time.Time) []render.C
 	if host == "" {
 		host = "-"
 	}
-	return []render.Cell{{Text: id, Style: render.StyleBold}, {Text: shortTime(s.CreatedAt, now)}, {Text: host, Style: render.StyleCyan},
+	return []render.Cell{{Text: id, Style: render.StyleBold, Whole: true}, {Text: shortTime(s.CreatedAt, now)}, {Text: host, Style: render.StyleCyan},
 		{Text: strconv.Itoa(s.Turns), Right: true}, title, {Text: fromHome(s.WorkingDir, home), Style: render.StyleDim}}
 }
 

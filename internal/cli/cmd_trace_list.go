@@ -232,7 +232,7 @@ func (a *app) traceCells(r *traceRow) []render.Cell {
 	case r.By != "":
 		what = render.Cell{Text: string(r.Verdict) + " by " + r.By, Style: render.StyleYellow}
 	}
-	return []render.Cell{{Text: fmt.Sprint(r.ID), Style: render.StyleBold}, {Text: r.Time.Local().Format(time.DateTime)}, {Text: string(r.Point), Style: render.StyleCyan},
+	return []render.Cell{{Text: fmt.Sprint(r.ID), Style: render.StyleBold, Whole: true}, {Text: r.Time.Local().Format(time.DateTime)}, {Text: string(r.Point), Style: render.StyleCyan},
 		what, {Text: strings.Join(names, ", ")}, {Text: render.Duration(time.Duration(r.DurationUS) * time.Microsecond), Right: true},
 		{Text: r.Turn, Style: render.StyleDim}}
 }

@@ -87,6 +87,12 @@ func codexConfig(user Place) editfile.Place {
 	return editfile.Place{Dir: filepath.Dir(user.Path()), Name: "config.toml", Mode: 0o600}
 }
 
+// TrustFile is the file that [Trust] writes.
+func TrustFile(user Place) string {
+	p := codexConfig(user)
+	return filepath.Join(p.Dir, p.Name)
+}
+
 // Trust writes approvals into the user's Codex configuration. It is for a person to ask for.
 func Trust(user Place, approvals []Approval) (editfile.Result, error) {
 	return editfile.Edit(codexConfig(user), func(text []byte) ([]byte, error) {

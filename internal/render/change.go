@@ -155,6 +155,19 @@ func TextDiff(w io.Writer, old, new string, o Options) error {
 	return nil
 }
 
+// Changed is how many lines of a text are new, and how many are gone.
+func Changed(old, new string) (added, removed int) {
+	for _, l := range allLines(splitLines(old), splitLines(new)) {
+		switch l.sign {
+		case '+':
+			added++
+		case '-':
+			removed++
+		}
+	}
+	return added, removed
+}
+
 // maxDiffWidth bounds a line of a text that is shown.
 const maxDiffWidth = 400
 

@@ -12,6 +12,7 @@ type Cell struct {
 	Text  string
 	Style Style
 	Right bool // aligned to the right, for numbers
+	Whole bool // never cut, nor is its column: for ids, which are typed again
 }
 
 // Cells are plain texts as a row.
@@ -35,8 +36,8 @@ func Head(texts ...string) []Cell {
 // columnGap stands between two columns.
 const columnGap = "  "
 
-// Table writes rows in aligned columns. Where the screen is too narrow the widest columns are cut;
-// where there is no screen none is, so that scripts see all.
+// Table writes rows in aligned columns. Where the screen is too narrow the widest columns are cut,
+// but for those that are whole; where there is no screen none is, so that scripts see all.
 func Table(w io.Writer, rows [][]Cell, o Options) error {
 	var b strings.Builder
 	for _, line := range tableLines(rows, o, o.Width) {
@@ -46,12 +47,28 @@ func Table(w io.Writer, rows [][]Cell, o Options) error {
 	return err
 }
 
+// TableWidth is how many columns a table needs in which no text is cut, or only those wider than
+// most.
+func TableWidth(rows [][]Cell, most int) int {
+	rows = fitRows(rows)
+	widths := columnWidths(rows)
+	whole := wholeColumns(rows, len(widths))
+	sum := len(columnGap) * (len(widths) - 1)
+	for i, w := range widths {
+		if !whole[i] {
+			w = min(w, most)
+		}
+		sum += w
+	}
+	return sum
+}
+
 // tableLines lays a table out; a width of 0 cuts nothing.
 func tableLines(rows [][]Cell, o Options, width int) []string {
 	rows = fitRows(rows)
 	widths := columnWidths(rows)
 	if width > 0 {
-		narrow(widths, width)
+		narrow(widths, wholeColumns(rows, len(widths)), width)
 	}
 	out := make([]string, len(rows))
 	for i, row := range rows {
@@ -63,20 +80,31 @@ func tableLines(rows [][]Cell, o Options, width int) []string {
 // minColumn is as narrow as a column is made: less is not read but guessed.
 const minColumn = 8
 
+// wholeColumns are the columns that are not made narrower.
+func wholeColumns(rows [][]Cell, n int) []bool {
+	whole := make([]bool, n)
+	for _, row := range rows {
+		for i, c := range row {
+			whole[i] = whole[i] || c.Whole
+		}
+	}
+	return whole
+}
+
 // narrow takes columns away from the widest until all fit, as far as that goes.
-func narrow(widths []int, width int) {
+func narrow(widths []int, whole []bool, width int) {
 	over := len(columnGap)*(len(widths)-1) - width
 	for _, w := range widths {
 		over += w
 	}
 	for ; over > 0; over-- {
-		widest := len(widths) - 1 // of two, the later: what comes first matters most
+		widest := -1
 		for i, w := range widths {
-			if w > widths[widest] {
+			if !whole[i] && (widest < 0 || w >= widths[widest]) { // of two, the later: what comes first matters most
 				widest = i
 			}
 		}
-		if widths[widest] <= minColumn {
+		if widest < 0 || widths[widest] <= minColumn {
 			return
 		}
 		widths[widest]--

@@ -37,3 +37,16 @@ func TestWrap(t *testing.T) {
 		}
 	}
 }
+
+// TestIDsAreWhole: a column with an id is not cut, however narrow the screen is.
+func TestIDsAreWhole(t *testing.T) {
+	id := "disk-report/daily/20261116T192950.287Z-manual"
+	var b strings.Builder
+	if err := Table(&b, [][]Cell{Head("RUN", "ERROR"), {{Text: id, Whole: true}, {Text: strings.Repeat("long ", 20)}}}, Options{Width: 60}); err != nil {
+		t.Fatal(err)
+	}
+	row := strings.Split(b.String(), "\n")[1]
+	if !strings.HasPrefix(row, id+"  long") || !strings.HasSuffix(row, "…") {
+		t.Errorf("%s", row)
+	}
+}

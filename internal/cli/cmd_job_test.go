@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/job"
+)
+
+// TestRunsOnANarrowScreen: the id of a run is whole on every screen, and what went wrong can be
+// read.
+func TestRunsOnANarrowScreen(t *testing.T) {
+	began := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
+	good := job.Run{ID: "disk-report/daily/20261116T192950.287Z-manual", Status: job.Succeeded, Most: 1, Attempts: make([]job.Attempt, 1), Began: began, Ended: began.Add(time.Second)}
+	bad := good
+	bad.Status, bad.Attempts = job.GivenUp, []job.Attempt{{Error: "exit code 3: " + strings.Repeat("no space left ", 4)}}
+	for width, want := range map[int]string{0: "  ERROR", 200: "  ERROR", 80: "given_up, 1 of 1, 1.00 s", 40: "given_up, 1 of 1, 1.00 s"} {
+		for name, runs := range map[string][]job.Run{"all good": {good}, "one bad": {good, bad}} {
+			c := newConsole(t, "NO_COLOR=1")
+			c.Width, c.OutTTY = width, width > 0
+			a := &app{IO: c.IO, out: &output{w: &c.out}}
+			if err := a.showRuns(runs); err != nil {
+				t.Fatal(err)
+			}
+			got := c.out.String()
+			if strings.Count(got, good.ID) != len(runs) || strings.Contains(got, "…") {
+				t.Errorf("%s, %d columns:\n%s", name, width, got)
+			}
+			if name == "one bad" && !strings.Contains(got, want) {
+				t.Errorf("%d columns: no %q:\n%s", width, want, got)
+			}
+		}
+	}
+}
