@@ -46,9 +46,9 @@ class PluginPipeline:
         return result
 
     async def on_final(self, ctx: PluginContext, text: str) -> str:
-        """The answer, before it is given. Where there is no text, nobody is asked."""
+        """The answer, before it is given. An empty one too: it is the host that asks nobody then."""
         for plugin in self.plugins:
-            changed = await self._ask(plugin, "on_final", ctx, text) if text else None
+            changed = await self._ask(plugin, "on_final", ctx, text)
             text = text if changed is None else changed
         return text
 

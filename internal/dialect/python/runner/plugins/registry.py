@@ -29,14 +29,8 @@ class PluginRegistry:
         return self.get(str(path)) or _told(self.reopen(path))
 
     def load_many(self, names: Iterable[str]) -> list[LoadedPlugin]:
-        """The plugins of those names, in order. One that cannot be loaded is left out with a warning."""
-        plugins = []
-        for name in names:
-            try:
-                plugins.append(self.load(name))
-            except (OSError, ValueError) as error:
-                logger.warning("Plugin %s left out: %s", name, error)
-        return plugins
+        """The plugins of those names, in order. It fails with the first that cannot be loaded."""
+        return [self.load(name) for name in names]
 
     def reload(self, name: str) -> LoadedPlugin:
         """Load a plugin from disk again. Where that fails, the old one stays."""

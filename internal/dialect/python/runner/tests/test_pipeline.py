@@ -93,13 +93,13 @@ class PipelineTest(PluginCase, unittest.IsolatedAsyncioTestCase):
         self.assertEqual((await pipe.on_tool_result(context(), CALL, RESULT)).output, "out!?")
         self.assertEqual(await pipe.on_final(context(), "text"), "text!?")
 
-    async def test_on_final_is_skipped_on_empty_text(self):
+    async def test_on_final_is_asked_about_an_empty_text(self):
         pipe = self.pipeline(RETURNS % "'something'")
-        self.assertEqual(await pipe.on_final(context(), ""), "")
+        self.assertEqual(await pipe.on_final(context(), ""), "something")
 
     async def test_a_text_may_be_emptied(self):
-        pipe = self.pipeline(RETURNS % "''", RETURNS % "'more'")
-        self.assertEqual(await pipe.on_final(context(), "text"), "")
+        pipe = self.pipeline(RETURNS % "''", RETURNS % "text + 'more'")
+        self.assertEqual(await pipe.on_final(context(), "text"), "more")
 
     async def test_an_error_is_logged_and_the_chain_goes_on(self):
         raises = "@on_final\nasync def g(ctx, text): raise RuntimeError('kaboom')\n"

@@ -59,19 +59,13 @@ class RegistryTest(PluginCase):
             self.write(name, "")
         self.assertEqual([p.name for p in self.registry.load_many(["c", "a", "b"])], ["c", "a", "b"])
 
-    def test_load_many_leaves_out_what_cannot_be_loaded(self):
+    def test_load_many_fails_with_the_first_that_cannot_be_loaded(self):
         self.write("good", "")
         self.write("bad", "1/0")
-        with self.assertLogs("plugins", "WARNING") as log:
-            plugins = self.registry.load_many(["bad", "nobody", "good"])
-        self.assertEqual([p.name for p in plugins], ["good"])
-        self.assertEqual(
-            [r.getMessage() for r in log.records],
-            [
-                "Plugin bad left out: ZeroDivisionError: division by zero",
-                "Plugin nobody left out: Plugin not found: nobody",
-            ],
-        )
+        with self.assertRaisesRegex(ValueError, "Plugin not found: nobody"):
+            self.registry.load_many(["good", "nobody", "bad"])
+        with self.assertRaisesRegex(PluginError, "ZeroDivisionError: division by zero"):
+            self.registry.load_many(["good", "bad", "nobody"])
 
     def test_duplicates_are_a_warning_in_the_log(self):
         self.write("twice", "@on_begin\ndef a(ctx): pass\n@on_begin\ndef b(ctx): pass\n")
