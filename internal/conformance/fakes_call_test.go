@@ -233,8 +233,13 @@ func mineEvent(fault, event string) {
 }
 
 func mineCommand_(fault string) {
-	if fault == "command" {
+	switch fault {
+	case "command":
 		syscall.Exit(1)
+	case "fine": // a command may ask the user, and manage where there is nobody
+		if _, err := os.Open("/dev/tty"); err != nil {
+			fmt.Fprintln(os.Stderr, "nobody to ask:", err)
+		}
 	}
 	fmt.Println("shown")
 }
