@@ -149,7 +149,9 @@ type TurnFilter struct {
 
 // Calls are what can be done by hand.
 type Calls interface {
-	CallTool(ctx context.Context, name string, arguments json.RawMessage) (ToolResult, error)  // `tool call`; ErrNoTool
+	// CallTool calls a tool: `tool call`. With trace, a call to which the plugin gave no answer is
+	// a result too. ErrNoTool.
+	CallTool(ctx context.Context, name string, arguments json.RawMessage, trace bool) (ToolResult, error)
 	Fire(ctx context.Context, point hook.Point, data json.RawMessage, trace bool) (any, error) // `fire`
 }
 
@@ -160,6 +162,7 @@ type ToolResult struct {
 	Success bool     `json:"success"`
 	Result  string   `json:"result"`
 	Error   *string  `json:"error"` // null where it succeeded
+	Step    *Step    `json:"step,omitempty" doc:"The plugin's part in the call, where trace was asked for: what it was sent, what it answered, how long it took."`
 }
 
 // Events is the stream of all that happens, in the engine's sequence.

@@ -363,9 +363,12 @@ func (f *fakeInspect) Traces(_ context.Context, t TraceFilter) (any, error) {
 
 func (f *fakeInspect) Health(context.Context) (any, bool) { return map[string]bool{"ok": f.ok}, f.ok }
 
-func (f *fakeInspect) CallTool(_ context.Context, name string, args json.RawMessage) (ToolResult, error) {
+func (f *fakeInspect) CallTool(_ context.Context, name string, args json.RawMessage, trace bool) (ToolResult, error) {
 	if name != "git.log" {
 		return ToolResult{}, ErrNoTool
+	}
+	if trace {
+		return ToolResult{Tool: name, Step: &Step{Plugin: "git", Sent: args}}, nil
 	}
 	return ToolResult{Tool: name, Success: true, Result: string(args)}, nil
 }

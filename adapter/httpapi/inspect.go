@@ -16,6 +16,7 @@ type toolCall struct {
 	Name string `path:"name" maxLength:"256" doc:"The tool's full name."`
 	Body *struct {
 		Arguments json.RawMessage `json:"arguments,omitempty" doc:"An object; {} where it is left out."`
+		Trace     bool            `json:"trace,omitempty" doc:"Also tell what the plugin was sent and what it answered." example:"true"`
 	}
 }
 
@@ -69,7 +70,8 @@ var pluginErrors = []int{http.StatusNotFound, http.StatusBadGateway, http.Status
 func (a *api) addCalls() {
 	const tag = "calls"
 	add(a, route{method: "POST", path: "/v1/tools/{name}/call", id: "call-tool", tag: tag, summary: "Call a tool",
-		doc: "A tool that ran and failed is an answer, not an error.", shape: ToolResult{}, errors: pluginErrors}, a.callTool)
+		doc: "A tool that ran and failed is an answer, not an error. With `trace` the answer has a `step`, shaped as those of an event, and a plugin that " +
+			"crashed or took too long is an answer too: `error` says so, and the step tells when.", shape: ToolResult{}, errors: pluginErrors}, a.callTool)
 	add(a, route{method: "POST", path: "/v1/fire", id: "fire", tag: tag, summary: "Fire one event by hand",
 		doc: "Every enabled plugin takes part. A refusal is an answer, not an error.", shape: Outcome{}}, a.fire)
 }
@@ -93,14 +95,15 @@ func (a *api) health(ctx context.Context, _ *struct{}) (*healthAnswer, error) {
 
 func (a *api) callTool(ctx context.Context, in *toolCall) (*answer[json.RawMessage], error) {
 	var arguments json.RawMessage
+	var trace bool
 	if in.Body != nil {
-		arguments = in.Body.Arguments
+		arguments, trace = in.Body.Arguments, in.Body.Trace
 	}
 	arguments, err := object("arguments", arguments)
 	if err != nil {
 		return nil, err
 	}
-	result, err := a.Calls.CallTool(ctx, in.Name, arguments)
+	result, err := a.Calls.CallTool(ctx, in.Name, arguments, trace)
 	return encoded(result, named(err, in.Name))
 }
 

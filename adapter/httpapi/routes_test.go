@@ -237,6 +237,9 @@ func TestCalls(t *testing.T) {
 		`{"tool":"git.log","success":true,"result":"{\"n\": 1}","error":null}`)
 	s.do("POST", "/v1/tools/git.log/call", "").wants(t, 200, `{"tool":"git.log","success":true,"result":"{}","error":null}`)
 	s.do("POST", "/v1/tools/git.log/call", `{"arguments":[1]}`).wantsDetail(t, 422, "body.arguments: expected object")
+	s.do("POST", "/v1/tools/git.log/call", `{"arguments":{"n":1},"trace":true}`).wants(t, 200,
+		`{"tool":"git.log","success":false,"result":"","error":null,"step":{"plugin":"git","dialect":"","hook":"","verdict":"","changed":false,"start_us":0,"duration_us":0,"error":null,"sent":{"n":1}}}`)
+	s.do("POST", "/v1/tools/git.log/call", `{"trace":1}`).wantsDetail(t, 422, "body.trace")
 	s.do("POST", "/v1/tools/nope/call", "").wants(t, 404, `{"detail":"Tool not found: nope"}`)
 	s.do("POST", "/v1/fire", `{"point":"turn.input","data":{"message":"hi"},"trace":true}`).wants(t, 200,
 		`{"payload":{"message":"hi"},"point":"turn.input","trace":true,"verdict":"deny"}`)

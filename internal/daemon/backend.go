@@ -307,18 +307,36 @@ func (t turns) Interrupt(ctx context.Context, id string) (bool, error) {
 // calls are what can be done by hand.
 type calls struct{ *Core }
 
-func (c calls) CallTool(ctx context.Context, name string, arguments json.RawMessage) (httpapi.ToolResult, error) {
+func (c calls) CallTool(ctx context.Context, name string, arguments json.RawMessage, trace bool) (httpapi.ToolResult, error) {
 	if err := c.takes(name, arguments); err != nil {
 		return httpapi.ToolResult{}, err
 	}
-	r, err := c.Host.CallTool(ctx, name, arguments)
-	if errors.Is(err, pluginhost.ErrNotFound) {
-		err = httpapi.ErrNoTool
-	}
-	if err != nil {
+	r, step, err := c.Host.TraceTool(ctx, name, arguments)
+	switch {
+	case errors.Is(err, pluginhost.ErrNotFound):
+		return httpapi.ToolResult{}, httpapi.ErrNoTool
+	case trace && step != nil:
+		return tracedTool(name, r, step, err)
+	case err != nil:
 		return httpapi.ToolResult{}, err
 	}
 	return ToolAnswer(r), nil
+}
+
+// tracedTool is the answer to a tool call with the plugin's part in it. r is nil beside an error,
+// which the step has as well.
+func tracedTool(name string, r *pluginhost.ToolResult, step *hook.Step, err error) (httpapi.ToolResult, error) {
+	out := httpapi.ToolResult{Tool: name}
+	if r != nil {
+		out = ToolAnswer(r)
+	}
+	if err != nil {
+		text := err.Error()
+		out.Error = &text
+	}
+	view, err := viewStep(step)
+	out.Step = &view
+	return out, err
 }
 
 // ToolAnswer is a tool's result as other programs see it.

@@ -13,6 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
@@ -88,6 +89,39 @@ func TestACrashDuringAToolCallIsThePlugins(t *testing.T) {
 	got = s.do("POST", "/v1/tools/notes.crash/call", `{"arguments":{}}`)
 	if got.status != http.StatusBadGateway || !strings.Contains(got.body, "plugin notes") || !strings.Contains(got.body, "out of ink") {
 		t.Errorf("a crash: %d %s", got.status, got.body)
+	}
+}
+
+// TestATracedToolCallOverHTTP: the answer has the plugin's part in it, also where the plugin did
+// not answer. Without trace it has none.
+func TestATracedToolCallOverHTTP(t *testing.T) {
+	s := kagedHouse(t).serve("", Limits{})
+	call := func(tool, body string) (r httpapi.ToolResult) {
+		t.Helper()
+		got := s.do("POST", "/v1/tools/"+tool+"/call", body)
+		if err := json.Unmarshal([]byte(got.body), &r); err != nil || got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		return r
+	}
+	if r := call("notes.where", `{"arguments":{"loud":true}}`); !r.Success || r.Step != nil {
+		t.Errorf("without trace: %+v", r)
+	}
+	r := call("notes.where", `{"arguments":{"loud":true},"trace":true}`)
+	if !r.Success || r.Step == nil || r.Step.Plugin != "notes" || r.Step.Dialect != "kaged" || r.Step.Hook != "notes.where" || r.Step.DurationUS <= 0 || r.Step.Error != nil {
+		t.Fatalf("a call that succeeds: %+v, %+v", r, r.Step)
+	}
+	for what, text := range map[string]json.RawMessage{"sent": r.Step.Sent, "received": r.Step.Received} { // the plugin answers with its params
+		if !strings.Contains(string(text), `"loud":true`) || !strings.Contains(string(text), `"_context"`) {
+			t.Errorf("%s: %s", what, text)
+		}
+	}
+	r = call("notes.crash", `{"arguments":{},"trace":true}`)
+	if r.Success || r.Error == nil || !strings.Contains(*r.Error, "out of ink") || r.Step == nil || r.Step.ErrorKind != "crash" || *r.Step.Error != *r.Error || len(r.Step.Sent) == 0 {
+		t.Errorf("a crash: %+v, %+v", r, r.Step)
+	}
+	if got := s.do("POST", "/v1/tools/notes.nope/call", `{"trace":true}`); got.status != http.StatusNotFound {
+		t.Errorf("a tool that is not there: %d %s", got.status, got.body)
 	}
 }
 

@@ -84,6 +84,20 @@ func viewTrace(t *KeptTrace, brief bool) (httpapi.TraceView, error) {
 	return v, nil
 }
 
+// viewStep is a step as clients see it, with all that a trace tells.
+func viewStep(s *hook.Step) (httpapi.Step, error) {
+	alone := hook.Outcome{Steps: []hook.Step{*s}}
+	text, err := json.Marshal(alone.Trace())
+	if err != nil {
+		return httpapi.Step{}, err
+	}
+	var view httpapi.Outcome
+	if err := json.Unmarshal(text, &view); err != nil {
+		return httpapi.Step{}, err
+	}
+	return view.Steps[0], nil
+}
+
 const traceList = "traces"
 
 // traceBefore is the sequence number in a cursor, 0 for none.

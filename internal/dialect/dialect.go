@@ -147,6 +147,12 @@ type ToolResult struct {
 	Raw json.RawMessage `json:"-"`
 	// Pending means that the tool needs input before it can go on. Raw says which.
 	Pending bool `json:"-"`
+
+	// Sent and Received are the params and the result as the plugin's protocol has them, for a
+	// trace. Received is nil where the plugin answered with an error; both are nil where the plugin
+	// was not called.
+	Sent     json.RawMessage `json:"-"`
+	Received json.RawMessage `json:"-"`
 }
 
 // A Plugin is an opened plugin. All its methods are safe for concurrent use.

@@ -217,29 +217,52 @@ func (h *Host) Closed(point hook.Point) []string { return h.bus.Closed(point) }
 // JSON object, as for [Host.Fire]. If the tool ran and failed, the result has Success false.
 // CallTool returns an error only if there is no result.
 func (h *Host) CallTool(ctx context.Context, name string, args any) (*ToolResult, error) {
+	result, _, err := h.TraceTool(ctx, name, args)
+	return result, err
+}
+
+// TraceTool calls a tool as [Host.CallTool] does, and returns the plugin's part in it: what it was
+// sent, what it answered, how long it took and how it failed. The step is nil where no plugin was
+// called.
+func (h *Host) TraceTool(ctx context.Context, name string, args any) (*ToolResult, *hook.Step, error) {
 	if h.isClosed() {
-		return nil, ErrClosed
+		return nil, nil, ErrClosed
 	}
 	r := h.enter()
 	defer r.leave()
 	e := r.toolOwner(name)
 	if e == nil {
-		return nil, h.noTool(name)
+		return nil, nil, h.noTool(name)
 	}
 	raw, err := encodeObject(args)
 	if err != nil {
-		return nil, fmt.Errorf("tool %s: arguments: %w", name, err)
+		return nil, nil, fmt.Errorf("tool %s: arguments: %w", name, err)
 	}
 	caller := e.plugin.(dialect.ToolCaller) // wire lists only tools of a ToolCaller
 	began := time.Now()
 	result, err := hook.Do(ctx, e.call(name), func(ctx context.Context) (ToolResult, error) {
 		return caller.CallTool(ctx, name, raw)
 	})
+	step := e.toolStep(name, began, &result, err)
 	h.recordCall(ctx, e, Traffic{Kind: ToolTraffic, Name: name, Input: raw, Err: err, Began: began}, newToolTraffic(&result))
 	if err != nil {
-		return nil, err
+		return nil, step, err
 	}
-	return &result, nil
+	return &result, step, nil
+}
+
+// toolStep describes a call of a tool that began at a time and has just ended. A tool has no
+// verdict: the step says continue.
+func (e *entry) toolStep(name string, began time.Time, r *ToolResult, err error) *hook.Step {
+	s := &hook.Step{Plugin: e.info.Name, Dialect: e.found.Dialect, Hook: name, Verdict: hook.Continue,
+		Started: began, Duration: time.Since(began), Sent: r.Sent, Received: r.Received}
+	if failure, ok := errors.AsType[*hook.Error](err); ok {
+		s.Err = failure
+	}
+	if e.policy != nil {
+		s.Notes = e.denials.take()
+	}
+	return s
 }
 
 // CallMethod calls one of a plugin's own JSON-RPC methods.

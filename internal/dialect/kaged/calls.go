@@ -37,12 +37,14 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 	}
 	result, err := p.do(ctx, name, params)
 	if rpc, ok := errors.AsType[*wire.RPCError](err); ok {
-		return unsuccessful(name, cmp.Or(rpc.Message, rpc.Error())), nil
+		r := unsuccessful(name, cmp.Or(rpc.Message, rpc.Error()))
+		r.Sent = params
+		return r, nil
 	}
 	if err != nil {
-		return dialect.ToolResult{}, err
+		return dialect.ToolResult{Sent: params}, err
 	}
-	return dialect.ToolResult{Tool: name, Success: true, Result: asText(result)}, nil
+	return dialect.ToolResult{Tool: name, Success: true, Result: asText(result), Sent: params, Received: result}, nil
 }
 
 // tool returns the tool of a full name.

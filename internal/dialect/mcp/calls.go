@@ -25,11 +25,14 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
-	result, err := p.ask(ctx, "tools/call", rawjson.Object{field("name", rawjson.String(own)), field("arguments", arguments)})
+	params := rawjson.Object{field("name", rawjson.String(own)), field("arguments", arguments)}
+	result, err := p.ask(ctx, "tools/call", params)
 	if err != nil {
-		return dialect.ToolResult{}, err
+		return dialect.ToolResult{Sent: params.JSON()}, err
 	}
-	return p.result(ctx, name, result)
+	r, err := p.result(ctx, name, result)
+	r.Sent, r.Received = params.JSON(), result
+	return r, err
 }
 
 // ask sends one request over the current connection.

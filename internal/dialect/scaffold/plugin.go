@@ -68,14 +68,16 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 		{Name: "name", Value: rawjson.String(p.manifest.toolNames[name])},
 		{Name: "arguments", Value: arguments},
 	}
-	result, err := p.ask(ctx, methodExecute, params.JSON())
+	sent := params.JSON()
+	result, err := p.ask(ctx, methodExecute, sent)
 	if rpc, ok := errors.AsType[*wire.RPCError](err); ok {
-		return dialect.ToolResult{Tool: name, Result: rpc.Message, Error: rpc.Message}, nil
+		return dialect.ToolResult{Tool: name, Result: rpc.Message, Error: rpc.Message, Sent: sent}, nil
 	}
 	if err != nil {
-		return dialect.ToolResult{}, err
+		return dialect.ToolResult{Sent: sent}, err
 	}
 	r, err := toolResult(name, result)
+	r.Sent, r.Received = sent, result
 	if err == nil && r.Success && r.Result == "" && !hasResult(result) {
 		p.launch.rt.Log.Warn("a tool answered without a result, which is taken for an empty one; answer with success and result",
 			"tool", name, "answer", excerpt.Of(result, maxWarning))
