@@ -2,8 +2,8 @@ package webtest
 
 import "testing"
 
-// A tool is called through its form: what does not fit stands beside its field, the answer and the
-// log below it.
+// A tool is called through its form: what does not fit stands beside its field, the answer, its
+// trace and the log below it.
 func TestTryATool(t *testing.T) {
 	p := newTab(t, newSite(t), "/try")
 	p.picture("try")
@@ -14,7 +14,8 @@ func TestTryATool(t *testing.T) {
 	p.fill("#argument-who", "Ben")
 	p.click("=Call")
 	p.seeIn("[data-answer]", "Hello, Ben")
-	p.seeIn("[data-answer]", "greeted Ben for the 1. time")
+	p.seeIn("[data-step=tuner]", "_context")
+	p.seeIn("[data-step=tuner] [data-log]", "greeted Ben for the 1. time")
 	p.until("the reason to be gone", `!document.querySelector('#argument-who-error')`)
 	p.picture("try-tool")
 	p.checkAxe()
@@ -26,8 +27,20 @@ func TestTryATool(t *testing.T) {
 	p.until("all three to be kept", `document.querySelectorAll('[data-sent]').length === 3`)
 	p.click("[data-sent='2']")
 	p.seeIn("[data-answer]", "Hello, Ben")
+	p.seeIn("[data-step=tuner] [data-log]", "greeted Ben for the 1. time")
 	p.click("=As a form")
 	p.until("the form to be as it was sent", `document.querySelector('#argument-who').value === 'Ben'`)
+}
+
+// A tool whose plugin crashes has a trace as well: what was sent, and how the call ended.
+func TestTryAToolThatCrashes(t *testing.T) {
+	p := newTab(t, newSite(t), "/try/tool/tuner.crash")
+	p.click("=Call")
+	p.seeIn("[data-answer]", "The plugin gave no answer")
+	p.seeIn("[data-step=tuner] [role=alert]", "crash")
+	p.seeIn("[data-step=tuner]", "_context")
+	p.picture("try-crash")
+	p.checkAxe()
 }
 
 // A point is fired with its sample, and with a payload of one's own; each plugin's part is shown.

@@ -1,18 +1,19 @@
 // What was sent from this page, newest first: {id, kind: 'tool' or 'point', name, input, at, took, ok, answer, error}.
 // It lasts as long as the page stands: what was typed may be a secret, and is written nowhere.
+// last is the id of the newest one, also while it is under way; logs are what its plugin wrote meanwhile, by id.
 import { post } from './api.js';
 import { link } from './router.svelte.js';
 
 const most = 50;
-export const sent = $state({ list: [] });
-let number = 0;
+const mostLines = 50;
+export const sent = $state({ list: [], last: 0, logs: {} });
 
 // run sends it, keeps what came of it, and answers the entry. Errors of the API are kept in the entry, as error.
 export async function run(kind, name, input) {
   const began = performance.now();
-  const entry = { id: ++number, kind, name, input, at: new Date().toISOString() };
+  const entry = { id: ++sent.last, kind, name, input, at: new Date().toISOString() };
   try {
-    entry.answer = kind === 'tool' ? await post(link('v1', 'tools', name, 'call'), { arguments: input }) : await post('/v1/fire', { point: name, data: input, trace: true });
+    entry.answer = kind === 'tool' ? await post(link('v1', 'tools', name, 'call'), { arguments: input, trace: true }) : await post('/v1/fire', { point: name, data: input, trace: true });
     entry.ok = kind === 'tool' ? entry.answer.success : entry.answer.verdict !== 'deny' && !entry.answer.steps.some((step) => step.error);
   } catch (error) {
     entry.error = error;
@@ -21,6 +22,16 @@ export async function run(kind, name, input) {
   entry.took = (performance.now() - began) * 1000;
   sent.list = [entry, ...sent.list].slice(0, most);
   return entry;
+}
+
+// wrote keeps a line that a plugin wrote while its tool was called, or just after.
+export function wrote(id, line) {
+  sent.logs[id] = [...(sent.logs[id] ?? []), line].slice(-mostLines);
+}
+
+export function forget() {
+  sent.list = [];
+  sent.logs = {};
 }
 
 // places finds the fields that an error of arguments names: {FIELD: message}. What belongs to no field is at ''.
