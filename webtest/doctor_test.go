@@ -1,8 +1,10 @@
 package webtest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -25,4 +27,40 @@ func TestDoctorMends(t *testing.T) {
 	p.press("/")
 	p.press("nothing says this")
 	p.see("No finding fits the filter")
+}
+
+// A plugin that did not start is started again by the doctor's button, and one that is disabled is
+// enabled by it.
+func TestDoctorRestartsAndEnables(t *testing.T) {
+	s := newSite(t, func(home string) {
+		dir := filepath.Join(home, ".local/scaffold/plugins")
+		shout, err := os.ReadFile(filepath.Join(dir, "shout"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := fmt.Sprintf("import os\nimport sys\n\nif not os.path.exists(%q):\n    sys.exit(\"I feel unwell\")\n", filepath.Join(home, "well"))
+		moody := strings.NewReplacer("import sys\n", check, `"shout"`, `"moody"`).Replace(string(shout))
+		if err := os.WriteFile(filepath.Join(dir, "moody"), []byte(moody), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	})
+	s.call("POST", "/v1/config/changes", map[string]any{"changes": []any{map[string]any{"set": "enabled", "plugin": "sign", "value": false}}}, nil)
+	p := newTab(t, s, "/doctor")
+	p.seeIn("[data-finding=moody]", "I feel unwell")
+	p.picture("doctor-actions")
+	p.click("[data-finding=moody] button")
+	p.seeIn(".toast.bad", "I feel unwell")
+	s.write("well", "")
+	p.click("[data-finding=moody] button")
+	p.see("moody was started anew")
+	p.until("the finding to be gone", `!document.querySelector('[data-finding=moody]')`)
+	p.seeIn("[data-finding=sign] button", "Enable")
+	p.click("[data-finding=sign] button")
+	p.see("sign is enabled")
+	p.until("the finding to be gone", `!document.querySelector('[data-finding=sign]')`)
+	for _, name := range []string{"moody", "sign"} {
+		if got := s.plugin(name).State; got != "ready" {
+			t.Errorf("%s is %s", name, got)
+		}
+	}
 }

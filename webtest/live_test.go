@@ -47,6 +47,23 @@ func TestCrashIsSeen(t *testing.T) {
 	p.picture("crashed")
 }
 
+// A refusal of the sandbox is on the page of the plugin while it happens, with what would allow it,
+// and beside the trace of a call that is tried.
+func TestDenialIsSeen(t *testing.T) {
+	s := newSite(t)
+	p := newTab(t, s, "/plugins/tuner?tab=sandbox")
+	p.see("Nothing was refused")
+	p.until("the stream to be open", `document.querySelector('[data-connection=open]')`)
+	s.do("POST", "/v1/tools/tuner.dial/call", map[string]any{}, nil)
+	p.see("connection to 192.0.2.7:443")
+	p.seeIn("#tab-sandbox", "1")
+	p.picture("denied")
+	p.checkAxe()
+	p.open("/try/tool/tuner.dial")
+	p.click("=Call")
+	p.seeIn("[data-step=tuner] [data-log]", "The sandbox refused: connection to 192.0.2.7:443")
+}
+
 // watch sends the time at which the first line that begins so comes over the stream of events.
 func (s *site) watch(line string, told chan<- time.Time) {
 	response, err := http.Get(s.URL + "/v1/events")

@@ -27,7 +27,7 @@ const join = (a, unitA, b, unitB) => (b ? `${a} ${unitA} ${b} ${unitB}` : `${a} 
 // ago and until say how far a time is from now: "3 min ago", "in 2 h 5 min".
 export function ago(time, now = Date.now()) {
   const ms = now - new Date(time);
-  if (ms < 0) return `in ${span(-ms)}`;
+  if (ms < 0) return ms > -1500 ? 'now' : `in ${span(-ms)}`; // now may be a second old
   return ms < 1500 ? 'just now' : `${span(ms)} ago`;
 }
 

@@ -5,8 +5,14 @@ import { get, post } from './api.js';
 export const change = (changes, { preview = false, base } = {}) => post('/v1/config/changes', { changes, preview, ...(base ? { base } : {}) });
 
 export const enable = (plugin, value) => change([{ set: 'enabled', plugin, value }]);
-export const restart = (plugin) => post(`/v1/plugins/${encodeURIComponent(plugin)}/restart`);
-export const makeExecutable = (plugin) => post(`/v1/plugins/${encodeURIComponent(plugin)}/executable`);
+export const restart = (plugin) => post(`/v1/plugins/${encodeURIComponent(plugin)}/restart`).then(working);
+export const makeExecutable = (plugin) => post(`/v1/plugins/${encodeURIComponent(plugin)}/executable`).then(working);
+
+// working throws where a plugin was started and does not run: the API answers with how it stands.
+function working(plugin) {
+  if (plugin.state === 'broken') throw new Error(plugin.error || `${plugin.name} does not start.`);
+  return plugin;
+}
 
 // latencies are {NAME: [microseconds…]}, for sparklines; none where they cannot be had: nothing hangs on them.
 export const latencies = (options) => get('/v1/latencies', options).then((answer) => answer.plugins ?? {}, () => ({}));

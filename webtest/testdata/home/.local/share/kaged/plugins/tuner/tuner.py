@@ -1,6 +1,7 @@
 """A kaged plugin for the tests of the web page: what it answers depends on its knobs."""
 import json
 import os
+import socket
 import sys
 
 config = {}
@@ -27,13 +28,10 @@ def greet(params):
     return " ".join([line] * int(config.get("times", 1))) + f" (volume {config.get('volume')})"
 
 
-def peek(params):
-    try:
-        with open("/etc/hostname") as f:
-            return f.read()
-    except OSError as e:
-        log(f"cannot read it: {e}")
-        raise
+def dial(params):
+    with socket.create_connection(("192.0.2.7", 443), 5) as connection:
+        if not connection.recv(1):
+            raise OSError("the connection was closed at once")
 
 
 def initialize(params):
@@ -54,7 +52,7 @@ answers = {
     "shutdown": lambda params: {},
     "tuner.greet": greet,
     "tuner.crash": crash,
-    "tuner.peek": peek,
+    "tuner.dial": dial,
     "tuner.count": lambda params: {"greeted": greeted},
     "kaged.hook.on_session_start": lambda params: {"inject": f"Speak in a {config.get('tone', 'calm')} tone."},
 }
