@@ -1,6 +1,6 @@
 // Package webtest walks the web page in Chromium as a person would: it clicks, types, drags and
 // looks. Each test starts a real daemon with plugins of all dialects in a home directory of its own
-// (testdata/home).
+// (testdata/home); one test adds the example plugins that the protocol documents print.
 //
 //	newSite      site_test.go     a daemon, its address, and its home
 //	newTab       browser_test.go  a page of the browser; click, fill, see, press

@@ -18,7 +18,7 @@ const rows = `[...document.querySelectorAll('[data-plugin]')].map((e) => e.datas
 // in the address.
 func TestPluginsAreListed(t *testing.T) {
 	p := newTab(t, newSite(t, lock(t)), "/plugins")
-	for _, name := range []string{"tuner", "no-force", "shout", "sign", "keep"} {
+	for _, name := range []string{"tuner", "no-force", "shout", "sign", "keep", "lamp"} {
 		p.until(name+" to be listed", `document.querySelector('[data-plugin="`+name+`"]')`)
 	}
 	p.until("what is broken to come first", `(`+rows+`).startsWith('locked')`)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -23,8 +24,8 @@ type site struct {
 	cmd  *exec.Cmd
 }
 
-// newSite starts a daemon with plugins of all dialects. change, where it is given, may alter the
-// home before.
+// newSite starts a daemon with plugins of all five dialects and an MCP server. change, where it is
+// given, may alter the home before.
 func newSite(t testing.TB, change ...func(home string)) *site {
 	t.Helper()
 	home := t.TempDir()
@@ -32,6 +33,7 @@ func newSite(t testing.TB, change ...func(home string)) *site {
 		t.Fatal(err)
 	}
 	copyExamples(t, home)
+	addServer(t, home)
 	for _, f := range change {
 		f(home)
 	}
@@ -56,6 +58,15 @@ func copyExamples(t testing.TB, home string) {
 		if err := os.WriteFile(filepath.Join(home, to), data, 0o755); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// addServer writes a configuration that has the MCP server of testdata as a plugin.
+func addServer(t testing.TB, home string) {
+	t.Helper()
+	text := fmt.Sprintf("[[mcp]]\nname = \"lamp\"\ncommand = [\"python3\", %q]\n", filepath.Join(home, ".local/share/mcp/lamp.py"))
+	if err := os.WriteFile(filepath.Join(home, ".config/patchbay/config.toml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -30,6 +30,12 @@ func TestTryATool(t *testing.T) {
 	p.seeIn("[data-step=tuner] [data-log]", "greeted Ben for the 1. time")
 	p.click("=As a form")
 	p.until("the form to be as it was sent", `document.querySelector('#argument-who').value === 'Ben'`)
+
+	p.click(`a[href="/try/tool/lamp_switch"]`)
+	p.click("#argument-on")
+	p.click("=Call")
+	p.seeIn("[data-answer]", "It shines.")
+	p.seeIn("[data-step=lamp]", "switch")
 }
 
 // A tool whose plugin crashes has a trace as well: what was sent, and how the call ended.
