@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
@@ -76,22 +75,9 @@ func (s sources) Validate(ctx context.Context, name, content string) (httpapi.So
 	return asSource(one), sourceError(err)
 }
 
-const (
-	mostParsing = 2                // drafts that are looked at side by side, each by an interpreter of its own
-	parseTime   = 10 * time.Second // for one to be looked at
-)
-
-// Parse looks at code without running it. Whoever types faster than that waits for a place.
+// Parse looks at code without running it.
 func (s sources) Parse(ctx context.Context, content string) (httpapi.SourceCheck, error) {
-	select {
-	case s.parsing <- struct{}{}:
-		defer func() { <-s.parsing }()
-	case <-ctx.Done():
-		return httpapi.SourceCheck{}, ctx.Err()
-	}
-	ctx, cancel := context.WithTimeout(ctx, parseTime)
-	defer cancel()
-	err := pythonfile.Of(s.Host).Parse(ctx, content)
+	err := s.parsers.parse(ctx, pythonfile.Of(s.Host), content)
 	if code, ok := errors.AsType[*pythonfile.CodeError](err); ok {
 		return httpapi.SourceCheck{Line: code.Problem.Line, Column: code.Problem.Column, Message: code.Problem.Message}, nil
 	}

@@ -68,9 +68,9 @@ type Core struct {
 	began time.Time
 	count *counts
 
-	parsing  chan struct{} // a place for each draft that is looked at
-	changing sync.Mutex    // held while the configuration is changed over HTTP
-	projects *projects     // nil until the host is open
+	parsers  *parsers
+	changing sync.Mutex // held while the configuration is changed over HTTP
+	projects *projects  // nil until the host is open
 	running  running
 	closed   closedFile
 	told     *pluginEvents
@@ -87,7 +87,7 @@ type Core struct {
 // Open brings everything up. What fails is the configuration's fault, or the engine's; a plugin
 // that fails is left out.
 func Open(ctx context.Context, o Options) (*Core, error) {
-	c := &Core{log: o.Host.Logger, began: time.Now(), version: pluginhost.Version, parsing: make(chan struct{}, mostParsing)}
+	c := &Core{log: o.Host.Logger, began: time.Now(), version: pluginhost.Version, parsers: newParsers()}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -244,6 +244,7 @@ func (c *Core) Close() (err error) {
 			c.log.Warn("turns do not end, and are left behind")
 		}
 		c.hostRecords.close()
+		c.parsers.close()
 		c.stopExport()
 		err = errors.Join(c.closeJobs(), c.closeHost(), c.closeEngine())
 	})

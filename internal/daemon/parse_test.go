@@ -44,4 +44,20 @@ func TestCodeIsCheckedWithoutBeingRun(t *testing.T) {
 	if c := check("\x00"); c.OK {
 		t.Errorf("a zero: %+v", c)
 	}
+	parser := func() *idleParser {
+		s.parsers.mu.Lock()
+		defer s.parsers.mu.Unlock()
+		if len(s.parsers.idle) != 1 {
+			t.Fatalf("%d interpreters wait for the next draft", len(s.parsers.idle))
+		}
+		return s.parsers.idle[0]
+	}
+	first := parser()
+	if c := check("x = 1\n" + stamp("x")); !c.OK || parser() != first {
+		t.Errorf("the interpreter is not used again: %+v", c)
+	}
+	s.parsers.expire(first)
+	if c := check("x = 1\n" + stamp("x")); !c.OK || parser() == first {
+		t.Errorf("after the interpreter has ended: %+v", c)
+	}
 }

@@ -4,9 +4,10 @@
 //
 //	Of(host)
 //	├─ List, Get          files of code that the host has opened, or could not open
-//	├─ Check, CheckFile   try code in a sandbox without access to anything; save nothing
-//	├─ Save, Create       try code as it would be loaded, replace the file, load the plugin
-//	└─ Reload, Delete     read the file again, or remove it
+//	├─ Parser             code is parsed and not run, one piece after the other in one interpreter
+//	├─ Check, CheckFile   code is tried out in a sandbox in which it has nothing; nothing is saved
+//	├─ Save, Create       code is tried out as it would be loaded; the file is replaced; the plugin is loaded
+//	└─ Reload, Delete     the file is read again, or removed
 //
 // What it is not: it starts no interpreter. The dialect does, with the host's runtime.
 package pythonfile

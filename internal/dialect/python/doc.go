@@ -8,14 +8,14 @@
 //	  acquire            share.go        the one interpreter of this host, started by the first plugin
 //	    connect          runner.go       process and handshake; after a crash, every plugin is loaded again
 //	      start          interpreter.go
-//	  open               plugin.go       loads the file, or returns a LoadError with line and column
-//	Hooks                plugin.go       six hooks
-//	  refresh            refresh.go      loads the file again if it has changed
-//	  params, reply      translate.go    event to params, answer to reply (connect.go: at other points)
-//	  call               runner.go       one request; its error as a hook.Error
-//	Close                plugin.go       the last plugin ends the interpreter
-//	Validate, Inspect    validate.go     check code that is not a plugin yet, in an interpreter of its own
-//	Save                 save.go         writes the file of a plugin
+//	  open               plugin.go       the file loaded, or a LoadError with line and column
+//	Hooks                translate.go    six hooks: event to params, answer to reply; connect.go at other points
+//	  refresh            refresh.go      the file loaded again where it has changed
+//	  call               runner.go       one request, its error in the hub's words
+//	Close                plugin.go       the last one ends the interpreter
+//	Validate, Inspect    validate.go     code that is not a plugin yet, in an interpreter of its own: run, or only read
+//	OpenInspector        inspector.go    an interpreter that reads one draft after the other
+//	Save                 save.go         its file
 //
 // The messages between host and runner are defined in wire.go. They are not part of the protocol:
 // both ends are in this package.

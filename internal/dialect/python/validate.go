@@ -85,6 +85,12 @@ func (d *Dialect) tryOut(ctx context.Context, rt *dialect.Runtime, method string
 	defer i.close()
 	result, err := d.tell(ctx, i, rt, method, draft)
 	i.dismiss(ctx, err)
+	return d.describe(ctx, i, draft, result, err)
+}
+
+// describe reads what an interpreter answered about a draft. An interpreter that did not answer has
+// been ended before.
+func (d *Dialect) describe(ctx context.Context, i *interpreter, draft Draft, result json.RawMessage, err error) (*Validated, error) {
 	if err != nil {
 		return nil, i.invalid(ctx, err, draft.Name, d.loadTimeout)
 	}
