@@ -10,10 +10,11 @@ import (
 )
 
 // checkAxe has axe-core look at the page, in both themes: nothing serious or critical may be wrong.
-// The script is put into the page by the browser's own door, because the Content-Security-Policy
-// lets no other script in.
+// On a phone nothing may be wider than the screen. The script is put into the page by the browser's
+// own door, because the Content-Security-Policy lets no other script in.
 func (p *tab) checkAxe() {
 	p.t.Helper()
+	p.fits()
 	source, err := os.ReadFile(filepath.Join(repo, "web", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
 		p.t.Logf("axe-core is not installed (npm ci in web/): accessibility is not looked at: %v", err)

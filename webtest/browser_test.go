@@ -305,6 +305,14 @@ func (p *tab) narrow() {
 	p.run(emulation.SetDeviceMetricsOverride(390, 844, 1, true))
 }
 
+// fits looks at the page on a phone: it must not have to be scrolled sideways.
+func (p *tab) fits() {
+	p.t.Helper()
+	p.narrow()
+	p.until("nothing to be wider than a phone", `document.documentElement.scrollWidth <= 390`)
+	p.run(emulation.SetDeviceMetricsOverride(1280, 860, 1, false))
+}
+
 // save writes what is on the screen to a PNG file.
 func (p *tab) save(name string) {
 	dir := os.Getenv("WEBTEST_SCREENSHOTS")

@@ -30,7 +30,7 @@ func TestChat(t *testing.T) {
 	p.until("the reply to be shown once", `document.querySelectorAll('article').length === 1`)
 	p.until("the session to have its title", `document.querySelector('main h1').innerText === 'WHAT IS HERE?'`)
 	p.checkAxe()
-	p.picture("chat")
+	p.picture("chat-turn")
 	p.click("aside a[href^='/trace/ses_']")
 	p.seeIn("main h1", "what is here?")
 	p.seeIn("[data-plugin=sign]", "on_final")

@@ -69,5 +69,5 @@ func TestPhone(t *testing.T) {
 	p.click("nav a[href='/jobs']")
 	p.at("/jobs")
 	p.until("the navigation to fold again", `!document.querySelector("nav a[href='/doctor']").getClientRects().length`)
-	p.until("nothing to be wider than the screen", `document.documentElement.scrollWidth <= 390`)
+	p.fits()
 }

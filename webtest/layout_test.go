@@ -22,3 +22,27 @@ func TestNavigation(t *testing.T) {
 	p.open("/no/such/page")
 	p.see("There is no such page")
 }
+
+// A tool is tried with the keyboard alone: the first Tab leads past the navigation, each control
+// can be reached, and the one that has the focus shows it.
+func TestKeyboardAlone(t *testing.T) {
+	p := newTab(t, newSite(t), "/try/tool/tuner.greet")
+	p.until("the form", `document.querySelector('#argument-who')`)
+	p.press("\t")
+	p.until("the link past the navigation", `document.activeElement.getAttribute('href') === '#main'`)
+	p.press("\r")
+	for range 60 {
+		var id string
+		p.press("\t")
+		p.eval(`document.activeElement.id`, &id)
+		if id == "argument-who" {
+			break
+		}
+	}
+	p.until("the field to have the focus, and to show it", `(() => {
+		const style = getComputedStyle(document.activeElement);
+		return document.activeElement.id === 'argument-who' && (style.outlineStyle !== 'none' || style.boxShadow !== 'none');
+	})()`)
+	p.press("Ben\t \t\r")
+	p.seeIn("[data-answer]", "HELLO, BEN")
+}

@@ -37,7 +37,7 @@ func TestPython(t *testing.T) {
 		t.Fatalf("validated, not saved, and yet: %q", got)
 	}
 	p.checkAxe()
-	p.picture("python")
+	p.picture("python-editor")
 	p.click("=Save")
 	p.seeIn("[data-verdict=ok]", "It acts from the next turn")
 	p.until("nothing unsaved", `!document.querySelector('[data-unsaved]')`)

@@ -23,6 +23,8 @@ def greet(params):
     line = f"{openings[config.get('tone', 'calm')]}, {params['who']}"
     if config.get("polite"):
         line += ", please"
+    if params.get("loud"):
+        line = line.upper()
     log(f"greeted {params['who']} for the {greeted}. time")
     send({"method": "tuner.greeted", "params": {"who": params["who"], "total": greeted}})
     return " ".join([line] * int(config.get("times", 1))) + f" (volume {config.get('volume')})"
