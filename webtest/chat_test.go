@@ -15,7 +15,7 @@ func TestChat(t *testing.T) {
 	p.click("=New session")
 	p.click("[data-pick=sign]")
 	p.click("=Begin")
-	p.see("Nothing was said yet")
+	p.see("No messages yet")
 	p.seeIn("[data-active]", "sign")
 	p.fill("#message", "what is here?")
 	p.press("\r")

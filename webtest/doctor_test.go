@@ -12,11 +12,11 @@ import (
 func TestDoctorMends(t *testing.T) {
 	s := newSite(t, lock(t))
 	p := newTab(t, s, "/doctor")
-	p.see("1 thing to mend")
+	p.see("1 thing to fix")
 	p.seeIn("[data-finding=locked]", "chmod +x")
 	p.click("=Make it executable")
 	p.see("All is well")
-	p.unsee("1 thing to mend")
+	p.unsee("1 thing to fix")
 	info, err := os.Stat(filepath.Join(s.Home, ".local/share/mine/plugins/locked/mine-plugin-locked"))
 	if err != nil || info.Mode()&0o100 == 0 {
 		t.Errorf("%v %v", info, err)
@@ -26,7 +26,7 @@ func TestDoctorMends(t *testing.T) {
 	}
 	p.press("/")
 	p.press("nothing says this")
-	p.see("No finding fits the filter")
+	p.see("No finding matches the filter")
 }
 
 // A plugin that did not start is started again by the doctor's button, and one that is disabled is
@@ -52,7 +52,7 @@ func TestDoctorRestartsAndEnables(t *testing.T) {
 	p.seeIn(".toast.bad", "I feel unwell")
 	s.write("well", "")
 	p.click("[data-finding=moody] button")
-	p.see("moody was started anew")
+	p.see("moody was restarted")
 	p.until("the finding to be gone", `!document.querySelector('[data-finding=moody]')`)
 	p.seeIn("[data-finding=sign] button", "Enable")
 	p.click("[data-finding=sign] button")

@@ -71,7 +71,7 @@ func (p *tab) dragTo(from, to string, below float64) {
 // keep looks at the change, and confirms it.
 func (p *tab) keep() {
 	p.t.Helper()
-	p.click("=Look at the change")
+	p.click("=Preview the change")
 	p.seeIn("dialog[open]", "+")
 	p.click("=Save and apply")
 	p.see("saved, and in force")
@@ -92,7 +92,7 @@ func TestReorder(t *testing.T) {
 	if text := s.config(); text != before {
 		t.Errorf("written before it was confirmed: %s", text)
 	}
-	p.click("=Look at the change")
+	p.click("=Preview the change")
 	p.seeIn("dialog[open]", "+priority = 490")
 	p.picture("pipeline-preview")
 	p.checkAxe()
@@ -125,7 +125,7 @@ func TestConnect(t *testing.T) {
 	}
 	p.click("=Disconnect sign from model.reply")
 	p.see("disconnect sign on_final from model.reply")
-	p.click("=Look at the change")
+	p.click("=Preview the change")
 	p.click("=Save and apply")
 	eventually(t, "it to be asked no more", func() bool { return s.fired("model.reply", "yes") == "yes" })
 }
@@ -154,12 +154,12 @@ func TestFileChangedMeanwhile(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/pipeline")
 	p.click(`[data-point="turn.final"] [data-ref=sign] .acts button`)
-	p.click("=Look at the change")
+	p.click("=Preview the change")
 	p.seeIn("dialog[open]", "+priority = 490")
 	const line = "# by another hand\n"
 	s.write(".config/patchbay/config.toml", line)
 	p.click("=Save and apply")
-	p.seeIn("dialog[open]", "changed by another hand")
+	p.seeIn("dialog[open]", "The file has changed since you looked")
 	p.seeIn("dialog[open]", "# by another hand")
 	if text := s.config(); text != line {
 		t.Errorf("overwritten: %s", text)

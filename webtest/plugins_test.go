@@ -63,7 +63,7 @@ func TestRestart(t *testing.T) {
 	before := s.plugin("tuner").Pid
 	p := newTab(t, s, "/plugins/tuner")
 	p.click("=Restart")
-	p.see("tuner was started anew")
+	p.see("tuner was restarted")
 	eventually(t, "another process", func() bool { now := s.plugin("tuner"); return now.State == "ready" && now.Pid != before })
 	p.until("the page to show it", fmt.Sprintf(`document.querySelector('main').innerText.includes('%d')`, s.plugin("tuner").Pid))
 }
@@ -181,11 +181,11 @@ func TestConfigForm(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/plugins/tuner?tab=settings")
 	p.fill("#config-times", "40")
-	p.click("=Look at the change")
+	p.click("=Preview the change")
 	p.until("the reason beside the field", `document.querySelector('#config-times-error')`)
 	p.fill("#config-times", "4")
 	p.fill("#config-aliases", "Benjamin")
-	p.click("=Look at the change")
+	p.click("=Preview the change")
 	p.seeIn("dialog[open]", "+")
 	p.seeIn("dialog[open]", "times")
 	p.picture("config-preview")

@@ -31,7 +31,7 @@ async function detail(response) {
   } catch {
     // Not the API's own words, for example those of a proxy.
   }
-  if (response.status === 401) return 'The daemon asks for its token. Load this page again and enter it as the password; any user name does.';
+  if (response.status === 401) return 'The daemon asks for its token. Load this page again and enter it as the password; any user name will do.';
   return `The daemon answered ${response.status} ${response.statusText}`.trim() + '.';
 }
 

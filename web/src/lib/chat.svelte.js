@@ -26,7 +26,7 @@ export async function say(session, text) {
       body: JSON.stringify({ text }),
       onEvent: ({ type, data }) => take(turn, type, data),
     });
-    if (turn.status === 'began') throw new Error('The stream broke off before the turn was over.');
+    if (turn.status === 'began') throw new Error('The connection ended before the turn was over.');
   } catch (error) {
     turn.error = error.message;
     turn.status = 'failed';

@@ -31,7 +31,7 @@ export function blocks(text) {
   return out;
 }
 
-function parts(text) {
+export function parts(text) {
   return text
     .split(/(`[^`\n]+`|\*\*[^*\n]+\*\*)/)
     .filter(Boolean)
