@@ -41,7 +41,7 @@ var (
 	hosts      = regexp.MustCompile(`https?://[^/"'\s` + "`" + `]+`)
 	inline     = regexp.MustCompile(`<style|<script[^>]*>[^<]|\sstyle="|\son\w+="`)
 	inTemplate = regexp.MustCompile(`<\w+[^<>` + "`" + `]*\sstyle=["']`)
-	namespaces = map[string]bool{"http://www.w3.org": true} // names of formats, at which nobody asks
+	namespaces = map[string]bool{"http://www.w3.org": true} // names of formats, which no browser loads
 )
 
 // Everything that the page names is there, and nothing is there that it does not name.

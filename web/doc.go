@@ -7,7 +7,7 @@
 //	└─ pages.asset     embed.go   files whose names change with their content, kept by browsers
 //	└─ pages.other     embed.go   other files of dist, such as an icon; else 404
 //
-// What it is not: who may come in is decided before, by the gate of adapter/httpapi, which also
-// sets the policy for the page's content. Nothing is read before the first request, and no file is
-// copied: embedded bytes are pages of the program's own file.
+// What it is not: access control. The gate of adapter/httpapi decides who is let in before a
+// request comes here, and sets the Content-Security-Policy of the page. Nothing is read before the
+// first request, and no file is copied: embedded bytes are pages of the program's own file.
 package web

@@ -66,7 +66,7 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestTheEmbeddedPage: what is committed can be served, and asks nobody else for anything.
+// TestTheEmbeddedPage: the committed page can be served, and names no other host.
 func TestTheEmbeddedPage(t *testing.T) {
 	got := get(Handler(), "/")
 	if got.Code != 200 || !strings.HasPrefix(strings.ToLower(got.Body.String()), "<!doctype html>") {

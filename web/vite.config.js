@@ -44,7 +44,7 @@ const daemon = {
   },
 };
 
-// Nothing is written into the page but what is in these files, so that two builds of one source are the same to the byte.
+// The build adds nothing but the content of these files, so that two builds of one source have the same bytes.
 export default defineConfig({
   plugins: [svelte(), themeFirst(), noHosts],
   build: {

@@ -20,8 +20,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long the page may take to show something. A loaded machine is slow; what is right
-// comes at once.
+// patience is how long the page may take to show something. It is long, because the machine may be
+// busy.
 const patience = 45 * time.Second
 
 var (
@@ -133,7 +133,7 @@ func (p *tab) hear(event any) {
 	}
 }
 
-// run does it, with patience.
+// run runs browser actions, and ends the test where one fails or takes too long.
 func (p *tab) run(actions ...chromedp.Action) {
 	p.t.Helper()
 	if err := p.try(actions...); err != nil {
@@ -241,7 +241,7 @@ func (p *tab) middle(what string) (x, y float64) {
 	return at[0], at[1]
 }
 
-// fill replaces what is in a field by typing.
+// fill replaces the text of a field by typing.
 func (p *tab) fill(what, text string) {
 	p.t.Helper()
 	p.click(what)
@@ -313,7 +313,7 @@ func (p *tab) fits() {
 	p.run(emulation.SetDeviceMetricsOverride(1280, 860, 1, false))
 }
 
-// save writes what is on the screen to a PNG file.
+// save writes a picture of the screen to a PNG file.
 func (p *tab) save(name string) {
 	dir := os.Getenv("WEBTEST_SCREENSHOTS")
 	if dir == "" {

@@ -36,7 +36,7 @@ func TestChat(t *testing.T) {
 	p.seeIn("[data-plugin=sign]", "on_final")
 }
 
-// A turn that takes too long is interrupted; what was said stays.
+// A turn that takes too long is interrupted; its messages stay.
 func TestChatInterrupted(t *testing.T) {
 	s := newSite(t, scripted(t, "- text: one two three four five six seven eight nine ten eleven twelve thirteen\n  delay: 3s\n"))
 	p := newTab(t, s, "/chat/"+s.begin())

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The doctor says what is wrong, and its button mends it: the plugin runs.
+// The doctor finds a plugin that is not executable, and its button fixes that: the plugin runs.
 func TestDoctorMends(t *testing.T) {
 	s := newSite(t, lock(t))
 	p := newTab(t, s, "/doctor")

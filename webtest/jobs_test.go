@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// A run that is asked for on the page is watched while it runs: its lines, its end, its place in
-// the history.
+// A run that is started on the page is watched while it runs: its lines, its end, its place in the
+// history.
 func TestRunNow(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/jobs")

@@ -16,8 +16,7 @@ func lock(t testing.TB) func(home string) {
 	}
 }
 
-// Each page stands, has its title, and nothing serious is wrong with it for people who cannot see
-// or point.
+// Each page loads, has its title, fits a phone, and has no serious issue of accessibility.
 func TestEveryPage(t *testing.T) {
 	s := newSite(t, lock(t))
 	for range 12 {

@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// asked are the plugins at a point, in the order in which the daemon asks them.
+// asked lists the plugins at a point, in the order in which the daemon calls them.
 func (s *site) asked(point string) (names []string) {
 	s.t.Helper()
 	var pipeline struct {
@@ -32,7 +32,7 @@ func (s *site) asked(point string) (names []string) {
 	return names
 }
 
-// config is the text of the configuration file; "": there is none.
+// config is the text of the configuration file; "": there is no file.
 func (s *site) config() string {
 	s.t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.Home, ".config/patchbay/config.toml"))
@@ -78,8 +78,8 @@ func (p *tab) keep() {
 	p.until("nothing to be left to save", `!document.querySelector('[aria-label="Not saved yet"]')`)
 }
 
-// A plugin that is dragged, or moved by keys, is asked at its new place; nothing is written before
-// it was shown.
+// A plugin that is dragged, or moved by keys, is called at its new place; nothing is written before
+// the change was shown.
 func TestReorder(t *testing.T) {
 	s := newSite(t)
 	before := s.config()

@@ -12,8 +12,8 @@ async def wave(ctx, text):
     return text + " (waved)"
 `
 
-// A plugin is edited, validated and saved in the page, and acts on the next turn. Wrong syntax is
-// told while one types, and nothing runs until it is asked for.
+// A plugin is edited, validated and saved in the page, and acts on the next turn. A syntax error is
+// shown while one types, and the code runs only when Validate or Save is pressed.
 func TestPython(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/python")
@@ -46,8 +46,8 @@ func TestPython(t *testing.T) {
 	}
 }
 
-// What was typed is there again after another page was looked at; a plugin that is begun, saved and
-// deleted in the page has a file meanwhile.
+// A draft survives a visit to another page. A new plugin has a file once it is saved, and none
+// after it is deleted.
 func TestPythonDrafts(t *testing.T) {
 	s := newSite(t)
 	s.call("POST", "/feature/plugins/enable", nil, nil)

@@ -63,8 +63,8 @@ func (s *site) hook(agent, event string, in map[string]any) {
 	s.call("POST", "/v1/hooks/"+agent, map[string]any{"protocol": 1, "version": "0.1.0", "event": event, "dir": s.Home, "input": in}, nil)
 }
 
-// write replaces what is in an editor: it is clicked, everything is selected, and the text is put
-// in its place.
+// write replaces the text of an editor: it clicks the editor, selects everything, and inserts the
+// text.
 func (p *tab) write(editor, text string) {
 	p.t.Helper()
 	host := fmt.Sprintf("[data-editor=%q]", editor)

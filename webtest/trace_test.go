@@ -31,8 +31,8 @@ func TestTraceOfATurn(t *testing.T) {
 	p.checkAxe()
 }
 
-// Filters are kept in the address, so that they can be sent to somebody and last when the page is
-// loaded again. What comes while one looks is filtered too.
+// Filters are part of the address, so that a filtered view can be shared and reloaded. New events
+// are filtered too.
 func TestTraceFilters(t *testing.T) {
 	s := newSite(t)
 	session := s.begin("sign")
@@ -72,7 +72,7 @@ func TestTraceSentAgain(t *testing.T) {
 }
 
 // Ten thousand events stay fast, because only those that can be seen are drawn. The events are made
-// up: what is tried is the page.
+// up, because the test is about the page.
 func TestTraceOfTenThousandEvents(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/trace")

@@ -2,8 +2,8 @@ package webtest
 
 import "testing"
 
-// A tool is called through its form: what does not fit stands beside its field, the answer, its
-// trace and the log below it.
+// A tool is called through its form. An argument that does not fit has its error beside the field;
+// the answer, its trace and the log are below.
 func TestTryATool(t *testing.T) {
 	p := newTab(t, newSite(t), "/try")
 	p.picture("try")
@@ -49,7 +49,7 @@ func TestTryAToolThatCrashes(t *testing.T) {
 	p.checkAxe()
 }
 
-// A point is fired with its sample, and with a payload of one's own; each plugin's part is shown.
+// A point is fired with its sample and with another payload; each plugin's step is shown.
 func TestTryAPoint(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/try/point/turn.input")

@@ -10,7 +10,7 @@ export class ApiError extends Error {
 
 const unreachable = 'The daemon does not answer. Is it running? `patchbay serve` starts it.';
 
-// send is fetch with our errors: {detail} of the API, or a plain sentence where there is none.
+// send is fetch with our errors: {detail} of the API, or a plain sentence where the answer has no detail.
 export async function send(path, options = {}) {
   let response;
   try {

@@ -3,14 +3,14 @@ import { post } from './api.js';
 import { link } from './router.svelte.js';
 import { readEvents } from './stream.js';
 
-// The turns that this page has begun, by session. A turn belongs to the request that asked for it, so it is kept here,
-// where it goes on while one looks at another page.
+// The turns that this page has begun, by session. A turn lasts as long as the request that began it, so it is held here,
+// where it goes on while another page is shown.
 export const running = $state({});
 
 // agentOf is the other agent that a session belongs to, and goes on in; '' where it is one of Patchbay's own.
 export const agentOf = (session) => (session?.host_session ? session.host : '');
 
-// A turn is {turn, status, error, items, points}. Items are, in order, what was said and done:
+// A turn is {turn, status, error, items, points}. Items are its messages and tool calls, in order:
 //   {kind: 'user' | 'system', text}, {kind: 'assistant', text, held, done},
 //   {kind: 'tool', id, name, arguments, output, result, success, by, ms, done}, {kind: 'compaction', before, after}
 const fresh = (text) => ({ turn: '', status: 'began', error: null, items: [{ kind: 'user', text }], points: [] });
@@ -33,8 +33,8 @@ export async function say(session, text) {
   }
 }
 
-// interrupt ends the turn of a session. One that was asked for a moment ago may not have begun in the daemon yet: then it
-// is tried again, for a few seconds.
+// interrupt ends the turn of a session. A turn that was sent a moment ago may not have begun in the daemon yet: interrupt
+// tries again for a few seconds.
 export async function interrupt(session) {
   for (let tries = 0; tries < 30; tries++) {
     const { interrupted } = await post(link('session', session, 'interrupt'));
@@ -86,8 +86,8 @@ function open(turn) {
 
 const call = (turn, id) => turn.items.findLast((one) => one.kind === 'tool' && one.id === id);
 
-// turnsOf puts a transcript and the traces of a session together. Of a turn in another agent there is no message
-// in the transcript: it is what the plugins were told.
+// turnsOf puts a transcript and the traces of a session together. A turn in another agent has no message
+// in the transcript: its message is taken from the events that plugins were sent.
 export function turnsOf(transcript, traces) {
   const turns = new Map();
   const at = (id, time) => {
@@ -118,7 +118,7 @@ function record(turn, { message, compaction, status }) {
   }
 }
 
-// told is what is known of a turn in another agent: its message, and the tools that plugins were asked about.
+// told lists the items of a turn in another agent, as far as its events tell them: its message, and its tool calls.
 function told(points) {
   const items = [];
   const tools = new Map();

@@ -32,8 +32,8 @@ const colours = HighlightStyle.define([
   { tag: tags.invalid, color: 'var(--bad)' },
 ]);
 
-// Where coloured text is selected and typed over, Chromium would wrap what is typed in an element with the old colour as
-// an inline style, which the Content-Security-Policy forbids. So it is put in here.
+// When coloured text is selected and typed over, Chromium wraps the new text in an element with the old colour as an
+// inline style, which the Content-Security-Policy forbids. So this handler inserts the text itself.
 const typedOver = EditorView.domEventHandlers({
   beforeinput(event, view) {
     if (event.inputType !== 'insertText' || event.data === null || view.composing || view.state.readOnly || view.state.selection.main.empty) return false;

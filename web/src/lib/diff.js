@@ -1,9 +1,9 @@
-// What is different between two values, for people: see components/Changes.svelte.
+// The differences between two values, in a form for people: see components/Changes.svelte.
 
 const text = (value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 
 // differing is the part of two texts that is not the same: {before, old, now, after}, where before and after are common.
-// Words are kept whole, so that what is marked can be read.
+// Words are kept whole, so that the marked text can be read.
 export function differing(a, b) {
   const words = (s) => s.match(/\s+|[\p{L}\p{N}_]+|./gsu) ?? [];
   const [x, y] = [words(a), words(b)];
@@ -26,8 +26,8 @@ function common(x, y) {
   return { head, tail };
 }
 
-// lines compares two values line by line: [{kind: 'same' | 'old' | 'new' | 'fold', text | count}], with two lines of what is
-// common around a difference. A value that is undefined has no lines.
+// lines compares two values line by line: [{kind: 'same' | 'old' | 'new' | 'fold', text | count}], with two common
+// lines around each difference. A value that is undefined has no lines.
 export function lines(old, now) {
   const [x, y] = [rows(old), rows(now)];
   const ends = [x, y].map((list) => (list.at(-1) === '' ? list.slice(0, -1) : list)); // a newline at the end makes no line

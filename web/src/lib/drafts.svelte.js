@@ -1,4 +1,4 @@
-// What was typed and not saved yet, by the name of the python plugin: {text, base}, where base is what the file had.
+// Code that was typed and is not saved yet, by the name of the python plugin: {text, base}, where base is the text of the file.
 // Drafts stay while one goes from page to page; the browser asks before it closes a page that has any.
 export const drafts = $state({});
 

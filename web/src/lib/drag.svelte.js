@@ -1,4 +1,4 @@
-// Dragging with mouse, pen or finger. drag.now is what is dragged, {what, label, x, y, over}, or null.
+// Dragging with mouse, pen or finger. drag.now describes the thing that is dragged, {what, label, x, y, over}, or is null.
 // HTML's own drag and drop knows no fingers, so this is made of pointer events.
 
 export const drag = $state({ now: null });
@@ -70,7 +70,7 @@ export function begin(event, { what, label, find, drop }) {
   }
 }
 
-// The browser makes a click of every press and release. The one that ends a drag is none.
+// The browser makes a click of every press and release. The click at the end of a drag is ignored.
 function swallowClick() {
   const swallow = (event) => {
     event.preventDefault();

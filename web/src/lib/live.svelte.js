@@ -3,8 +3,8 @@ import { untrack } from 'svelte';
 
 import { follow } from './stream.js';
 
-// live.state: 'connecting' | 'open' | 'lost'. live.returns counts how often the stream came back: a page that shows
-// something which is not told by events reads it again then (see resource.svelte.js).
+// live.state: 'connecting' | 'open' | 'lost'. live.returns counts how often the stream came back: pages then
+// read again what no event tells them (see resource.svelte.js).
 export const live = $state({ state: 'connecting', since: 0, returns: 0 });
 
 const listeners = new Set();
@@ -34,8 +34,8 @@ function changed(state) {
   live.state = state;
 }
 
-// A browser opens only six connections to one host. A tab that nobody looks at gives its own up after a minute, and
-// reads what it missed when it is shown again.
+// A browser opens only six connections to one host. A hidden tab closes its stream after a minute, and reads the
+// events that it missed when it is shown again.
 const hiddenFor = 60_000;
 
 // startLive opens the stream and answers how to end it.

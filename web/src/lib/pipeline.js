@@ -1,5 +1,5 @@
-// What the page of the pipeline works out: the order of plugins at a point, and which priorities make another order.
-// A draft is what was moved and connected and is not written yet: {priority: {PLUGIN: n}, connect: [], disconnect: []},
+// Calculations of the page Pipeline: the order of plugins at a point, and the priorities that make another order.
+// A draft holds the changes that are not written yet: {priority: {PLUGIN: n}, connect: [], disconnect: []},
 // where the lists have {plugin, dialect, hook, point}. PLUGIN is the plugin's reference (lib/plugins.js).
 
 // The API takes priorities up to here, on either side of 0.

@@ -1,4 +1,4 @@
-// Something that is read from the API: what is there, what went wrong, and how to read it again.
+// Data of the API that a page shows: the data, the error of the last attempt, and a function to read it again.
 import { live, onEvents } from './live.svelte.js';
 
 // resource calls read({signal}) now, whenever what read uses of the page's state changes, when the connection comes

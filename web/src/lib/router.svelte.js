@@ -31,7 +31,7 @@ function read() {
   return { path: location.pathname, query: new URLSearchParams(location.search), page: found?.page, params: found?.params ?? {} };
 }
 
-// Where we are: path, query (URLSearchParams), page (undefined where there is none) and params.
+// Where we are: path, query (URLSearchParams), page (undefined where no page has this address) and params.
 export const route = $state({ now: read() });
 
 // navigate goes to an address of ours. With replace the address takes the place of the current one in the history:
@@ -61,7 +61,7 @@ export function link(...segments) {
   return '/' + segments.map(encodeURIComponent).join('/');
 }
 
-// A new page begins at its top, and screen readers are told of it: the focus goes to the main part.
+// A new page begins at its top. The focus goes to its main part, so that screen readers announce it.
 function arrive() {
   scrollTo(0, 0);
   document.getElementById('main')?.focus({ preventScroll: true });

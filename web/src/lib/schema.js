@@ -26,7 +26,7 @@ function text(schema) {
   return schema.format === 'multiline' || schema.contentMediaType || (schema.maxLength ?? 0) > 200 ? 'multiline' : 'text';
 }
 
-// sample is a value that fits the schema as far as can be told: its default, its first example, or the least there is.
+// sample returns a value for a schema: its default, its first example, or else the smallest value of its type.
 export function sample(schema, root = schema, depth = 0) {
   const one = resolve(schema, root);
   if (one.default !== undefined) return one.default;

@@ -61,7 +61,7 @@ function decode(text) {
 }
 
 // follow keeps a stream open: it comes back after a break, with the id of the last event it saw, so that nothing is missed.
-// onState is told 'connecting', 'open' or 'lost'. It answers a function that ends it.
+// onState is called with 'connecting', 'open' or 'lost'. follow returns a function that closes the stream.
 export function follow(path, { onEvent, onState = () => {}, after }) {
   const stop = new AbortController();
   let last = after;

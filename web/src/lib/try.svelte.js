@@ -1,6 +1,6 @@
-// What was sent from this page, newest first: {id, kind: 'tool' or 'point', name, input, at, took, ok, answer, error}.
-// It lasts as long as the page stands: what was typed may be a secret, and is written nowhere.
-// last is the id of the newest one, also while it is under way; logs are what its plugin wrote meanwhile, by id.
+// The calls and events that were sent from this page, newest first: {id, kind: 'tool' or 'point', name, input, at, took,
+// ok, answer, error}. They are stored nowhere, because the input may be a secret: they last until the page is closed.
+// last is the id of the newest one, also while it is under way; logs are the lines that its plugin wrote meanwhile, by id.
 import { post } from './api.js';
 import { link } from './router.svelte.js';
 
@@ -8,7 +8,7 @@ const most = 50;
 const mostLines = 50;
 export const sent = $state({ list: [], last: 0, logs: {} });
 
-// run sends it, keeps what came of it, and answers the entry. Errors of the API are kept in the entry, as error.
+// run sends a call or an event, adds it to the list, and returns the entry. An error of the API is in the entry, as error.
 export async function run(kind, name, input) {
   const began = performance.now();
   const entry = { id: ++sent.last, kind, name, input, at: new Date().toISOString() };
@@ -34,7 +34,7 @@ export function forget() {
   sent.logs = {};
 }
 
-// places finds the fields that an error of arguments names: {FIELD: message}. What belongs to no field is at ''.
+// places finds the fields that an error of arguments names: {FIELD: message}. Errors that belong to no field are at ''.
 // The API writes "… does not take these arguments: who: is required; loud: must be of type boolean, is string".
 export function places(error, schema) {
   const list = /does not take these arguments: ([\s\S]*)$/.exec(error?.message ?? '')?.[1];
