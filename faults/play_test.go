@@ -84,9 +84,11 @@ func (p *play) configure() {
 	}
 }
 
+// open starts the host. The plugins are the test binary, whose tens of megabytes patchbay.lock would
+// be made from at every start, so that they are exempt from it.
 func (p *play) open() {
 	host, err := pluginhost.Open(p.Context(), &pluginhost.Options{
-		Dir: p.home, Logger: slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelInfo})),
+		Dir: p.home, Exempt: []string{p.home}, Logger: slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelInfo})),
 		Environ: []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}})
 	if err != nil {
 		p.Fatal(err)
