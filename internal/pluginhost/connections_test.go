@@ -86,7 +86,7 @@ capabilities: ["exec:sed:/usr/bin/sed"]
 `, 0o644)
 	h.write(".local/share/kaged/plugins/noter/run", `#!/bin/sh
 while IFS= read -r line; do
-  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\)}$/\1/')
+  id=${line##*'"id":'} id=${id%\}}
   case "$line" in
   *'"method":"initialize"'*) r='{"name":"noter","version":"1.0.0","api_version":1,"methods":[],"notifications":[],"capabilities_used":[]}' ;;
   *'"method":"initialized"'*) continue ;;

@@ -52,12 +52,12 @@ func (h house) config(text string) { h.write(".config/patchbay/config.toml", tex
 func (h house) scaffold(file, name string, priority int) {
 	h.write(".local/scaffold/plugins/"+file, fmt.Sprintf(`#!/bin/sh
 while IFS= read -r line; do
-  id=$(printf '%%s' "$line" | sed 's/.*"id":\([0-9]*\)}$/\1/')
+  id=${line##*'"id":'} id=${id%%\}}
   case "$line" in
   *'"method":"initialize"'*) result='{"name":"%[1]s","hooks":["post_user_input"],"priority":%[2]d,"tools":[{"name":"hello"}]}' ;;
   *post_user_input*)
     [ -n "$FAIL_ME" ] && exit 1
-    message=$(printf '%%s' "$line" | sed 's/.*"message":"\([^"]*\)".*/\1/')
+    message=${line##*'"message":"'} message=${message%%%%'"'*}
     result='{"message":"'$message' %[1]s"}' ;;
   *tool/execute*) result='{"success":true,"result":"hello from %[1]s"}' ;;
   *) result='{"ok":true}' ;;
@@ -215,7 +215,7 @@ roles: [compactor]
 `, 0o644)
 		h.write(".local/share/kaged/plugins/"+name+"/run", `#!/bin/sh
 while IFS= read -r line; do
-  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\)}$/\1/')
+  id=${line##*'"id":'} id=${id%\}}
   case "$line" in
   *'"initialized"'*) continue ;;
   *'"initialize"'*) r='{"name":"x","version":"1.0.0","api_version":1,"methods":[],"notifications":[],"capabilities_used":[]}' ;;

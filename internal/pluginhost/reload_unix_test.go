@@ -113,7 +113,7 @@ func TestReloadLosesNoEvent(t *testing.T) {
 	home := newHouse(t)
 	home.write(".local/scaffold/plugins/slow", `#!/bin/sh
 while IFS= read -r line; do
-  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\)}$/\1/')
+  id=${line##*'"id":'} id=${id%\}}
   case "$line" in
   *'"method":"initialize"'*) result='{"name":"slow","hooks":["post_user_input"],"priority":100}' ;;
   *post_user_input*) touch "$HOME/asked"; until [ -e "$HOME/go" ]; do sleep 0.01; done; result='{"message":"slow"}' ;;

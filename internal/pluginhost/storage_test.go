@@ -23,7 +23,7 @@ ask() {
   IFS= read -r r
 }
 while IFS= read -r line; do
-  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\)}$/\1/')
+  id=${line##*'"id":'} id=${id%\}}
   params=$(printf '%s' "$line" | sed 's/.*"params":\(.*\),"id":[0-9]*}$/\1/')
   case "$line" in
   *'"method":"initialize"'*) r='{"name":"filler","version":"1.0.0","api_version":1,"methods":["fill.put","fill.delete"],"notifications":[],"capabilities_used":[]}' ;;

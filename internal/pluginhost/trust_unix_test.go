@@ -176,7 +176,7 @@ capabilities: ["read:fs:/etc"`+more+`]
 	manifest("")
 	home.write(".local/share/kaged/plugins/notes/notes.sh", `#!/bin/sh
 while IFS= read -r line; do
-  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  id=${line#*'"id":'} id=${id%%[,\}]*}
   printf '{"jsonrpc":"2.0","id":%s,"result":{"name":"notes","version":"1.0.0","api_version":1,"methods":["notes.get"],"notifications":[],"capabilities_used":[]}}\n' "$id"
 done
 `, 0o755)
