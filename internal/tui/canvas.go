@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -22,7 +23,9 @@ type canvas interface {
 	// clear empties the screen. What stood above the live part moves into the scrollback; nothing
 	// is lost.
 	clear()
-	resize(width, height int)
+	// resize takes the terminal's new size. What it returns has everything drawn when the terminal
+	// is at rest.
+	resize(width, height int) tea.Cmd
 	// release gives the terminal back to whoever uses it next. The next draw takes it again.
 	release()
 	profile(colorprofile.Profile)
@@ -38,9 +41,13 @@ type termCanvas struct {
 	width, height int
 	live          []string    // as drawn last
 	cursor        *tea.Cursor // as drawn last
-	row, col      int         // where the terminal's cursor is, from the top left of the live part
+	row, col      int         // where the terminal's cursor was put, from the top left of the live part
 	taken         bool        // the modes below are set
 	stale         bool        // live no longer says what the terminal shows
+
+	drawn   int       // the columns that live was drawn for
+	resting time.Time // when the terminal is taken to be at rest after a change of its size
+	waiting []string  // finished lines that wait for it
 }
 
 func newTermCanvas(out io.Writer) *termCanvas {
@@ -60,6 +67,11 @@ func (c *termCanvas) profile(p colorprofile.Profile) {
 }
 
 func (c *termCanvas) draw(finished, live []string, cursor *tea.Cursor) {
+	if time.Now().Before(c.resting) {
+		c.waiting = append(c.waiting, finished...)
+		return
+	}
+	finished, c.waiting = append(c.waiting, finished...), nil
 	live = live[max(len(live)-c.height, 0):]
 	if c.taken && !c.stale && len(finished) == 0 && slices.Equal(live, c.live) && sameCursor(cursor, c.cursor) {
 		return
@@ -73,7 +85,7 @@ func (c *termCanvas) draw(finished, live []string, cursor *tea.Cursor) {
 	c.lines(&b, finished, live)
 	c.place(&b, len(live)-1, cursor)
 	b.WriteString(ansi.ResetModeSynchronizedOutput)
-	c.live, c.cursor, c.taken, c.stale = slices.Clone(live), cursor, true, false
+	c.live, c.cursor, c.taken, c.stale, c.drawn = slices.Clone(live), cursor, true, false, c.width
 	c.write(&b)
 }
 
@@ -84,10 +96,24 @@ func sameCursor(a, b *tea.Cursor) bool {
 // top moves the cursor to the beginning of the live part.
 func (c *termCanvas) top(b *bytes.Buffer) {
 	b.WriteString("\r")
-	if c.row > 0 {
-		b.WriteString(ansi.CursorUp(c.row))
+	if row := c.rowNow(); row > 0 {
+		b.WriteString(ansi.CursorUp(row))
 	}
 	c.row, c.col = 0, 0
+}
+
+// rowNow is the row of the cursor. A terminal that has become narrower has broken the lines that no
+// longer fit, and the cursor has moved down with them.
+func (c *termCanvas) rowNow() int {
+	if c.width >= c.drawn {
+		return c.row
+	}
+	width := max(c.width, 1)
+	row := c.col / width
+	for _, line := range c.live[:min(c.row, len(c.live))] {
+		row += max((ansi.StringWidth(strings.TrimRight(line, " "))+width-1)/width, 1)
+	}
+	return min(row, max(c.height-1, 0))
 }
 
 // lines writes finished lines and then the live ones, from the first that is not on the screen
@@ -147,6 +173,7 @@ func (c *termCanvas) place(b *bytes.Buffer, last int, cursor *tea.Cursor) {
 }
 
 func (c *termCanvas) clear() {
+	c.rest()
 	var b bytes.Buffer
 	c.top(&b)
 	b.WriteString(ansi.EraseScreenBelow)
@@ -156,23 +183,37 @@ func (c *termCanvas) clear() {
 	c.write(&b)
 }
 
-// resize takes the terminal's new size. One that has become narrower has broken the lines that no
-// longer fit, and the cursor has moved down with them.
-func (c *termCanvas) resize(width, height int) {
-	if width < c.width {
-		row := c.col / max(width, 1)
-		for _, line := range c.live[:min(c.row, len(c.live))] {
-			row += max((ansi.StringWidth(strings.TrimRight(line, " "))+width-1)/max(width, 1), 1)
-		}
-		c.row = min(row, max(height-1, 0))
-	}
+// restTime is how long nothing is drawn after the terminal's size has changed. A terminal breaks
+// and joins lines before it tells of its new size, and what is drawn in between goes astray. tmux
+// tells of it every 250 ms while somebody drags a border.
+const restTime = 300 * time.Millisecond
+
+// settledMsg has everything drawn again.
+type settledMsg struct{}
+
+func (c *termCanvas) resize(width, height int) tea.Cmd {
+	changed := width != c.width || height != c.height
 	c.width, c.height, c.stale = width, height, true
+	if !changed || !c.taken {
+		return nil
+	}
+	c.resting = time.Now().Add(restTime)
+	return tea.Tick(restTime, func(time.Time) tea.Msg { return settledMsg{} })
+}
+
+// rest draws what waits, though the terminal may not be at rest.
+func (c *termCanvas) rest() {
+	c.resting = time.Time{}
+	if len(c.waiting) > 0 {
+		c.draw(nil, c.live, c.cursor)
+	}
 }
 
 func (c *termCanvas) release() {
 	if !c.taken {
 		return
 	}
+	c.rest()
 	var b bytes.Buffer
 	c.top(&b)
 	b.WriteString(ansi.EraseScreenBelow + giveModes + ansi.ShowCursor)

@@ -173,8 +173,9 @@ func (s *consoleScreen) receive(msg tea.Msg) tea.Cmd {
 		if msg.Width > 0 && msg.Height > 0 {
 			s.look.width, s.look.height = msg.Width, msg.Height
 		}
-		s.canvas.resize(s.look.width, s.look.height)
 		s.ready = true
+		return s.canvas.resize(s.look.width, s.look.height)
+	case settledMsg: // everything is drawn after a message
 	case tea.KeyPressMsg:
 		return s.key(msg.String())
 	case tea.ColorProfileMsg:

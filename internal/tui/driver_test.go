@@ -163,7 +163,7 @@ func (d *driver) draw(finished, live []string, cursor *tea.Cursor) {
 }
 
 func (d *driver) clear()                       { d.cleared = true }
-func (d *driver) resize(int, int)              {}
+func (d *driver) resize(int, int) tea.Cmd      { return nil }
 func (d *driver) release()                     {}
 func (d *driver) profile(colorprofile.Profile) {}
 

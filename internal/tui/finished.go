@@ -63,8 +63,13 @@ func (s *screen) scrollReply() {
 	if t.stream.scrolled == "" {
 		kind = blockReply
 	}
-	s.printer.add(kind, t.stream.scroll(s.look, s.look.liveRoom()/2))
+	s.printer.add(kind, t.stream.scroll(s.look, min(s.look.liveRoom()/2, liveReply)))
 }
+
+// liveReply is how many lines of a reply are live before those of them that are whole are finished.
+// It looks the same, and is small: a terminal that becomes lower pushes its upper rows into the
+// scrollback, and rows of the live part would be there twice.
+const liveReply = 4
 
 // printText prints a whole reply.
 func (s *screen) printText(text string) { s.printer.add(blockReply, s.look.replyLines(text)) }

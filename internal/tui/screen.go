@@ -114,7 +114,8 @@ func (s *screen) View() tea.View { return tea.View{} }
 func (s *screen) receive(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		s.resize(msg)
+		return s.resize(msg)
+	case settledMsg: // everything is drawn after a message
 	case tea.KeyPressMsg:
 		return s.key(msg)
 	case tea.PasteMsg:
@@ -163,11 +164,11 @@ func (s *screen) logged(what string, err error) {
 }
 
 // resize takes the terminal's size; the first time, the program says hello.
-func (s *screen) resize(msg tea.WindowSizeMsg) {
+func (s *screen) resize(msg tea.WindowSizeMsg) tea.Cmd {
 	if msg.Width > 0 && msg.Height > 0 { // else the terminal does not know, and what was assumed will do
 		s.look.width, s.look.height = msg.Width, msg.Height
 	}
-	s.canvas.resize(s.look.width, s.look.height)
+	settled := s.canvas.resize(s.look.width, s.look.height)
 	s.input.resize(s.look)
 	if s.wizard != nil {
 		s.wizard.resize(s.look)
@@ -176,6 +177,7 @@ func (s *screen) resize(msg tea.WindowSizeMsg) {
 		s.ready = true
 		s.hello()
 	}
+	return settled
 }
 
 // startTicking makes the live part move, unless it does.

@@ -287,6 +287,7 @@ var scenes = map[string]func(*player) (*chat.Result, error){
 	"hang":     (*player).hang,
 	"long":     (*player).long,
 	"essay":    (*player).essay,
+	"letter":   (*player).letter,
 	"evil":     (*player).evil,
 	"held":     (*player).held,
 	"skip": func(p *player) (*chat.Result, error) {
@@ -421,6 +422,21 @@ func (p *player) essay() (*chat.Result, error) {
 	p.say("\nthe essay ends")
 	p.reply(all.String())
 	return p.done(all.String())
+}
+
+// letter streams a few short paragraphs, and waits before the last.
+func (p *player) letter() (*chat.Result, error) {
+	text := ""
+	for i := range 7 {
+		text += fmt.Sprintf("letter line %03d\n\n", i)
+	}
+	p.say(text)
+	if err := p.wait(); err != nil {
+		return p.interrupted(text)
+	}
+	p.say("the letter ends")
+	p.reply(text + "the letter ends")
+	return p.done(text + "the letter ends")
 }
 
 // hostile is text that a terminal must not obey.

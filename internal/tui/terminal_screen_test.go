@@ -120,6 +120,27 @@ func TestAResizedTerminal(t *testing.T) {
 	term.once("Ask anything", "you said: hello")
 }
 
+// TestAResizeWhileAnAnswerComes: a terminal that becomes much lower pushes what is at its top into
+// the scrollback, and nothing live may be there.
+func TestAResizeWhileAnAnswerComes(t *testing.T) {
+	term := openTerminal(t, 100, 45)
+	term.prompt()
+	term.keys("letter", "Enter")
+	term.sees("letter line 006")
+	for _, size := range [][2]int{{60, 12}, {100, 40}, {80, 16}} {
+		term.tmux("resize-window", "-x", fmt.Sprint(size[0]), "-y", fmt.Sprint(size[1]))
+		rule := strings.Repeat("─", size[0]-1)
+		term.until("an input as wide as the screen", func(s string) bool { return strings.Count(s, "\n"+rule+"\n") == 2 })
+	}
+	term.openGate()
+	term.sees("the letter ends", "Ask anything")
+	term.until("the end", func(s string) bool { return !strings.Contains(s, "esc interrupts") })
+	for i := range 7 {
+		term.once(fmt.Sprintf("letter line %03d", i))
+	}
+	term.once("the letter ends", "Ask anything")
+}
+
 func TestAResumedConversationIsSeenAtItsEnd(t *testing.T) {
 	term := openTerminal(t, 80, 24, pastEnv+"=100")
 	term.prompt()
