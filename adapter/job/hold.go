@@ -62,7 +62,7 @@ func (h *hold) removeTmp() error {
 
 // judgeRun decides whether the process that makes the run of a page is still alive.
 func (p *parts) judgeRun(ctx context.Context, key string, h *hold) (lease.Verdict, error) {
-	verdict, err := p.judge.Ask(ctx, key, h.holder(), func(ctx context.Context) (lease.Sign, error) { return p.lastBeat(ctx, key) })
+	verdict, err := p.judge.Ask(ctx, key, h.holder(), func(ctx context.Context) (lease.Heartbeat, error) { return p.lastBeat(ctx, key) })
 	if err == nil && verdict == lease.Ahead {
 		return lease.Held, p.restampBeat(ctx, key)
 	}
@@ -70,16 +70,16 @@ func (p *parts) judgeRun(ctx context.Context, key string, h *hold) (lease.Verdic
 }
 
 // lastBeat returns the last heartbeat of a schedule's run.
-func (p *parts) lastBeat(ctx context.Context, key string) (lease.Sign, error) {
+func (p *parts) lastBeat(ctx context.Context, key string) (lease.Heartbeat, error) {
 	v, err := p.beats.Get(ctx, key)
 	if errors.Is(err, engine.ErrNotFound) {
-		return lease.Sign{}, nil
+		return lease.Heartbeat{}, nil
 	}
 	if err != nil {
-		return lease.Sign{}, err
+		return lease.Heartbeat{}, err
 	}
 	now, err := p.beats.Now(ctx)
-	return lease.Sign{Revision: v.Revision, Age: now.Sub(v.Time)}, err
+	return lease.Heartbeat{Revision: v.Revision, Age: now.Sub(v.Time)}, err
 }
 
 // restampBeat writes a heartbeat that has a time in the future again, so that it gets the engine's

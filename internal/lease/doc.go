@@ -7,9 +7,9 @@
 //
 //	Judge.Ask
 //	├─ Holder.State          is it a process of this machine, and does it live?
-//	│  ├─ Dead ─► Holder.Quiet        free at once, when nothing that it started runs any more
+//	│  ├─ Dead ─► Holder.WaitForLeftovers        free at once, when nothing that it started runs any more
 //	│  └─ Alive, Elsewhere
-//	└─ Sign.Age              how long ago the last sign was, by the engine's clock alone
+//	└─ Heartbeat.Age              how long ago the last sign was, by the engine's clock alone
 //	   ├─ within the time             held
 //	   ├─ in the future               held; the clock was set back: the sign is to be written again
 //	   └─ beyond it                   unsure, and free when no sign comes while the judge watches

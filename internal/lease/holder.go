@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// quietWait bounds the wait for what a dead process has left running. The guardian ends it
+	// leftoverTimeout bounds the wait for what a dead process has left running. The guardian ends it
 	// within milliseconds.
-	quietWait = 2 * time.Second
-	// quietPause is between two looks. Two in a row must find nothing: a process that is forking
+	leftoverTimeout = 2 * time.Second
+	// leftoverPoll is between two looks. Two in a row must find nothing: a process that is forking
 	// may be missed by one.
-	quietPause = 10 * time.Millisecond
+	leftoverPoll = 10 * time.Millisecond
 )
 
 // A Holder is a process that holds something.
@@ -30,15 +30,15 @@ type Holder struct {
 
 // Self is this process. The marks are those of the process groups in which it starts others.
 func Self(marks ...string) Holder {
-	h := Holder{PID: os.Getpid(), Machine: machine(), Name: name()}
+	h := Holder{PID: os.Getpid(), Machine: machineID(), Name: processName()}
 	h.Marks = slices.DeleteFunc(slices.Clone(marks), func(m string) bool { return m == "" })
 	if h.Machine != "" {
-		h.Start, _ = started(h.PID) // 0: State says elsewhere
+		h.Start, _ = startTime(h.PID) // 0: State says elsewhere
 	}
 	return h
 }
 
-func name() string {
+func processName() string {
 	host, err := os.Hostname()
 	if err != nil { // then the process alone must do
 		return fmt.Sprintf("process %d", os.Getpid())
@@ -61,13 +61,13 @@ const (
 
 // State looks whether the process is there.
 func (h Holder) State() State {
-	if h.Machine == "" || h.Start == 0 || h.PID <= 0 || h.Machine != machine() {
+	if h.Machine == "" || h.Start == 0 || h.PID <= 0 || h.Machine != machineID() {
 		return Elsewhere
 	}
 	if !exists(h.PID) {
 		return Dead
 	}
-	start, ended := started(h.PID)
+	start, ended := startTime(h.PID)
 	switch {
 	case start == 0: // it exists, and is not ours to look at
 		return Alive
@@ -85,17 +85,17 @@ type LeftoverError struct {
 }
 
 func (e *LeftoverError) Error() string {
-	return fmt.Sprintf("%s has died, and what it started still runs (%s): end that first", e.Holder, numbers(e.PIDs))
+	return fmt.Sprintf("%s has died, and what it started still runs (%s): end that first", e.Holder, pidList(e.PIDs))
 }
 
-// Quiet waits until nothing runs that a dead holder has started. A [LeftoverError] names what still
+// WaitForLeftovers waits until nothing runs that a dead holder has started. A [LeftoverError] names what still
 // does.
-func (h Holder) Quiet(ctx context.Context) error {
+func (h Holder) WaitForLeftovers(ctx context.Context) error {
 	marks, err := h.marks()
 	if err != nil || len(marks) == 0 {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, quietWait)
+	ctx, cancel := context.WithTimeout(ctx, leftoverTimeout)
 	defer cancel()
 	for quiet := 0; ; {
 		left := guard.Alive(marks...)
@@ -106,7 +106,7 @@ func (h Holder) Quiet(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-time.After(quietPause):
+		case <-time.After(leftoverPoll):
 		case <-ctx.Done():
 			if len(left) == 0 {
 				return context.Cause(ctx)
@@ -128,8 +128,8 @@ func (h Holder) marks() ([]guard.Mark, error) {
 	return marks, nil
 }
 
-// numbers names some processes.
-func numbers(pids []int) string {
+// pidList names some processes.
+func pidList(pids []int) string {
 	const most = 5
 	if len(pids) == 1 {
 		return fmt.Sprintf("process %d", pids[0])

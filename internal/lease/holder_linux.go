@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine names this boot of this machine, as this process sees it. Numbers of processes mean
+// machineID names this boot of this machine, as this process sees it. Numbers of processes mean
 // something within one pid namespace, and start times within one time namespace. "": /proc cannot
 // be relied on.
-func machine() string {
+func machineID() string {
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
 		return "" // none, or one of another namespace
 	}
@@ -35,9 +35,9 @@ func machine() string {
 // exists asks the kernel rather than /proc, which may hide the processes of other users.
 func exists(pid int) bool { return !errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
-// started is when a process began, in ticks since the boot, 0 where that cannot be read; ended,
+// startTime is when a process began, in ticks since the boot, 0 where that cannot be read; ended,
 // that it has ended and only waits for its parent to notice.
-func started(pid int) (start uint64, ended bool) {
+func startTime(pid int) (start uint64, ended bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0, false

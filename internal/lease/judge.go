@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Sign is the last that was heard of a holder.
-type Sign struct {
+// A Heartbeat is the last that was heard of a holder.
+type Heartbeat struct {
 	Revision uint64        // another one is another sign; 0: nothing was heard
 	Age      time.Duration // by the engine's clock
 }
@@ -28,36 +28,36 @@ const (
 type Judge struct {
 	TTL time.Duration // a holder gives a sign every third of it
 
-	mu  sync.Mutex // protects old
-	old map[string]sighting
+	mu    sync.Mutex // protects old
+	stale map[string]staleBeat
 }
 
-// A sighting is an old sign, and since when the judge has seen no other. It goes by the monotonic
+// A staleBeat is an old sign, and since when the judge has seen no other. It goes by the monotonic
 // clock.
-type sighting struct {
+type staleBeat struct {
 	revision uint64
 	since    time.Time
 }
 
 // Ask decides about what is held under a key. The error says why something cannot be taken from a
 // holder that has died.
-func (j *Judge) Ask(ctx context.Context, key string, h Holder, sign func(context.Context) (Sign, error)) (Verdict, error) {
+func (j *Judge) Ask(ctx context.Context, key string, h Holder, sign func(context.Context) (Heartbeat, error)) (Verdict, error) {
 	if h.State() == Dead {
 		j.forget(key)
-		return Free, h.Quiet(ctx)
+		return Free, h.WaitForLeftovers(ctx)
 	}
 	s, err := sign(ctx)
 	if err != nil {
 		return Held, err
 	}
-	return j.age(key, s), nil
+	return j.judgeAge(key, s), nil
 }
 
 // Pause is how long to wait before asking again after [Unsure].
 func (j *Judge) Pause() time.Duration { return j.TTL / 20 }
 
-// age judges a holder of whom nothing but the last sign is known.
-func (j *Judge) age(key string, s Sign) Verdict {
+// judgeAge judges a holder of whom nothing but the last sign is known.
+func (j *Judge) judgeAge(key string, s Heartbeat) Verdict {
 	if s.Revision != 0 && s.Age <= j.TTL {
 		j.forget(key)
 		if s.Age < -j.TTL {
@@ -67,15 +67,15 @@ func (j *Judge) age(key string, s Sign) Verdict {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	seen, ok := j.old[key]
+	seen, ok := j.stale[key]
 	switch {
 	case !ok || seen.revision != s.Revision:
-		if j.old == nil {
-			j.old = make(map[string]sighting)
+		if j.stale == nil {
+			j.stale = make(map[string]staleBeat)
 		}
-		j.old[key] = sighting{s.Revision, time.Now()}
+		j.stale[key] = staleBeat{s.Revision, time.Now()}
 	case time.Since(seen.since) >= j.TTL*2/3: // in which a holder that lives gives two signs
-		delete(j.old, key)
+		delete(j.stale, key)
 		return Free
 	}
 	return Unsure
@@ -84,5 +84,5 @@ func (j *Judge) age(key string, s Sign) Verdict {
 func (j *Judge) forget(key string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	delete(j.old, key)
+	delete(j.stale, key)
 }

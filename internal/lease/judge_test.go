@@ -11,9 +11,9 @@ import (
 // Ages are the engine's.
 func TestJudge(t *testing.T) {
 	const ttl = 15 * time.Second
-	ask := func(t *testing.T, j *Judge, s Sign) Verdict {
+	ask := func(t *testing.T, j *Judge, s Heartbeat) Verdict {
 		t.Helper()
-		v, err := j.Ask(t.Context(), "key", Holder{}, func(context.Context) (Sign, error) { return s, nil })
+		v, err := j.Ask(t.Context(), "key", Holder{}, func(context.Context) (Heartbeat, error) { return s, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -21,17 +21,17 @@ func TestJudge(t *testing.T) {
 	}
 	for _, c := range []struct {
 		rule  string
-		first Sign
-		later Sign // after two thirds of the time
+		first Heartbeat
+		later Heartbeat // after two thirds of the time
 		want  [2]Verdict
 	}{
-		{"a sign within the time holds", Sign{1, ttl}, Sign{1, ttl}, [2]Verdict{Held, Held}},
-		{"an old one that stays the last is the last", Sign{1, ttl + 1}, Sign{1, 2 * ttl}, [2]Verdict{Unsure, Free}},
-		{"no sign at all is an old one", Sign{}, Sign{}, [2]Verdict{Unsure, Free}},
-		{"a clock that jumps an hour forward takes nothing from who lives", Sign{1, time.Hour}, Sign{2, time.Second}, [2]Verdict{Unsure, Held}},
-		{"nor where it jumps again", Sign{1, time.Hour}, Sign{2, time.Hour}, [2]Verdict{Unsure, Unsure}},
-		{"a clock that jumps an hour back is noticed", Sign{1, -time.Hour}, Sign{2, time.Second}, [2]Verdict{Ahead, Held}},
-		{"clocks of servers that differ a little are not", Sign{1, -time.Second}, Sign{1, time.Second}, [2]Verdict{Held, Held}},
+		{"a sign within the time holds", Heartbeat{1, ttl}, Heartbeat{1, ttl}, [2]Verdict{Held, Held}},
+		{"an old one that stays the last is the last", Heartbeat{1, ttl + 1}, Heartbeat{1, 2 * ttl}, [2]Verdict{Unsure, Free}},
+		{"no sign at all is an old one", Heartbeat{}, Heartbeat{}, [2]Verdict{Unsure, Free}},
+		{"a clock that jumps an hour forward takes nothing from who lives", Heartbeat{1, time.Hour}, Heartbeat{2, time.Second}, [2]Verdict{Unsure, Held}},
+		{"nor where it jumps again", Heartbeat{1, time.Hour}, Heartbeat{2, time.Hour}, [2]Verdict{Unsure, Unsure}},
+		{"a clock that jumps an hour back is noticed", Heartbeat{1, -time.Hour}, Heartbeat{2, time.Second}, [2]Verdict{Ahead, Held}},
+		{"clocks of servers that differ a little are not", Heartbeat{1, -time.Second}, Heartbeat{1, time.Second}, [2]Verdict{Held, Held}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestJudge(t *testing.T) {
 				if later := ask(t, j, c.later); [2]Verdict{first, later} != c.want {
 					t.Errorf("got %v and %v, want %v", first, later, c.want)
 				}
-				if c.want[1] != Unsure && len(j.old) != 0 {
-					t.Errorf("it remembers %v", j.old)
+				if c.want[1] != Unsure && len(j.stale) != 0 {
+					t.Errorf("it remembers %v", j.stale)
 				}
 			})
 		})

@@ -59,8 +59,8 @@ func startChild(t *testing.T) *child {
 	if _, err := fmt.Sscan(line, &c.PID, &c.sleep, &c.Marks[0]); err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
-	c.Machine, c.Name = machine(), "the child"
-	c.Start, _ = started(c.PID)
+	c.Machine, c.Name = machineID(), "the child"
+	c.Start, _ = startTime(c.PID)
 	return c
 }
 
@@ -99,24 +99,24 @@ func TestQuiet(t *testing.T) {
 		c := startChild(t)
 		_ = c.cmd.Process.Kill()
 		_ = c.cmd.Wait()
-		if err := c.Quiet(t.Context()); err != nil {
+		if err := c.WaitForLeftovers(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := syscall.Kill(c.sleep, 0); err == nil {
-			if _, ended := started(c.sleep); !ended {
+			if _, ended := startTime(c.sleep); !ended {
 				t.Errorf("process %d still runs", c.sleep)
 			}
 		}
 	})
 	t.Run("what does not end is named", func(t *testing.T) {
 		c := startChild(t) // alive, and so is what it has started
-		err := c.Quiet(t.Context())
+		err := c.WaitForLeftovers(t.Context())
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d", c.sleep)) {
 			t.Errorf("got %v, want an error that names process %d", err, c.sleep)
 		}
 	})
 	t.Run("a mark that cannot be read is an error", func(t *testing.T) {
-		if err := (Holder{Name: "x", Marks: []string{"zz"}}).Quiet(t.Context()); err == nil {
+		if err := (Holder{Name: "x", Marks: []string{"zz"}}).WaitForLeftovers(t.Context()); err == nil {
 			t.Error("no error")
 		}
 	})

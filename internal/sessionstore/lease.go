@@ -129,9 +129,9 @@ func (l *sessionLease) ask(ctx context.Context, c *claim, last sign, now *state)
 	if last.claim == nil || last.claim.Token != c.Token { // of an earlier turn
 		last.Value = engine.Value{Revision: last.Revision}
 	}
-	verdict, err := l.parts.judge.Ask(ctx, l.key, c.Holder, func(ctx context.Context) (lease.Sign, error) {
+	verdict, err := l.parts.judge.Ask(ctx, l.key, c.Holder, func(ctx context.Context) (lease.Heartbeat, error) {
 		at, err := l.parts.leases.Now(ctx)
-		return lease.Sign{Revision: last.Revision + now.last, Age: youngest(at, last.Time, now.at)}, err
+		return lease.Heartbeat{Revision: last.Revision + now.last, Age: youngest(at, last.Time, now.at)}, err
 	})
 	if left, ok := errors.AsType[*lease.LeftoverError](err); ok {
 		return lease.Held, &session.BusyError{Session: l.key, Owner: left.Error()}
