@@ -1,26 +1,27 @@
-// Package lease says who holds something that one process at a time may hold, and whether that
-// process still does: a session during a turn, a schedule during a run.
+// Package lease decides whether a process still holds something that only one process may hold at a
+// time: a session during a turn, a schedule during a run.
 //
-// A [Holder] names a process: the machine, the number, the start time. What is held is written down
-// with its holder, and the holder gives a sign of life every few seconds. Whoever wants it next
-// asks a [Judge]:
+// A [Holder] identifies a process by machine, process id and start time. Its callers store the
+// holder together with what it holds. The holder writes a heartbeat every few seconds. A process
+// that wants to take over asks a [Judge]:
 //
 //	Judge.Ask
-//	├─ Holder.State          is it a process of this machine, and does it live?
-//	│  ├─ Dead ─► Holder.WaitForLeftovers        free at once, when nothing that it started runs any more
+//	├─ Holder.State          is it a process of this machine, and is it alive?
+//	│  ├─ Dead ─► Holder.WaitForLeftovers    free as soon as no process that it started is left
 //	│  └─ Alive, Elsewhere
-//	└─ Heartbeat.Age              how long ago the last sign was, by the engine's clock alone
-//	   ├─ within the time             held
-//	   ├─ in the future               held; the clock was set back: the sign is to be written again
-//	   └─ beyond it                   unsure, and free when no sign comes while the judge watches
+//	└─ Heartbeat.Age         the age of the last heartbeat, by the engine's clock alone
+//	   ├─ at most the TTL              held
+//	   ├─ far in the future            held; the clock was set back, so the heartbeat must be written again
+//	   └─ more than the TTL            unsure; free if no heartbeat comes while the judge watches
 //
-// Why a dead process is asked for first: a crash on this machine is known at once, without waiting
-// for anything to run out. Why the last step: a clock that jumps forward makes every sign look old.
-// A holder that lives gives two signs within two thirds of the time, which is enough to tell an old
-// sign from a clock that jumped, though one of them goes amiss.
+// The state of the process comes first, because a crash on this machine is then known at once. The
+// last step is there because a clock that is set forward makes every heartbeat look old. A living
+// holder writes two heartbeats in two thirds of the TTL. That is enough to recognize it even if one
+// of them is lost.
 //
-// Another pid namespace counts as elsewhere, since its numbers mean other processes, and so does
-// every machine but Linux, where nobody can tell whether a dead process has left anything running.
+// A process in another pid namespace counts as elsewhere, because process ids mean other processes
+// there. On systems other than Linux every process counts as elsewhere, because it cannot be found
+// out whether a dead process has left others running.
 //
-// It stores nothing: how a holder and a sign are kept is for its callers to say.
+// The package stores nothing. Its callers store holders and heartbeats.
 package lease

@@ -11,55 +11,56 @@ import (
 )
 
 const (
-	// leftoverTimeout bounds the wait for what a dead process has left running. The guardian ends it
-	// within milliseconds.
+	// leftoverTimeout bounds the wait for the processes that a dead process has left. The guardian
+	// ends them within milliseconds.
 	leftoverTimeout = 2 * time.Second
-	// leftoverPoll is between two looks. Two in a row must find nothing: a process that is forking
-	// may be missed by one.
+	// leftoverPoll is the time between two checks. Two checks in a row must find nothing, because
+	// one check may miss a process that is forking.
 	leftoverPoll = 10 * time.Millisecond
 )
 
-// A Holder is a process that holds something.
+// A Holder identifies a process that holds something.
 type Holder struct {
-	Machine string   `json:"machine,omitempty"` // which boot of which machine, and its namespaces; "": not known
+	Machine string   `json:"machine,omitempty"` // identifies the boot of a machine, and the namespaces; "": not known
 	PID     int      `json:"pid"`
-	Start   uint64   `json:"start,omitempty"` // when it began, in the machine's own ticks: numbers are given out again
-	Marks   []string `json:"marks,omitempty"` // what bears one of them was started by it
+	Start   uint64   `json:"start,omitempty"` // when the process began, in ticks of the machine: process ids are reused
+	Marks   []string `json:"marks,omitempty"` // a process with one of these marks was started by the holder
 	Name    string   `json:"name"`            // for people
 }
 
-// Self is this process. The marks are those of the process groups in which it starts others.
+// Self returns the holder for this process. marks are those of the process groups in which it
+// starts other processes.
 func Self(marks ...string) Holder {
 	h := Holder{PID: os.Getpid(), Machine: machineID(), Name: processName()}
 	h.Marks = slices.DeleteFunc(slices.Clone(marks), func(m string) bool { return m == "" })
 	if h.Machine != "" {
-		h.Start, _ = startTime(h.PID) // 0: State says elsewhere
+		h.Start, _ = startTime(h.PID) // 0: State returns Elsewhere
 	}
 	return h
 }
 
 func processName() string {
 	host, err := os.Hostname()
-	if err != nil { // then the process alone must do
+	if err != nil { // use the process id alone
 		return fmt.Sprintf("process %d", os.Getpid())
 	}
 	return fmt.Sprintf("process %d on %s", os.Getpid(), host)
 }
 
-// Known tells whether a holder that was read is one at all.
+// Known reports whether a stored holder is valid.
 func (h Holder) Known() bool { return h.PID > 0 && h.Name != "" }
 
-// A State is what can be said of a holder from here.
+// A State says what this process can find out about a holder.
 type State int
 
 // The states.
 const (
-	Elsewhere State = iota // it is not a process of this machine, or nobody can tell
+	Elsewhere State = iota // not a process of this machine, or not known
 	Alive
 	Dead
 )
 
-// State looks whether the process is there.
+// State reports whether the process is alive.
 func (h Holder) State() State {
 	if h.Machine == "" || h.Start == 0 || h.PID <= 0 || h.Machine != machineID() {
 		return Elsewhere
@@ -69,7 +70,7 @@ func (h Holder) State() State {
 	}
 	start, ended := startTime(h.PID)
 	switch {
-	case start == 0: // it exists, and is not ours to look at
+	case start == 0: // it exists, but its start time cannot be read
 		return Alive
 	case start != h.Start || ended:
 		return Dead
@@ -77,8 +78,8 @@ func (h Holder) State() State {
 	return Alive
 }
 
-// A LeftoverError says that a holder has died and what it started still runs: to take over what it
-// held would have two at work.
+// A LeftoverError says that a holder has died but processes that it started still run. If another
+// process took over now, both would work at the same time.
 type LeftoverError struct {
 	Holder string
 	PIDs   []int
@@ -88,8 +89,8 @@ func (e *LeftoverError) Error() string {
 	return fmt.Sprintf("%s has died, and what it started still runs (%s): end that first", e.Holder, pidList(e.PIDs))
 }
 
-// WaitForLeftovers waits until nothing runs that a dead holder has started. A [LeftoverError] names what still
-// does.
+// WaitForLeftovers waits until no process runs that a dead holder has started. If some still run
+// after a while, it returns a [LeftoverError].
 func (h Holder) WaitForLeftovers(ctx context.Context) error {
 	marks, err := h.marks()
 	if err != nil || len(marks) == 0 {
@@ -128,7 +129,7 @@ func (h Holder) marks() ([]guard.Mark, error) {
 	return marks, nil
 }
 
-// pidList names some processes.
+// pidList formats some process ids for a message.
 func pidList(pids []int) string {
 	const most = 5
 	if len(pids) == 1 {

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machineID names this boot of this machine, as this process sees it. Numbers of processes mean
-// something within one pid namespace, and start times within one time namespace. "": /proc cannot
-// be relied on.
+// machineID identifies this boot of this machine as this process sees it. Process ids are valid
+// within one pid namespace, and start times within one time namespace. It returns "" if /proc is
+// not usable.
 func machineID() string {
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
-		return "" // none, or one of another namespace
+		return "" // no /proc, or that of another namespace
 	}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -27,16 +27,16 @@ func machineID() string {
 	}
 	times, err := os.Readlink("/proc/self/ns/time")
 	if err != nil {
-		times = "time" // before Linux 5.6 there is one
+		times = "time" // before Linux 5.6 there is only one
 	}
 	return strings.TrimSpace(string(boot)) + " " + pids + " " + times
 }
 
-// exists asks the kernel rather than /proc, which may hide the processes of other users.
+// exists asks the kernel and not /proc, which may hide the processes of other users.
 func exists(pid int) bool { return !errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
-// startTime is when a process began, in ticks since the boot, 0 where that cannot be read; ended,
-// that it has ended and only waits for its parent to notice.
+// startTime returns when a process began, in ticks since boot, or 0 if that cannot be read. ended
+// reports that the process is a zombie.
 func startTime(pid int) (start uint64, ended bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -45,10 +45,10 @@ func startTime(pid int) (start uint64, ended bool) {
 	return parseStat(text)
 }
 
-// parseStat reads /proc/PID/stat: "pid (name) state …", where the name may hold anything,
-// parentheses too. From the state on, proc(5) has the number of threads in the eighteenth field and
-// the start time in the twentieth. A process whose first thread has ended looks as if it had, but
-// has others.
+// parseStat parses /proc/PID/stat: "pid (name) state …". The name may contain anything, also
+// parentheses. Counted from the state, the number of threads is the eighteenth field and the start
+// time the twentieth: see proc(5). A process whose first thread has ended looks like a zombie, but
+// has other threads.
 func parseStat(text []byte) (start uint64, ended bool) {
 	const state, threads, began = 0, 17, 19
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])

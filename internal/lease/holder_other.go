@@ -2,8 +2,8 @@
 
 package lease
 
-// machineID is not known here: nobody could tell whether a dead process has left anything running, so
-// that every holder counts as one elsewhere, and its time must run out.
+// machineID returns "": on this system it cannot be found out whether a dead process has left
+// others running. So every holder counts as Elsewhere, and its TTL must expire.
 func machineID() string { return "" }
 
 func exists(int) bool { return true }

@@ -6,41 +6,41 @@ import (
 	"time"
 )
 
-// A Heartbeat is the last that was heard of a holder.
+// A Heartbeat is the last heartbeat of a holder.
 type Heartbeat struct {
-	Revision uint64        // another one is another sign; 0: nothing was heard
+	Revision uint64        // changes with every heartbeat; 0: there is none
 	Age      time.Duration // by the engine's clock
 }
 
-// A Verdict is what a [Judge] says.
+// A Verdict is the answer of a [Judge].
 type Verdict int
 
 // The verdicts.
 const (
 	Held   Verdict = iota
-	Free           // whoever held it does so no more
-	Unsure         // the last sign is old: ask again, for it may be the clock that jumped
-	Ahead          // held, by a sign from the future: the clock was set back. Written again as it is, it has an age
+	Free           // the holder no longer holds it
+	Unsure         // the last heartbeat is old, or the clock was set forward: ask again
+	Ahead          // held, but the heartbeat is from the future: the clock was set back. Write the heartbeat again, so that it gets an age
 )
 
-// A Judge decides whether something that others hold may be taken. It is safe for concurrent use.
-// Its zero value is none: TTL must be set.
+// A Judge decides whether something that another process holds may be taken. It is safe for
+// concurrent use. TTL must be set.
 type Judge struct {
-	TTL time.Duration // a holder gives a sign every third of it
+	TTL time.Duration // a holder writes a heartbeat every third of it
 
 	mu    sync.Mutex // protects old
 	stale map[string]staleBeat
 }
 
-// A staleBeat is an old sign, and since when the judge has seen no other. It goes by the monotonic
+// A staleBeat is an old heartbeat, and since when the judge has seen no newer one by the monotonic
 // clock.
 type staleBeat struct {
 	revision uint64
 	since    time.Time
 }
 
-// Ask decides about what is held under a key. The error says why something cannot be taken from a
-// holder that has died.
+// Ask decides about the holder h of a key; sign returns its last heartbeat. The error says why
+// nothing can be taken over from a holder that has died.
 func (j *Judge) Ask(ctx context.Context, key string, h Holder, sign func(context.Context) (Heartbeat, error)) (Verdict, error) {
 	if h.State() == Dead {
 		j.forget(key)
@@ -53,10 +53,10 @@ func (j *Judge) Ask(ctx context.Context, key string, h Holder, sign func(context
 	return j.judgeAge(key, s), nil
 }
 
-// Pause is how long to wait before asking again after [Unsure].
+// Pause returns how long to wait after [Unsure] before calling [Judge.Ask] again.
 func (j *Judge) Pause() time.Duration { return j.TTL / 20 }
 
-// judgeAge judges a holder of whom nothing but the last sign is known.
+// judgeAge decides by the last heartbeat alone.
 func (j *Judge) judgeAge(key string, s Heartbeat) Verdict {
 	if s.Revision != 0 && s.Age <= j.TTL {
 		j.forget(key)
@@ -74,7 +74,7 @@ func (j *Judge) judgeAge(key string, s Heartbeat) Verdict {
 			j.stale = make(map[string]staleBeat)
 		}
 		j.stale[key] = staleBeat{s.Revision, time.Now()}
-	case time.Since(seen.since) >= j.TTL*2/3: // in which a holder that lives gives two signs
+	case time.Since(seen.since) >= j.TTL*2/3: // a living holder writes two heartbeats in this time
 		delete(j.stale, key)
 		return Free
 	}
