@@ -1,20 +1,19 @@
-// Package journal keeps what happened: the agent's events and the traces of what plugins did, for a
-// week.
+// Package journal stores the agent's events and the traces of plugins for a week.
 //
-//	Journal.Publish          when it returns, the event is on disk
+//	Journal.Publish          returns when the event is on disk
 //	└─ engine.Stream.Append  the topic is session, kind and turn
-//	Journal.Post             never waits: into the queue, or dropped and counted
+//	Journal.Post             never waits: puts the event into a queue, or drops and counts it
 //	└─ Journal.drain         one goroutine, in the order of the posts
-//	   └─ engine.Stream.AppendAll, or Append where few wait
-//	Journal.Read, Follow     from a sequence number on: of one session or kind without reading the others, or of all
-//	Journal.Newest           the last ones, from the end: of one session, kind or turn alone
+//	   └─ engine.Stream.AppendAll, or Append if few events wait
+//	Journal.Read, Follow     read from a sequence number on: all events, or only those of one session or kind
+//	Journal.Newest           reads the last events backwards: all, or only those of one session, kind or turn
 //
 // It is for whole events: a turn began or ended, a point was fired (its trace), the model replied,
 // a tool call began or ended, a transcript was compacted, a session, plugin or feature was changed.
-// It is not for pieces: text as it is streamed, output of a tool as it comes, retries. Every event
-// is synced to disk, which a token is not worth; pieces go straight to whoever is watching, and the
-// event that ends them has the whole.
+// It is not for pieces, such as streamed text, output of a running tool, or retries. Every event is
+// synced to disk, which is too expensive for a single token. Pieces go directly to the clients that
+// watch, and the event at the end has the whole.
 //
-// It is not the transcript, which is never dropped and never too old; see package session. It holds
-// what plugins saw, so whoever deletes a session wants [Journal.Forget] too.
+// It is not the transcript, which is never dropped and never expires; see package session. It
+// contains what plugins saw, so a caller that deletes a session should also call [Journal.Forget].
 package journal

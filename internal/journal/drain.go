@@ -9,22 +9,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// What is written from the queue at once. The engine syncs every write, which is what takes the
-// time. Several events together take as long as some ten of them one by one: fewer are not worth
-// it.
+// How many events are written at once. The engine syncs every write, and that takes the time. One
+// write of many events takes as long as about ten single writes, so fewer are written one by one.
 const (
 	fewestTogether    = 16
 	mostTogether      = 256
-	mostTogetherBytes = 1 << 20 // of their data; the last one may exceed it
+	mostTogetherBytes = 1 << 20 // of their data; the last event may exceed it
 )
 
-// gatherFor is how long events are gathered before they are written, where the last ones were
-// written together: so many come that it is worth it. Whatever their number, the server makes some
-// 25 calls to the file system for them, six of which are synced. Where few events come, each is
-// written at once.
+// gatherFor is how long events are collected before the next write if the last write was of many
+// events. A write of any number of events makes the server do about 25 calls to the file system,
+// six of which are synced. If few events come, each is written at once.
 const gatherFor = 50 * time.Millisecond
 
-// drain writes what was posted, in its order, until Close.
+// drain writes posted events in order until Close.
 func (j *Journal) drain() {
 	defer close(j.queue.drained)
 	told, gather := uint64(0), time.Duration(0)
@@ -44,12 +42,12 @@ func (j *Journal) drain() {
 	}
 }
 
-// droppedKind is the event that says how many events are missing before it.
+// droppedKind is the kind of the event that says how many events are missing before it.
 const droppedKind = "events.dropped"
 
-// tellDropped keeps an event about those that were dropped since it last did, for who reads the
-// journal alone. It returns how many have been told of. What it cannot tell now, it tells with
-// those that come.
+// tellDropped writes an event with the number of events that were dropped since the last one, for
+// readers of the journal. It returns the number that has been reported so far. If it cannot write,
+// the next call reports them.
 func (j *Journal) tellDropped(told uint64) uint64 {
 	total := j.Dropped()
 	if total == told {
@@ -66,8 +64,8 @@ func (j *Journal) tellDropped(told uint64) uint64 {
 	return total
 }
 
-// take waits for something to write, and then for more, for so long. It takes what there is, up to
-// a bound. Nothing: the queue is closed and empty.
+// take waits for an event, and then for more as long as gather says. It returns the events that
+// have come, up to a bound. It returns none if the queue is closed and empty.
 func (q *queue) take(gather time.Duration) []posting {
 	p, ok := <-q.waiting
 	if !ok {
@@ -87,7 +85,8 @@ func (q *queue) take(gather time.Duration) []posting {
 	return postings
 }
 
-// next is the next posting; not ok: there is none, or none until enough, where that is not nil.
+// next returns the next event if one is waiting. If enough is not nil, it waits for one until
+// enough fires.
 func (q *queue) next(enough <-chan time.Time) (p posting, ok bool) {
 	select {
 	case p, ok = <-q.waiting:
@@ -105,7 +104,7 @@ func (q *queue) next(enough <-chan time.Time) (p posting, ok bool) {
 	}
 }
 
-// done makes room for others.
+// done frees the space of written events in the queue.
 func (q *queue) done(postings []posting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -115,7 +114,7 @@ func (q *queue) done(postings []posting) {
 	}
 }
 
-// entries is what can be kept. What cannot be is dropped.
+// entries encodes events, and drops those that cannot be encoded.
 func (j *Journal) entries(postings []posting) []entry {
 	entries := make([]entry, 0, len(postings))
 	for _, p := range postings {
@@ -129,9 +128,9 @@ func (j *Journal) entries(postings []posting) []entry {
 	return entries
 }
 
-// keep writes events, and tells whether it could write them all. Together they are written or not,
-// and not tried again: one by one each gets its time, and those that were written nevertheless are
-// known by their ids.
+// keep writes events, and reports whether all were written. It first tries to write them together,
+// which succeeds or fails as a whole. If that fails, it writes them one by one, each with its own
+// timeout. Events that the first try did write are recognized by their ids.
 func (j *Journal) keep(entries []entry) bool {
 	if len(entries) >= fewestTogether {
 		err := j.together(entries)

@@ -17,24 +17,23 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// How much is kept: enough to ask on Monday what happened on Tuesday, and no more than a laptop can
-// spare.
+// How much is stored: the events of a week, and no more than a laptop can spare.
 const (
 	streamName = "events"
 	maxAge     = 7 * 24 * time.Hour
 	maxBytes   = 256 << 20
 )
 
-// none stands in a topic for the session of an event that belongs to none, and for the turn of one
-// that is not found by it. No session and no turn has such an id.
+// none stands in a topic for the session of an event without one, and for the turn of an event that
+// is not indexed by turn. No session and no turn has this id.
 const none = "-"
 
-// page is how many records are read at a time where many are looked through for a few.
+// page is how many records are read at a time if only a few of many are wanted.
 const page = 512
 
-// Options say how a journal is kept. The zero value works.
+// Options are the options of a journal. The zero value works.
 type Options struct {
-	Logger *slog.Logger // told what could not be kept, or not be read; nil discards
+	Logger *slog.Logger // logs events that could not be stored or read; nil discards
 }
 
 // An Event is something that happened.
@@ -46,18 +45,18 @@ type Event struct {
 	Data     json.RawMessage `json:"data"`
 }
 
-// A Filter says which events are wanted. The zero value wants all.
+// A Filter selects events. The zero value selects all.
 type Filter struct {
-	Session string   // "": of all sessions, and of none
+	Session string   // "": all events, with or without a session
 	Kinds   []string // empty: every kind
-	Turn    string   // of those posted with [Journal.PostTurn]; "": of all turns, and of none
+	Turn    string   // for events posted with [Journal.PostTurn]; "": all events, with or without a turn
 }
 
 func (f Filter) wants(e *Event) bool {
 	return (f.Session == "" || f.Session == e.Session) && (len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind))
 }
 
-// A Journal is what happened. It is safe for concurrent use, and so are several on the same engine.
+// A Journal stores events. It is safe for concurrent use, and several journals may share an engine.
 type Journal struct {
 	engine engine.Store
 	log    *slog.Logger
@@ -67,8 +66,8 @@ type Journal struct {
 	stream engine.Stream // nil: not opened yet
 }
 
-// New makes a journal. It does no I/O and starts nothing: the first [Journal.Post] does, and
-// [Journal.Close] ends it.
+// New makes a journal. It does no I/O and starts no goroutine: the first [Journal.Post] starts one,
+// and [Journal.Close] ends it.
 func New(e engine.Store, o Options) *Journal {
 	log := o.Logger
 	if log == nil {
@@ -91,8 +90,8 @@ func (j *Journal) open(ctx context.Context) (engine.Stream, error) {
 	return stream, nil
 }
 
-// Publish keeps an event; sessionID is "" for one of no session. When it returns nil, the event is
-// on disk.
+// Publish stores an event; sessionID is "" for an event without a session. When it returns nil, the
+// event is on disk.
 func (j *Journal) Publish(ctx context.Context, kind, sessionID string, data json.RawMessage) (uint64, error) {
 	e, err := newEntry(posting{kind: kind, session: sessionID, data: data})
 	if err != nil {
@@ -101,7 +100,7 @@ func (j *Journal) Publish(ctx context.Context, kind, sessionID string, data json
 	return j.append(ctx, e)
 }
 
-// An entry is an event as the engine keeps it.
+// An entry is an event as the engine stores it.
 type entry struct {
 	kind   string
 	record engine.Append
@@ -127,8 +126,8 @@ func (j *Journal) append(ctx context.Context, e entry) (uint64, error) {
 	return sequence, nil
 }
 
-// Read returns the events after a sequence number that the filter wants, oldest first, at most
-// limit (0: all).
+// Read returns the events after a sequence number that match the filter, the oldest first. It
+// returns at most limit events; 0 means all.
 func (j *Journal) Read(ctx context.Context, after uint64, filter Filter, limit int) ([]Event, error) {
 	stream, err := j.open(ctx)
 	if err != nil {
@@ -155,8 +154,8 @@ func (j *Journal) Read(ctx context.Context, after uint64, filter Filter, limit i
 	}
 }
 
-// Newest returns the events before a sequence number (0: the last ones) that the filter wants, the
-// newest first, at most limit. It reads those alone, unless the filter has several kinds.
+// Newest returns at most limit events before a sequence number (0: the last ones) that match the
+// filter, the newest first. It reads no other events, unless the filter has several kinds.
 func (j *Journal) Newest(ctx context.Context, before uint64, filter Filter, limit int) ([]Event, error) {
 	stream, err := j.open(ctx)
 	if err != nil {
@@ -182,9 +181,9 @@ func (j *Journal) Newest(ctx context.Context, before uint64, filter Filter, limi
 	return newest, nil
 }
 
-// Follow calls f with the events after a sequence number that the filter wants, then with each as
-// it comes, until ctx ends or f returns an error. What is not an event is handed on as one of
-// unreadableKind: whoever follows compares numbers, and must not take it for lost.
+// Follow calls f with the events after a sequence number that match the filter, and then with each
+// new one, until ctx ends or f returns an error. A record that is not a valid event is passed on as
+// an event of unreadableKind: followers compare sequence numbers and must not take it for lost.
 func (j *Journal) Follow(ctx context.Context, after uint64, filter Filter, f func(Event) error) error {
 	stream, err := j.open(ctx)
 	if err != nil {
@@ -198,7 +197,7 @@ func (j *Journal) Follow(ctx context.Context, after uint64, filter Filter, f fun
 	})
 }
 
-// First is the sequence number of the oldest event that is still kept.
+// First returns the sequence number of the oldest stored event.
 func (j *Journal) First(ctx context.Context) (uint64, error) {
 	stream, err := j.open(ctx)
 	if err != nil {
@@ -207,7 +206,7 @@ func (j *Journal) First(ctx context.Context) (uint64, error) {
 	return stream.First(ctx)
 }
 
-// Last is the sequence number of the newest event, 0 where there is none.
+// Last returns the sequence number of the newest event, or 0 if there is none.
 func (j *Journal) Last(ctx context.Context) (uint64, error) {
 	stream, err := j.open(ctx)
 	if err != nil {
@@ -216,7 +215,7 @@ func (j *Journal) Last(ctx context.Context) (uint64, error) {
 	return stream.Last(ctx, "")
 }
 
-// Forget drops the events of a session, those of the earlier layout too.
+// Forget deletes the events of a session, also those of the earlier layout.
 func (j *Journal) Forget(ctx context.Context, sessionID string) error {
 	stream, err := j.open(ctx)
 	if err != nil {
@@ -226,15 +225,15 @@ func (j *Journal) Forget(ctx context.Context, sessionID string) error {
 	return errors.Join(stream.Purge(ctx, session+"/"+engine.Below), stream.Purge(ctx, session))
 }
 
-// The topic of an event is session, kind and turn, so that the engine finds the events of each by
-// its index. In an earlier layout it was the session alone: such events are found where no session,
-// kind or turn is asked for, until they are too old.
+// topic returns the topic of an event: session, kind and turn, so that the engine finds the events
+// of each by its index. In an earlier layout the topic was the session alone. Such events are found
+// only by filters without session, kind and turn, until they expire.
 func (p posting) topic() string {
 	return part(p.session, none) + "/" + part(p.kind, none) + "/" + part(p.turn, none)
 }
 
-// part is a text as a part of a topic: no text reaches into another part, or stands for others as
-// [engine.Any] does.
+// part escapes a text for use as one part of a topic: it cannot reach into another part or act as a
+// wildcard such as [engine.Any].
 func part(text, empty string) string { return cmp.Or(partEscapes.Replace(text), empty) }
 
 var (
@@ -242,7 +241,8 @@ var (
 	partUnescapes = strings.NewReplacer("%25", "%", "%2F", "/", "%00", "\x00")
 )
 
-// topic means the topics of what the filter wants, and of more where it has several kinds.
+// topic returns a pattern for the topics of the selected events. It matches more of them if the
+// filter has several kinds.
 func (f Filter) topic() string {
 	if f.Session == "" && len(f.Kinds) == 0 && f.Turn == "" {
 		return "" // every topic, of the earlier layout too
@@ -254,18 +254,18 @@ func (f Filter) topic() string {
 	return part(f.Session, engine.Any) + "/" + kind + "/" + part(f.Turn, engine.Any)
 }
 
-// An event is kept as {"kind": …, "data": …}. Its session is the topic; sequence number and time
-// are the engine's.
+// A kept is the stored form of an event: {"kind": …, "data": …}. The topic has the session, and the
+// engine has sequence number and time.
 type kept struct {
 	Kind string          `json:"kind"`
 	Data json.RawMessage `json:"data"`
 }
 
-// mostNested is how deep an event's data may be: encoding/json, which reads it again, takes 10,000
-// levels, and the event itself is one.
+// mostNested is how deep an event's data may be nested. encoding/json, which decodes it again,
+// allows 10,000 levels, and the event itself is one.
 const mostNested = 9_999
 
-// encode passes the data on as it is: it was made by us, and may be large.
+// encode does not decode the data: Patchbay made it, and it may be large.
 func encode(kind string, data json.RawMessage) ([]byte, error) {
 	if kind == "" {
 		return nil, errors.New("it has no kind")
@@ -276,11 +276,11 @@ func encode(kind string, data json.RawMessage) ([]byte, error) {
 	return rawjson.Object{{Name: "kind", Value: rawjson.String(kind)}, {Name: "data", Value: data}}.JSON(), nil
 }
 
-// unreadableKind is the event that stands for one that cannot be read.
+// unreadableKind is the kind of the event that replaces one that cannot be read.
 const unreadableKind = "events.unreadable"
 
-// decode reads an event. What is not one is logged, and one of unreadableKind takes its place: it
-// must not keep anybody from what came after it.
+// decode decodes an event. If a record is not a valid event, decode logs that and returns an event
+// of unreadableKind, so that readers can go on with the next.
 func (j *Journal) decode(r engine.Record) (Event, bool) {
 	var k kept
 	err := json.Unmarshal(r.Data, &k)

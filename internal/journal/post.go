@@ -10,38 +10,38 @@ import (
 	"time"
 )
 
-// Bounds of the queue behind [Journal.Post]. A turn makes some dozens of events, a disk takes some
-// hundreds a second one by one, and thousands together: what does not fit comes of an engine that
-// is away.
+// Bounds of the queue behind [Journal.Post]. A turn makes a few dozen events. A disk takes a few
+// hundred single writes a second, and thousands of events in larger writes. So the queue is full
+// only if the engine is not available.
 const (
 	maxQueued      = 4096     // events
 	maxQueuedBytes = 32 << 20 // of their data: traces of large payloads are large
 )
 
-// postTimeout bounds the writing of one event from the queue: longer than the engine takes to move
-// to another process.
+// postTimeout bounds the writing of one event from the queue. It is longer than the engine takes to
+// move to another process.
 const postTimeout = 10 * time.Second
 
-// closeTimeout bounds how long [Journal.Close] lets the queue drain: as long as a person waits for
-// a command to end.
+// closeTimeout bounds how long [Journal.Close] waits for the queue: as long as a person waits for a
+// command to end.
 const closeTimeout = 3 * time.Second
 
-// A posting is an event on its way.
+// A posting is an event on its way to the store.
 type posting struct {
 	kind, session, turn string
 	data                json.RawMessage
 }
 
-// A queue is what was posted and not written yet.
+// A queue has the events that were posted and are not written yet.
 type queue struct {
-	ctx     context.Context // ended when Close has no more patience
+	ctx     context.Context // ends after closeTimeout in Close
 	cancel  context.CancelFunc
-	drained chan struct{} // closed when the goroutine is gone
+	drained chan struct{} // closed when the goroutine has ended
 	dropped atomic.Uint64
 
 	mu      sync.Mutex   // protects the fields below
 	waiting chan posting // closed by Close; the goroutine takes from it
-	events  int          // that are waiting or being written
+	events  int          // events that wait or are being written
 	bytes   int          // of their data
 	running bool         // the goroutine was started
 	closed  bool
@@ -52,14 +52,14 @@ func newQueue() *queue {
 	return &queue{ctx: ctx, cancel: cancel, drained: make(chan struct{}), waiting: make(chan posting, maxQueued)}
 }
 
-// Post keeps an event some time soon, and never waits: where the queue is full, or closed, the
-// event is dropped, counted, and false returned. The data is the journal's from then on.
+// Post queues an event to be stored, and never waits. If the queue is full or closed, Post drops
+// and counts the event and returns false. The caller must not change data afterwards.
 func (j *Journal) Post(kind, sessionID string, data json.RawMessage) bool {
 	return j.post(posting{kind: kind, session: sessionID, data: data})
 }
 
-// PostTurn is Post for an event that is to be found by its turn. The engine has an entry of its
-// index in memory for each turn and kind: so not every event of a turn is worth it.
+// PostTurn is like Post for an event that can be found by its turn. For each turn and kind the
+// engine holds an index entry in memory, so only some events of a turn are posted this way.
 func (j *Journal) PostTurn(kind, sessionID, turn string, data json.RawMessage) bool {
 	return j.post(posting{kind: kind, session: sessionID, turn: turn, data: data})
 }
@@ -72,7 +72,7 @@ func (j *Journal) post(p posting) bool {
 	return true
 }
 
-// enqueue queues an event, or says why it does not.
+// enqueue queues an event, or returns why it cannot.
 func (j *Journal) enqueue(p posting) error {
 	q := j.queue
 	q.mu.Lock()
@@ -80,7 +80,7 @@ func (j *Journal) enqueue(p posting) error {
 	if err := q.refusal(len(p.data)); err != nil {
 		return err
 	}
-	q.waiting <- p // there is room, and nobody else sends: mu is held
+	q.waiting <- p // does not block: there is space, and all senders hold mu
 	q.events++
 	q.bytes += len(p.data)
 	if !q.running {
@@ -95,7 +95,7 @@ var (
 	errFull   = fmt.Errorf("more than %d events or %d MiB wait: the engine does not take them", maxQueued, maxQueuedBytes>>20)
 )
 
-// refusal is why an event of so many bytes is not queued; nil: it is. The caller holds mu.
+// refusal returns why an event of size bytes cannot be queued, or nil. The caller holds mu.
 func (q *queue) refusal(size int) error {
 	switch {
 	case q.closed:
@@ -106,21 +106,20 @@ func (q *queue) refusal(size int) error {
 	return nil
 }
 
-// Drop counts an event that is not kept, because of err. Whoever cannot even make an event for
-// [Journal.Post] calls it. The first such event is logged, then the second, the fourth, the eighth
-// …: an engine that is away costs many.
+// Drop counts an event that is not stored because of err. A caller that cannot make the event for
+// [Journal.Post] calls it, too. Drop logs the first such event, the second, the fourth, the eighth
+// and so on, since an unavailable engine drops many.
 func (j *Journal) Drop(kind string, err error) {
 	if n := j.queue.dropped.Add(1); n&(n-1) == 0 {
 		j.log.Warn("event dropped", "kind", kind, "err", err, "total", n)
 	}
 }
 
-// Dropped is how many events are not in the journal that should be.
+// Dropped returns how many events were dropped.
 func (j *Journal) Dropped() uint64 { return j.queue.dropped.Load() }
 
-// Close takes no more posts and waits, within a bound, until those there are have been written. The
-// error says how many were not. Everything else goes on working: the engine is not the journal's to
-// close.
+// Close accepts no more posts and waits, up to closeTimeout, until the queued events are written.
+// The error says how many were not. Everything else still works: Close does not close the engine.
 func (j *Journal) Close() error {
 	q := j.queue
 	defer q.cancel()
@@ -137,7 +136,8 @@ func (j *Journal) Close() error {
 	return q.wait()
 }
 
-// wait gives the goroutine its time. What it cannot write then fails at once, so that it ends.
+// wait waits for the goroutine to end. After closeTimeout every further write fails at once, so
+// that it ends.
 func (q *queue) wait() error {
 	before := q.dropped.Load()
 	timer := time.AfterFunc(closeTimeout, q.cancel)
