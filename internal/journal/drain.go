@@ -12,9 +12,9 @@ import (
 // How many events are written at once. The engine syncs every write, and that takes the time. One
 // write of many events takes as long as about ten single writes, so fewer are written one by one.
 const (
-	fewestTogether    = 16
-	mostTogether      = 256
-	mostTogetherBytes = 1 << 20 // of their data; the last event may exceed it
+	minTogether      = 16
+	maxTogether      = 256
+	maxTogetherBytes = 1 << 20 // of their data; the last event may exceed it
 )
 
 // gatherFor is how long events are collected before the next write if the last write was of many
@@ -31,13 +31,13 @@ func (j *Journal) drain() {
 		if len(postings) == 0 {
 			return
 		}
-		if gather = 0; len(postings) >= fewestTogether {
+		if gather = 0; len(postings) >= minTogether {
 			gather = gatherFor
 		}
-		kept := j.keep(j.entries(postings))
+		kept := j.writeAll(j.entries(postings))
 		j.queue.done(postings)
 		if kept {
-			told = j.tellDropped(told)
+			told = j.recordDropped(told)
 		}
 	}
 }
@@ -45,17 +45,17 @@ func (j *Journal) drain() {
 // droppedKind is the kind of the event that says how many events are missing before it.
 const droppedKind = "events.dropped"
 
-// tellDropped writes an event with the number of events that were dropped since the last one, for
+// recordDropped writes an event with the number of events that were dropped since the last one, for
 // readers of the journal. It returns the number that has been reported so far. If it cannot write,
 // the next call reports them.
-func (j *Journal) tellDropped(told uint64) uint64 {
+func (j *Journal) recordDropped(told uint64) uint64 {
 	total := j.Dropped()
 	if total == told {
 		return told
 	}
 	e, err := newEntry(posting{kind: droppedKind, data: fmt.Appendf(nil, `{"count":%d,"total":%d}`, total-told, total)})
 	if err == nil {
-		err = j.alone(e)
+		err = j.writeOne(e)
 	}
 	if err != nil {
 		j.log.Debug("journal: that events were dropped could not be kept", "total", total, "err", err)
@@ -76,7 +76,7 @@ func (q *queue) take(gather time.Duration) []posting {
 		enough = time.After(gather)
 	}
 	postings, size := []posting{p}, len(p.data)
-	for len(postings) < mostTogether && size < mostTogetherBytes {
+	for len(postings) < maxTogether && size < maxTogetherBytes {
 		if p, ok = q.next(enough); !ok {
 			break
 		}
@@ -128,12 +128,12 @@ func (j *Journal) entries(postings []posting) []entry {
 	return entries
 }
 
-// keep writes events, and reports whether all were written. It first tries to write them together,
+// writeAll writes events, and reports whether all were written. It first tries to write them together,
 // which succeeds or fails as a whole. If that fails, it writes them one by one, each with its own
 // timeout. Events that the first try did write are recognized by their ids.
-func (j *Journal) keep(entries []entry) bool {
-	if len(entries) >= fewestTogether {
-		err := j.together(entries)
+func (j *Journal) writeAll(entries []entry) bool {
+	if len(entries) >= minTogether {
+		err := j.writeTogether(entries)
 		if err == nil {
 			return true
 		}
@@ -143,7 +143,7 @@ func (j *Journal) keep(entries []entry) bool {
 	}
 	kept := true
 	for _, e := range entries {
-		if err := j.alone(e); err != nil {
+		if err := j.writeOne(e); err != nil {
 			j.Drop(e.kind, err)
 			kept = false
 		}
@@ -151,7 +151,7 @@ func (j *Journal) keep(entries []entry) bool {
 	return kept
 }
 
-func (j *Journal) together(entries []entry) error {
+func (j *Journal) writeTogether(entries []entry) error {
 	ctx, cancel := context.WithTimeout(j.queue.ctx, postTimeout)
 	defer cancel()
 	stream, err := j.open(ctx)
@@ -165,7 +165,7 @@ func (j *Journal) together(entries []entry) error {
 	return stream.AppendAll(ctx, records)
 }
 
-func (j *Journal) alone(e entry) error {
+func (j *Journal) writeOne(e entry) error {
 	ctx, cancel := context.WithTimeout(j.queue.ctx, postTimeout)
 	defer cancel()
 	_, err := j.append(ctx, e)

@@ -101,7 +101,7 @@ func TestBurst(t *testing.T) {
 	t.Run("many are written together", func(t *testing.T) {
 		w := &watched{Store: openEngine(t)}
 		wantBurst(t, burst(t, w))
-		if w.alone >= 2*fewestTogether || len(w.together) > maxQueued/mostTogether+2 {
+		if w.alone >= 2*minTogether || len(w.together) > maxQueued/maxTogether+2 {
 			t.Errorf("%d alone, together: %v", w.alone, w.together)
 		}
 	})
@@ -145,12 +145,12 @@ func TestGather(t *testing.T) {
 		t.Errorf("%d events were taken at once, wanted 3", len(got))
 	}
 	go func() {
-		for range mostTogether + 2 {
+		for range maxTogether + 2 {
 			q.waiting <- posting{kind: "k"}
 		}
 		close(q.waiting)
 	}()
-	for _, want := range []int{mostTogether, 2, 0} { // none waits for the hour to pass: the batch is full, or the queue closed
+	for _, want := range []int{maxTogether, 2, 0} { // none waits for the hour to pass: the batch is full, or the queue closed
 		if got := q.take(time.Hour); len(got) != want {
 			t.Errorf("%d events were gathered, wanted %d", len(got), want)
 		}

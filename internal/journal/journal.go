@@ -221,7 +221,7 @@ func (j *Journal) Forget(ctx context.Context, sessionID string) error {
 	if err != nil {
 		return err
 	}
-	session := part(sessionID, none)
+	session := topicPart(sessionID, none)
 	return errors.Join(stream.Purge(ctx, session+"/"+engine.Below), stream.Purge(ctx, session))
 }
 
@@ -229,12 +229,12 @@ func (j *Journal) Forget(ctx context.Context, sessionID string) error {
 // of each by its index. In an earlier layout the topic was the session alone. Such events are found
 // only by filters without session, kind and turn, until they expire.
 func (p posting) topic() string {
-	return part(p.session, none) + "/" + part(p.kind, none) + "/" + part(p.turn, none)
+	return topicPart(p.session, none) + "/" + topicPart(p.kind, none) + "/" + topicPart(p.turn, none)
 }
 
-// part escapes a text for use as one part of a topic: it cannot reach into another part or act as a
+// topicPart escapes a text for use as one part of a topic: it cannot reach into another part or act as a
 // wildcard such as [engine.Any].
-func part(text, empty string) string { return cmp.Or(partEscapes.Replace(text), empty) }
+func topicPart(text, empty string) string { return cmp.Or(partEscapes.Replace(text), empty) }
 
 var (
 	partEscapes   = strings.NewReplacer("%", "%25", "/", "%2F", "\x00", "%00")
@@ -249,28 +249,28 @@ func (f Filter) topic() string {
 	}
 	kind := engine.Any
 	if len(f.Kinds) == 1 {
-		kind = part(f.Kinds[0], none)
+		kind = topicPart(f.Kinds[0], none)
 	}
-	return part(f.Session, engine.Any) + "/" + kind + "/" + part(f.Turn, engine.Any)
+	return topicPart(f.Session, engine.Any) + "/" + kind + "/" + topicPart(f.Turn, engine.Any)
 }
 
-// A kept is the stored form of an event: {"kind": …, "data": …}. The topic has the session, and the
+// A storedEvent is the stored form of an event: {"kind": …, "data": …}. The topic has the session, and the
 // engine has sequence number and time.
-type kept struct {
+type storedEvent struct {
 	Kind string          `json:"kind"`
 	Data json.RawMessage `json:"data"`
 }
 
-// mostNested is how deep an event's data may be nested. encoding/json, which decodes it again,
+// maxNesting is how deep an event's data may be nested. encoding/json, which decodes it again,
 // allows 10,000 levels, and the event itself is one.
-const mostNested = 9_999
+const maxNesting = 9_999
 
 // encode does not decode the data: Patchbay made it, and it may be large.
 func encode(kind string, data json.RawMessage) ([]byte, error) {
 	if kind == "" {
 		return nil, errors.New("it has no kind")
 	}
-	if err := rawjson.CheckWithin(data, mostNested); err != nil {
+	if err := rawjson.CheckWithin(data, maxNesting); err != nil {
 		return nil, fmt.Errorf("its data: %w", err)
 	}
 	return rawjson.Object{{Name: "kind", Value: rawjson.String(kind)}, {Name: "data", Value: data}}.JSON(), nil
@@ -282,14 +282,14 @@ const unreadableKind = "events.unreadable"
 // decode decodes an event. If a record is not a valid event, decode logs that and returns an event
 // of unreadableKind, so that readers can go on with the next.
 func (j *Journal) decode(r engine.Record) (Event, bool) {
-	var k kept
+	var k storedEvent
 	err := json.Unmarshal(r.Data, &k)
 	if err == nil && (k.Kind == "" || k.Data == nil) {
 		err = errors.New("it has no kind or no data")
 	}
 	if err != nil {
 		j.log.Warn("journal entry is broken", "seq", r.Sequence, "err", err)
-		k = kept{unreadableKind, rawjson.Object{{Name: "error", Value: rawjson.String(err.Error())}}.JSON()}
+		k = storedEvent{unreadableKind, rawjson.Object{{Name: "error", Value: rawjson.String(err.Error())}}.JSON()}
 	}
 	e := Event{Sequence: r.Sequence, Time: r.Time, Kind: k.Kind, Data: k.Data}
 	if session, _, _ := strings.Cut(r.Topic, "/"); session != none {
