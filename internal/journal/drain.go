@@ -58,7 +58,7 @@ func (j *Journal) recordDropped(told uint64) uint64 {
 		err = j.writeOne(e)
 	}
 	if err != nil {
-		j.log.Debug("journal: that events were dropped could not be kept", "total", total, "err", err)
+		j.log.Debug("journal: cannot record that events were dropped", "total", total, "err", err)
 		return told
 	}
 	return total
@@ -138,7 +138,7 @@ func (j *Journal) writeAll(entries []entry) bool {
 			return true
 		}
 		if !errors.Is(err, errors.ErrUnsupported) {
-			j.log.Debug("journal: events are written one by one", "events", len(entries), "err", err)
+			j.log.Debug("journal: cannot write events together; writing them one by one", "events", len(entries), "err", err)
 		}
 	}
 	kept := true

@@ -288,7 +288,7 @@ func (j *Journal) decode(r engine.Record) (Event, bool) {
 		err = errors.New("it has no kind or no data")
 	}
 	if err != nil {
-		j.log.Warn("journal entry is broken", "seq", r.Sequence, "err", err)
+		j.log.Warn("journal: cannot read an event", "seq", r.Sequence, "err", err)
 		k = storedEvent{unreadableKind, rawjson.Object{{Name: "error", Value: rawjson.String(err.Error())}}.JSON()}
 	}
 	e := Event{Sequence: r.Sequence, Time: r.Time, Kind: k.Kind, Data: k.Data}

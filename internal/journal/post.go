@@ -92,7 +92,7 @@ func (j *Journal) enqueue(p posting) error {
 
 var (
 	errClosed = errors.New("the journal is closed")
-	errFull   = fmt.Errorf("more than %d events or %d MiB wait: the engine does not take them", maxQueued, maxQueuedBytes>>20)
+	errFull   = fmt.Errorf("more than %d events or %d MiB wait: the engine does not write them", maxQueued, maxQueuedBytes>>20)
 )
 
 // refusal returns why an event of size bytes cannot be queued, or nil. The caller holds mu.
@@ -144,7 +144,7 @@ func (q *queue) wait() error {
 	defer timer.Stop()
 	<-q.drained
 	if n := q.dropped.Load() - before; n > 0 {
-		return fmt.Errorf("journal: %d events were not kept: they were refused, or the engine did not take them within %v", n, closeTimeout)
+		return fmt.Errorf("journal: %d events were not stored: they were refused, or the engine did not write them within %v", n, closeTimeout)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ type LeftoverError struct {
 }
 
 func (e *LeftoverError) Error() string {
-	return fmt.Sprintf("%s has died, and what it started still runs (%s): end that first", e.Holder, pidList(e.PIDs))
+	return fmt.Sprintf("%s has died, but processes that it started still run (%s): end them first", e.Holder, pidList(e.PIDs))
 }
 
 // WaitForLeftovers waits until no process runs that a dead holder has started. If some still run
