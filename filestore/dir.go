@@ -34,21 +34,21 @@ func (b *bucket) openDir() (*dir, error) {
 	path := filepath.Join(b.store, name)
 	info, err := store.Lstat(name)
 	if err != nil {
-		return nil, at(path, err)
+		return nil, withPath(path, err)
 	}
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s is %s, not a directory: remove it", path, kind(info.Mode()))
 	}
 	root, err := store.OpenRoot(name)
 	if err != nil {
-		return nil, at(path, err)
+		return nil, withPath(path, err)
 	}
 	opened, err := root.Stat(".")
 	if err == nil && !os.SameFile(info, opened) {
 		err = errors.New("another directory took its place")
 	}
 	if err != nil {
-		return nil, errors.Join(at(path, err), root.Close())
+		return nil, errors.Join(withPath(path, err), root.Close())
 	}
 	return &dir{root: root, path: path}, nil
 }
@@ -107,17 +107,17 @@ func (d *dir) open(name string, flag int) (*os.File, error) {
 		err = regular(info.Mode())
 	}
 	if err != nil {
-		return nil, at(d.file(name), err)
+		return nil, withPath(d.file(name), err)
 	}
 	f, err := d.root.OpenFile(name, flag|nonblock, 0o600)
 	if err != nil {
-		return nil, at(d.file(name), err)
+		return nil, withPath(d.file(name), err)
 	}
 	if info, err = f.Stat(); err == nil {
 		err = regular(info.Mode())
 	}
 	if err != nil {
-		return nil, errors.Join(at(d.file(name), err), f.Close())
+		return nil, errors.Join(withPath(d.file(name), err), f.Close())
 	}
 	return f, nil
 }
@@ -148,7 +148,7 @@ func (d *dir) usageOf(name, key string) (entry.Usage, error) {
 		return entry.Usage{}, nil
 	}
 	if err != nil || !info.Mode().IsRegular() {
-		return entry.Usage{}, at(d.file(name), err)
+		return entry.Usage{}, withPath(d.file(name), err)
 	}
 	return entry.Usage{Bytes: max(0, info.Size()-int64(headLen(key))) + int64(len(key)), Keys: 1}, nil
 }
@@ -182,8 +182,8 @@ func kind(mode fs.FileMode) string {
 	return "a device or a socket"
 }
 
-// at names the whole path in an error, of which a root knows the last part alone.
-func at(path string, err error) error {
+// withPath names the whole path in an error, of which a root knows the last part alone.
+func withPath(path string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -53,13 +53,13 @@ func (l *ledger) load(ctx context.Context) (entry.Usage, error) {
 	if r, ok := decodeRecord(data); ok && r.Changed == changed {
 		return r.Usage, nil
 	}
-	return l.mend(ctx)
+	return l.repair(ctx)
 }
 
-// mend puts the directory in order after a writer that was killed: what it left is removed, what it
+// repair puts the directory in order after a writer that was killed: what it left is removed, what it
 // renamed or removed is flushed, and everything is counted.
-func (l *ledger) mend(ctx context.Context) (entry.Usage, error) {
-	if err := l.dir.sweep(); err != nil {
+func (l *ledger) repair(ctx context.Context) (entry.Usage, error) {
+	if err := l.dir.removeTemps(); err != nil {
 		return entry.Usage{}, err
 	}
 	if err := errors.Join(syncDir(l.dir.root), syncPath(filepath.Dir(l.dir.path))); err != nil {
@@ -72,14 +72,14 @@ func (l *ledger) mend(ctx context.Context) (entry.Usage, error) {
 	return used, err
 }
 
-// forget erases the record.
-func (l *ledger) forget() error { return l.file.Truncate(0) }
+// erase erases the record.
+func (l *ledger) erase() error { return l.file.Truncate(0) }
 
 // save writes the record. Where that fails, the change that it tells of is done all the same:
 // without a whole record the next writer counts.
 func (l *ledger) save(used entry.Usage) {
 	changed, err := l.changed()
-	if err != nil || l.forget() != nil {
+	if err != nil || l.erase() != nil {
 		return
 	}
 	data, err := json.Marshal(record{Usage: used, Changed: changed})
@@ -92,7 +92,7 @@ func (l *ledger) save(used entry.Usage) {
 func (l *ledger) changed() (int64, error) {
 	info, err := l.dir.root.Stat(".")
 	if err != nil {
-		return 0, at(l.dir.path, err)
+		return 0, withPath(l.dir.path, err)
 	}
 	return info.ModTime().UnixNano(), nil
 }

@@ -12,20 +12,20 @@ import (
 // lockName is the file that a writer holds. It is no key's name.
 const lockName = "lock"
 
-// lockPatience is how long a writer waits for others. Each takes milliseconds; on a slow disk,
+// lockTimeout is how long a writer waits for others. Each takes milliseconds; on a slow disk,
 // seconds.
-const lockPatience = 30 * time.Second
+const lockTimeout = 30 * time.Second
 
 // lock waits until no other writer has the directory: no other bucket of this process and no other
 // process. The system gives the lock back when a process dies.
 func (d *dir) lock(ctx context.Context) (*ledger, error) {
-	for deadline := time.Now().Add(lockPatience); ; {
+	for deadline := time.Now().Add(lockTimeout); ; {
 		l, err := d.tryLock()
 		if l != nil || err != nil {
 			return l, err
 		}
 		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("%s: another process has held this lock for %v; end it, or try again", d.file(lockName), lockPatience)
+			return nil, fmt.Errorf("%s: another process has held this lock for %v; end it, or try again", d.file(lockName), lockTimeout)
 		}
 		select {
 		case <-ctx.Done():
@@ -43,10 +43,10 @@ func (d *dir) tryLock() (*ledger, error) {
 	}
 	held, err := lockFile(f)
 	if held {
-		held, err = d.isStill(lockName, f)
+		held, err = d.isCurrent(lockName, f)
 	}
 	if err != nil {
-		return nil, errors.Join(at(d.file(lockName), err), f.Close())
+		return nil, errors.Join(withPath(d.file(lockName), err), f.Close())
 	}
 	if !held {
 		return nil, f.Close()
@@ -54,9 +54,9 @@ func (d *dir) tryLock() (*ledger, error) {
 	return &ledger{dir: d, file: f}, nil
 }
 
-// isStill tells whether f is what bears the name now. A lock file that somebody has removed keeps
+// isCurrent tells whether f is what bears the name now. A lock file that somebody has removed keeps
 // nobody out, and a link would have us write to another file.
-func (d *dir) isStill(name string, f *os.File) (bool, error) {
+func (d *dir) isCurrent(name string, f *os.File) (bool, error) {
 	opened, err := f.Stat()
 	if err != nil {
 		return false, err

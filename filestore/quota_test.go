@@ -123,7 +123,7 @@ func TestNoRecordDuringAChange(t *testing.T) {
 	b := New(t.TempDir()).Plugin("notes", patchbay.StorageQuota{}).(*bucket)
 	put(t, b, "a", "1")
 	died := errors.New("died")
-	err := b.change(t.Context(), change{name: keyName("b"), key: "b", do: func(d *dir) error {
+	err := b.change(t.Context(), change{name: keyName("b"), key: "b", apply: func(d *dir) error {
 		data, err := d.head(lockName, maxRecord)
 		if err != nil || len(data) > 0 {
 			t.Errorf("got %q, %v", data, err)
@@ -167,7 +167,7 @@ func TestALockThatWasRemovedIsNone(t *testing.T) {
 		if err := c.do(); err != nil {
 			t.Fatal(err)
 		}
-		if still, err := d.isStill(lockName, f); err != nil || still != c.want {
+		if still, err := d.isCurrent(lockName, f); err != nil || still != c.want {
 			t.Errorf("%s: got %v, %v", c.rule, still, err)
 		}
 	}

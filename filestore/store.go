@@ -55,7 +55,7 @@ func (b *bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, er
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, failed(err)
+		return nil, false, wrapError(err)
 	}
 	defer d.close()
 	content, err := d.read(keyName(key), maxFile)
@@ -63,11 +63,11 @@ func (b *bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, er
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, failed(err)
+		return nil, false, wrapError(err)
 	}
 	value, err := decode(content, key)
 	if err != nil {
-		return nil, false, failed(d.damaged(keyName(key), err))
+		return nil, false, wrapError(d.damaged(keyName(key), err))
 	}
 	return value, true, nil
 }
@@ -82,7 +82,7 @@ func (b *bucket) Put(ctx context.Context, key string, value json.RawMessage) err
 		name:  keyName(key),
 		key:   key,
 		usage: entry.Usage{Bytes: int64(len(key) + len(value)), Keys: 1},
-		do:    func(d *dir) error { return d.replace(keyName(key), encode(key, value)) },
+		apply: func(d *dir) error { return d.replace(keyName(key), encode(key, value)) },
 	})
 }
 
@@ -91,7 +91,7 @@ func (b *bucket) Delete(ctx context.Context, key string) error {
 	if err := cmp.Or(ctx.Err(), entry.CheckKey(key)); err != nil {
 		return err
 	}
-	return b.change(ctx, change{name: keyName(key), key: key, do: func(d *dir) error { return d.remove(keyName(key)) }})
+	return b.change(ctx, change{name: keyName(key), key: key, apply: func(d *dir) error { return d.remove(keyName(key)) }})
 }
 
 // List returns the keys that begin with prefix, in order. Where files are damaged such that their
@@ -103,7 +103,7 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 		return keys, ctx.Err()
 	}
 	if err != nil {
-		return nil, failed(err)
+		return nil, wrapError(err)
 	}
 	defer d.close()
 	var damage []error
@@ -118,17 +118,17 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, failed(err)
+		return nil, wrapError(err)
 	}
 	slices.Sort(keys)
-	return keys, failed(errors.Join(damage...))
+	return keys, wrapError(errors.Join(damage...))
 }
 
 // A change is what is done to one key.
 type change struct {
 	name, key string
 	usage     entry.Usage // of the key afterwards
-	do        func(*dir) error
+	apply     func(*dir) error
 }
 
 func (c change) deletes() bool { return c.usage.Keys == 0 }
@@ -147,19 +147,19 @@ func (b *bucket) change(ctx context.Context, c change) error {
 		return nil
 	}
 	if err != nil {
-		return failed(err)
+		return wrapError(err)
 	}
 	defer d.close()
 	l, err := d.lock(ctx)
 	if err != nil {
-		return failed(err)
+		return wrapError(err)
 	}
 	defer l.close()
-	return failed(b.within(ctx, l, c))
+	return wrapError(b.applyWithinQuota(ctx, l, c))
 }
 
-// within makes a change where the quota allows it.
-func (b *bucket) within(ctx context.Context, l *ledger, c change) error {
+// applyWithinQuota makes a change where the quota allows it.
+func (b *bucket) applyWithinQuota(ctx context.Context, l *ledger, c change) error {
 	used, err := l.load(ctx)
 	if err != nil {
 		return err
@@ -172,18 +172,18 @@ func (b *bucket) within(ctx context.Context, l *ledger, c change) error {
 	if !used.Fits(more, b.quota) {
 		return fmt.Errorf("%w, or the quota that the program gives to Store.Plugin", b.quota.Full(b.plugin, used, more))
 	}
-	if err := l.forget(); err != nil {
+	if err := l.erase(); err != nil {
 		return err
 	}
-	if err := c.do(l.dir); err != nil {
+	if err := c.apply(l.dir); err != nil {
 		return err
 	}
 	l.save(used.Plus(more))
 	return nil
 }
 
-// failed says in whose name an error comes.
-func failed(err error) error {
+// wrapError says in whose name an error comes.
+func wrapError(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -26,7 +26,7 @@ func (d *dir) walk(ctx context.Context, visit func(found) error) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		f, ok := d.find(e)
+		f, ok := d.identify(e)
 		if !ok {
 			continue
 		}
@@ -40,15 +40,15 @@ func (d *dir) walk(ctx context.Context, visit func(found) error) error {
 func (d *dir) entries() ([]fs.DirEntry, error) {
 	f, err := d.root.Open(".")
 	if err != nil {
-		return nil, at(d.path, err)
+		return nil, withPath(d.path, err)
 	}
 	defer f.Close()
 	entries, err := f.ReadDir(-1)
-	return entries, at(d.path, err)
+	return entries, withPath(d.path, err)
 }
 
-// find tells what an entry is; false where it is not ours, or gone since it was listed.
-func (d *dir) find(e fs.DirEntry) (found, bool) {
+// identify tells what an entry is; false where it is not ours, or gone since it was listed.
+func (d *dir) identify(e fs.DirEntry) (found, bool) {
 	f := found{name: e.Name()}
 	var ok bool
 	f.key, ok = keyFromName(f.name)
@@ -56,7 +56,7 @@ func (d *dir) find(e fs.DirEntry) (found, bool) {
 	case !ok && !isHashed(f.name):
 		return f, false
 	case !e.Type().IsRegular():
-		f.damage = at(d.file(f.name), regular(e.Type()))
+		f.damage = withPath(d.file(f.name), regular(e.Type()))
 	case !ok:
 		f.key, f.damage = d.keyInside(f.name)
 	}
@@ -79,9 +79,9 @@ func (d *dir) keyInside(name string) (string, error) {
 	return key, nil
 }
 
-// sweep removes what killed writers left behind. Whoever holds the lock may: nobody else writes
+// removeTemps removes what killed writers left behind. Whoever holds the lock may: nobody else writes
 // now.
-func (d *dir) sweep() error {
+func (d *dir) removeTemps() error {
 	entries, err := d.entries()
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (d *dir) sweep() error {
 			continue
 		}
 		if err := d.root.Remove(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return at(d.file(e.Name()), err)
+			return withPath(d.file(e.Name()), err)
 		}
 	}
 	return nil

@@ -16,19 +16,19 @@ func (d *dir) replace(name string, content []byte) error {
 	temp := tempPrefix + rand.Text()
 	f, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return at(d.file(temp), err)
+		return withPath(d.file(temp), err)
 	}
-	err = fill(f, content)
+	err = writeAndSync(f, content)
 	if err == nil {
 		err = rename(d.root, temp, name)
 	}
 	if err != nil {
-		return errors.Join(at(d.file(name), err), d.root.Remove(temp))
+		return errors.Join(withPath(d.file(name), err), d.root.Remove(temp))
 	}
-	return at(d.path, syncDir(d.root))
+	return withPath(d.path, syncDir(d.root))
 }
 
-func fill(f *os.File, content []byte) error {
+func writeAndSync(f *os.File, content []byte) error {
 	_, err := f.Write(content)
 	if err == nil {
 		err = f.Sync()
@@ -44,7 +44,7 @@ func (d *dir) remove(name string) error {
 		return nil
 	}
 	if err != nil {
-		return at(d.file(name), err)
+		return withPath(d.file(name), err)
 	}
-	return at(d.path, syncDir(d.root))
+	return withPath(d.path, syncDir(d.root))
 }

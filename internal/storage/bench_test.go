@@ -38,7 +38,7 @@ func BenchmarkList(b *testing.B) {
 
 // fill writes keys below the plugin's own bookkeeping, which would take them one by one.
 func fill(b *testing.B, plugin Bucket, keys int) {
-	bucket, err := plugin.store.opened(b.Context())
+	bucket, err := plugin.store.openBucket(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}

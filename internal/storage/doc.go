@@ -5,10 +5,10 @@
 //
 //	Bucket.Put
 //	├─ entry.Check…            bounds, UTF-8, valid JSON
-//	├─ Store.opened             the engine, when the first plugin wants something kept
-//	│  └─ moveOld               once a bucket: keys of an earlier layout (layout.go)
+//	├─ Store.openBucket           the engine, when the first plugin wants something kept
+//	│  └─ moveOldLayout             once a bucket: keys of an earlier layout (layout.go)
 //	└─ Bucket.change            one change of a plugin at a time in this process
 //	   └─ Bucket.put            the value it replaces, then
-//	      ├─ Bucket.book        the plugin's room, on a record that all processes share (quota.go)
+//	      ├─ Bucket.reserve      the plugin's room, on a record that all processes share (quota.go)
 //	      └─ engine.Bucket      the value, where the one before it is still there
 package storage

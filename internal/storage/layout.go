@@ -20,10 +20,10 @@ var nameEscapes = strings.NewReplacer("%", "%25", "/", "%2F")
 // the slash.
 const layoutKey = "\x00layout"
 
-// moveOld moves what was stored in the earlier layout, once. If it is cut off, or two processes do
+// moveOldLayout moves what was stored in the earlier layout, once. If it is cut off, or two processes do
 // it at once, what is left is moved the next time: a key is written in its new place before it goes
 // from the old one.
-func moveOld(ctx context.Context, bucket engine.Bucket) error {
+func moveOldLayout(ctx context.Context, bucket engine.Bucket) error {
 	if _, err := bucket.Get(ctx, layoutKey); err == nil || !errors.Is(err, engine.ErrNotFound) {
 		return err
 	}

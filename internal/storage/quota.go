@@ -27,12 +27,12 @@ const (
 	// trying must not make the host list all it keeps each time.
 	recountEvery = time.Minute
 
-	// writeTime bounds the writing of a value that room was taken for.
-	writeTime = 10 * time.Second
+	// writeTimeout bounds the writing of a value that room was taken for.
+	writeTimeout = 10 * time.Second
 
 	// quietTime is how long a record must have been the same before it is replaced by what is
 	// counted: whoever had taken room by then has written the value since, or never will.
-	quietTime = writeTime + 5*time.Second
+	quietTime = writeTimeout + 5*time.Second
 )
 
 // An account is one plugin's record of what it keeps, as this process knows it.
@@ -54,8 +54,8 @@ type account struct {
 	counted  time.Time // when everything was last counted
 }
 
-// take waits for the turn.
-func (a *account) take(ctx context.Context) error {
+// lock waits for the turn.
+func (a *account) lock(ctx context.Context) error {
 	select {
 	case a.turn <- struct{}{}:
 		return nil
@@ -64,35 +64,35 @@ func (a *account) take(ctx context.Context) error {
 	}
 }
 
-func (a *account) leave() { <-a.turn }
+func (a *account) unlock() { <-a.turn }
 
-// book changes the record by d. Where that does not fit, it is [ErrFull].
-func (b Bucket) book(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) error {
+// reserve changes the record by d. Where that does not fit, it is [ErrFull].
+func (b Bucket) reserve(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) error {
 	for d != (entry.Usage{}) {
-		if err := b.look(ctx, bucket, a); err != nil {
+		if err := b.loadRecord(ctx, bucket, a); err != nil {
 			return err
 		}
 		if !a.used.Fits(d, b.quota) {
-			if err := b.refuse(ctx, bucket, a, d); err != nil {
+			if err := b.confirmFull(ctx, bucket, a, d); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := b.write(ctx, bucket, a, a.used.Plus(d)); err != nil || a.known {
+		if err := b.writeRecord(ctx, bucket, a, a.used.Plus(d)); err != nil || a.known {
 			return err
 		}
 	}
 	return nil
 }
 
-// refuse is the error of a change that does not fit, after another look at the record, which others
+// confirmFull is the error of a change that does not fit, after another look at the record, which others
 // may have changed, and at all that is kept, where the record may be too high. nil: it may fit now.
-func (b Bucket) refuse(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) error {
+func (b Bucket) confirmFull(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) error {
 	a.known = false
-	if err := b.look(ctx, bucket, a); err != nil {
+	if err := b.loadRecord(ctx, bucket, a); err != nil {
 		return err
 	}
-	if !a.used.Fits(d, b.quota) && a.doubtful(time.Now()) {
+	if !a.used.Fits(d, b.quota) && a.shouldRecount(time.Now()) {
 		if err := b.recount(ctx, bucket, a); err != nil {
 			return err
 		}
@@ -103,17 +103,17 @@ func (b Bucket) refuse(ctx context.Context, bucket engine.Bucket, a *account, d 
 	return b.quota.Full(b.name, a.used, d)
 }
 
-// doubtful tells whether it is time to count everything.
-func (a *account) doubtful(now time.Time) bool {
+// shouldRecount tells whether it is time to count everything.
+func (a *account) shouldRecount(now time.Time) bool {
 	if a.same != a.revision {
 		a.same, a.since = a.revision, now
 	}
 	return now.Sub(a.since) >= quietTime && now.Sub(a.counted) >= recountEvery
 }
 
-// look sees to it that the record is known. Where there is none, or none that can be read,
+// loadRecord sees to it that the record is known. Where there is none, or none that can be read,
 // everything is counted.
-func (b Bucket) look(ctx context.Context, bucket engine.Bucket, a *account) error {
+func (b Bucket) loadRecord(ctx context.Context, bucket engine.Bucket, a *account) error {
 	for !a.known {
 		v, err := bucket.Get(ctx, recordPrefix+b.name)
 		if err != nil && !errors.Is(err, engine.ErrNotFound) {
@@ -137,11 +137,11 @@ func (b Bucket) recount(ctx context.Context, bucket engine.Bucket, a *account) e
 		return err
 	}
 	a.counted = time.Now()
-	return b.write(ctx, bucket, a, truth)
+	return b.writeRecord(ctx, bucket, a, truth)
 }
 
-// write puts u on the record. Afterwards the record is known, unless somebody else has changed it.
-func (b Bucket) write(ctx context.Context, bucket engine.Bucket, a *account, u entry.Usage) error {
+// writeRecord puts u on the record. Afterwards the record is known, unless somebody else has changed it.
+func (b Bucket) writeRecord(ctx context.Context, bucket engine.Bucket, a *account, u entry.Usage) error {
 	a.known = false
 	data, err := json.Marshal(u)
 	if err != nil {

@@ -32,7 +32,7 @@ func wantFull(t *testing.T, err error, words ...string) {
 // wantExact: what is on the record is what there is.
 func wantExact(t *testing.T, b Bucket) {
 	t.Helper()
-	bucket, err := b.store.opened(t.Context())
+	bucket, err := b.store.openBucket(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestPuttingListsNothing(t *testing.T) {
 // reserved.
 func TestTheRecordIsMended(t *testing.T) {
 	s := open(t)
-	bucket, err := s.opened(t.Context())
+	bucket, err := s.openBucket(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestTheRecordIsMended(t *testing.T) {
 // A refusal goes by the record as it is now, not as this process last saw it.
 func TestRoomThatAnotherProcessMadeIsUsed(t *testing.T) {
 	s := open(t)
-	bucket, err := s.opened(t.Context())
+	bucket, err := s.openBucket(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestProcessesShareOneLimit(t *testing.T) {
 	}
 	work.Wait()
 	wantExact(t, buckets[0])
-	bucket, _ := buckets[0].store.opened(t.Context())
+	bucket, _ := buckets[0].store.openBucket(t.Context())
 	if used, err := count(t.Context(), bucket, buckets[0].prefix); err != nil || used.Bytes > 5000 || used.Keys > 20 {
 		t.Errorf("%+v are kept, %v", used, err)
 	}

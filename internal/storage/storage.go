@@ -35,8 +35,8 @@ type Store struct {
 // New makes a store on an engine, which is opened when the first plugin asks for something.
 func New(open func(context.Context) (engine.Store, error)) *Store { return &Store{open: open} }
 
-// opened is the bucket with everything in it.
-func (s *Store) opened(ctx context.Context) (engine.Bucket, error) {
+// openBucket is the bucket with everything in it.
+func (s *Store) openBucket(ctx context.Context) (engine.Bucket, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bucket != nil {
@@ -50,7 +50,7 @@ func (s *Store) opened(ctx context.Context) (engine.Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := moveOld(ctx, bucket); err != nil {
+	if err := moveOldLayout(ctx, bucket); err != nil {
 		return nil, err
 	}
 	s.bucket = bucket
@@ -91,7 +91,7 @@ func (b Bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, err
 	if err := entry.CheckKey(key); err != nil {
 		return nil, false, err
 	}
-	bucket, err := b.store.opened(ctx)
+	bucket, err := b.store.openBucket(ctx)
 	if err != nil {
 		return nil, false, fmt.Errorf("storage: %w", err)
 	}
@@ -125,15 +125,15 @@ func (b Bucket) Delete(ctx context.Context, key string) error {
 // change does something to what the plugin keeps, again and again while others change the same key
 // at the same time.
 func (b Bucket) change(ctx context.Context, do func(engine.Bucket, *account) error) error {
-	bucket, err := b.store.opened(ctx)
+	bucket, err := b.store.openBucket(ctx)
 	if err != nil {
 		return fmt.Errorf("storage: %w", err)
 	}
 	a := b.store.account(b.name)
-	if err := a.take(ctx); err != nil {
+	if err := a.lock(ctx); err != nil {
 		return fmt.Errorf("storage: %w", err)
 	}
-	defer a.leave()
+	defer a.unlock()
 	err = engine.ErrConflict
 	for errors.Is(err, engine.ErrConflict) {
 		err = do(bucket, a)
@@ -155,20 +155,20 @@ func (b Bucket) put(ctx context.Context, bucket engine.Bucket, a *account, key s
 		d = entry.Usage{Bytes: int64(len(key) + len(value)), Keys: 1}
 	}
 	if d.Grows() {
-		if err := b.book(ctx, bucket, a, d); err != nil {
+		if err := b.reserve(ctx, bucket, a, d); err != nil {
 			return err
 		}
 	}
-	writing, cancel := context.WithTimeout(ctx, writeTime)
+	writing, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	_, err = bucket.Update(writing, b.prefix+key, value, was.Revision)
 	switch {
 	case errors.Is(err, engine.ErrConflict) && d.Grows():
-		return errors.Join(err, b.book(ctx, bucket, a, negative(d)))
+		return errors.Join(err, b.reserve(ctx, bucket, a, negative(d)))
 	case err != nil || d.Grows():
 		return err
 	}
-	b.giveBack(ctx, bucket, a, d)
+	b.release(ctx, bucket, a, d)
 	return nil
 }
 
@@ -181,15 +181,15 @@ func (b Bucket) remove(ctx context.Context, bucket engine.Bucket, a *account, ke
 	if err := bucket.DeleteAt(ctx, b.prefix+key, was.Revision); err != nil {
 		return err
 	}
-	b.giveBack(ctx, bucket, a, entry.Usage{Bytes: -int64(len(key) + len(was.Data)), Keys: -1})
+	b.release(ctx, bucket, a, entry.Usage{Bytes: -int64(len(key) + len(was.Data)), Keys: -1})
 	return nil
 }
 
-// giveBack books room that is free again. Where that fails, what was asked for is done all the
+// release books room that is free again. Where that fails, what was asked for is done all the
 // same: the record is too high until a refusal has everything counted, and the engine's failure is
 // met by the next call.
-func (b Bucket) giveBack(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) {
-	_ = b.book(ctx, bucket, a, d)
+func (b Bucket) release(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) {
+	_ = b.reserve(ctx, bucket, a, d)
 }
 
 // find is the value of a key; one that is not there has no revision.
@@ -203,7 +203,7 @@ func find(ctx context.Context, bucket engine.Bucket, key string) (engine.Value, 
 
 // List is the keys that start with prefix, sorted.
 func (b Bucket) List(ctx context.Context, prefix string) ([]string, error) {
-	bucket, err := b.store.opened(ctx)
+	bucket, err := b.store.openBucket(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("storage: %w", err)
 	}
