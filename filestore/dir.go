@@ -11,16 +11,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// A dir is a plugin's directory, open. Everything in it is reached through the open directory, so
-// that nobody can put another in its place meanwhile.
+// A dir is an open directory of a plugin. All its files are reached through the open directory, so
+// that it cannot be replaced meanwhile.
 type dir struct {
 	root *os.Root
 	path string // for errors
 }
 
-func (d *dir) close() { _ = d.root.Close() } // it was only a way to its files
+func (d *dir) close() { _ = d.root.Close() } // a failed close loses nothing: no data was written to it
 
-// openDir opens the plugin's directory. Where there is none, the error is fs.ErrNotExist.
+// openDir opens the plugin's directory. If there is none, the error is fs.ErrNotExist.
 func (b *bucket) openDir() (*dir, error) {
 	if b.store == "" {
 		return nil, errors.New("New was given no directory")
@@ -53,8 +53,8 @@ func (b *bucket) openDir() (*dir, error) {
 	return &dir{root: root, path: path}, nil
 }
 
-// openFor opens the plugin's directory, and makes it where there is none and something is to be put
-// there.
+// openFor opens the plugin's directory. If there is none and the change stores something, it
+// creates the directory.
 func (b *bucket) openFor(c change) (*dir, error) {
 	d, err := b.openDir()
 	if !errors.Is(err, fs.ErrNotExist) || c.deletes() {
@@ -66,8 +66,8 @@ func (b *bucket) openFor(c change) (*dir, error) {
 	return b.openDir()
 }
 
-// makeAll makes a directory and those above it, each flushed into its parent: a file is as durable
-// as the way to it.
+// makeAll creates a directory and its parents, and flushes each into its parent: a file survives a
+// crash only if all its directories do.
 func makeAll(path string) error {
 	err := os.Mkdir(path, 0o700)
 	if above := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) && above != path {
@@ -77,7 +77,7 @@ func makeAll(path string) error {
 		err = os.Mkdir(path, 0o700)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was faster, or it is no directory, which opening it tells
+		return nil // another process created it, or it is not a directory: opening it shows which
 	}
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func makeAll(path string) error {
 	return syncPath(filepath.Dir(path))
 }
 
-// syncPath flushes a directory's entries.
+// syncPath flushes the entries of a directory.
 func syncPath(path string) error {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -94,11 +94,11 @@ func syncPath(path string) error {
 	return errors.Join(syncDir(root), root.Close())
 }
 
-// open opens a regular file of the directory. It follows no link and never waits.
+// open opens a regular file of the directory. It follows no link and never blocks.
 //
-// The kind is looked at twice. The first look keeps links from being followed and devices from
-// being opened; the second is at what was opened, since another file may have taken its place. A
-// link that comes between the two cannot lead out of the root.
+// It checks the kind of the file twice. The check before opening avoids following links and opening
+// devices. The check after opening is there because another file may have taken its place. A link
+// that appears between the two cannot lead out of the root.
 func (d *dir) open(name string, flag int) (*os.File, error) {
 	info, err := d.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0 {
@@ -122,7 +122,7 @@ func (d *dir) open(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// read reads a file whole. One that is larger than it can be is damaged.
+// read reads a whole file. A file that is larger than most bytes is damaged.
 func (d *dir) read(name string, most int) ([]byte, error) {
 	content, err := d.head(name, most+1)
 	if err == nil && len(content) > most {
@@ -131,7 +131,7 @@ func (d *dir) read(name string, most int) ([]byte, error) {
 	return content, err
 }
 
-// head reads the first bytes of a file.
+// head reads at most the first most bytes of a file.
 func (d *dir) head(name string, most int) ([]byte, error) {
 	f, err := d.open(name, os.O_RDONLY)
 	if err != nil {
@@ -141,7 +141,7 @@ func (d *dir) head(name string, most int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, int64(most)))
 }
 
-// usageOf is how much a key's file counts. What is not a regular file counts nothing.
+// usageOf returns the usage of a key's file. Anything but a regular file counts as nothing.
 func (d *dir) usageOf(name, key string) (entry.Usage, error) {
 	info, err := d.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -155,12 +155,12 @@ func (d *dir) usageOf(name, key string) (entry.Usage, error) {
 
 func (d *dir) file(name string) string { return filepath.Join(d.path, name) }
 
-// damaged is the error of a file that we cannot have written like this.
+// damaged returns the error for a file that does not have the form in which this package writes it.
 func (d *dir) damaged(name string, err error) error {
 	return fmt.Errorf("%s is damaged: %w; remove it, or put or delete its key", d.file(name), err)
 }
 
-// regular refuses what is not a regular file.
+// regular returns an error unless mode is that of a regular file.
 func regular(mode fs.FileMode) error {
 	if mode.IsRegular() {
 		return nil
@@ -182,7 +182,7 @@ func kind(mode fs.FileMode) string {
 	return "a device or a socket"
 }
 
-// withPath names the whole path in an error, of which a root knows the last part alone.
+// withPath returns err with the full path. The errors of an os.Root contain only the last element.
 func withPath(path string, err error) error {
 	if err == nil {
 		return nil

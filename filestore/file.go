@@ -11,26 +11,24 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A file is one line and a value:
+// A file consists of one line and the value:
 //
 //	"KEY" CHECKSUM
 //	VALUE
-//
-// The key is a JSON string. The checksum is the CRC-32C of the value in eight hexadecimal digits: a
-// value that was cut off or changed may still be valid JSON, and must not be taken for what the
-// plugin stored.
+// The key is a JSON string. The checksum is the CRC-32C of the value in eight hexadecimal digits.
+// It is needed because a value that was cut off or changed may still be valid JSON.
 
 // sumLen is the length of a space, a checksum and a newline.
 const sumLen = 1 + 8 + 1
 
 const (
-	// maxHead is the longest first line: a key of nothing but control characters, six bytes each,
-	// in quotes.
+	// maxHead is the length of the longest first line: a key of control characters only, six bytes
+	// each, in quotes.
 	maxHead = 6*entry.MaxKey + 2 + sumLen
 	maxFile = maxHead + entry.MaxValue
 )
 
-// encode is the content of a key's file.
+// encode returns the content of a key's file.
 func encode(key string, value json.RawMessage) []byte {
 	content := rawjson.AppendString(make([]byte, 0, len(key)+len(value)+64), key)
 	content = fmt.Appendf(content, " %08x\n", checksum(value))
@@ -39,10 +37,10 @@ func encode(key string, value json.RawMessage) []byte {
 
 func checksum(value []byte) uint32 { return crc32.Checksum(value, crc32.MakeTable(crc32.Castagnoli)) }
 
-// headLen is the length of a key's first line.
+// headLen returns the length of the first line of a key's file.
 func headLen(key string) int { return len(rawjson.String(key)) + sumLen }
 
-// decode is the value in a file that is to be a key's.
+// decode returns the value in the content of a key's file.
 func decode(content []byte, key string) (json.RawMessage, error) {
 	got, sum, value, err := split(content)
 	switch {
@@ -56,7 +54,7 @@ func decode(content []byte, key string) (json.RawMessage, error) {
 	return value, entry.CheckValue(value)
 }
 
-// split parts a file's first line, the key and the checksum, from the value.
+// split separates the first line of a file, the key and the checksum, from the value.
 func split(content []byte) (key, sum string, value json.RawMessage, err error) {
 	head, value, ok := bytes.Cut(content, []byte{'\n'})
 	space := bytes.LastIndexByte(head, ' ')

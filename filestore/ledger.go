@@ -11,19 +11,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// A ledger is the lock of a plugin's directory, held, and the record in it of how much the plugin
-// keeps.
+// A ledger is the locked lock file of a plugin's directory. The file has a record of the plugin's
+// usage.
 //
 // The record saves counting all files for each change. It is erased before a change and written
-// anew after it. So a writer that was killed in between leaves none, and the next one counts. A
-// record also counts for nothing when the directory has been changed since: by a person who removed
-// files, or by a crash of the machine that lost the record's last state.
+// again after it. So a writer that is killed in between leaves no record, and the next writer
+// counts. A record is also ignored if the directory has changed since it was written: a person may
+// have removed files, or a crash of the machine may have lost the last record.
 type ledger struct {
 	dir  *dir
 	file *os.File
 }
 
-// close gives the lock back.
+// close releases the lock.
 func (l *ledger) close() { _ = l.file.Close() }
 
 // A record is the content of the lock file.
@@ -32,7 +32,7 @@ type record struct {
 	Changed int64 `json:"changed"` // the directory's modification time, in nanoseconds
 }
 
-// maxRecord is more than three numbers and their names take.
+// maxRecord is more than the three numbers and their names need.
 const maxRecord = 256
 
 func decodeRecord(data []byte) (r record, ok bool) {
@@ -40,7 +40,7 @@ func decodeRecord(data []byte) (r record, ok bool) {
 	return r, err == nil && r.Bytes >= 0 && r.Keys >= 0
 }
 
-// load tells how much the plugin keeps.
+// load returns the plugin's usage.
 func (l *ledger) load(ctx context.Context) (entry.Usage, error) {
 	data, err := io.ReadAll(io.NewSectionReader(l.file, 0, maxRecord))
 	if err != nil {
@@ -56,8 +56,8 @@ func (l *ledger) load(ctx context.Context) (entry.Usage, error) {
 	return l.repair(ctx)
 }
 
-// repair puts the directory in order after a writer that was killed: what it left is removed, what it
-// renamed or removed is flushed, and everything is counted.
+// repair cleans up after a writer that was killed: it removes temporary files, flushes renames and
+// removals, and counts everything.
 func (l *ledger) repair(ctx context.Context) (entry.Usage, error) {
 	if err := l.dir.removeTemps(); err != nil {
 		return entry.Usage{}, err
@@ -75,8 +75,8 @@ func (l *ledger) repair(ctx context.Context) (entry.Usage, error) {
 // erase erases the record.
 func (l *ledger) erase() error { return l.file.Truncate(0) }
 
-// save writes the record. Where that fails, the change that it tells of is done all the same:
-// without a whole record the next writer counts.
+// save writes the record. A failure is ignored, because the change itself is done: without a
+// complete record the next writer counts.
 func (l *ledger) save(used entry.Usage) {
 	changed, err := l.changed()
 	if err != nil || l.erase() != nil {
@@ -88,7 +88,7 @@ func (l *ledger) save(used entry.Usage) {
 	}
 }
 
-// changed is when the directory was last changed.
+// changed returns when the directory was last changed.
 func (l *ledger) changed() (int64, error) {
 	info, err := l.dir.root.Stat(".")
 	if err != nil {
@@ -97,7 +97,7 @@ func (l *ledger) changed() (int64, error) {
 	return info.ModTime().UnixNano(), nil
 }
 
-// count counts all that the plugin keeps. A damaged file counts as a key, with all its bytes.
+// count returns the plugin's usage. A damaged file counts as a key, with all its bytes.
 func (d *dir) count(ctx context.Context) (entry.Usage, error) {
 	var all entry.Usage
 	err := d.walk(ctx, func(f found) error {

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// lockName is the file that a writer holds. It is no key's name.
+// lockName is the file that a writer locks. No key has this file name.
 const lockName = "lock"
 
-// lockTimeout is how long a writer waits for others. Each takes milliseconds; on a slow disk,
-// seconds.
+// lockTimeout is how long a writer waits for others. Each takes milliseconds, or seconds on a slow
+// disk.
 const lockTimeout = 30 * time.Second
 
 // lock waits until no other writer has the directory: no other bucket of this process and no other
-// process. The system gives the lock back when a process dies.
+// process. The system releases the lock when a process dies.
 func (d *dir) lock(ctx context.Context) (*ledger, error) {
 	for deadline := time.Now().Add(lockTimeout); ; {
 		l, err := d.tryLock()
@@ -30,12 +30,12 @@ func (d *dir) lock(ctx context.Context) (*ledger, error) {
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-time.After(time.Millisecond + rand.N(4*time.Millisecond)): // at random, so that two who wait take turns
+		case <-time.After(time.Millisecond + rand.N(4*time.Millisecond)): // random, so that two waiting processes take turns
 		}
 	}
 }
 
-// tryLock takes the lock, unless another has it: then it returns nil.
+// tryLock takes the lock. It returns nil if another writer has it.
 func (d *dir) tryLock() (*ledger, error) {
 	f, err := d.open(lockName, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -54,8 +54,8 @@ func (d *dir) tryLock() (*ledger, error) {
 	return &ledger{dir: d, file: f}, nil
 }
 
-// isCurrent tells whether f is what bears the name now. A lock file that somebody has removed keeps
-// nobody out, and a link would have us write to another file.
+// isCurrent reports whether f is still the file with that name. A lock file that was removed locks
+// nothing, and a link would make us write to another file.
 func (d *dir) isCurrent(name string, f *os.File) (bool, error) {
 	opened, err := f.Stat()
 	if err != nil {

@@ -8,21 +8,20 @@ import (
 
 const (
 	suffix = ".json"
-	// maxName leaves room below the 255 bytes that file systems allow; encrypting ones stop at 143.
+	// maxName is less than the 255 bytes that file systems allow; encrypting ones allow only 143.
 	maxName = 140
 )
 
-// dirName is the directory of a plugin, keyName the file of a key.
+// dirName returns the name of a plugin's directory, keyName that of a key's file.
 func dirName(plugin string) string { return safeName("p-", plugin, "") }
 func keyName(key string) string    { return safeName("k-", key, suffix) }
 
-// safeName turns any text into a file's name, one to one, and safe everywhere:
+// safeName turns any text into a file name that is safe everywhere. Different texts have different
+// names:
 //
-//   - only a–z, 0–9, dash, underscore and a full stop that is not the last stand for themselves; every other byte is %xx. So
-//     there is no separator to traverse with, and no two names that a file system takes for one because of letter case,
-//     Unicode forms or a dropped full stop;
-//   - the prefix keeps the name from being hidden, "..", or a device of Windows ("nul");
-//   - a text that is too long for a name becomes its SHA-256, with the prefix h-.
+//   - Only a–z, 0–9, dash, underscore and a full stop that is not the last character stand for themselves; every other byte is %xx. So there is no separator, and no file system takes two names for one because of letter case, Unicode forms or a dropped full stop.
+//   - The prefix keeps the name from being hidden, "..", or a device of Windows ("nul").
+//   - A text that is too long for a name becomes its SHA-256, with the prefix h-.
 func safeName(prefix, text, suffix string) string {
 	name := []byte(prefix)
 	for i := range len(text) {
@@ -45,7 +44,7 @@ func plain(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
-// keyFromName is the key that a name spells out; false where it does not spell one.
+// keyFromName returns the key that a file name encodes, and false if it does not encode one.
 func keyFromName(name string) (string, bool) {
 	text, ok := strings.CutPrefix(name, "k-")
 	if !ok {
@@ -68,7 +67,7 @@ func keyFromName(name string) (string, bool) {
 		}
 		key = append(key, c)
 	}
-	// A name that we would not give to the key is somebody else's.
+	// A name that differs from the one that keyName returns was not made by this package.
 	return string(key), len(key) > 0 && keyName(string(key)) == name
 }
 

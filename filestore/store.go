@@ -14,38 +14,38 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// What a plugin can do wrong. Other errors are the disk's.
+// The errors of a plugin. Other errors come from the disk.
 var (
 	ErrKey   = entry.ErrKey   // the key is empty, longer than 512 bytes, or not UTF-8
 	ErrValue = entry.ErrValue // the value is larger than 4 MiB, or not JSON
-	ErrFull  = entry.ErrFull  // the plugin has used up its quota
+	ErrFull  = entry.ErrFull  // the value exceeds the plugin's quota
 )
 
-// A Store is a directory of plugins' directories.
+// A Store is a directory with a subdirectory for each plugin.
 type Store struct {
 	dir string
 }
 
-// New names the directory. It does no I/O: the first Put makes the directory, and those above it,
+// New makes a store in dir. It does no I/O: the first Put creates the directory and its parents,
 // with mode 0700.
 func New(dir string) *Store { return &Store{dir: dir} }
 
-// Plugin is the storage of one plugin, for [patchbay.Options]. Names are told apart to the letter,
-// also where the file system does not. A program that sets quotas of its own wraps it in a
-// function.
+// Plugin returns the storage of one plugin, for [patchbay.Options]. Names that differ only in case
+// are different plugins, also if the file system ignores case. A program that sets its own quotas
+// wraps this method in a function.
 func (s *Store) Plugin(name string, quota patchbay.StorageQuota) patchbay.Storage {
 	return &bucket{store: s.dir, plugin: name, quota: entry.Quota(quota), turn: make(chan struct{}, 1)}
 }
 
-// A bucket is what one plugin keeps.
+// A bucket stores the values of one plugin.
 type bucket struct {
 	store  string // the directory of all plugins
 	plugin string
 	quota  entry.Quota
-	turn   chan struct{} // of capacity 1: callers of this bucket queue here rather than poll for the lock
+	turn   chan struct{} // a mutex of capacity 1: callers of this bucket wait here and do not poll for the lock
 }
 
-// Get returns the value of a key; false where there is none.
+// Get returns the value of a key, and false if there is none.
 func (b *bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, error) {
 	if err := cmp.Or(ctx.Err(), entry.CheckKey(key)); err != nil {
 		return nil, false, err
@@ -72,8 +72,8 @@ func (b *bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, er
 	return value, true, nil
 }
 
-// Put stores a value. When it returns nil, the value is on disk. Where the plugin has no room for
-// it, the error is [ErrFull] and the old value stays.
+// Put stores a value. When it returns nil, the value is on disk. If the value exceeds the quota,
+// the error is [ErrFull] and the old value stays.
 func (b *bucket) Put(ctx context.Context, key string, value json.RawMessage) error {
 	if err := cmp.Or(ctx.Err(), entry.CheckKey(key), entry.CheckValue(value)); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (b *bucket) Put(ctx context.Context, key string, value json.RawMessage) err
 	})
 }
 
-// Delete removes a key. It is no error that there is none.
+// Delete removes a key. It is not an error if the key does not exist.
 func (b *bucket) Delete(ctx context.Context, key string) error {
 	if err := cmp.Or(ctx.Err(), entry.CheckKey(key)); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (b *bucket) Delete(ctx context.Context, key string) error {
 	return b.change(ctx, change{name: keyName(key), key: key, apply: func(d *dir) error { return d.remove(keyName(key)) }})
 }
 
-// List returns the keys that begin with prefix, in order. Where files are damaged such that their
-// keys are not known, it returns the other keys and an error that names those files.
+// List returns the keys that begin with prefix, sorted. If files are so damaged that their keys are
+// not known, it returns the other keys and an error that names those files.
 func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	d, err := b.openDir()
 	keys := []string{} // not nil, which is null in JSON
@@ -124,7 +124,7 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	return keys, wrapError(errors.Join(damage...))
 }
 
-// A change is what is done to one key.
+// A change describes what is done to one key.
 type change struct {
 	name, key string
 	usage     entry.Usage // of the key afterwards
@@ -133,8 +133,8 @@ type change struct {
 
 func (c change) deletes() bool { return c.usage.Keys == 0 }
 
-// change makes a change while no other writer has the plugin's directory. Where there is no
-// directory, there is nothing to delete.
+// change makes a change while no other writer has the plugin's directory. Without a directory there
+// is nothing to delete.
 func (b *bucket) change(ctx context.Context, c change) error {
 	select {
 	case b.turn <- struct{}{}:
@@ -158,7 +158,7 @@ func (b *bucket) change(ctx context.Context, c change) error {
 	return wrapError(b.applyWithinQuota(ctx, l, c))
 }
 
-// applyWithinQuota makes a change where the quota allows it.
+// applyWithinQuota makes a change if the quota allows it.
 func (b *bucket) applyWithinQuota(ctx context.Context, l *ledger, c change) error {
 	used, err := l.load(ctx)
 	if err != nil {
@@ -182,7 +182,7 @@ func (b *bucket) applyWithinQuota(ctx context.Context, l *ledger, c change) erro
 	return nil
 }
 
-// wrapError says in whose name an error comes.
+// wrapError adds the name of the package to an error.
 func wrapError(err error) error {
 	if err == nil {
 		return nil

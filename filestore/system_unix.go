@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nonblock opens a named pipe without waiting for its writer, and makes no terminal the process's
-// own.
+// nonblock opens a named pipe without waiting for its writer, and never makes a terminal the
+// controlling terminal of the process.
 const nonblock = unix.O_NONBLOCK | unix.O_NOCTTY
 
-// lockFile locks the open file, not the process: another bucket in this process is kept out as
-// well.
+// lockFile locks the open file and not the process, so other buckets of this process are locked
+// out, too.
 func lockFile(f *os.File) (held bool, err error) {
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
@@ -25,7 +25,7 @@ func lockFile(f *os.File) (held bool, err error) {
 
 func rename(root *os.Root, from, to string) error { return root.Rename(from, to) }
 
-// syncDir flushes a directory's entries.
+// syncDir flushes the entries of a directory.
 func syncDir(root *os.Root) error {
 	d, err := root.Open(".")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// nonblock is nothing where named pipes are no files of a directory.
+// nonblock is 0: on Windows no file of a directory is a named pipe.
 const nonblock = 0
 
 // lockFile locks one byte far behind the end of the file: locks are mandatory on Windows, and the
@@ -24,7 +24,7 @@ func lockFile(f *os.File) (held bool, err error) {
 }
 
 // rename tries again for a while: Windows may refuse to replace a file that another program has
-// open, if only to search it for viruses.
+// open, for example a virus scanner.
 func rename(root *os.Root, from, to string) error {
 	const tries, pause = 50, 10 * time.Millisecond
 	var err error
@@ -37,6 +37,6 @@ func rename(root *os.Root, from, to string) error {
 	return err
 }
 
-// syncDir has nothing to do: directories cannot be flushed, and the journal keeps their entries in
-// order.
+// syncDir does nothing: directories cannot be flushed, and the journal of the file system keeps
+// their entries in order.
 func syncDir(*os.Root) error { return nil }

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// found is a file that walk came to.
+// A found is a file that walk has found.
 type found struct {
 	name   string
 	key    string
-	damage error // the key is not known, or it is no regular file
+	damage error // the key is not known, or the file is not regular
 }
 
-// walk visits the files of keys, in no order. Files with other names are not ours and are passed
-// over.
+// walk calls visit with the file of each key, in no particular order. It ignores files with other
+// names.
 func (d *dir) walk(ctx context.Context, visit func(found) error) error {
 	entries, err := d.entries()
 	if err != nil {
@@ -47,7 +47,8 @@ func (d *dir) entries() ([]fs.DirEntry, error) {
 	return entries, withPath(d.path, err)
 }
 
-// identify tells what an entry is; false where it is not ours, or gone since it was listed.
+// identify returns the key of an entry, and false if the entry is not the file of a key or no
+// longer exists.
 func (d *dir) identify(e fs.DirEntry) (found, bool) {
 	f := found{name: e.Name()}
 	var ok bool
@@ -63,7 +64,7 @@ func (d *dir) identify(e fs.DirEntry) (found, bool) {
 	return f, !errors.Is(f.damage, fs.ErrNotExist)
 }
 
-// keyInside reads the key of a file whose name does not spell it.
+// keyInside reads the key of a file whose name is a hash.
 func (d *dir) keyInside(name string) (string, error) {
 	head, err := d.head(name, maxHead)
 	if err != nil {
@@ -79,8 +80,8 @@ func (d *dir) keyInside(name string) (string, error) {
 	return key, nil
 }
 
-// removeTemps removes what killed writers left behind. Whoever holds the lock may: nobody else writes
-// now.
+// removeTemps removes the temporary files of killed writers. The caller holds the lock, so no other
+// process is writing.
 func (d *dir) removeTemps() error {
 	entries, err := d.entries()
 	if err != nil {

@@ -7,11 +7,12 @@ import (
 	"os"
 )
 
-// tempPrefix marks files that are being written. No key's file begins like this.
+// tempPrefix begins the names of files that are being written. No file of a key begins with it.
 const tempPrefix = "t-"
 
-// replace gives a file new content, such that every reader finds the old content or the new one
-// whole, whatever dies: written beside, flushed, renamed over, and the rename flushed.
+// replace replaces the content of a file. Every reader finds the old content or the new one as a
+// whole, also after a crash: replace writes another file, flushes it, renames it and flushes the
+// rename.
 func (d *dir) replace(name string, content []byte) error {
 	temp := tempPrefix + rand.Text()
 	f, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -36,8 +37,7 @@ func writeAndSync(f *os.File, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// remove removes a file, or a link that lies in its place. Where there is nothing, that is no
-// error.
+// remove removes a file, or a link in its place. It is not an error if there is none.
 func (d *dir) remove(name string) error {
 	err := d.root.Remove(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,21 +8,21 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// namespace is what a plugin's keys begin with in the bucket: its name and a slash. The engine
-// finds what is below a slash without looking at anything else, so that a list of one plugin's keys
-// does not cost more with every key of another. A slash within the name is written as %2F, so that
-// no namespace lies in another.
+// namespace returns the prefix of a plugin's keys in the bucket: its name and a slash. The engine
+// finds the keys below a slash by an index, so listing the keys of one plugin does not take longer
+// if another plugin has many. A slash in the name is written as %2F, so that no namespace lies in
+// another.
 func namespace(name string) string { return nameEscapes.Replace(name) + "/" }
 
 var nameEscapes = strings.NewReplacer("%", "%25", "/", "%2F")
 
-// layoutKey says that no key of the earlier layout is left, in which a NUL stood in the place of
+// layoutKey exists if no key of the earlier layout is left. That layout had a NUL in the place of
 // the slash.
 const layoutKey = "\x00layout"
 
-// moveOldLayout moves what was stored in the earlier layout, once. If it is cut off, or two processes do
-// it at once, what is left is moved the next time: a key is written in its new place before it goes
-// from the old one.
+// moveOldLayout moves the keys of the earlier layout, once. It writes a key at its new place before
+// it deletes the old one. So if it is interrupted, or if two processes do it at once, the next call
+// moves the rest.
 func moveOldLayout(ctx context.Context, bucket engine.Bucket) error {
 	if _, err := bucket.Get(ctx, layoutKey); err == nil || !errors.Is(err, engine.ErrNotFound) {
 		return err
@@ -33,7 +33,7 @@ func moveOldLayout(ctx context.Context, bucket engine.Bucket) error {
 	}
 	for _, key := range keys {
 		name, rest, ok := strings.Cut(key, "\x00")
-		if !ok || name == "" || strings.Contains(name, "/") { // of this layout, or not a plugin's
+		if !ok || name == "" || strings.Contains(name, "/") { // of the present layout, or not a key of a plugin
 			continue
 		}
 		if err := move(ctx, bucket, key, namespace(name)+rest); err != nil {
@@ -46,7 +46,7 @@ func moveOldLayout(ctx context.Context, bucket engine.Bucket) error {
 
 func move(ctx context.Context, bucket engine.Bucket, from, to string) error {
 	v, err := bucket.Get(ctx, from)
-	if errors.Is(err, engine.ErrNotFound) { // somebody else was faster
+	if errors.Is(err, engine.ErrNotFound) { // another process has moved it
 		return nil
 	}
 	if err != nil {

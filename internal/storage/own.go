@@ -11,19 +11,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// Own is a store for a command that has no engine of its own. The engine is the one that the
-// configuration means, and is not opened before a plugin stores something: most never do.
+// An Own is a store for a command that has no engine open. It opens the engine of the configuration
+// when a plugin first stores something; most plugins never do.
 type Own struct {
 	*Store
 	Getenv     func(name string) string
-	ConfigFile string // in place of the user's; "": the user's
+	ConfigFile string // used instead of the user's file; "": the user's file
 	Logger     *slog.Logger
 
 	mu     sync.Mutex     // protects engine
 	engine *engine.Engine // nil: not opened
 }
 
-// NewOwn is such a store; it is to be closed.
+// NewOwn makes such a store. The caller must close it.
 func NewOwn(getenv func(name string) string, configFile string, logger *slog.Logger) *Own {
 	o := &Own{Getenv: getenv, ConfigFile: configFile, Logger: logger}
 	o.Store = New(o.open)

@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// negative takes back what was booked.
+// negative returns the usage that undoes a reservation of u.
 func negative(u entry.Usage) entry.Usage { return entry.Usage{Bytes: -u.Bytes, Keys: -u.Keys} }
 
 func decodeUsage(data []byte) (u entry.Usage, ok bool) {
@@ -18,43 +18,43 @@ func decodeUsage(data []byte) (u entry.Usage, ok bool) {
 	return u, err == nil && u.Bytes >= 0 && u.Keys >= 0
 }
 
-// recordPrefix is before a plugin's name in the key of its record. No plugin's namespace begins
-// like this: a namespace begins with a name, and a name begins with no NUL.
+// recordPrefix and a plugin's name are the key of the plugin's record. No namespace begins with it,
+// because a name does not begin with NUL.
 const recordPrefix = "\x00usage\x00"
 
 const (
-	// recountEvery is how often a refusal may have everything counted again. A plugin that goes on
-	// trying must not make the host list all it keeps each time.
+	// recountEvery is how often a refusal may count everything again. A plugin that tries again and
+	// again must not make the host list all its keys each time.
 	recountEvery = time.Minute
 
-	// writeTimeout bounds the writing of a value that room was taken for.
+	// writeTimeout bounds the writing of a value after its quota was reserved.
 	writeTimeout = 10 * time.Second
 
-	// quietTime is how long a record must have been the same before it is replaced by what is
-	// counted: whoever had taken room by then has written the value since, or never will.
+	// quietTime is how long a record must not have changed before a count replaces it. By then
+	// every process that had reserved quota has written its value, or never will.
 	quietTime = writeTimeout + 5*time.Second
 )
 
-// An account is one plugin's record of what it keeps, as this process knows it.
+// An account is one plugin's record of its usage, as this process knows it.
 //
-// The record is a value of its own in the bucket, changed by compare-and-swap. Room is taken before
-// a value is written, and given back after one is gone, so that the record is never too low,
-// whoever else stores at the same time. A process that dies between the two leaves room taken that
-// nobody uses. A refusal finds it again, by counting everything, once the record has been the same
+// The record is a value in the bucket and is changed by compare-and-set. Quota is reserved before a
+// value is written and released after one is deleted, so the record is never too low, even if other
+// processes store at the same time. A process that dies between the two leaves quota reserved that
+// is not used. A later refusal corrects that: it counts everything, once the record has not changed
 // for quietTime.
 type account struct {
-	turn chan struct{} // of capacity 1: one change at a time in this process
+	turn chan struct{} // a mutex of capacity 1: one change at a time in this process
 
-	// The fields below are for whoever has the turn.
-	known    bool // used and revision are what was last seen of the record
+	// The fields below are protected by turn.
+	known    bool // used and revision are those of the record when it was last read
 	used     entry.Usage
-	revision uint64    // of the record; 0: there is none
+	revision uint64    // of the record; 0: there is no record
 	same     uint64    // the revision at the last refusal
-	since    time.Time // when a refusal first saw it
+	since    time.Time // when a refusal first saw that revision
 	counted  time.Time // when everything was last counted
 }
 
-// lock waits for the turn.
+// lock waits until no other change of this process is in progress.
 func (a *account) lock(ctx context.Context) error {
 	select {
 	case a.turn <- struct{}{}:
@@ -66,7 +66,7 @@ func (a *account) lock(ctx context.Context) error {
 
 func (a *account) unlock() { <-a.turn }
 
-// reserve changes the record by d. Where that does not fit, it is [ErrFull].
+// reserve changes the record by d. If d does not fit, the error is [ErrFull].
 func (b Bucket) reserve(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) error {
 	for d != (entry.Usage{}) {
 		if err := b.loadRecord(ctx, bucket, a); err != nil {
@@ -85,8 +85,9 @@ func (b Bucket) reserve(ctx context.Context, bucket engine.Bucket, a *account, d
 	return nil
 }
 
-// confirmFull is the error of a change that does not fit, after another look at the record, which others
-// may have changed, and at all that is kept, where the record may be too high. nil: it may fit now.
+// confirmFull returns the error for a change that does not fit. Before that it reads the record
+// again, because other processes may have changed it, and counts everything if the record may be
+// too high. It returns nil if the change may fit now.
 func (b Bucket) confirmFull(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) error {
 	a.known = false
 	if err := b.loadRecord(ctx, bucket, a); err != nil {
@@ -103,7 +104,7 @@ func (b Bucket) confirmFull(ctx context.Context, bucket engine.Bucket, a *accoun
 	return b.quota.Full(b.name, a.used, d)
 }
 
-// shouldRecount tells whether it is time to count everything.
+// shouldRecount reports whether it is time to count everything.
 func (a *account) shouldRecount(now time.Time) bool {
 	if a.same != a.revision {
 		a.same, a.since = a.revision, now
@@ -111,8 +112,8 @@ func (a *account) shouldRecount(now time.Time) bool {
 	return now.Sub(a.since) >= quietTime && now.Sub(a.counted) >= recountEvery
 }
 
-// loadRecord sees to it that the record is known. Where there is none, or none that can be read,
-// everything is counted.
+// loadRecord reads the record if it is not known. If there is none, or it cannot be decoded,
+// loadRecord counts everything.
 func (b Bucket) loadRecord(ctx context.Context, bucket engine.Bucket, a *account) error {
 	for !a.known {
 		v, err := bucket.Get(ctx, recordPrefix+b.name)
@@ -130,7 +131,8 @@ func (b Bucket) loadRecord(ctx context.Context, bucket engine.Bucket, a *account
 	return nil
 }
 
-// recount counts everything and puts it on the record, where that was not changed meanwhile.
+// recount counts everything and writes that into the record, unless the record was changed
+// meanwhile.
 func (b Bucket) recount(ctx context.Context, bucket engine.Bucket, a *account) error {
 	truth, err := count(ctx, bucket, b.prefix)
 	if err != nil {
@@ -140,7 +142,8 @@ func (b Bucket) recount(ctx context.Context, bucket engine.Bucket, a *account) e
 	return b.writeRecord(ctx, bucket, a, truth)
 }
 
-// writeRecord puts u on the record. Afterwards the record is known, unless somebody else has changed it.
+// writeRecord writes u into the record. Afterwards the record is known, unless another process has
+// changed it.
 func (b Bucket) writeRecord(ctx context.Context, bucket engine.Bucket, a *account, u entry.Usage) error {
 	a.known = false
 	data, err := json.Marshal(u)
@@ -158,7 +161,7 @@ func (b Bucket) writeRecord(ctx context.Context, bucket engine.Bucket, a *accoun
 	return nil
 }
 
-// count lists all that a plugin keeps, and reads none of it.
+// count returns the usage of a plugin. It lists the keys and sizes, and reads no values.
 func count(ctx context.Context, bucket engine.Bucket, prefix string) (entry.Usage, error) {
 	sizes, err := bucket.Sizes(ctx, prefix)
 	u := entry.Usage{Keys: len(sizes)}

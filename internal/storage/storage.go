@@ -13,17 +13,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// What a plugin can do wrong, and how much it may keep. Other errors are the engine's.
+// The errors of a plugin. Other errors come from the engine.
 var (
 	ErrKey   = entry.ErrKey
 	ErrValue = entry.ErrValue
 	ErrFull  = entry.ErrFull
 )
 
-// A Quota is how much one plugin may store.
+// A Quota limits how much one plugin may store.
 type Quota = entry.Quota
 
-// Store is what all plugins keep.
+// A Store stores the values of all plugins.
 type Store struct {
 	open func(context.Context) (engine.Store, error)
 
@@ -32,10 +32,10 @@ type Store struct {
 	accounts map[string]*account // by plugin
 }
 
-// New makes a store on an engine, which is opened when the first plugin asks for something.
+// New makes a store on an engine, which is opened at the first access.
 func New(open func(context.Context) (engine.Store, error)) *Store { return &Store{open: open} }
 
-// openBucket is the bucket with everything in it.
+// openBucket returns the engine's bucket, and opens it at the first call.
 func (s *Store) openBucket(ctx context.Context) (engine.Bucket, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,12 +57,12 @@ func (s *Store) openBucket(ctx context.Context) (engine.Bucket, error) {
 	return bucket, nil
 }
 
-// Plugin is the namespace of one plugin, which may keep so much in it.
+// Plugin returns the namespace of one plugin, with a quota.
 func (s *Store) Plugin(name string, q Quota) Bucket {
 	return Bucket{store: s, name: name, prefix: namespace(name), quota: q}
 }
 
-// account is what is known of how much a plugin keeps.
+// account returns the account of a plugin.
 func (s *Store) account(name string) *account {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,16 +77,16 @@ func (s *Store) account(name string) *account {
 	return a
 }
 
-// Bucket is one plugin's keys and values. All methods are safe for concurrent use, within a process
-// and between several.
+// A Bucket has the keys and values of one plugin. All methods are safe for concurrent use, within a
+// process and between several.
 type Bucket struct {
 	store  *Store
 	name   string // the plugin's
-	prefix string // before each key: see namespace
+	prefix string // of each key: see namespace
 	quota  Quota
 }
 
-// Get is the value of a key; false where there is none.
+// Get returns the value of a key, and false if there is none.
 func (b Bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, error) {
 	if err := entry.CheckKey(key); err != nil {
 		return nil, false, err
@@ -105,8 +105,8 @@ func (b Bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, err
 	return v.Data, true, nil
 }
 
-// Put stores a value. When it returns nil, the value is on disk. One that the plugin has no room
-// for is [ErrFull], and what was there stays.
+// Put stores a value. When it returns nil, the value is on disk. If the value exceeds the quota,
+// the error is [ErrFull] and the old value stays.
 func (b Bucket) Put(ctx context.Context, key string, value json.RawMessage) error {
 	if err := cmp.Or(entry.CheckKey(key), entry.CheckValue(value)); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (b Bucket) Put(ctx context.Context, key string, value json.RawMessage) erro
 	return b.change(ctx, func(bucket engine.Bucket, a *account) error { return b.put(ctx, bucket, a, key, value) })
 }
 
-// Delete removes a key. That there is none is not an error.
+// Delete removes a key. It is not an error if the key does not exist.
 func (b Bucket) Delete(ctx context.Context, key string) error {
 	if err := entry.CheckKey(key); err != nil {
 		return err
@@ -122,8 +122,7 @@ func (b Bucket) Delete(ctx context.Context, key string) error {
 	return b.change(ctx, func(bucket engine.Bucket, a *account) error { return b.remove(ctx, bucket, a, key) })
 }
 
-// change does something to what the plugin keeps, again and again while others change the same key
-// at the same time.
+// change calls do, and calls it again while other processes change the same key at the same time.
 func (b Bucket) change(ctx context.Context, do func(engine.Bucket, *account) error) error {
 	bucket, err := b.store.openBucket(ctx)
 	if err != nil {
@@ -144,7 +143,8 @@ func (b Bucket) change(ctx context.Context, do func(engine.Bucket, *account) err
 	return fmt.Errorf("storage: %w", err)
 }
 
-// put writes a value where the one it replaces, which the plugin's room depends on, is still there.
+// put writes a value if the value that it replaces is still there. The quota depends on the old
+// value.
 func (b Bucket) put(ctx context.Context, bucket engine.Bucket, a *account, key string, value json.RawMessage) error {
 	was, err := find(ctx, bucket, b.prefix+key)
 	if err != nil {
@@ -172,7 +172,7 @@ func (b Bucket) put(ctx context.Context, bucket engine.Bucket, a *account, key s
 	return nil
 }
 
-// remove deletes a key that is still as it was found.
+// remove deletes a key if it has not changed since it was read.
 func (b Bucket) remove(ctx context.Context, bucket engine.Bucket, a *account, key string) error {
 	was, err := find(ctx, bucket, b.prefix+key)
 	if err != nil || was.Revision == 0 {
@@ -185,14 +185,13 @@ func (b Bucket) remove(ctx context.Context, bucket engine.Bucket, a *account, ke
 	return nil
 }
 
-// release books room that is free again. Where that fails, what was asked for is done all the
-// same: the record is too high until a refusal has everything counted, and the engine's failure is
-// met by the next call.
+// release gives back quota. If that fails, the change itself has succeeded nevertheless: the record
+// is too high until a refusal counts everything, and the next call reports the engine's failure.
 func (b Bucket) release(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) {
 	_ = b.reserve(ctx, bucket, a, d)
 }
 
-// find is the value of a key; one that is not there has no revision.
+// find returns the value of a key. The revision is 0 if the key does not exist.
 func find(ctx context.Context, bucket engine.Bucket, key string) (engine.Value, error) {
 	v, err := bucket.Get(ctx, key)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -201,7 +200,7 @@ func find(ctx context.Context, bucket engine.Bucket, key string) (engine.Value, 
 	return v, err
 }
 
-// List is the keys that start with prefix, sorted.
+// List returns the keys that begin with prefix, sorted.
 func (b Bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	bucket, err := b.store.openBucket(ctx)
 	if err != nil {
