@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 )
 
-// BareCgroups makes a cgroup of this name below the host's own, and hands out cgroups below that
-// one. It hands no controller down, so that no limit is kept by them. Tests see with it what
-// becomes of processes in a cgroup, on machines too whose controllers are in cgroups of version 1.
-// The caller removes dir, after Close.
+// BareCgroups creates a cgroup of this name below the host's own, and returns a Cgroups that uses
+// it. It passes no controllers down, so these cgroups enforce no limits. Tests use it to check what
+// happens to processes in a cgroup, also on machines whose controllers are in cgroups of version 1.
+// The caller removes dir after Close.
 func BareCgroups(name string) (s *Cgroups, dir string, err error) {
 	own, err := ownCgroup("/")
 	if err != nil {
@@ -23,6 +23,6 @@ func BareCgroups(name string) (s *Cgroups, dir string, err error) {
 		return nil, "", fmt.Errorf("no cgroup to be divided here: %w", err)
 	}
 	s = &Cgroups{tree: &cgroupTree{root: "/", dir: dir, host: os.Getpid()}}
-	s.once.Do(func() {}) // it is found
+	s.once.Do(func() {}) // the tree is already found
 	return s, dir, nil
 }

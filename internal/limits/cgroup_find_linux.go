@@ -14,30 +14,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostLeaf is the cgroup into which a host moves itself where its own must be empty to be divided.
+// hostLeaf is the cgroup into which a host moves itself if its own must be empty to be divided.
 const hostLeaf = "patchbay-host"
 
-// cgroupTree is the cgroup that a host may divide among its processes. root is where the file
-// system begins: "/", and a directory of a test.
+// A cgroupTree is the cgroup that a host may divide among its processes. root is the root of the
+// file system: "/", or a directory in tests.
 //
 //	findCgroup ─► ownCgroup ─► usable     reads only
 //	divide ─► moveIn ─► cgroup.subtree_control
 type cgroupTree struct {
 	root   string
 	dir    string // the cgroup to be divided, under root
-	host   int    // the host's process number
-	memory bool   // it has the controller of Limits.Memory
-	pids   bool   // it has that of Limits.Processes
+	host   int    // the host's pid
+	memory bool   // it has the controller for Limits.Memory
+	pids   bool   // it has the controller for Limits.Processes
 }
 
-// findCgroup finds the cgroup of the host, and says why it cannot be used where it cannot. It
-// changes nothing.
+// findCgroup returns the cgroup of the host, or why it cannot be used. It changes nothing.
 func findCgroup(root string, host int) (*cgroupTree, error) {
 	dir, err := ownCgroup(root)
 	if err != nil {
 		return nil, err
 	}
-	if path.Base(dir) == hostLeaf { // moved there by another Cgroups of this program, or by the host that started this one
+	if path.Base(dir) == hostLeaf { // another Cgroups of this program moved it there, or the host that started this one
 		dir = path.Dir(dir)
 	}
 	t := &cgroupTree{root: root, dir: filepath.Join(root, dir), host: host}
@@ -49,7 +48,7 @@ func findCgroup(root string, host int) (*cgroupTree, error) {
 	return t, nil
 }
 
-// ownCgroup is the directory of this process's cgroup.
+// ownCgroup returns the directory of this process's cgroup.
 func ownCgroup(root string) (string, error) {
 	groups, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {
@@ -74,7 +73,7 @@ func ownCgroup(root string) (string, error) {
 	return path.Join(point, below), nil
 }
 
-// unifiedPath finds the one line "0::PATH" in /proc/self/cgroup.
+// unifiedPath finds the line "0::PATH" in /proc/self/cgroup.
 func unifiedPath(groups string) (string, bool) {
 	for line := range strings.Lines(groups) {
 		if own, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); found {
@@ -99,12 +98,13 @@ func unifiedMount(mounts string) (mounted, point string, found bool) {
 	return "", "", false
 }
 
-// unescape undoes what the kernel does to the four characters that would break a line of mountinfo.
+// unescape undoes the kernel's escapes for the four characters that would break a line of
+// mountinfo.
 func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// usable says why the cgroup cannot be divided, nil where it can.
+// usable says why the cgroup cannot be divided, or returns nil if it can.
 func (t *cgroupTree) usable() error {
 	if !t.memory && !t.pids {
 		return errors.New("this program's cgroup of version 2 has neither the memory nor the pids controller")
@@ -123,15 +123,15 @@ func (t *cgroupTree) usable() error {
 	return errors.New("this program's cgroup is not delegated to it (systemd: Delegate=yes)")
 }
 
-// controllers are those that a file of the cgroup names; one that cannot be read names none.
+// controllers returns the controllers that a file of the cgroup names; none if it cannot be read.
 func (t *cgroupTree) controllers(file string) []string {
 	text, _ := os.ReadFile(filepath.Join(t.dir, file))
 	return strings.Fields(string(text))
 }
 
-// canJoin reports whether the kernel knows clone3, by which a process is born in a cgroup, and no
-// filter forbids it. Asked for nothing, it refuses without doing anything. A cgroup can be killed
-// as a whole since Linux 5.14.
+// canJoin reports whether clone3 is available, by which a process is started in a cgroup: the
+// kernel must have it and no filter may forbid it. Called without arguments it only returns an
+// error. canJoin also requires Linux 5.14, in which a cgroup can be killed as a whole.
 func canJoin() error {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
@@ -147,7 +147,7 @@ func canJoin() error {
 	return errno
 }
 
-// atLeast compares a kernel's release, "6.12.3-arch1", with a version.
+// atLeast compares a kernel's release, such as "6.12.3-arch1", with a version.
 func atLeast(release string, major, minor int) bool {
 	var x, y int
 	if _, err := fmt.Sscanf(release, "%d.%d", &x, &y); err != nil {
@@ -156,13 +156,13 @@ func atLeast(release string, major, minor int) bool {
 	return x > major || x == major && y >= minor
 }
 
-// divided reports whether the controllers are handed down already.
+// divided reports whether the controllers are already passed down.
 func (t *cgroupTree) divided() bool {
 	down := t.controllers("cgroup.subtree_control")
 	return (!t.memory || slices.Contains(down, "memory")) && (!t.pids || slices.Contains(down, "pids"))
 }
 
-// handDown is what is written to hand them down.
+// handDown returns the text that passes them down.
 func (t *cgroupTree) handDown() string {
 	var enable []string
 	if t.memory {
@@ -181,7 +181,7 @@ func (t *cgroupTree) isRoot() bool {
 }
 
 // delegated reports whether systemd has marked the cgroup as one that its owner may divide. Any
-// other belongs to whoever made it, and must not be changed, by root neither.
+// other belongs to its creator and must not be changed, not even by root.
 func (t *cgroupTree) delegated() bool {
 	for _, mark := range []string{"user.delegate", "trusted.delegate"} {
 		value := make([]byte, 8)
@@ -193,9 +193,10 @@ func (t *cgroupTree) delegated() bool {
 	return false
 }
 
-// divide hands the controllers down to the cgroups below. That is allowed only in a cgroup without
-// processes of its own ("no internal processes"), but for the root: so the host first moves itself
-// and what it has started into a leaf. Where others live in the cgroup too, it moves back.
+// divide passes the controllers down to the cgroups below. Except for the root, the kernel allows
+// that only in a cgroup without processes of its own ("no internal processes"). So the host first
+// moves itself and its children into a leaf. If other processes are in the cgroup too, it moves
+// back.
 func (t *cgroupTree) divide() error {
 	if t.divided() {
 		return nil
@@ -221,11 +222,11 @@ func (t *cgroupTree) divide() error {
 
 func (t *cgroupTree) moveBack(leaf string) error {
 	err := t.move(leaf, t.dir)
-	_ = os.Remove(leaf) // somebody else may be in it
+	_ = os.Remove(leaf) // another process may be in it
 	return err
 }
 
-// move moves the host and its offspring from one cgroup to another.
+// move moves the host and its descendants from one cgroup to another.
 func (t *cgroupTree) move(from, to string) error {
 	procs, err := os.ReadFile(filepath.Join(from, "cgroup.procs"))
 	if err != nil {
@@ -244,7 +245,7 @@ func (t *cgroupTree) move(from, to string) error {
 	return nil
 }
 
-// maxGenerations bounds the climb from a process to the host.
+// maxGenerations bounds the search from a process up to the host.
 const maxGenerations = 64
 
 // ours reports whether a process is the host or was started by it.
@@ -260,8 +261,8 @@ func (t *cgroupTree) ours(pid int) bool {
 	return false
 }
 
-// parent reads the parent of a process, 0 where there is none: "PID (NAME) STATE PPID …", and NAME
-// may contain anything.
+// parent returns the parent of a process, or 0 if there is none. The file has the form "PID (NAME)
+// STATE PPID …", and NAME may contain anything.
 func (t *cgroupTree) parent(pid int) int {
 	stat, err := os.ReadFile(filepath.Join(t.root, "proc", strconv.Itoa(pid), "stat"))
 	if err != nil {

@@ -13,25 +13,25 @@ import (
 	"time"
 )
 
-// removeWait bounds the wait for a cgroup to be empty once all in it was killed: the process that
-// it was made for is gone by then.
+// removeWait bounds the wait for a cgroup to become empty after all its processes were killed. The
+// process that it was created for has ended by then.
 const removeWait = time.Second
 
-// cgroup is one sub-group of the host's cgroup (version 2), around one process and all that it
-// starts. What is in it cannot leave it by forking, by setsid or by changing its mark. It can by
-// moving itself, where it may write to the cgroup file system: any process of the host's user may,
-// unless a sandbox hides those files.
+// A cgroup is one sub-group of the host's cgroup (version 2), with one process and all processes
+// that it starts. They cannot leave it by forking, by setsid or by changing their mark. They can
+// move themselves out if they may write to the cgroup file system, as any process of the host's
+// user may, unless a sandbox hides these files.
 type cgroup struct {
 	dir string
 }
 
-// limit writes the limits that a cgroup can keep.
+// limit writes the limits that a cgroup can enforce.
 func (c *cgroup) limit(l Limits) error {
 	if l.Memory > 0 {
 		memory := strconv.FormatInt(l.Memory, 10)
 		err := errors.Join(
 			c.write("memory.max", memory),
-			c.write("memory.oom.group", "1"), // half a plugin is worse than none
+			c.write("memory.oom.group", "1"), // killing only a part of a plugin is worse than killing all of it
 			optional(c.write("memory.swap.max", "0")),
 		)
 		if err != nil {
@@ -44,9 +44,9 @@ func (c *cgroup) limit(l Limits) error {
 	return nil
 }
 
-// optional passes over the lack of a file: without swap accounting there is no memory.swap.max. The
-// kernel answers an attempt to create one with EACCES; in a cgroup that we made ourselves no other
-// file is closed to us.
+// optional ignores a missing file: without swap accounting there is no memory.swap.max. The kernel
+// answers an attempt to create one with EACCES. In a cgroup that the host has created itself, no
+// existing file gives that error.
 func optional(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -61,18 +61,18 @@ func (c *cgroup) write(file, value string) error {
 // kill kills everything in the cgroup and in those below it (Linux 5.14).
 func (c *cgroup) kill() error { return c.write("cgroup.kill", "1") }
 
-// outOfMemory reports whether the limit of this very cgroup was reached and something killed for
-// it. The kernel counts what any shortage killed in oom_kill, but only those of this cgroup's own
+// outOfMemory reports whether the limit of this cgroup was reached and a process was killed for it.
+// The kernel counts the kills for any shortage in oom_kill, but only shortages by this cgroup's own
 // limit in oom.
 func (c *cgroup) outOfMemory() bool {
 	events, err := os.ReadFile(filepath.Join(c.dir, "memory.events"))
 	if err != nil {
-		return false // no memory controller: no limit was set either
+		return false // without a memory controller no limit was set either
 	}
 	return counter(string(events), "oom") > 0 && counter(string(events), "oom_kill") > 0
 }
 
-// counter reads one value of a file of lines "name value"; 0 where it is not there.
+// counter returns one value of a file of lines "name value"; 0 if it is missing.
 func counter(file, name string) int {
 	for line := range strings.Lines(file) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -84,7 +84,7 @@ func counter(file, name string) int {
 	return 0
 }
 
-// remove kills what is left in the cgroup and removes it.
+// remove kills the processes left in the cgroup and removes it.
 func (c *cgroup) remove() error {
 	if err := c.kill(); err != nil {
 		return err
@@ -95,12 +95,12 @@ func (c *cgroup) remove() error {
 		if !errors.Is(err, syscall.EBUSY) || time.Now().After(end) {
 			return err
 		}
-		time.Sleep(pause) // SIGKILL is sent, but it takes the kernel a moment to take a process apart
+		time.Sleep(pause) // the kernel takes a moment to end a process after SIGKILL
 	}
 }
 
-// removeEmpty removes the cgroup and those that were made below it, unless something lives in it:
-// then the error is EBUSY.
+// removeEmpty removes the cgroup and those that were created below it. If a process is still in it,
+// the error is EBUSY.
 func (c *cgroup) removeEmpty() error {
 	var dirs []string
 	err := filepath.WalkDir(c.dir, func(path string, entry fs.DirEntry, err error) error {

@@ -12,26 +12,28 @@ import (
 	"syscall"
 )
 
-// maxLeft bounds the cgroups kept for what calls left behind, so that a plugin that leaves
-// something at each call cannot multiply its limits without end. Beyond it the oldest is killed.
+// maxLeft bounds the cgroups that are kept for processes that calls left behind, so that a plugin
+// which leaves a process behind at each call cannot multiply its limits. If there are more, the
+// oldest is killed.
 const maxLeft = 64
 
-// boxTasks is added to the processes of a program in a box: the box has up to three of its own
-// inside the cgroup, Go programs with 18 threads together, and the limit is not meant for them.
+// boxTasks is added to the limit of processes for a program in a box. The box has up to three
+// processes of its own in the cgroup, Go programs with 18 threads together, and the limit is not
+// meant for them.
 const boxTasks = 24
 
-// Cgroups hands out the cgroups of one host's processes: one each, "patchbay-HOST-NUMBER", below
-// the host's own. It is safe for concurrent use; the zero value is ready.
+// Cgroups creates the cgroups of one host's processes: one each, "patchbay-HOST-NUMBER", below the
+// host's own. It is safe for concurrent use. The zero value is ready to use.
 type Cgroups struct {
 	once sync.Once   // finds the tree
-	tree *cgroupTree // nil: there is none to be used
+	tree *cgroupTree // nil if there is none that can be used
 
 	mu   sync.Mutex // protects the fields below
-	last int        // number of the last one
-	left []*cgroup  // still inhabited though their process is reaped; the oldest first
+	last int        // the number of the last cgroup
+	left []*cgroup  // those whose process is reaped but that still have processes; the oldest first
 }
 
-// enclose puts the process into a cgroup, where the host can give it one.
+// enclose creates a cgroup for the process, if the host has a tree.
 func (s *Cgroups) enclose(e *Enforcer, boxed bool, log *slog.Logger) error {
 	s.once.Do(func() { s.find(log) })
 	if s.tree == nil {
@@ -54,7 +56,7 @@ func (s *Cgroups) enclose(e *Enforcer, boxed bool, log *slog.Logger) error {
 	return nil
 }
 
-// keeps are the limits that a cgroup can keep here.
+// keeps returns the limits that a cgroup can enforce here.
 func (t *cgroupTree) keeps(l Limits) Limits {
 	var kept Limits
 	if t.memory {
@@ -66,7 +68,7 @@ func (t *cgroupTree) keeps(l Limits) Limits {
 	return kept
 }
 
-// leaves are the limits that it cannot.
+// leaves returns the limits that a cgroup cannot enforce here.
 func (t *cgroupTree) leaves(l Limits) Limits {
 	if t.memory {
 		l.Memory = 0
@@ -77,7 +79,7 @@ func (t *cgroupTree) leaves(l Limits) Limits {
 	return l
 }
 
-// find finds and divides the host's cgroup, once for all.
+// find finds and divides the host's cgroup. It is called once.
 func (s *Cgroups) find(log *slog.Logger) {
 	tree, err := findCgroup("/", os.Getpid())
 	if err == nil {
@@ -91,7 +93,7 @@ func (s *Cgroups) find(log *slog.Logger) {
 	s.tree = tree
 }
 
-// open makes a cgroup with these limits.
+// open creates a cgroup with these limits.
 func (s *Cgroups) open(l Limits) (*cgroup, error) {
 	s.tidy()
 	c, err := s.make()
@@ -104,7 +106,7 @@ func (s *Cgroups) open(l Limits) (*cgroup, error) {
 	return c, nil
 }
 
-// make makes a cgroup under a name that no other Cgroups of this program has taken.
+// make creates a cgroup under a name that no other Cgroups of this program uses.
 func (s *Cgroups) make() (*cgroup, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,8 +123,8 @@ func (s *Cgroups) make() (*cgroup, error) {
 	}
 }
 
-// Drop removes the cgroup of a process that was reaped. With spare, what the process left behind in
-// it lives on, within its limits; the cgroup then goes when it is empty.
+// Drop removes the cgroup of a process that was reaped. With spare, processes that it left behind
+// go on within their limits, and the cgroup is removed when it is empty.
 func (s *Cgroups) Drop(e *Enforcer, spare bool) error {
 	if e == nil || e.cgroup == nil {
 		return nil
@@ -136,7 +138,7 @@ func (s *Cgroups) Drop(e *Enforcer, spare bool) error {
 	return s.keep(e.cgroup)
 }
 
-// keep keeps a cgroup for what lives in it.
+// keep keeps a cgroup that still has processes.
 func (s *Cgroups) keep(c *cgroup) error {
 	s.mu.Lock()
 	s.left = append(s.left, c)
@@ -151,7 +153,7 @@ func (s *Cgroups) keep(c *cgroup) error {
 	return oldest.remove()
 }
 
-// tidy removes those that have emptied since.
+// tidy removes the kept cgroups that have become empty.
 func (s *Cgroups) tidy() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +166,7 @@ func (s *Cgroups) tidy() {
 	s.left = inhabited
 }
 
-// Close kills and removes all that is left.
+// Close kills and removes everything that is left.
 func (s *Cgroups) Close() error {
 	s.mu.Lock()
 	left := s.left
@@ -177,12 +179,12 @@ func (s *Cgroups) Close() error {
 	return errors.Join(errs...)
 }
 
-// sweep removes what hosts that were killed have left here; their processes went with them (package
-// guard).
+// sweep removes cgroups left by hosts that were killed. The guardian has killed their processes
+// (package guard).
 func (t *cgroupTree) sweep() {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
-		return // what is there does no harm
+		return // cgroups that are left do no harm
 	}
 	for _, entry := range entries {
 		if host := hostOf(entry.Name()); host > 0 && errors.Is(syscall.Kill(host, 0), syscall.ESRCH) {
@@ -191,7 +193,7 @@ func (t *cgroupTree) sweep() {
 	}
 }
 
-// hostOf is the host that made the cgroup of this name, 0 where none did.
+// hostOf returns the pid of the host that created the cgroup of this name, or 0 if none did.
 func hostOf(name string) int {
 	host, number, found := strings.Cut(strings.TrimPrefix(name, "patchbay-"), "-")
 	if !found || !strings.HasPrefix(name, "patchbay-") {

@@ -6,31 +6,31 @@ import (
 	"sync/atomic"
 )
 
-// share is which part of the descriptors that the host may have are for plugins: the rest is for
-// clients of the daemon, the engine, the model, and whatever program the host is part of.
+// share is the divisor for the part of the host's descriptors that plugins may use. The rest is for
+// clients of the daemon, the engine, the model, and the program that embeds the host.
 const share = 4
 
-// Descriptors are the file descriptors of the host that plugins cost it, all together: their pipes,
-// and the connections of those whose network is confined. It is safe for concurrent use; nil has no
-// limit.
+// Descriptors counts the host's file descriptors that all its plugins use together: for their
+// pipes, and for the connections of those with a confined network. It is safe for concurrent use.
+// Take and Give of a nil *Descriptors do nothing.
 type Descriptors struct {
-	limit func() int // how many there may be; 0: no limit
+	limit func() int // returns how many there may be; 0 means no limit
 	used  atomic.Int64
 }
 
-// HostDescriptors allows a quarter of the host's own limit. It is looked up when the first process
-// is started.
+// HostDescriptors returns a Descriptors that allows a quarter of the host's own limit, which it
+// reads when the first process is started.
 func HostDescriptors() *Descriptors {
 	return &Descriptors{limit: sync.OnceValue(func() int { return ownDescriptors() / share })}
 }
 
-// NewDescriptors allows so many.
+// NewDescriptors returns a Descriptors that allows limit descriptors.
 func NewDescriptors(limit int) *Descriptors {
 	return &Descriptors{limit: func() int { return limit }}
 }
 
-// Take takes n descriptors. The error, a *[TooManyError], says that there would be too many, and
-// what mends it.
+// Take takes n descriptors. If there would be too many, it returns a *[TooManyError], which also
+// says how to fix it.
 func (d *Descriptors) Take(n int) error {
 	if d == nil {
 		return nil
@@ -43,33 +43,33 @@ func (d *Descriptors) Take(n int) error {
 	return nil
 }
 
-// Give gives back what Take took.
+// Give gives n descriptors back.
 func (d *Descriptors) Give(n int) {
 	if d != nil {
 		d.used.Add(-int64(n))
 	}
 }
 
-// Plenty reports whether at least half of what may be taken is left: for what is of use, and not
-// needed.
+// Plenty reports whether at least half of the allowed descriptors are left. It is for uses that are
+// not strictly needed.
 func (d *Descriptors) Plenty() bool {
 	limit := d.limit()
 	return limit <= 0 || 2*d.Used() <= limit
 }
 
-// Used is how many are taken.
+// Used returns how many are taken.
 func (d *Descriptors) Used() int { return int(d.used.Load()) }
 
-// TooManyError says that plugins would cost the host too many descriptors.
+// A TooManyError says that plugins would use too many of the host's descriptors.
 type TooManyError struct{ limit int }
 
-// Error says how many there may be.
+// Error returns the reason with the limit.
 func (e *TooManyError) Error() string {
 	return fmt.Sprintf("the plugins together would take more than %d file descriptors of the host, a quarter of its limit; raise that with ulimit -n",
 		e.limit)
 }
 
-// Fix is what raises the limit.
+// Fix returns the command that raises the limit.
 func (e *TooManyError) Fix() string {
 	return fmt.Sprintf("before the host starts: ulimit -n %d (or LimitNOFILE= of its service)", 4*share*e.limit)
 }

@@ -2,5 +2,5 @@
 
 package limits
 
-// ownDescriptors: this system has no such limit.
+// ownDescriptors returns 0: this system has no such limit.
 func ownDescriptors() int { return 0 }

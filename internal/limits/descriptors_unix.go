@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownDescriptors is how many descriptors this process may have open; 0: as many as it likes, or
-// that cannot be known.
+// ownDescriptors returns how many descriptors this process may have open; 0 if there is no limit or
+// it cannot be known.
 func ownDescriptors() int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > math.MaxInt32 {

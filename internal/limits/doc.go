@@ -1,36 +1,35 @@
-// Package limits bounds what processes use: of the machine ([Limits]) and of the host
-// ([Descriptors]). It starts nothing and knows no plugin; package proc starts the processes that
-// are bounded, and package sandbox sets in its jails what is left to it.
+// Package limits bounds the resources that processes use, of the machine ([Limits]) and of the host
+// ([Descriptors]). It starts no processes and does not know plugins. Package proc starts the
+// processes, and package sandbox sets some of the limits inside its jails.
 //
-//	Limits           memory, processes, open files, CPU time: what a process and all it starts may use
-//	Supported        what keeps each of them on this system
+//	Limits           memory, processes, open files, CPU time of a process and all processes that it starts
+//	Supported        what enforces each of them on this system
 //	Cgroups          one for each host: the cgroups of its processes
-//	├─► Enforcer     what keeps one process within its limits, from before its birth on
+//	├─► Enforcer     enforces the limits of one process, prepared before its start
 //	├─► Drop         when the process is reaped
 //	└─► Close        with the host
-//	Descriptors      how many file descriptors of the host its plugins may cost it, all together
+//	Descriptors      how many file descriptors of the host its plugins may use together
 //
 // # How a process is limited
 //
 //	Cgroups.Enforcer ─► enclose ─► find ─► findCgroup, divide   once: the host's own cgroup
-//	                 │          └─► open ─► cgroup.limit        a cgroup below it, limits written
-//	                 └─► alreadyRunning ─► Rlimits              what no cgroup keeps
-//	Enforcer.Attach    the process is born in its cgroup
+//	                 │          └─► open ─► cgroup.limit        a cgroup below it, with the limits
+//	                 └─► alreadyRunning ─► Rlimits              limits that no cgroup enforces
+//	Enforcer.Attach    starts the process in its cgroup
 //	Enforcer.Set       before its first instruction: setRlimits, or SIGKILL
-//	Enforcer.Check     why Set failed
-//	Enforcer.Kill      when the process is ended: all that is in the cgroup
-//	Enforcer.Exceeded  which limit it was killed for
+//	Enforcer.Check     returns why Set failed
+//	Enforcer.Kill      kills everything in the cgroup, when the process is ended
+//	Enforcer.Exceeded  returns the limit for which the process was killed
 //
-// On Linux the host sets limits as rlimits while the child is held. Memory and processes are
-// bounded better by a cgroup of version 2, one for each process, where the host's own has those
-// controllers and may be divided: it is the root, or systemd has delegated it (Delegate=yes), in
-// which case the host moves itself and what it has started into a leaf of it, since a cgroup that
-// hands controllers down may have no processes of its own. Nothing is moved or made before the
-// first process with such a limit. A limit that cannot be set fails the start; one that this system
-// cannot keep at all does not: [Supported] tells, and the caller decides. Elsewhere than on Linux
-// none is kept.
+// On Linux the host sets limits as rlimits while the child is held at its start. For memory and
+// processes a cgroup of version 2, one for each process, is better. It is used if the host's own
+// cgroup has these controllers and may be divided: if it is the root, or if systemd has delegated
+// it (Delegate=yes). In the latter case the host moves itself and its children into a leaf of its
+// cgroup, because a cgroup that passes controllers down may have no processes of its own. Nothing
+// is moved or created before the first process with such a limit. If a limit cannot be set, the
+// start fails. If this system cannot enforce a limit at all, the start does not fail: [Supported]
+// reports that, and the caller decides. Only Linux enforces limits.
 //
-// Limits hold against careless programs. One that runs as the host's own user, outside of a
-// sandbox, can write to its cgroup's files as well as the host can, and root can raise its own
-// rlimits.
+// Limits protect against careless programs. A program that runs as the host's own user, outside of
+// a sandbox, can write the files of its cgroup as the host can, and root can raise its own rlimits.
 package limits

@@ -7,28 +7,27 @@ import (
 	"syscall"
 )
 
-// Enforcer keeps one process, and all it starts, within its limits: by rlimits, which are
-// inherited, and by a cgroup where the host has one to give. All methods of a nil Enforcer do
+// An Enforcer enforces the limits of one process and all processes that it starts: by rlimits,
+// which are inherited, and by a cgroup if the host can create one. The methods of a nil Enforcer do
 // nothing: a process without limits costs nothing.
 //
-//	Cgroups.Enforcer ─► open                a cgroup of its own, its limits written
-//	Attach           ─► born inside it
+//	Cgroups.Enforcer ─► open                its own cgroup, with its limits
+//	Attach           ─► the process is started inside it
 //	Set              ─► setRlimits          while it is held before its first instruction
 //	Check            ─► the start is refused if a limit could not be set
-//	Kill             ─► cgroup.kill         with what is left of the process
-//	Cgroups.Drop     ─► the cgroup removed  once it is reaped
+//	Kill             ─► cgroup.kill         when the rest of the process is killed
+//	Cgroups.Drop     ─► the cgroup removed  when the process is reaped
 type Enforcer struct {
-	limits  Limits   // all of them
-	rest    Limits   // what no cgroup keeps
-	rlimits []Rlimit // to be set by us, not by a box
-	cgroup  *cgroup  // nil: none
-	dir     *os.File // the cgroup, open until the process is born
-	err     error    // of setting the limits
+	limits  Limits   // all limits of the process
+	rest    Limits   // the limits that no cgroup enforces
+	rlimits []Rlimit // those that the host sets itself, not a box
+	cgroup  *cgroup  // nil if there is none
+	dir     *os.File // the cgroup, open until the process is started
+	err     error    // the error of setting the limits
 }
 
-// Enforcer prepares the limits of a process that is about to be started; nil where it has none. A
-// boxed process is one that a sandbox stands around: the sandbox sets [Enforcer.Rest] itself,
-// inside.
+// Enforcer prepares the limits of a process that is about to be started. It returns nil if it has
+// none. boxed says that the process runs in a sandbox, which sets [Enforcer.Rest] itself, inside.
 func (s *Cgroups) Enforcer(l Limits, boxed bool, log *slog.Logger) (*Enforcer, error) {
 	if l == (Limits{}) {
 		return nil, nil
@@ -40,7 +39,7 @@ func (s *Cgroups) Enforcer(l Limits, boxed bool, log *slog.Logger) (*Enforcer, e
 		}
 	}
 	if boxed {
-		return e, nil // the sandbox's own processes are not to be limited
+		return e, nil // the sandbox's own processes must not be limited
 	}
 	running, err := alreadyRunning(e.rest)
 	if err != nil {
@@ -51,8 +50,9 @@ func (s *Cgroups) Enforcer(l Limits, boxed bool, log *slog.Logger) (*Enforcer, e
 	return e, nil
 }
 
-// alreadyRunning is what the kernel will add to the processes of a plugin before it compares them
-// with the limit; -1 where there is no limit, or none that it would keep.
+// alreadyRunning returns the number of processes that the kernel adds to those of a plugin before
+// it compares them with the limit. It returns -1 if there is no limit, or if the kernel would not
+// enforce it.
 func alreadyRunning(l Limits) (int, error) {
 	if l.Processes <= 0 || nprocObstacle("/", os.Getuid()) != nil {
 		return -1, nil
@@ -60,7 +60,7 @@ func alreadyRunning(l Limits) (int, error) {
 	return userTasks("/", os.Getuid())
 }
 
-// Rest returns which of all limits are left for a sandbox to set.
+// Rest returns the limits that a sandbox must set.
 func (e *Enforcer) Rest(all Limits) Limits {
 	if e == nil {
 		return all
@@ -68,26 +68,26 @@ func (e *Enforcer) Rest(all Limits) Limits {
 	return e.rest
 }
 
-// Attach has the process born inside its cgroup.
+// Attach makes the process start inside its cgroup.
 func (e *Enforcer) Attach(attr *syscall.SysProcAttr) {
 	if e != nil && e.dir != nil {
 		attr.UseCgroupFD, attr.CgroupFD = true, int(e.dir.Fd())
 	}
 }
 
-// Set limits a process that was just born, or kills it: it is still held and must not run without
-// its limits.
+// Set limits a process that was just started. If that fails, it kills the process, which is still
+// held and must not run without its limits.
 func (e *Enforcer) Set(pid int) bool {
 	if e == nil {
 		return true
 	}
 	if e.err = setRlimits(pid, e.rlimits); e.err != nil {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // our own child, not reaped: the number is still its own
+		_ = syscall.Kill(pid, syscall.SIGKILL) // a child that is not reaped, so the pid is still its own
 	}
 	return e.err == nil
 }
 
-// Check returns why Set failed, if it did, and reaps the process that it killed.
+// Check returns why Set failed, if it did, and reaps the process that Set killed.
 func (e *Enforcer) Check(p *os.Process) error {
 	if e == nil {
 		return nil
@@ -102,7 +102,7 @@ func (e *Enforcer) Check(p *os.Process) error {
 	return e.err
 }
 
-// Abandon removes what was made for a process that was not started.
+// Abandon removes what was created for a process that was not started.
 func (e *Enforcer) Abandon() {
 	if e == nil {
 		return
@@ -111,18 +111,18 @@ func (e *Enforcer) Abandon() {
 		_ = e.dir.Close()
 	}
 	if e.cgroup != nil {
-		_ = e.cgroup.remove() // empty, or as good as: what is left in it was killed
+		_ = e.cgroup.remove() // it is empty, or its processes were killed
 	}
 }
 
-// Kill kills all that is in the cgroup.
+// Kill kills all processes in the cgroup.
 func (e *Enforcer) Kill() {
 	if e != nil && e.cgroup != nil {
-		_ = e.cgroup.kill() // what remains is seen when it is removed
+		_ = e.cgroup.kill() // remaining processes are noticed when it is removed
 	}
 }
 
-// Exceeded says which limit the process was killed for, if any.
+// Exceeded returns the limit for which the process was killed, if any.
 func (e *Enforcer) Exceeded(end Ending) string {
 	if e == nil {
 		return ""

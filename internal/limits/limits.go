@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// Limits bound what a process and all it starts may use. Zero means no limit of ours. How well each
-// is kept depends on the system: [Supported] says by what. A limit never loosens one that the host
-// itself is under.
+// Limits bound the resources of a process and all processes that it starts. Zero means no limit.
+// How well each is enforced depends on the system: see [Supported]. A limit never loosens one that
+// the host itself has.
 type Limits struct {
-	// Memory is in bytes. A cgroup counts what the process and all it started really use together,
-	// and kills them all when it is too much. Without one, each process has this much private
-	// writable memory for itself, and an allocation beyond it is refused.
+	// Memory is in bytes. A cgroup counts the memory that the process and all its descendants
+	// really use together, and kills them all if it is too much. Without a cgroup each process may
+	// have this much private writable memory, and an allocation beyond it is refused.
 	Memory int64
 
-	// Processes is how many processes and threads there may be at a time, the first one included.
-	// Another is refused.
+	// Processes is the number of processes and threads at a time, including the first one. Another
+	// is refused.
 	Processes int
 
-	// Files is how many descriptors each process may have open at a time. Another is refused.
+	// Files is the number of descriptors that each process may have open at a time. Another is
+	// refused.
 	Files int
 
 	// CPU is the processor time that each process may use in its whole life, rounded up to seconds.
@@ -26,19 +27,19 @@ type Limits struct {
 	CPU time.Duration
 }
 
-// What a limit is enforced by.
+// The mechanisms that enforce a limit.
 const (
 	byCgroup = "cgroup"
 	byRlimit = "rlimit"
 )
 
-// Enforcement is what keeps one limit.
+// An Enforcement says what enforces one limit.
 type Enforcement struct {
-	By   string // "cgroup" or "rlimit"; empty: nothing does
-	Note string // why nothing does, or what the limit does not see; may be empty
+	By   string // "cgroup" or "rlimit"; empty if nothing does
+	Note string // why nothing does, or what the limit does not cover; may be empty
 }
 
-// Support is what keeps each of the [Limits] on this system.
+// Support says what enforces each of the [Limits] on this system.
 type Support struct {
 	Memory    Enforcement
 	Processes Enforcement
@@ -46,19 +47,19 @@ type Support struct {
 	CPU       Enforcement
 }
 
-// Ending is what is known of a process that has ended.
+// An Ending holds what is known of a process that has ended.
 type Ending struct {
-	Signal string        // the signal that ended it, "SIGKILL"; empty on a normal exit
-	CPU    time.Duration // what it used, with those of its children that it waited for
+	Signal string        // the signal that ended it, such as "SIGKILL"; empty after a normal exit
+	CPU    time.Duration // the time that it used, with the children that it waited for
 	ByHost bool          // the host sent SIGKILL
 
 	outOfMemory bool // its cgroup ran out of memory and killed it
 }
 
-// exceeded says which limit a process was killed for. That the kernel killed it for its processor
-// time is only told by the first of the two signals. The second, for programs that do not mind the
-// first (every Go program), is concluded from the time used; it includes children that were waited
-// for, so that this can be wrong where somebody else sent SIGKILL.
+// exceeded returns the limit for which a process was killed. Only SIGXCPU shows that the kernel
+// killed it for its processor time. Programs that ignore SIGXCPU, as every Go program does, get
+// SIGKILL, and the reason is then derived from the time used. That time includes children that were
+// waited for, so the result can be wrong if another process sent SIGKILL.
 func (l Limits) exceeded(e Ending) string {
 	killed := e.Signal == "SIGKILL"
 	switch {
@@ -71,12 +72,12 @@ func (l Limits) exceeded(e Ending) string {
 	return ""
 }
 
-// cpuSeconds is the limit as the kernel counts it: in whole seconds, a part of one is one.
+// cpuSeconds returns the limit in whole seconds, rounded up, as the kernel counts it.
 func (l Limits) cpuSeconds() uint64 {
 	return uint64((l.CPU + time.Second - 1) / time.Second)
 }
 
-// size is a number of bytes in the largest unit that divides it.
+// size formats a number of bytes in the largest unit that divides it.
 func size(bytes int64) string {
 	units := []string{" bytes", " KiB", " MiB", " GiB", " TiB"}
 	for bytes != 0 && bytes%1024 == 0 && len(units) > 1 {

@@ -8,17 +8,17 @@ import (
 	"syscall"
 )
 
-// Supported says what keeps each limit: nothing does here. A limit can be set on oneself only, and
-// nothing of ours runs in the child before the program does.
+// Supported reports that nothing is enforced on this system: a process can set limits only on
+// itself, and no code of the host runs in the child before the program does.
 func Supported() Support {
 	none := Enforcement{Note: "this system has no way to limit another process"}
 	return Support{Memory: none, Processes: none, Files: none, CPU: none}
 }
 
-// Enforcer keeps a process within its limits; here there is none.
+// Enforcer enforces nothing on this system.
 type Enforcer struct{}
 
-// Rest returns which of all limits are left for a sandbox to set: all.
+// Rest returns the limits that a sandbox must set: all of them.
 func (*Enforcer) Rest(all Limits) Limits { return all }
 
 // Attach does nothing here.
@@ -36,13 +36,13 @@ func (*Enforcer) Abandon() {}
 // Kill does nothing here.
 func (*Enforcer) Kill() {}
 
-// Exceeded is empty: no process is killed for a limit here.
+// Exceeded returns "": no process is killed for a limit here.
 func (*Enforcer) Exceeded(Ending) string { return "" }
 
-// Cgroups hands out nothing here.
+// Cgroups is empty on this system.
 type Cgroups struct{}
 
-// Enforcer is nil: no limit is kept here.
+// Enforcer returns nil: no limit is enforced here.
 func (*Cgroups) Enforcer(Limits, bool, *slog.Logger) (*Enforcer, error) { return nil, nil }
 
 // Drop does nothing here.

@@ -10,21 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rlimit is one limit of a process as the kernel keeps it, for prlimit(2).
+// An Rlimit is one limit of a process in the kernel's form, for prlimit(2).
 type Rlimit struct {
 	Resource int // unix.RLIMIT_…
 	Cur, Max uint64
 }
 
-// Rlimits are the limits as the kernel can keep them without a cgroup. running is how many
-// processes and threads the user has already, since that is what the kernel counts; less than zero
-// leaves the limit of processes out.
+// Rlimits returns the limits that the kernel can enforce without a cgroup. running is the number of
+// processes and threads that the user already has, because the kernel counts those. If it is
+// negative, the limit of processes is left out.
 //
-// Memory is RLIMIT_DATA, which counts private writable memory. RLIMIT_AS counts address space, and
-// runtimes reserve that freely: under 512 MiB of it neither Node 20 nor a Go program starts, while
-// under 64 MiB of RLIMIT_DATA both do, as do Python and bash, and all four are refused a gigabyte.
-// What RLIMIT_DATA does not see is shared memory; what it sees in full is the stack of each thread
-// (8 MiB in most C programs), used or not.
+// Memory becomes RLIMIT_DATA, which counts private writable memory. RLIMIT_AS counts address space,
+// of which runtimes reserve a lot: with 512 MiB of it neither Node 20 nor a Go program starts,
+// while with 64 MiB of RLIMIT_DATA both do, as do Python and bash, and all four are refused a
+// gigabyte. RLIMIT_DATA does not count shared memory. It counts the whole stack of each thread (8
+// MiB in most C programs), used or not.
 func (l Limits) Rlimits(running int) []Rlimit {
 	var list []Rlimit
 	add := func(resource int, cur, max uint64) { list = append(list, Rlimit{resource, cur, max}) }
@@ -59,14 +59,14 @@ func setRlimits(pid int, list []Rlimit) error {
 	return nil
 }
 
-// Supported says what keeps each limit here. It changes nothing.
+// Supported returns what enforces each limit here. It changes nothing.
 func Supported() Support {
 	tree, err := findCgroup("/", os.Getpid())
 	return support(tree, err, nprocObstacle("/", os.Getuid()))
 }
 
-// support is Supported with this tree, or without one for this reason, and where the processes of
-// the user can be counted or not.
+// support returns the Support for a cgroup tree. tree is nil, and noTree says why, if there is
+// none. noCount says why the processes of the user cannot be counted, or is nil.
 func support(tree *cgroupTree, noTree, noCount error) Support {
 	alone := Enforcement{By: byRlimit, Note: "for each process by itself"}
 	s := Support{Memory: Enforcement{By: byCgroup}, Processes: Enforcement{By: byCgroup}, Files: alone, CPU: alone}
@@ -82,7 +82,7 @@ func support(tree *cgroupTree, noTree, noCount error) Support {
 	return s
 }
 
-// noCgroup says why a limit is not kept by a cgroup.
+// noCgroup says why a cgroup does not enforce a limit.
 func noCgroup(err error) string {
 	if err == nil {
 		return "no cgroup: this program's has not the controller"
@@ -90,7 +90,7 @@ func noCgroup(err error) string {
 	return "no cgroup: " + err.Error()
 }
 
-// Numbers of the namespaces that the machine starts with (PROC_PID_INIT_INO, PROC_USER_INIT_INO in
+// The ids of the namespaces that the machine starts with (PROC_PID_INIT_INO, PROC_USER_INIT_INO in
 // the kernel's proc_ns.h).
 const (
 	firstPidNamespace  = "pid:[4026531836]"
@@ -102,12 +102,12 @@ var (
 	errUnseenProcesses = errors.New("what this user runs outside this container counts too, and cannot be seen")
 )
 
-// nprocObstacle says why RLIMIT_NPROC cannot serve to limit the processes of this user, nil where
-// it can. root is where the file system begins.
+// nprocObstacle says why RLIMIT_NPROC cannot limit the processes of this user, or returns nil if it
+// can. root is the root of the file system.
 //
-// The kernel compares that limit with all that the user runs on the machine, so that "so many more
-// than now" needs to know how many that is. In a container they cannot all be seen, unless its
-// users are its own: then they are counted there.
+// The kernel compares that limit with all processes of the user on the machine. So a limit of "n
+// more than now" requires their current number. In a container they cannot all be seen, unless the
+// container has its own user namespace: then the kernel counts them there.
 func nprocObstacle(root string, uid int) error {
 	if uid == 0 {
 		return errNoNprocForRoot
@@ -138,14 +138,14 @@ func userTasks(root string, uid int) (int, error) {
 			continue
 		}
 		status, err := os.ReadFile(root + "/proc/" + entry.Name() + "/status")
-		if err == nil { // else it ended meanwhile
+		if err == nil { // otherwise it has ended meanwhile
 			total += tasksOf(string(status), uid)
 		}
 	}
 	return total, nil
 }
 
-// tasksOf is the number of threads in a /proc/PID/status whose real user is the one given, else 0.
+// tasksOf returns the number of threads in a /proc/PID/status if its real user is uid, otherwise 0.
 func tasksOf(status string, uid int) int {
 	threads, ours := 0, false
 	for line := range strings.Lines(status) {
