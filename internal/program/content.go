@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// content: can the kernel make sense of the file?
+// content checks whether the kernel can execute the content of the file.
 func (d *diagnosis) content() (why, fix string) {
 	if d.info.Size() == 0 {
 		return "is an empty file", reinstall
@@ -17,7 +17,7 @@ func (d *diagnosis) content() (why, fix string) {
 	head := Head(d.path)
 	switch {
 	case head == nil:
-		return "", "" // executable but not readable: the kernel knows more than we do
+		return "", "" // executable but not readable, so only the kernel knows
 	case bytes.HasPrefix(head, []byte("#!")):
 		return d.script(head)
 	case bytes.HasPrefix(head, []byte(elf.ELFMAG)):
@@ -26,7 +26,7 @@ func (d *diagnosis) content() (why, fix string) {
 	return d.foreign(head)
 }
 
-// script: does the interpreter of the #! line exist?
+// script checks whether the interpreter of the #! line exists.
 func (d *diagnosis) script(head []byte) (why, fix string) {
 	first, _, _ := bytes.Cut(head, []byte{'\n'})
 	if bytes.HasSuffix(first, []byte{'\r'}) {
@@ -54,7 +54,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// elf: is it a program for this machine, and is its loader there?
+// elf checks whether it is a program for this machine, and whether its loader exists.
 func (d *diagnosis) elf() (why, fix string) {
 	const build = "install the plugin's build for "
 	here := runtime.GOOS + "/" + runtime.GOARCH
@@ -80,8 +80,8 @@ func (d *diagnosis) elf() (why, fix string) {
 		"install a static build, or one for this system's C library"
 }
 
-// machineFits reports whether this machine runs programs for another. One that is not listed is
-// given the benefit of the doubt.
+// machineFits reports whether this machine runs programs for m. On a machine that is not listed it
+// returns true.
 func machineFits(m elf.Machine) bool {
 	fits := map[string][]elf.Machine{
 		"386":     {elf.EM_386},
@@ -102,7 +102,7 @@ func machineFits(m elf.Machine) bool {
 	return len(fits) == 0
 }
 
-// foreign: neither a script nor an ELF program.
+// foreign handles files that are neither scripts nor ELF programs.
 func (d *diagnosis) foreign(head []byte) (why, fix string) {
 	const bom = "\xef\xbb\xbf"
 	here := runtime.GOOS + "/" + runtime.GOARCH

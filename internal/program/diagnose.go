@@ -12,18 +12,18 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// StartError says why a program would not start and what mends it.
+// A StartError says why a program would not start, and how to fix it.
 type StartError struct {
 	Path string // the program
-	Why  string // the reason, a clause: "is not executable"
-	Fix  string // what to do about it, a command where there is one; may be empty
-	Err  error  // what the system said
+	Why  string // the reason, as a clause: "is not executable"
+	Fix  string // how to fix it, if possible as a command; may be empty
+	Err  error  // the error of the system
 }
 
-// maxPath is how much of a path is told: a manifest may name one without end.
+// maxPath is how much of a path is shown, because a manifest may name a very long one.
 const maxPath = 512
 
-// Error is the path and the reason.
+// Error returns the path and the reason.
 func (e *StartError) Error() string {
 	if e.Path == "" {
 		return "cannot start: " + e.Why
@@ -31,19 +31,19 @@ func (e *StartError) Error() string {
 	return "cannot start " + excerpt.Of(e.Path, maxPath) + ": " + e.Why
 }
 
-// NotExecutable tells whether the mode of the program itself is the reason, and another one mends
+// NotExecutable reports whether the reason is the mode of the program itself, so that chmod fixes
 // it.
 func (e *StartError) NotExecutable() bool { return e.Path != "" && e.Fix == allowExecution(e.Path) }
 
 func allowExecution(path string) string { return "chmod +x " + Quote(path) }
 
-// Unwrap is what the system said.
+// Unwrap returns the error of the system.
 func (e *StartError) Unwrap() error { return e.Err }
 
 // Diagnose says why the program at path would not start, or would not run as a script, in an
-// environment. err is what the attempt returned; nil asks whether an attempt would succeed, and so
-// does a shell's "command not found" (exit code 127), which hides the reason. It looks at the file
-// and changes nothing; the answer is never nil.
+// environment. err is the error of the attempt. It is nil before an attempt, and after a shell's
+// "command not found" (exit code 127), which hides the reason. Diagnose only reads the file. It
+// never returns nil.
 func Diagnose(path string, env []string, err error) *StartError {
 	d := diagnosis{path: path, env: env}
 	for _, look := range []func() (why, fix string){d.place, d.mount, d.mode, d.content} {
@@ -55,9 +55,9 @@ func Diagnose(path string, env []string, err error) *StartError {
 	return &StartError{Path: path, Why: why, Fix: fix, Err: err}
 }
 
-// Uninterpreted says why the interpreter of a script would not start in an environment. It is nil
-// where the file is no script, and where nothing can be seen that is wrong. A script that env runs
-// starts all the same, and only then does env fail: this tells it before.
+// Uninterpreted says why the interpreter of a script would not start in an environment. It returns
+// nil if the file is not a script, or if no problem is visible. A script that env runs does start,
+// and env fails only then. Uninterpreted finds that out before.
 func Uninterpreted(path string, env []string) *StartError {
 	head := Head(path)
 	if !bytes.HasPrefix(head, []byte("#!")) {
@@ -70,8 +70,8 @@ func Uninterpreted(path string, env []string) *StartError {
 	return nil
 }
 
-// Explain is Diagnose for a program that was to be started in a directory. A missing working
-// directory looks to the kernel like a missing program.
+// Explain is Diagnose for a program that was to be started in a directory. To the kernel a missing
+// working directory looks like a missing program.
 func Explain(path, dir string, env []string, err error) *StartError {
 	if dir != "" {
 		if info, statErr := os.Stat(dir); statErr != nil || !info.IsDir() {
@@ -81,7 +81,7 @@ func Explain(path, dir string, env []string, err error) *StartError {
 	return Diagnose(path, env, err)
 }
 
-// notInPath is the error of a bare name that was not found.
+// notInPath returns the error for a bare name that was not found.
 func notInPath(name string, env []string) error {
 	path := lookup(env, "PATH")
 	why := "is not in the PATH " + path
@@ -91,7 +91,7 @@ func notInPath(name string, env []string) error {
 	return &StartError{Path: name, Why: why, Fix: "install " + name + ", or name the program by its full path", Err: fs.ErrNotExist}
 }
 
-// diagnosis is one look at a file, from the outside in.
+// A diagnosis holds the state of one call of Diagnose.
 type diagnosis struct {
 	path string
 	env  []string
@@ -100,7 +100,7 @@ type diagnosis struct {
 
 const reinstall = "reinstall the plugin"
 
-// place: is there a file, and can it be reached?
+// place checks whether there is a file, and whether it can be reached.
 func (d *diagnosis) place() (why, fix string) {
 	info, err := os.Stat(d.path)
 	d.info = info
@@ -120,7 +120,7 @@ func (d *diagnosis) place() (why, fix string) {
 	return "", ""
 }
 
-// cause is what the system said, without the path, which is told already.
+// cause returns the error of the system without the path, which the message already contains.
 func cause(err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
@@ -135,7 +135,7 @@ func (d *diagnosis) missing() (why, fix string) {
 	return "no such file", reinstall
 }
 
-// closedParent is the outermost directory on the way that cannot be entered.
+// closedParent returns the outermost directory on the way that cannot be entered.
 func closedParent(path string) string {
 	dir := filepath.Dir(path)
 	for {
@@ -147,7 +147,7 @@ func closedParent(path string) string {
 	}
 }
 
-// mode: may it be executed?
+// mode checks whether the file may be executed.
 func (d *diagnosis) mode() (why, fix string) {
 	if executable(d.path) {
 		return "", ""
@@ -158,7 +158,7 @@ func (d *diagnosis) mode() (why, fix string) {
 	return "is not executable", allowExecution(d.path)
 }
 
-// fromError is for what the file itself does not show.
+// fromError returns the reason for an error that the file itself does not explain.
 func fromError(err error, path string) (why, fix string) {
 	switch {
 	case err == nil:
@@ -177,7 +177,7 @@ func fromError(err error, path string) (why, fix string) {
 	return err.Error(), ""
 }
 
-// Quote makes a path safe to paste into a shell.
+// Quote quotes a path so that it can be pasted into a shell.
 func Quote(path string) string {
 	safe := func(r rune) bool {
 		return r == '/' || r == '.' || r == '-' || r == '_' || r == '+' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'

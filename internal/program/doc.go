@@ -1,24 +1,24 @@
-// Package program looks at the files of programs: what the kernel would execute for a name and its
-// arguments, and why it would not. It starts nothing. The tools of shims, which must be run to be
-// understood, are run by the caller ([Ask]).
+// Package program examines the files of programs: what the kernel would execute for a name and its
+// arguments, and why it would fail. It starts nothing itself. The tools of shims have to be run to
+// find out what a shim stands for; the caller runs them ([Ask]).
 //
 //	Resolver.Resolve ─► Find                        PATH look-up, as a shell does it
-//	                 ├─► files.look                 #! line and rights of a file, remembered while it is unchanged
-//	                 ├─► hashBang.find ─► ReadEnv   the interpreter of a script, through env where the line says so
-//	                 └─► shims.real ─► Ask          the program behind a shim of pyenv and its relatives
+//	                 ├─► files.look                 #! line and rights of a file, cached while it is unchanged
+//	                 ├─► hashBang.find ─► ReadEnv   the interpreter of a script, through env if the line names that
+//	                 └─► shims.real ─► Ask          the program that a shim of pyenv or a similar tool stands for
 //
 //	Explain ─► Diagnose ─► place                    is there a file?
-//	                    ├─► mount                   may its file system have programs?
+//	                    ├─► mount                   does its file system allow programs?
 //	                    ├─► mode                    may it be executed?
-//	                    ├─► content                 can the kernel make sense of it?
+//	                    ├─► content                 can the kernel execute its content?
 //	                    │    ├─► script             #! line, interpreter, env
 //	                    │    ├─► elf                machine, loader
-//	                    │    └─► foreign            a program for another system, or none
-//	                    └─► fromError               what the file does not show
+//	                    │    └─► foreign            a program for another system, or no program
+//	                    └─► fromError               reasons that the file does not show
 //	Uninterpreted ─► script                         the same before anything is started
 //
-//	Interpreter, Loader, Head, IsShim, ReadEnv, SearchPath   the same knowledge in pieces, for package sandbox
+//	Interpreter, Loader, Head, IsShim, ReadEnv, SearchPath   parts of this for package sandbox
 //
-// The files are foreign: each is read bounded, only where it is a regular file, and never waited
-// for.
+// The files are untrusted. Only regular files are read, only up to a bound, and reading never
+// blocks.
 package program

@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// maxHeaders bounds the program headers of an ELF file, as the kernel does.
+// maxHeaders bounds the size of the program headers of an ELF file, as the kernel does.
 const maxHeaders = 64 << 10
 
 // maxLoader bounds the name of an ELF file's loader.
@@ -27,7 +27,7 @@ func Loader(file string) string {
 	return loaderOf(program)
 }
 
-// loaderOf is the program that the kernel starts to load this one, empty for a static program.
+// loaderOf returns the program that the kernel starts to load this one; empty for a static program.
 func loaderOf(file *elf.File) string {
 	for _, segment := range file.Progs {
 		if segment.Type == elf.PT_INTERP {
@@ -40,7 +40,7 @@ func loaderOf(file *elf.File) string {
 	return ""
 }
 
-// openELF opens an ELF file for what the kernel reads of it: its header and its program headers.
+// openELF opens an ELF file and reads what the kernel reads: its header and its program headers.
 func openELF(path string) (*elf.File, *os.File, error) {
 	f, err := openRegular(path)
 	if err != nil {
@@ -53,8 +53,8 @@ func openELF(path string) (*elf.File, *os.File, error) {
 	return program, f, nil
 }
 
-// readELF reads the headers. The sections are passed over: package elf would read all their names
-// into memory, and a file may claim to have terabytes of them.
+// readELF reads the headers. It ignores the sections: package elf would read all their names into
+// memory, and a file may claim to have terabytes of them.
 func readELF(r io.ReaderAt) (*elf.File, error) {
 	view := &programView{file: r}
 	n, err := r.ReadAt(view.head[:], 0)
@@ -68,18 +68,18 @@ func readELF(r io.ReaderAt) (*elf.File, error) {
 	return elf.NewFile(view)
 }
 
-// programView is an ELF file that says of itself that it has no sections.
+// A programView is an ELF file whose header is changed to have no sections.
 type programView struct {
 	file io.ReaderAt
-	head [64]byte // the header, of which the 32-bit one is shorter
-	size int      // how much of it there is
+	head [64]byte // the header; the one for 32 bits is shorter
+	size int      // the number of bytes in head
 }
 
-// elfLayout says where the fields of a header are.
+// elfLayout holds the offsets of the fields of a header.
 type elfLayout struct{ sections, width, headers, headerSize, names int }
 
-// passSections takes the sections out of the header, and refuses program headers that the kernel
-// refuses.
+// passSections removes the sections from the header. It returns an error for program headers that
+// the kernel refuses.
 func (v *programView) passSections() error {
 	layout := elfLayout{sections: 40, width: 8, headers: 54, headerSize: 56, names: 58}
 	if elf.Class(v.head[elf.EI_CLASS]) == elf.ELFCLASS32 {
@@ -94,11 +94,11 @@ func (v *programView) passSections() error {
 		return fmt.Errorf("it has %d program headers of %d bytes", count, size)
 	}
 	clear(v.head[layout.sections : layout.sections+layout.width])
-	clear(v.head[layout.names+2 : layout.names+6]) // how many, and which has their names
+	clear(v.head[layout.names+2 : layout.names+6]) // their number, and the index of the section with their names
 	return nil
 }
 
-// ReadAt reads the file, with the changed header in its place.
+// ReadAt reads the file with the changed header.
 func (v *programView) ReadAt(p []byte, at int64) (int, error) {
 	n, err := v.file.ReadAt(p, at)
 	if at >= 0 && at < int64(v.size) {

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// defaultPath is where execvp searches when the environment has no PATH.
+// defaultPath is where execvp searches if the environment has no PATH.
 const defaultPath = "/bin:/usr/bin"
 
 // maxSplits bounds how often one -S may lead to another.
 const maxSplits = 8
 
-// An EnvCall is what the program env starts when it is given some arguments.
+// An EnvCall is the program that env starts for some arguments.
 type EnvCall struct {
-	Name string   // the program; empty where env starts none
-	Args []string // what follows it
-	Env  []string // its environment, in whose PATH it is searched
-	Dir  string   // where it starts; empty: where env does
+	Name string   // the program; empty if env starts none
+	Args []string // its arguments
+	Env  []string // its environment, whose PATH is searched for it
+	Dir  string   // its working directory; if empty, that of env
 }
 
 // ReadEnv reads the arguments of env as GNU env does: options, -S with its quotes and escapes,
-// assignments, the program. It fails where env would, and for options that it does not know.
+// assignments, the program. It fails if env would fail, and for unknown options.
 func ReadEnv(args, env []string) (EnvCall, error) {
 	r := envReader{call: EnvCall{Env: env}, host: env}
 	rest, err := r.options(args)
@@ -37,7 +37,7 @@ func ReadEnv(args, env []string) (EnvCall, error) {
 	return call, nil
 }
 
-// SearchPath is where a program with this environment is searched when it is named without a slash.
+// SearchPath returns the directories that are searched for a program that is named without a slash.
 func SearchPath(env []string) []string {
 	for _, entry := range env {
 		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
@@ -47,7 +47,7 @@ func SearchPath(env []string) []string {
 	return filepath.SplitList(defaultPath)
 }
 
-// envReader reads options. What they do to the environment is applied after the last one, as env
+// An envReader reads options. Their effect on the environment is applied after the last one, as env
 // does.
 type envReader struct {
 	call   EnvCall
@@ -57,7 +57,7 @@ type envReader struct {
 	splits int
 }
 
-// options reads the options and returns what follows them.
+// options reads the options and returns the arguments after them.
 func (r *envReader) options(args []string) (rest []string, err error) {
 	for len(args) > 0 {
 		arg := args[0]
@@ -87,7 +87,7 @@ func (r *envReader) short(group string, rest []string) ([]string, error) {
 		switch letter {
 		case 'i':
 			r.empty = true
-		case 'v', '0', ' ', '\t': // a blank group is what "env - S" in a #! line comes to
+		case 'v', '0', ' ', '\t': // "env - S" in a #! line becomes a group with a blank
 		case 'u', 'C', 'S', 'a':
 			value := group[i+1:]
 			if value == "" && len(rest) == 0 {
@@ -104,15 +104,15 @@ func (r *envReader) short(group string, rest []string) ([]string, error) {
 	return rest, nil
 }
 
-// longOptions are those with two dashes, and the letter that means the same; empty: it changes
-// nothing here.
+// longOptions are the options with two dashes, and the letter that means the same. The letter is
+// empty if the option has no effect here.
 var longOptions = []struct{ name, letter string }{
 	{"argv0", "a"}, {"block-signal", ""}, {"chdir", "C"}, {"debug", ""}, {"default-signal", ""}, {"ignore-environment", "i"}, {"ignore-signal", ""},
 	{"list-signal-handling", ""}, {"null", ""}, {"split-string", "S"}, {"unset", "u"},
 }
 
-// long reads one option with two dashes, which may be shortened, and returns the arguments after
-// it.
+// long reads one option with two dashes, whose name may be shortened, and returns the arguments
+// after it.
 func (r *envReader) long(option string, rest []string) ([]string, error) {
 	name, value, given := strings.Cut(option, "=")
 	var found []string
@@ -158,7 +158,7 @@ func (r *envReader) valued(letter, value string, rest []string) ([]string, error
 	return rest, nil
 }
 
-// program applies the options and the assignments, and takes what is left for the program.
+// program applies the options and the assignments, and returns the program in the rest.
 func (r *envReader) program(rest []string) EnvCall {
 	c := r.call
 	c.Env = slices.DeleteFunc(slices.Clone(c.Env), func(entry string) bool {

@@ -21,16 +21,16 @@ func splitString(text string, env []string) ([]string, error) {
 	return s.words, nil
 }
 
-// splitter goes through the text byte by byte.
+// A splitter reads the text byte by byte.
 type splitter struct {
 	text  string
 	env   []string
 	at    int
-	quote byte // the quote that is open, 0: none
+	quote byte // the open quote; 0 if there is none
 	ended bool // by a comment or \c
 
 	word   strings.Builder
-	within bool // a word has begun, perhaps an empty one in quotes
+	within bool // a word has begun, which may be an empty one in quotes
 	words  []string
 }
 
@@ -73,7 +73,8 @@ func (s *splitter) endWord() {
 	s.within = false
 }
 
-// singleEscape: between single quotes only the quote and the backslash are escaped.
+// singleEscape handles a backslash between single quotes, where it escapes only the quote and
+// itself.
 func (s *splitter) singleEscape() {
 	if s.at < len(s.text) && (s.text[s.at] == '\'' || s.text[s.at] == '\\') {
 		s.add(s.text[s.at])
@@ -83,7 +84,7 @@ func (s *splitter) singleEscape() {
 	s.add('\\')
 }
 
-// escapes are what a letter after a backslash stands for.
+// escapes maps the letter after a backslash to the character that it stands for.
 var escapes = map[byte]byte{'"': '"', '#': '#', '$': '$', '\'': '\'', '\\': '\\', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
 
 func (s *splitter) escape() error {

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// openNonblock: there are no named pipes among files here.
+// openNonblock is 0: there are no named pipes among files here.
 const openNonblock = 0
 
-// Busy reports the error of starting a file that somebody writes.
+// Busy reports whether err is the error of starting a file that is being written.
 func Busy(err error) bool { return errors.Is(err, syscall.Errno(32)) } // ERROR_SHARING_VIOLATION
 
 func executable(path string) bool {
@@ -18,7 +18,7 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// candidates adds the extensions of PATHEXT to a name that has none of them.
+// candidates adds the extensions of PATHEXT to a name.
 func candidates(name string, env []string) []string {
 	names := []string{name}
 	for ext := range strings.SplitSeq(lookup(env, "PATHEXT"), ";") {

@@ -2,18 +2,17 @@ package program
 
 import "sync"
 
-// maxFiles bounds what is remembered about program files; beyond it all is forgotten and learnt
-// again.
+// maxFiles bounds the cache of program files. If it is full, it is emptied.
 const maxFiles = 1024
 
-// file is what a start needs to know of a program's content and rights.
+// A file holds what a start needs to know of a program's content and rights.
 type file struct {
 	line       hashBang // its #! line, if it has one
 	privileged bool     // the kernel gives it more rights than the host has
 }
 
-// files remembers program files, each as long as it is the same file and unchanged: reading a file
-// at each start would cost more than all the rest that is added to a bare spawn.
+// files caches data about program files, each as long as it is the same file and unchanged. Reading
+// a file at each start would cost more than everything else that is added to a plain spawn.
 type files struct {
 	mu    sync.Mutex // protects known
 	known map[string]knownFile
@@ -24,7 +23,7 @@ type knownFile struct {
 	file
 }
 
-// look returns what is to be known of a file, from memory where it has not changed.
+// look returns the data about a file, from the cache if the file has not changed.
 func (f *files) look(path string) file {
 	id, ok := identify(path)
 	if !ok {

@@ -7,12 +7,12 @@ import (
 	"os"
 )
 
-// headSize is how much of a file the kernel looks at to tell what it is, and the longest #! line it
-// knows (BINPRM_BUF_SIZE).
+// headSize is how much of a file the kernel reads to recognise its format, and the maximum length
+// of a #! line (BINPRM_BUF_SIZE).
 const headSize = 256
 
-// Head returns the first bytes of a regular file, as many as the kernel looks at. It is empty for
-// anything else, and waits for nothing.
+// Head returns the first bytes of a regular file, as many as the kernel reads. It returns nil for
+// any other file, and does not block.
 func Head(file string) []byte {
 	f, err := openRegular(file)
 	if err != nil {
@@ -27,8 +27,8 @@ func Head(file string) []byte {
 	return head[:n]
 }
 
-// openRegular opens a file to read it. Anything but a regular file is an error, at once: a named
-// pipe must not make the host wait.
+// openRegular opens a regular file for reading. For any other file it returns an error at once: a
+// named pipe must not block the host.
 func openRegular(file string) (*os.File, error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|openNonblock, 0)
 	if err != nil {

@@ -2,9 +2,9 @@ package program
 
 import "golang.org/x/sys/unix"
 
-// identity tells one state of one file from all others: the time of change moves with the content,
-// the mode and the attributes, and cannot be set back. The size is for changes that follow each
-// other faster than the clock ticks.
+// An identity identifies one state of one file. The time of change is updated with the content, the
+// mode and the attributes, and cannot be set back. The size detects changes that follow each other
+// faster than the clock ticks.
 type identity struct {
 	device, inode uint64
 	size          int64

@@ -2,7 +2,7 @@
 
 package program
 
-// identity is not known here: files are read at each start.
+// identity is empty here: files are read at each start.
 type identity struct{}
 
 func identify(string) (identity, bool) { return identity{}, false }

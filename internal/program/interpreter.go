@@ -8,21 +8,21 @@ import (
 )
 
 // Interpreter returns the interpreter that the #! line of a script names, and the one argument that
-// the kernel passes on to it. Both are empty for a file that is no script.
+// the kernel passes to it. Both are empty for a file that is not a script.
 func Interpreter(file string) (path, arg string) {
 	line := interpreterLine(Head(file))
 	return line.path, line.arg
 }
 
-// hashBang is what a #! line says.
+// A hashBang holds the parts of a #! line.
 type hashBang struct {
 	path string // the interpreter that the kernel starts
-	arg  string // its one argument, before the script; empty: none
+	arg  string // its one argument before the script; may be empty
 }
 
-// interpreterLine reads the #! line of a file's head. Everything after the interpreter is one
-// argument, by the kernel's rule. The zero value stands for no such line, and for one that does not
-// end within the head.
+// interpreterLine parses the #! line in the head of a file. As in the kernel, everything after the
+// interpreter is one argument. It returns the zero value if there is no such line, or if the line
+// does not end within the head.
 func interpreterLine(head []byte) hashBang {
 	text, ok := bytes.CutPrefix(head, []byte("#!"))
 	line, _, ended := bytes.Cut(text, []byte{'\n'})
@@ -34,7 +34,7 @@ func interpreterLine(head []byte) hashBang {
 	return hashBang{path: path, arg: strings.Trim(tabbed+" "+arg, " \t")}
 }
 
-// args are the arguments that the interpreter of a script gets.
+// args returns the arguments that the interpreter of a script gets.
 func (h hashBang) args(script string, args []string) []string {
 	if h.arg == "" {
 		return append([]string{script}, args...)
@@ -42,8 +42,8 @@ func (h hashBang) args(script string, args []string) []string {
 	return append([]string{h.arg, script}, args...)
 }
 
-// throughEnv returns what env starts, where env is the interpreter of a script. ok is false where
-// it is not, or where it would do more than start a program by its name.
+// throughEnv returns the program that env starts, if env is the interpreter of a script. ok is
+// false if it is not, or if env would do more than start a program by its name.
 func (h hashBang) throughEnv(script string, args, env []string) (call EnvCall, ok bool) {
 	if filepath.Base(h.path) != "env" {
 		return EnvCall{}, false
@@ -52,7 +52,7 @@ func (h hashBang) throughEnv(script string, args, env []string) (call EnvCall, o
 	return call, err == nil && call.Name != script && call.Dir == "" && slices.Equal(call.Env, env)
 }
 
-// find returns the interpreter that a script ends up with and the arguments it gets; empty where
+// find returns the interpreter that finally runs a script, and its arguments. They are empty if
 // that is unclear.
 func (h hashBang) find(script string, args, env []string) (interpreter string, its []string) {
 	if filepath.Base(h.path) != "env" {

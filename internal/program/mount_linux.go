@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mount: does its file system allow programs?
+// mount checks whether the file system allows programs.
 func (d *diagnosis) mount() (why, fix string) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(d.path, &stat); err != nil || stat.Flags&unix.ST_NOEXEC == 0 {
@@ -16,7 +16,7 @@ func (d *diagnosis) mount() (why, fix string) {
 	return "lies on a file system mounted noexec, " + point, "move it elsewhere, or: mount -o remount,exec " + Quote(point)
 }
 
-// mountPoint is the outermost directory on the way that is on the same device as the file.
+// mountPoint returns the outermost directory on the way that is on the same device as the file.
 func mountPoint(path string) string {
 	var file, parent unix.Stat_t
 	dir := filepath.Dir(path)

@@ -2,8 +2,8 @@ package program
 
 import "golang.org/x/sys/unix"
 
-// gainsPrivileges reports whether the kernel gives the program more rights than the host has: it
-// would not do so for one that is traced.
+// gainsPrivileges reports whether the kernel gives the program more rights than the host has. It
+// does not do that for a program that is traced.
 func gainsPrivileges(file string) bool {
 	var stat unix.Stat_t
 	if unix.Stat(file, &stat) != nil {

@@ -2,5 +2,6 @@
 
 package program
 
-// gainsPrivileges is false: it is asked only for the sake of holding, and nothing is held here.
+// gainsPrivileges returns false: it matters only for holding a program at its start, which is not
+// done here.
 func gainsPrivileges(string) bool { return false }

@@ -7,47 +7,47 @@ import (
 	"strings"
 )
 
-// Request is a program as its caller names it, with all that decides what is executed.
+// A Request is a program as its caller names it, with everything that decides which file is
+// executed.
 type Request struct {
-	// Path is the program. With a slash in it, it is a file, relative to Dir; without, it is looked
-	// up in the PATH of Env, and nowhere else.
+	// Path is the program. With a slash it is a file, relative to Dir. Without one it is looked up
+	// in the PATH of Env, and nowhere else.
 	Path string
 	Args []string // without argv[0]
-	Name string   // argv[0]; empty: Path
-	Dir  string   // working directory; empty: the host's
+	Name string   // argv[0]; Path if empty
+	Dir  string   // working directory; the host's if empty
 	Env  []string // the whole environment
 }
 
-// Command is a Request made ready for the kernel.
+// A Command is a Request in the form that the kernel needs.
 type Command struct {
-	Path string   // what to execute
+	Path string   // the file to execute
 	Argv []string // with argv[0]
-	File string   // the program as found from here, for messages
+	File string   // the program as found, for messages
 
-	// Privileged: the kernel gives it more rights than the host has, unless it is held at its start
-	// as by a debugger.
+	// Privileged says that the kernel gives it more rights than the host has, unless it is held at
+	// its start as by a debugger.
 	Privileged bool
 }
 
-// Ask runs a program, named by its full path, and returns what it wrote to stdout. It fails where
-// the program does, and runs the very file: Resolve is not asked again.
+// Ask runs a program, named by its full path, and returns its stdout. It fails if the program does.
+// It runs exactly this file, without Resolve.
 type Ask func(ctx context.Context, q Request) (stdout []byte, err error)
 
-// Resolver finds what is to be executed, and remembers what it has learnt about files. It is safe
-// for concurrent use.
+// A Resolver finds the file to execute, and caches data about files. It is safe for concurrent use.
 type Resolver struct {
 	ask   Ask
 	files files
 	shims shims
 }
 
-// NewResolver returns a Resolver that asks the tools of shims by ask.
+// NewResolver returns a Resolver that runs the tools of shims through ask.
 func NewResolver(ask Ask) *Resolver { return &Resolver{ask: ask} }
 
-// Resolve finds the program and looks past shims: where it is one, or a script whose interpreter is
-// one, the real interpreter is started with the arguments the kernel would have given it. pyenv's
-// shim costs 90 ms a start. Where anything is unclear, the program is started as it is. Where it
-// does not exist, the error is a *[StartError].
+// Resolve finds the program and replaces shims: if the program is a shim, or a script whose
+// interpreter is one, the real interpreter is started with the arguments that the kernel would have
+// given it. A shim of pyenv costs 90 ms a start. If anything is unclear, the program is started as
+// it is. If it does not exist, the error is a *[StartError].
 func (r *Resolver) Resolve(ctx context.Context, q Request) (Command, error) {
 	c, err := Find(q)
 	if err != nil {
@@ -73,14 +73,14 @@ func (r *Resolver) Resolve(ctx context.Context, q Request) (Command, error) {
 	return c, nil
 }
 
-// Behind returns the program that a shim stands for when it is started with these arguments, in
-// this directory and environment. It is empty where that is not certain.
+// Behind returns the program that a shim stands for if it is started with these arguments, in this
+// directory and environment. It returns "" if that is not certain.
 func (r *Resolver) Behind(ctx context.Context, shim string, args []string, dir string, env []string) string {
 	return r.shims.real(ctx, r.ask, shimUse{shim: shim, args: args, dir: dir, env: env})
 }
 
-// Find is the look-up that a shell would do in the program's environment, and in nothing else.
-// Where there is no such program, the error is a *[StartError].
+// Find looks the program up as a shell would in the program's own environment. If there is no such
+// program, the error is a *[StartError].
 func Find(q Request) (Command, error) {
 	name := q.Name
 	if name == "" {
@@ -102,8 +102,8 @@ func Find(q Request) (Command, error) {
 	return c, nil
 }
 
-// inPath looks a bare name up in the PATH of env. Relative entries are passed over: they would mean
-// a different program from each directory.
+// inPath looks a bare name up in the PATH of env. It skips relative entries, which would mean a
+// different program in each directory.
 func inPath(name string, env []string) string {
 	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
 		if !filepath.IsAbs(dir) {
@@ -118,7 +118,7 @@ func inPath(name string, env []string) string {
 	return ""
 }
 
-// lookup is getenv on a list: the first entry counts, as in C.
+// lookup returns the value of a variable. If it is set twice, the first one counts, as in C.
 func lookup(env []string, name string) string {
 	for _, entry := range env {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {

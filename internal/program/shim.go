@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// maxShim is the size above which a file is no shim: they have a dozen lines.
+	// maxShim is the largest size of a shim. Shims have a dozen lines.
 	maxShim = 4 << 10
 
-	// whichTimeout bounds the question what a shim stands for. It takes a tenth of a second.
+	// whichTimeout bounds the run of the tool. It takes a tenth of a second.
 	whichTimeout = 5 * time.Second
 )
 
-// The two lines of a shim that matter, the same in pyenv and all its relatives:
+// The two lines of a shim that matter, the same in pyenv and all similar tools:
 //
 //	export PYENV_ROOT="/home/me/.pyenv"
 //	exec "/home/me/.pyenv/libexec/pyenv" exec "$program" "$@"
@@ -28,8 +28,8 @@ var (
 	shimExec = pattern.New(`(?m)^exec "?(/[^"\n]+/([a-z]+env))"? exec "\$program" "\$@"$`)
 )
 
-// versionFiles are the files by which a tool chooses a version, searched from the working directory
-// upwards.
+// versionFile returns the name of the file by which a tool chooses a version. It is searched from
+// the working directory upwards.
 func versionFile(tool string) string {
 	switch tool {
 	case "pyenv":
@@ -42,23 +42,24 @@ func versionFile(tool string) string {
 	return ""
 }
 
-// IsShim reports whether a file lies where pyenv and its relatives put their shims. Cheap, since it
-// is asked at each start.
+// IsShim reports whether a file lies where pyenv and similar tools put their shims. It must be
+// cheap, because it is called at each start.
 func IsShim(file string) bool {
 	return filepath.Base(filepath.Dir(file)) == "shims"
 }
 
-// shimUse is one start through a shim.
+// A shimUse is one start through a shim.
 type shimUse struct {
 	shim string
-	args []string // what the shim would be given
-	dir  string   // where it would start
+	args []string // the arguments of the shim
+	dir  string   // its working directory
 	env  []string
 }
 
-// shims remembers what shims stand for. It is asked with everything the answer depends on: the
-// shim, PATH, a version named in the environment, and the version file that governs the directory,
-// with its time of change; for tools whose version files are not known here, the directory itself.
+// shims caches which programs shims stand for. The key contains everything on which the answer
+// depends: the shim, PATH, a version named in the environment, and the version file that applies to
+// the directory, with its time of change. For tools whose version files are not known here, it
+// contains the directory itself.
 type shims struct {
 	mu    sync.Mutex // protects found
 	found map[shimKey]*shimAnswer
@@ -66,17 +67,17 @@ type shims struct {
 
 type shimKey struct {
 	shim, path, version, place string
-	changed                    time.Time // of the version file, and so of the choice
-	global                     time.Time // of the one that counts where there is none
+	changed                    time.Time // of the version file
+	global                     time.Time // of the version file that counts if there is no other
 }
 
 type shimAnswer struct {
 	once sync.Once
-	real string // empty: unclear, use the shim
+	real string // empty if it is unclear and the shim itself must be used
 }
 
-// real is the program behind a shim, empty where that is not certain. The first to ask runs "pyenv
-// which"; others with the same question wait for the answer.
+// real returns the program that a shim stands for, or "" if that is not certain. The first caller
+// runs "pyenv which"; others with the same key wait for the answer.
 func (c *shims) real(ctx context.Context, ask Ask, use shimUse) string {
 	tool, ok := readShim(use)
 	if !ok {
@@ -101,17 +102,17 @@ func (c *shims) answer(key shimKey) *shimAnswer {
 	return answer
 }
 
-// shimTool is what a shim says about itself, and where its search for a version begins.
+// A shimTool holds the data of a shim, and where its search for a version begins.
 type shimTool struct {
 	path   string // /home/me/.pyenv/libexec/pyenv
 	name   string // pyenv
 	prefix string // PYENV
 	root   string // /home/me/.pyenv
 	dir    string // where the search for a version file begins
-	script bool   // dir is the script's directory, which the tool must be told
+	script bool   // dir is the script's directory, which must be passed to the tool
 }
 
-// readShim reads a shim. False: the file is not one of the family.
+// readShim reads a shim. It returns false if the file is not a shim of a known form.
 func readShim(use shimUse) (shimTool, bool) {
 	info, err := os.Stat(use.shim)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxShim {
@@ -135,7 +136,7 @@ func readShim(use shimUse) (shimTool, bool) {
 	return t, err == nil
 }
 
-// scriptDir repeats what rbenv's and nodenv's shims do: the search begins beside the first argument
+// scriptDir does what the shims of rbenv and nodenv do: the search begins beside the first argument
 // that is a file with a slash in its name.
 func scriptDir(use shimUse) string {
 	for _, arg := range use.args {
@@ -150,7 +151,7 @@ func scriptDir(use shimUse) string {
 	return use.dir
 }
 
-// key is what the answer depends on.
+// key returns the key of the cache.
 func (t shimTool) key(use shimUse) shimKey {
 	env := use.env
 	key := shimKey{shim: use.shim, path: lookup(env, "PATH"), version: lookup(env, t.prefix+"_VERSION"), place: t.dir}
@@ -178,9 +179,9 @@ func governing(dir, name string) (file string, changed time.Time) {
 	}
 }
 
-// which asks the tool. Its answer counts only if it is a program that is no shim itself.
+// which runs the tool. Its answer counts only if it is a program that is not a shim itself.
 func (t shimTool) which(ctx context.Context, ask Ask, use shimUse) string {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), whichTimeout) // others wait for the answer too
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), whichTimeout) // other callers wait for the answer too
 	defer cancel()
 	env := append([]string{t.prefix + "_ROOT=" + t.root}, use.env...)
 	if t.script {
