@@ -1,5 +1,6 @@
-// Package places lists Patchbay's own places on disk: what a plugin that could write there would be
-// out of its sandbox with, and what it must not read. Package sandbox keeps plugins from them.
+// Package places lists Patchbay's own places on disk: those with which a plugin that could write
+// them could leave its sandbox, and those that it must not read. Package sandbox keeps plugins out
+// of them.
 package places
 
 import (
@@ -16,9 +17,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// Own lists the places: configuration, agents and plugins, which may be read; secrets, what is
-// kept, and sockets, which may not. plugins are the directories and files in which plugins were
-// looked for or found, found are the plugins themselves, which may be links.
+// Own lists the places: configuration, agents and plugins, which plugins may read; and secrets,
+// stored data and sockets, which they may not. plugins are the directories and files in which
+// plugins were looked for or found. found are the plugins themselves, which may be links.
 func Own(dirs config.Dirs, c *config.Config, plugins, found []string) ([]sandbox.Place, error) {
 	agents, err := dirs.JobDirs(c)
 	if err != nil {
@@ -46,17 +47,17 @@ func Own(dirs config.Dirs, c *config.Config, plugins, found []string) ([]sandbox
 		list = append(list, sandbox.Place{Path: dir, Make: true})
 	}
 	list = append(list, linked(append(agentFiles(agents), found...), dirs.Home)...)
-	// Without a home some of them are nowhere.
+	// Without a home some of them have no absolute path.
 	return slices.DeleteFunc(list, func(p sandbox.Place) bool { return !filepath.IsAbs(p.Path) }), nil
 }
 
-// agentFiles are the entries of the directories of agents, and the manifests in them.
+// agentFiles returns the entries of the directories of agents, and the manifests in them.
 func agentFiles(agents []string) []string {
 	var files []string
 	for _, dir := range agents {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			continue // there are none
+			continue // there are no agents
 		}
 		for _, e := range entries {
 			files = append(files, filepath.Join(dir, e.Name()), filepath.Join(dir, e.Name(), "agent.toml"))
@@ -65,23 +66,23 @@ func agentFiles(agents []string) []string {
 	return files
 }
 
-// linked are the places to which links among some files lead.
+// linked returns the targets of the links among some files, as places.
 func linked(files []string, home string) []sandbox.Place {
 	var list []sandbox.Place
 	for _, file := range files {
 		if info, err := os.Lstat(file); err != nil || info.Mode()&os.ModeSymlink == 0 {
 			continue
 		}
-		if real, err := filepath.EvalSymlinks(file); err == nil { // else it leads nowhere
+		if real, err := filepath.EvalSymlinks(file); err == nil { // otherwise the link is broken
 			list = append(list, withDir(real, home))
 		}
 	}
 	return list
 }
 
-// withDir is a place with the directory around it, if it is a file: who may write there can put
-// another file in its place. It is the file alone where the home lies in that directory, which
-// would then be closed to everybody.
+// withDir returns a file as a place together with its directory, because a plugin that may write
+// the directory could replace the file. It returns the file alone if the home lies in that
+// directory, which would otherwise be closed to all plugins.
 func withDir(path, home string) sandbox.Place {
 	info, err := os.Stat(path)
 	rel, relErr := filepath.Rel(filepath.Dir(path), home)
@@ -89,9 +90,9 @@ func withDir(path, home string) sandbox.Place {
 	return sandbox.Place{Path: path, Around: err == nil && !info.IsDir() && apart}
 }
 
-// Projects lists where projects say something to plugins: the one at work, and each that a grant
-// opens as a whole for writing. work is a project's root, or empty. Other projects in a directory
-// that is granted are not known here.
+// Projects lists the places in which projects configure plugins: of the project at work, and of
+// each project whose root a grant opens for writing. work is a project's root, or empty. Other
+// projects within a granted directory are not known here.
 func Projects(work string, grants []capability.Capability) []sandbox.Place {
 	roots := []string{work}
 	for _, g := range grants {
@@ -108,14 +109,14 @@ func Projects(work string, grants []capability.Capability) []sandbox.Place {
 	return list
 }
 
-// hasSecret reports whether a configuration has something in it that lets its reader in elsewhere:
-// the server's token, or who we are at the engine.
+// hasSecret reports whether a configuration contains credentials: the server's token, or a user in
+// the engine's address.
 func hasSecret(c *config.Config) bool {
 	return !c.Server.Token.Empty() || strings.Contains(c.Engine.URL, "@")
 }
 
-// copies are what editors and others leave beside a file with secrets, under a name with the file's
-// in it: "secrets.toml~". They leave it where the file really is.
+// copies returns the copies that editors and other programs leave beside a file with secrets, under
+// names that contain the file's name: "secrets.toml~". They lie in the directory of the real file.
 func copies(file string) []sandbox.Place {
 	if real, err := filepath.EvalSymlinks(file); err == nil && filepath.Dir(real) != filepath.Dir(file) {
 		return append(beside(real), beside(file)...)
@@ -125,7 +126,7 @@ func copies(file string) []sandbox.Place {
 
 func beside(file string) []sandbox.Place {
 	dir, name := filepath.Split(file)
-	entries, _ := os.ReadDir(dir) // where it cannot be read there is none
+	entries, _ := os.ReadDir(dir) // if it cannot be read, there are no copies
 	var list []sandbox.Place
 	for _, e := range entries {
 		if e.Name() != name && strings.Contains(e.Name(), name) {
@@ -135,8 +136,8 @@ func beside(file string) []sandbox.Place {
 	return list
 }
 
-// named are the files that a configuration names: by some of them we are known, others say whom we
-// trust, and what is answered. One that is not there cannot be hidden.
+// named returns the files that a configuration names: credentials, certificates and the script of
+// the model. A missing file cannot be hidden.
 func named(dirs config.Dirs, c *config.Config) []sandbox.Place {
 	var list []sandbox.Place
 	for _, f := range []struct {
@@ -148,7 +149,7 @@ func named(dirs config.Dirs, c *config.Config) []sandbox.Place {
 		}
 		path, err := dirs.Resolve(f.path)
 		if err != nil {
-			continue // whoever reads the file complains
+			continue // the code that reads the file reports it
 		}
 		if _, err := os.Lstat(path); err == nil {
 			list = append(list, sandbox.Place{Path: path, Hidden: f.hidden})
@@ -157,13 +158,13 @@ func named(dirs config.Dirs, c *config.Config) []sandbox.Place {
 	return list
 }
 
-// SystemPrograms are the directories in which every system keeps its own programs. Whoever may
-// write there can replace the programs that everybody runs, so they are not kept from anybody as
+// SystemPrograms are the directories in which every system has its own programs. A plugin that may
+// write there can replace programs that everybody runs anyway, so they are not protected as
 // Patchbay's own.
 var SystemPrograms = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin"}
 
-// programs is the program that runs. The one that makes its sandboxes may lie beside it. Whoever
-// could replace one of them would run outside of any sandbox at the next start.
+// programs returns the running program. The program that builds its sandboxes may lie beside it. A
+// plugin that could replace one of them would run outside of any sandbox at the next start.
 func programs(home string) []sandbox.Place {
 	path, err := os.Executable()
 	if err != nil || slices.Contains(SystemPrograms, filepath.Dir(path)) {
@@ -172,7 +173,8 @@ func programs(home string) []sandbox.Place {
 	return []sandbox.Place{withDir(path, home)}
 }
 
-// dotagent keeps secrets as well. They can only be hidden where their directory is there.
+// dotagent returns dotagent's file of secrets and its directory. The file can be hidden only if its
+// directory exists.
 func dotagent(secrets string) []sandbox.Place {
 	if secrets == "" {
 		return nil
