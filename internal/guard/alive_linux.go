@@ -2,7 +2,7 @@ package guard
 
 import "os"
 
-// Alive lists the living processes that bear one of the marks.
+// Alive returns the running processes that have one of the marks.
 func Alive(marks ...Mark) []int {
 	var found []int
 	for _, pid := range processes() {

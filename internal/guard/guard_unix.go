@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// init turns a process started as the guardian into it, before any main can run. See the package
-// comment for why this is an init function.
+// init turns a process that was started as the guardian into it, before main can run. See the
+// package comment for why this is an init function.
 func init() {
 	if len(os.Args) != 2 || os.Args[0] != Name {
 		return
@@ -21,20 +21,20 @@ func init() {
 	if err != nil {
 		os.Exit(2)
 	}
-	// The guardian must outlast what ends its host: a terminal that hangs up, Ctrl-C, a
-	// supervisor's SIGTERM to all.
+	// The guardian must survive the signals that end its host: a terminal that hangs up, Ctrl-C, a
+	// supervisor's SIGTERM to all processes.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	disguise()
 	groups := watch(os.Stdin)
 	killGroups(groups)
 	Sweep(mark)
-	syscall.Exit(0) // not os.Exit: reports of coverage or races are not this process's to write
+	syscall.Exit(0) // os.Exit would also write reports of coverage or races
 }
 
-// watch reads the host's lines until the host is gone, and returns the process groups that were
-// named last. The lines come from the host alone, which holds the only other end of the pipe; one
-// that is not understood is passed over, and so is one that the host did not live to finish: half a
-// number names somebody else.
+// watch reads the host's lines until the host has ended, and returns the process groups that are
+// known then. Only the host writes lines, because it holds the only other end of the pipe. A line
+// that cannot be parsed is ignored. So is an incomplete last line, because a part of a number would
+// name another process group.
 func watch(host io.Reader) map[int]bool {
 	groups := make(map[int]bool)
 	lines := bufio.NewReaderSize(host, 64)
@@ -45,7 +45,7 @@ func watch(host io.Reader) map[int]bool {
 		}
 		pid, err := strconv.Atoi(line[:len(line)-1])
 		switch {
-		case err != nil || pid == 0 || pid == 1 || pid == -1: // kill(-1) would mean everybody
+		case err != nil || pid == 0 || pid == 1 || pid == -1: // kill(-1) would signal all processes
 		case pid > 0:
 			groups[pid] = true
 		default:
@@ -54,11 +54,11 @@ func watch(host io.Reader) map[int]bool {
 	}
 }
 
-// killGroups kills the groups whose leader the host had not reaped when it died. A leader may be
-// reaped by init before we get here and its number given away again; the moment is too short for
-// the numbers to go round.
+// killGroups kills the groups whose leader the host had not reaped when it ended. Init may have
+// reaped a leader meanwhile, and its pid may be reused, but the time is too short for pids to wrap
+// around.
 func killGroups(groups map[int]bool) {
 	for pid := range groups {
-		_ = syscall.Kill(-pid, syscall.SIGKILL) // gone already: nothing to do
+		_ = syscall.Kill(-pid, syscall.SIGKILL) // may have ended already
 	}
 }

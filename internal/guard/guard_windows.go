@@ -1,10 +1,10 @@
 package guard
 
-// Sweep does nothing: there is no mark here, and no guardian.
+// Sweep does nothing: there are no marks and no guardian on this system.
 func Sweep(Mark) int { return 0 }
 
-// GroupAlive is false: there are no process groups.
+// GroupAlive returns false: there are no process groups.
 func GroupAlive(int) bool { return false }
 
-// Unmark does nothing: there is no mark here.
+// Unmark does nothing: there are no marks on this system.
 func Unmark(int) {}

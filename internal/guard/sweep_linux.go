@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxRounds bounds a sweep. A round kills everything it sees, so more than a few are needed only
-// against processes that multiply or that hang in the kernel; with the pauses below, 150 rounds
-// last about three seconds.
+// maxRounds bounds a sweep. A round kills every process that it sees, so more than a few rounds are
+// needed only for processes that multiply or that hang in the kernel. With the pauses below, 150
+// rounds last about three seconds.
 const maxRounds = 150
 
 // maxPause is the longest wait between two rounds.
 const maxPause = 20 * time.Millisecond
 
-// Sweep kills every living process that bears the mark, again and again until two rounds in a row
-// find none, and returns how many the last round still found (0, but for processes that SIGKILL
-// does not end, e.g. in a hung file system). A process killed cannot fork any more, so each round
-// leaves only what was born behind its back.
+// Sweep kills every running process that has the mark, until two rounds in a row find none. It
+// returns how many the last round found: 0, unless SIGKILL does not end a process, for example in a
+// hung file system. A killed process cannot fork any more, so after each round only processes
+// remain that were forked during it.
 func Sweep(m Mark) int {
 	alive, quiet := 0, 0
 	for round := 0; round < maxRounds && quiet < 2; round++ {
@@ -36,8 +36,8 @@ func Sweep(m Mark) int {
 	return alive
 }
 
-// killMarked is one round: the newest processes first, since those that flee by forking have the
-// highest numbers.
+// killMarked makes one round. It begins with the newest processes, because those that flee by
+// forking have the highest pids.
 func killMarked(m Mark) int {
 	alive := 0
 	pids := processes()
@@ -50,8 +50,8 @@ func killMarked(m Mark) int {
 	return alive
 }
 
-// kill ends a process by a handle, so that a number given away in between cannot hit a stranger:
-// the mark is read again once the handle is open.
+// kill kills a process through a handle, so that a reused pid cannot hit another process: the mark
+// is read again after the handle is open.
 func kill(pid int, m Mark) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil { // before Linux 5.3, or forbidden
@@ -64,14 +64,14 @@ func kill(pid int, m Mark) {
 	}
 }
 
-// processes lists the processes there are, by their number.
+// processes returns the pids of all processes in ascending order.
 func processes() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // an error leaves the names read so far
+	names, _ := dir.Readdirnames(-1) // after an error, names has those read so far
 	pids := make([]int, 0, len(names))
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
@@ -82,9 +82,9 @@ func processes() []int {
 	return pids
 }
 
-// limitOf reads a process's RLIMIT_RTTIME. The system call is some thirty times cheaper than the
-// file, but refuses processes with other user or group ids (ssh-agent is setgid); the file is open
-// to everyone.
+// limitOf returns a process's RLIMIT_RTTIME. The system call is some thirty times cheaper than the
+// file, but it is refused for processes with other user or group ids (ssh-agent is setgid). All
+// users can read the file.
 func limitOf(pid int) (uint64, bool) {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &limit); err == nil {
@@ -104,18 +104,18 @@ func readLimit(pid int) (uint64, bool) {
 		return 0, false
 	}
 	limit, err := strconv.ParseUint(string(fields[1]), 10, 64)
-	return limit, err == nil // "unlimited" is no number, and no mark
+	return limit, err == nil // "unlimited" is not a number and not a mark
 }
 
-// finished reports whether a process has ended and only waits for its parent to notice. One whose
-// first thread has ended looks the same, but has others.
+// finished reports whether a process has ended and only waits to be reaped. A process whose first
+// thread has ended looks the same, but has other threads.
 func finished(pid int) bool {
 	text, ok := readProc(pid, "stat")
 	if !ok {
 		return true
 	}
-	// "pid (name) state …", and the name may hold anything, parentheses too. From the state on,
-	// proc(5) counts the threads in the eighteenth field.
+	// The text is "pid (name) state …", and the name may contain anything, even parentheses.
+	// Counted from the state, the number of threads is the eighteenth field (proc(5)).
 	const state, threads = 0, 17
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(fields) <= threads {
@@ -125,8 +125,8 @@ func finished(pid int) bool {
 	return ended && len(fields[threads]) == 1 && fields[threads][0] <= '1'
 }
 
-// GroupAlive reports whether a process group has a living member. A leader that has ended but is
-// not reaped keeps its number taken without counting as one.
+// GroupAlive reports whether a process group has a running member. A leader that has ended but is
+// not reaped does not count.
 func GroupAlive(pgid int) bool {
 	for _, pid := range processes() {
 		if id, err := unix.Getpgid(pid); err == nil && id == pgid && !finished(pid) {
@@ -136,7 +136,7 @@ func GroupAlive(pgid int) bool {
 	return false
 }
 
-// readProc reads a file of /proc/PID that has less than four KiB.
+// readProc reads a file of /proc/PID that is shorter than 4 KiB.
 func readProc(pid int, name string) ([]byte, bool) {
 	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/" + name)
 	if err != nil {
@@ -148,10 +148,10 @@ func readProc(pid int, name string) ([]byte, bool) {
 	return text[:n], err == nil
 }
 
-// Unmark takes the mark of a host around ours off a guardian: a host that is itself a plugin bears
-// one, its guardian inherits it, and would be swept away at the very moment it is needed. The limit
-// can be lowered by anyone. The host does it as soon as there is a guardian, which takes its time
-// to start; the guardian itself, in case the host did not live to.
+// Unmark removes an outer host's mark from a guardian. A host that is itself a plugin has such a
+// mark, and its guardian inherits it. The guardian would then be killed at the moment when it is
+// needed. Any process can lower the limit. The host does it as soon as there is a guardian, which
+// takes time to start. The guardian also does it itself, in case the host ended before.
 func Unmark(pid int) {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &limit); err == nil && limit.Max != unix.RLIM_INFINITY {
@@ -161,7 +161,7 @@ func Unmark(pid int) {
 	}
 }
 
-// disguise takes off the mark, and gives the process a name, since it would be shown as "exe".
+// disguise removes the mark, and sets the process name, which would otherwise be "exe".
 func disguise() {
 	Unmark(0)
 	name, err := unix.BytePtrFromString(Name[:15]) // the kernel keeps fifteen bytes

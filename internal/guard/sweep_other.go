@@ -4,7 +4,7 @@ package guard
 
 import "syscall"
 
-// Sweep does nothing: there is no mark here, and no /proc to find it in.
+// Sweep does nothing: there are no marks on this system, and no /proc to find them in.
 func Sweep(Mark) int { return 0 }
 
 // GroupAlive reports whether a process group has a member that can be signalled.
@@ -12,7 +12,7 @@ func GroupAlive(pgid int) bool {
 	return syscall.Kill(-pgid, 0) == nil
 }
 
-// Unmark does nothing: there is no mark here.
+// Unmark does nothing: there are no marks on this system.
 func Unmark(int) {}
 
 func disguise() {}
