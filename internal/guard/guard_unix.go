@@ -24,7 +24,7 @@ func init() {
 	// The guardian must survive the signals that end its host: a terminal that hangs up, Ctrl-C, a
 	// supervisor's SIGTERM to all processes.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
-	disguise()
+	unmarkAndName()
 	groups := watch(os.Stdin)
 	killGroups(groups)
 	Sweep(mark)

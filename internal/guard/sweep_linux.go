@@ -161,8 +161,8 @@ func Unmark(pid int) {
 	}
 }
 
-// disguise removes the mark, and sets the process name, which would otherwise be "exe".
-func disguise() {
+// unmarkAndName removes the mark, and sets the process name, which would otherwise be "exe".
+func unmarkAndName() {
 	Unmark(0)
 	name, err := unix.BytePtrFromString(Name[:15]) // the kernel keeps fifteen bytes
 	if err == nil {

@@ -15,4 +15,4 @@ func GroupAlive(pgid int) bool {
 // Unmark does nothing: there are no marks on this system.
 func Unmark(int) {}
 
-func disguise() {}
+func unmarkAndName() {}

@@ -39,7 +39,7 @@ func (s *Cgroups) enclose(e *Enforcer, boxed bool, log *slog.Logger) error {
 	if s.tree == nil {
 		return nil
 	}
-	kept := s.tree.keeps(e.limits)
+	kept := s.tree.enforceable(e.limits)
 	if boxed && kept.Processes > 0 {
 		kept.Processes += boxTasks
 	}
@@ -52,12 +52,12 @@ func (s *Cgroups) enclose(e *Enforcer, boxed bool, log *slog.Logger) error {
 		return errors.Join(err, c.remove())
 	}
 	e.cgroup, e.dir = c, dir
-	e.rest = s.tree.leaves(e.limits)
+	e.rest = s.tree.unenforceable(e.limits)
 	return nil
 }
 
-// keeps returns the limits that a cgroup can enforce here.
-func (t *cgroupTree) keeps(l Limits) Limits {
+// enforceable returns the limits that a cgroup can enforce here.
+func (t *cgroupTree) enforceable(l Limits) Limits {
 	var kept Limits
 	if t.memory {
 		kept.Memory = l.Memory
@@ -68,8 +68,8 @@ func (t *cgroupTree) keeps(l Limits) Limits {
 	return kept
 }
 
-// leaves returns the limits that a cgroup cannot enforce here.
-func (t *cgroupTree) leaves(l Limits) Limits {
+// unenforceable returns the limits that a cgroup cannot enforce here.
+func (t *cgroupTree) unenforceable(l Limits) Limits {
 	if t.memory {
 		l.Memory = 0
 	}
@@ -95,7 +95,7 @@ func (s *Cgroups) find(log *slog.Logger) {
 
 // open creates a cgroup with these limits.
 func (s *Cgroups) open(l Limits) (*cgroup, error) {
-	s.tidy()
+	s.removeEmptied()
 	c, err := s.make()
 	if err != nil {
 		return nil, err
@@ -153,8 +153,8 @@ func (s *Cgroups) keep(c *cgroup) error {
 	return oldest.remove()
 }
 
-// tidy removes the kept cgroups that have become empty.
-func (s *Cgroups) tidy() {
+// removeEmptied removes the kept cgroups that have become empty.
+func (s *Cgroups) removeEmptied() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var inhabited []*cgroup
