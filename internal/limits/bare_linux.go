@@ -20,7 +20,7 @@ func BareCgroups(name string) (s *Cgroups, dir string, err error) {
 	}
 	dir = filepath.Join(own, name)
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		return nil, "", fmt.Errorf("no cgroup to be divided here: %w", err)
+		return nil, "", fmt.Errorf("no cgroup that can be divided: %w", err)
 	}
 	s = &Cgroups{tree: &cgroupTree{root: "/", dir: dir, host: os.Getpid()}}
 	s.once.Do(func() {}) // the tree is already found

@@ -111,7 +111,7 @@ func (t *cgroupTree) usable() error {
 	}
 	for _, file := range []string{"", "cgroup.procs", "cgroup.subtree_control"} {
 		if err := unix.Access(filepath.Join(t.dir, file), unix.W_OK); err != nil {
-			return fmt.Errorf("this program's cgroup is not its own to divide: %w", err)
+			return fmt.Errorf("this program may not divide its cgroup: %w", err)
 		}
 	}
 	if err := canJoin(); err != nil {
@@ -215,7 +215,7 @@ func (t *cgroupTree) divide() error {
 		return err
 	}
 	if errors.Is(err, unix.EBUSY) {
-		err = errors.New("others live in this program's cgroup")
+		err = errors.New("other processes are in this program's cgroup")
 	}
 	return errors.Join(err, t.moveBack(leaf))
 }

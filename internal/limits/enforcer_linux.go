@@ -35,7 +35,7 @@ func (s *Cgroups) Enforcer(l Limits, boxed bool, log *slog.Logger) (*Enforcer, e
 	e := &Enforcer{limits: l, rest: l}
 	if l.Memory > 0 || l.Processes > 0 {
 		if err := s.enclose(e, boxed, log); err != nil {
-			return nil, fmt.Errorf("its cgroup cannot be made: %w", err)
+			return nil, fmt.Errorf("its cgroup cannot be created: %w", err)
 		}
 	}
 	if boxed {

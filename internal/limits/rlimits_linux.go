@@ -74,7 +74,7 @@ func support(tree *cgroupTree, noTree, noCount error) Support {
 		s.Memory = Enforcement{By: byRlimit, Note: "for each process by itself, shared memory not counted; " + noCgroup(noTree)}
 	}
 	if tree == nil || !tree.pids {
-		s.Processes = Enforcement{By: byRlimit, Note: "counts all that this user runs, now and later; " + noCgroup(noTree)}
+		s.Processes = Enforcement{By: byRlimit, Note: "counts all processes of this user, now and later; " + noCgroup(noTree)}
 		if noCount != nil {
 			s.Processes = Enforcement{Note: noCount.Error() + "; " + noCgroup(noTree)}
 		}
@@ -85,7 +85,7 @@ func support(tree *cgroupTree, noTree, noCount error) Support {
 // noCgroup says why a cgroup does not enforce a limit.
 func noCgroup(err error) string {
 	if err == nil {
-		return "no cgroup: this program's has not the controller"
+		return "no cgroup: this program's cgroup lacks the controller"
 	}
 	return "no cgroup: " + err.Error()
 }
@@ -99,7 +99,7 @@ const (
 
 var (
 	errNoNprocForRoot  = errors.New("the kernel does not limit how many processes root has")
-	errUnseenProcesses = errors.New("what this user runs outside this container counts too, and cannot be seen")
+	errUnseenProcesses = errors.New("processes of this user outside this container count too, and cannot be seen")
 )
 
 // nprocObstacle says why RLIMIT_NPROC cannot limit the processes of this user, or returns nil if it

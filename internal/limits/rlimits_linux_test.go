@@ -99,8 +99,8 @@ func TestSupport(t *testing.T) {
 		notes             []string // in those two
 	}{
 		"a cgroup keeps both":                            {support(both, nil, countless), "cgroup", "cgroup", nil},
-		"half a cgroup keeps one":                        {support(half, nil, nil), "rlimit", "cgroup", []string{"has not the controller"}},
-		"without one it is rlimits, and the reason said": {support(nil, reason, nil), "rlimit", "rlimit", []string{"REASON", "shared memory", "all that this user runs"}},
+		"half a cgroup keeps one":                        {support(half, nil, nil), "rlimit", "cgroup", []string{"lacks the controller"}},
+		"without one it is rlimits, and the reason said": {support(nil, reason, nil), "rlimit", "rlimit", []string{"REASON", "shared memory", "all processes of this user"}},
 		"root's processes are not limited without one":   {support(nil, reason, errNoNprocForRoot), "rlimit", "", []string{"REASON", "root"}},
 	} {
 		t.Run(name, func(t *testing.T) {

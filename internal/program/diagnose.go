@@ -162,15 +162,15 @@ func (d *diagnosis) mode() (why, fix string) {
 func fromError(err error, path string) (why, fix string) {
 	switch {
 	case err == nil:
-		return "no reason can be seen", ""
+		return "no reason is visible", ""
 	case Busy(err):
 		return "is busy: a program has it open for writing", "close or stop the program that writes it: fuser " + Quote(path)
 	case errors.Is(err, syscall.E2BIG):
 		return "its arguments and environment are too long", "pass less of either"
 	case errors.Is(err, syscall.EAGAIN):
-		return "this user has too many processes", "stop some, or raise ulimit -u; or its limit of processes, where it has one"
+		return "this user has too many processes", "stop some, or raise ulimit -u, or its limit of processes if it has one"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return "too many open files", "raise ulimit -n; or its limit of open files, where it has one"
+		return "too many open files", "raise ulimit -n, or its limit of open files if it has one"
 	case errors.Is(err, fs.ErrPermission):
 		return "permission denied", "look for a security policy (SELinux, AppArmor) that forbids it"
 	}

@@ -66,7 +66,7 @@ func TestDiagnoseThroughEnv(t *testing.T) {
 		"#!/usr/bin/env sh -e\n":       "its #! line gives env more than a name, which the kernel passes on as one word",
 		"#!/usr/bin/env sh\r\n":        "its #! line ends in a carriage return: the file has Windows line ends",
 		"#!/usr/bin/env -S none -u\n":  "its interpreter none is not in the PATH /usr/bin:/bin",
-		"#!/usr/bin/env sh\necho fine": "no reason can be seen",
+		"#!/usr/bin/env sh\necho fine": "no reason is visible",
 	} {
 		path := filepath.Join(t.TempDir(), "plug")
 		writeFile(t, path, line, 0o755)
