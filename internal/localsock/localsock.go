@@ -1,5 +1,5 @@
-// Package localsock is for the sockets on which processes of one user talk to each other: where
-// they are, who may listen and who may connect. What is said over them is not its affair.
+// Package localsock handles the Unix sockets between processes of one user: their paths, and who
+// may listen and connect. It does not know the protocols used on them.
 package localsock
 
 import (
@@ -13,13 +13,14 @@ import (
 	"time"
 )
 
-// maxSocketPath is what fits into an address of a Unix socket on every system: 104 bytes on macOS
-// and the BSDs, 108 on Linux and Windows, a zero byte at the end included.
+// maxSocketPath is the longest path that fits into the address of a Unix socket on every system:
+// the limit is 104 bytes on macOS and the BSDs and 108 on Linux and Windows, including a zero byte
+// at the end.
 const maxSocketPath = 103
 
-// Path is where a socket of a directory is: in the directory itself, or, where that is too long for
-// an address, in a private directory for such sockets, under a name made from the directory's.
-// Every process must come to the same answer.
+// Path returns the path of a socket for a directory: in the directory itself, or, if that path is
+// too long for an address, in a private directory for such sockets, under a name derived from the
+// directory's. Every process gets the same result.
 func Path(dir, name string) (string, error) {
 	if path := filepath.Join(dir, name); len(path) <= maxSocketPath {
 		return path, nil
@@ -32,7 +33,7 @@ func Path(dir, name string) (string, error) {
 	return path, nil
 }
 
-// RuntimeDir is a directory of the user's own for sockets.
+// RuntimeDir returns a directory for sockets that belongs to the user alone.
 func RuntimeDir() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && len(dir) < maxSocketPath-40 {
 		return filepath.Join(dir, "patchbay")
@@ -40,9 +41,9 @@ func RuntimeDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("patchbay-%d", os.Getuid()))
 }
 
-// Listen listens for programs of the same user. The caller knows that nobody else does: a socket
-// that is there already was left by a process that has died. Anything else in its place is
-// somebody's, and stays.
+// Listen listens for programs of the same user. The caller must know that no other process listens
+// there: an existing socket is taken as left by a process that has ended, and removed. Any other
+// file in its place is an error.
 func Listen(path string) (*net.UnixListener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -58,13 +59,13 @@ func Listen(path string) (*net.UnixListener, error) {
 		return nil, err
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
-		_ = l.Close() // the error above tells more
+		_ = l.Close() // the error of Chmod says more
 		return nil, err
 	}
 	return l, nil
 }
 
-// removeLeft makes room: where a process died, its socket stays.
+// removeLeft removes a socket that was left by a process that has ended.
 func removeLeft(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -78,11 +79,11 @@ func removeLeft(path string) error {
 	return os.Remove(path)
 }
 
-// CheckDir refuses a directory in which somebody else could have put the socket, or could put
-// another in its place. It is for directories of data too: who can replace files has the data. One
-// in a place where everybody can make directories has to be the user's alone. One of the user's
-// choice may be read by others, and may belong to root, who can do anything anyway; root, in turn,
-// works in the directories of those it serves.
+// CheckDir refuses a directory in which another user could have created the socket, or could
+// replace it. It is also for directories of data, because a user who can replace files controls the
+// data. A directory in a place where everybody can create directories must belong to the user
+// alone. A directory that the user chose may be readable by others, and may belong to root, who can
+// do anything anyway. Root may use the directories of any user.
 func CheckDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -97,16 +98,16 @@ func CheckDir(dir string) error {
 	if err := checkSafe(dir, info); err != nil || info.IsDir() {
 		return err
 	}
-	if info, err = os.Stat(dir); err != nil { // where the link leads
+	if info, err = os.Stat(dir); err != nil { // the target of the link
 		return err
 	}
 	return checkSafe(dir, info)
 }
 
-// dialWait bounds a connection, which is the work of a moment unless the listener hangs.
+// dialWait bounds the time to connect, which is short unless the listener hangs.
 const dialWait = time.Second
 
-// Dial connects to whoever listens.
+// Dial connects to the socket at path, and checks the directory and the peer.
 func Dial(path string) (net.Conn, error) {
 	if err := CheckDir(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -122,13 +123,14 @@ func Dial(path string) (net.Conn, error) {
 	return conn, nil
 }
 
-// takeName is the name under which a socket is made that takes the place of another: no longer than
-// any socket's own.
+// takeName is the temporary name of a socket that replaces another. It is not longer than the name
+// of any socket.
 const takeName = "new.sock"
 
-// Take is [Listen] where somebody else may listen: from one moment to the next callers reach the
-// new listener, and none finds nobody. The other one still has those that called before. One
-// process at a time may do so. The socket stays when the listener is closed: [Leave] removes it.
+// Take is [Listen] for a socket on which another process may be listening. New callers reach the
+// new listener from one moment to the next, and at no time is there no listener. The other process
+// keeps the connections that were made before. Only one process at a time may call Take. The socket
+// is not removed when the listener is closed: [Leave] removes it.
 func Take(path string) (*net.UnixListener, error) {
 	if !renames {
 		l, err := Listen(path)
@@ -152,11 +154,11 @@ func Take(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// Leave removes a socket, where it still is the one that was found there before; see [os.Lstat].
+// Leave removes a socket if it is still the file mine, the result of [os.Lstat] before.
 func Leave(path string, mine os.FileInfo) error {
 	now, err := os.Lstat(path)
 	if err != nil || !os.SameFile(mine, now) {
-		return nil // somebody else's by now, or gone
+		return nil // it was replaced or removed
 	}
 	return os.Remove(path)
 }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// checkOwn refuses a directory that is not the user's, or not the user's alone.
+// checkOwn refuses a directory that does not belong to the user alone.
 func checkOwn(dir string, info fs.FileInfo) error {
 	if owner := ownerOf(info); owner != os.Geteuid() {
 		return fmt.Errorf("%s: belongs to user %d: a socket wants a directory of your own", dir, owner)
@@ -20,8 +20,9 @@ func checkOwn(dir string, info fs.FileInfo) error {
 	return nil
 }
 
-// checkSafe refuses a directory, or a link to one, that is another user's, and a directory in which
-// everybody may write. A group may: on many systems everybody is alone in one.
+// checkSafe refuses a directory, or a link to one, that belongs to another user, and a directory
+// that everybody may write. A group may write it, because on many systems each user has a group of
+// their own.
 func checkSafe(dir string, info fs.FileInfo) error {
 	me, owner := os.Geteuid(), ownerOf(info)
 	if owner != me && owner != 0 && me != 0 {
@@ -35,8 +36,9 @@ func checkSafe(dir string, info fs.FileInfo) error {
 
 func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
-// leftSocket tells what a process leaves that listened and died.
+// leftSocket reports whether the mode is that of a socket, which a listener that has ended leaves
+// behind.
 func leftSocket(mode fs.FileMode) bool { return mode.Type() == fs.ModeSocket }
 
-// renames: a socket can be put in another's place.
+// renames says that a socket can be renamed over another.
 const renames = true

@@ -2,14 +2,14 @@ package localsock
 
 import "io/fs"
 
-// checkOwn and checkSafe have nothing to look at: the user's directories are the user's by their
-// access lists.
+// checkOwn and checkSafe check nothing: access lists protect the user's directories.
 func checkOwn(string, fs.FileInfo) error { return nil }
 
 func checkSafe(string, fs.FileInfo) error { return nil }
 
-// leftSocket: a socket is a reparse point here, of which Go's versions differ in what they call it.
+// leftSocket accepts any special file: a socket is a reparse point here, and versions of Go report
+// different modes for it.
 func leftSocket(mode fs.FileMode) bool { return !mode.IsRegular() && !mode.IsDir() }
 
-// renames: a socket cannot be put in another's place.
+// renames says that a socket cannot be renamed over another.
 const renames = false

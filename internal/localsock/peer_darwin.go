@@ -2,8 +2,8 @@ package localsock
 
 import "golang.org/x/sys/unix"
 
-// peerOf asks the kernel who made the other end. Which process did, nobody here needs to know:
-// there is no sandbox.
+// peerOf returns the user of the process at the other end, as the kernel reports it. The pid is
+// only needed for the sandbox, which does not exist here.
 func peerOf(fd int) (uid, pid int, err error) {
 	peer, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {

@@ -2,8 +2,8 @@ package localsock
 
 import "golang.org/x/sys/unix"
 
-// peerOf asks the kernel who made the other end, and which process did; 0: one that this process
-// cannot see.
+// peerOf returns the user and the pid of the process at the other end, as the kernel reports them.
+// The pid is 0 if this process cannot see the other one.
 func peerOf(fd int) (uid, pid int, err error) {
 	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
