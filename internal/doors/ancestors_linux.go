@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// tries is how often a process's ancestors are gone through where they change meanwhile. The pauses
-// between them double, from a millisecond to 64.
+// tries is how often the ancestors of a process are read if they change meanwhile. The pauses
+// double, from a millisecond to 64.
 const tries = 8
 
-// Peer returns nil if a process is in none of our sandboxes. pid is the process at the other end of
-// a Unix socket; 0 stands for one that this process cannot see.
+// Peer returns nil if a process is in none of Patchbay's sandboxes. pid is the process at the other
+// end of a Unix socket; 0 stands for one that this process cannot see.
 func Peer(pid int) error {
 	if pid <= 0 {
 		return unknown("its process is in another process namespace")
@@ -23,8 +23,8 @@ func Peer(pid int) error {
 	return outside(pid, own)
 }
 
-// outside returns nil if no ancestor of a process is a jail. Ancestors that this process has, too,
-// do not count.
+// outside returns nil if no ancestor of a process is a jail. Ancestors that this process has too do
+// not count.
 func outside(pid int, own map[int]bool) error {
 	var err error
 	for try := range tries {
@@ -32,13 +32,14 @@ func outside(pid int, own map[int]bool) error {
 		if moved, err = climb(pid, own); !moved {
 			return err
 		}
-		time.Sleep(time.Millisecond << max(0, try-1)) // an end takes a moment: first the name goes, then the children
+		time.Sleep(time.Millisecond << max(0, try-1)) // a process takes a moment to end: it loses its name before its children are reparented
 	}
 	return err
 }
 
-// climb goes from a process up to the first. It reports whether a parent ended meanwhile, or is
-// about to. What was read then means nothing: its number may belong to another process by now.
+// climb goes from a process up to the first one. It reports whether a parent has ended meanwhile,
+// or is about to. Then its result means nothing, because the pid may belong to another process by
+// now.
 func climb(pid int, own map[int]bool) (moved bool, err error) {
 	for at, child := pid, 0; at != 0 && !own[at]; {
 		s, name, err := look(at)
@@ -53,7 +54,7 @@ func climb(pid int, own map[int]bool) (moved bool, err error) {
 			return false, unknown(err.Error())
 		case isJail(name):
 			return false, &Refusal{Inside: true, Reason: "the caller is in a sandbox of Patchbay's"}
-		case name == "" && child != 0: // what is ending, perhaps a jail, has no name any more
+		case name == "" && child != 0: // a process that is ending, perhaps a jail, has no name any more
 			return true, unknown(fmt.Sprintf("process %d, one of its ancestors, does not say what it is", at))
 		}
 		at, child = s.parent, at
@@ -61,7 +62,7 @@ func climb(pid int, own map[int]bool) (moved bool, err error) {
 	return false, nil
 }
 
-// look reads what a process is.
+// look returns the status and the name of a process.
 func look(pid int) (status, string, error) {
 	s, err := statusOf(pid)
 	if err != nil {
@@ -76,7 +77,7 @@ func isChild(pid, parent int) bool {
 	return err == nil && s.parent == parent
 }
 
-// ancestorsOf are a process and all above it.
+// ancestorsOf returns a process and all its ancestors.
 func ancestorsOf(pid int) (map[int]bool, error) {
 	all := make(map[int]bool)
 	for at := pid; at != 0; {

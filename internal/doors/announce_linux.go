@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namePrefix is how the name of an announcement begins. The address follows, and then a random
-// part: without it, another program could take the name first and keep the daemon from announcing
+// namePrefix begins the name of an announcement. The address follows, and then a random part.
+// Without that, another program could take the name first and keep the daemon from announcing
 // itself.
 const namePrefix = "patchbay-door/"
 
 // Announce makes a listener known as a daemon's to every process that can connect to it: it binds
-// an abstract Unix socket whose name contains the address. /proc/net/unix lists all such names of
-// the network namespace, whichever user has them, and the kernel removes a name with its process.
-// Connections that were made before the announcement are closed, because a broker that made one
-// could not have seen it.
+// an abstract Unix socket whose name contains the address. /proc/net/unix lists all such names in
+// the network namespace, of all users, and the kernel removes a name with its process. Announce
+// closes connections that were made before the announcement, because a broker that made one could
+// not have seen it.
 func Announce(l *net.TCPListener) (*Door, error) {
 	local, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
@@ -62,7 +62,7 @@ func closeWaiting(l *net.TCPListener) error {
 		for acceptErr == nil || errors.Is(acceptErr, syscall.EINTR) || errors.Is(acceptErr, syscall.ECONNABORTED) {
 			var conn int
 			if conn, _, acceptErr = unix.Accept4(int(fd), unix.SOCK_CLOEXEC); acceptErr == nil {
-				_ = unix.Close(conn) // nothing was said on it
+				_ = unix.Close(conn) // nothing was sent on it
 			}
 		}
 	})
@@ -103,21 +103,21 @@ func announced(f func(netip.AddrPort)) error {
 			continue
 		}
 		text, _, _ := strings.Cut(name, "/")
-		if door, err := netip.ParseAddrPort(text); err == nil { // else some other program chose a similar name
+		if door, err := netip.ParseAddrPort(text); err == nil { // otherwise another program chose a similar name
 			f(clean(door))
 		}
 	}
 	return lines.Err()
 }
 
-// Here reports whether an address is one of this machine's, and so it does where that cannot be
-// told.
+// Here reports whether an address is one of this machine's. It also returns true if that cannot be
+// determined.
 func Here(addr netip.Addr) bool {
 	here, err := isHere(netip.AddrPortFrom(addr, anyPort))
 	return here || err != nil
 }
 
-// anyPort is one for a question in which the port does not matter.
+// anyPort is used if the port does not matter.
 const anyPort = 9
 
 // isHere reports whether an address is one of this machine's. It asks the kernel from which address
@@ -128,7 +128,7 @@ func isHere(addr netip.AddrPort) (bool, error) {
 	}
 	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(addr))
 	if errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EACCES) {
-		return false, nil // no way, one that needs a zone and has none, or a broadcast address: one's own are not like that
+		return false, nil // no route, a missing zone, or a broadcast address: none of these is this machine's own
 	}
 	if err != nil {
 		return false, err

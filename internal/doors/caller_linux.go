@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// Caller returns nil if the process at the other end of a TCP connection is in none of our
-// sandboxes. local is our end of it.
+// Caller returns nil if the process at the other end of a TCP connection is in none of Patchbay's
+// sandboxes. local is the server's end of the connection.
 //
-// It relies on three facts. The kernel's table shows the user of a socket, and a plugin in a
-// sandbox can be one user only. The table shows a number for a socket as long as some process has
-// it. A plugin cannot hand a socket to a process outside of its sandbox.
+// It relies on three facts. The kernel's table shows the user of a socket, and all processes of a
+// plugin in a sandbox have one user. The table shows an inode for a socket as long as a process has
+// it. A plugin cannot pass a socket to a process outside of its sandbox.
 //
-// So if no sandbox of that user shares our network while the socket is held, the caller is in none.
-// If there is such a sandbox, a process outside has to be found that has the socket. A plugin can
-// hide its descriptors, or pass a socket round faster than we look; then no such process is found,
-// and it is refused.
+// So if no sandbox of that user shares the server's network while the socket is held, the caller is
+// in none. If there is such a sandbox, Caller must find a process outside that has the socket. A
+// plugin can hide its descriptors, or pass a socket around faster than Caller looks. Then no such
+// process is found, and the caller is refused.
 func Caller(local, remote netip.AddrPort) error {
 	before, err := held(local, remote)
 	if err != nil {
@@ -33,7 +33,7 @@ func Caller(local, remote netip.AddrPort) error {
 	return err
 }
 
-// held is the caller's socket, which a process has now.
+// held returns the caller's socket. It is an error if no process has it now.
 func held(local, remote netip.AddrPort) (socket, error) {
 	s, found, err := find(local, remote)
 	switch {
@@ -47,7 +47,7 @@ func held(local, remote netip.AddrPort) (socket, error) {
 	return s, nil
 }
 
-// outside is nil where no process in our sandboxes can have the socket.
+// outside returns nil if no process in Patchbay's sandboxes can have the socket.
 func (s socket) outside() error {
 	own, err := ancestorsOf(os.Getpid())
 	if err != nil {
@@ -67,7 +67,7 @@ func (s socket) outside() error {
 	return s.holders(pids, own)
 }
 
-// holders is nil where processes have the socket and all of them are outside.
+// holders returns nil if at least one process has the socket, and all that have it are outside.
 func (s socket) holders(pids []int, own map[int]bool) error {
 	link := fmt.Sprintf("socket:[%d]", s.inode)
 	found := false

@@ -9,16 +9,17 @@ import (
 	"strings"
 )
 
-// Announce does nothing: there is no sandbox here, and so no broker that would look for daemons.
+// Announce only wraps the listener: there is no sandbox on this system, and so no broker that looks
+// for daemons.
 func Announce(l *net.TCPListener) (*Door, error) {
 	return &Door{TCPListener: l, name: io.NopCloser(strings.NewReader(""))}, nil
 }
 
-// At finds no daemon: no broker asks here.
+// At returns false: there is no broker on this system.
 func At(netip.AddrPort) (bool, error) { return false, nil }
 
-// Caller refuses no caller: there is no sandbox here.
+// Caller returns nil: there is no sandbox on this system.
 func Caller(_, _ netip.AddrPort) error { return nil }
 
-// Peer refuses no process: there is no sandbox here.
+// Peer returns nil: there is no sandbox on this system.
 func Peer(int) error { return nil }

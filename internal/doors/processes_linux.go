@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// processes lists the processes there are.
+// processes returns the pids of all processes.
 func processes() ([]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -33,27 +33,27 @@ func processes() ([]int, error) {
 	return pids, nil
 }
 
-// nameOf is a process's argv[0]. It is empty for one that is about to end, and for threads of the
-// kernel.
+// nameOf returns the argv[0] of a process. It is empty for a process that is about to end, and for
+// kernel threads.
 func nameOf(pid int) (string, error) {
 	text, err := readStart(pid, "cmdline")
 	name, _, _ := bytes.Cut(text, []byte{0})
 	return string(name), err
 }
 
-// isJail reports whether a process of that name is one of package jail's. A plugin can call itself
-// so, which changes nothing: what it starts is inside already.
+// isJail reports whether a process with that name belongs to package jail. If a plugin gives itself
+// that name, nothing changes: the processes that it starts are already inside.
 func isJail(name string) bool { return name == jail.Outer || name == jail.Middle || name == jail.Inner }
 
-// A status is what /proc/PID/stat has of a process.
+// A status holds fields of /proc/PID/stat.
 type status struct {
 	state  byte
 	parent int
-	kernel bool // it is a thread of the kernel's
+	kernel bool // it is a kernel thread
 }
 
-// statusOf reads "pid (name) state ppid pgrp session tty tpgid flags …", in which the name may hold
-// anything, parentheses too.
+// statusOf parses "pid (name) state ppid pgrp session tty tpgid flags …". The name may contain
+// anything, even parentheses.
 func statusOf(pid int) (status, error) {
 	const state, parent, flags, isKernel = 0, 1, 6, 0x00200000 // PF_KTHREAD of the kernel's sched.h
 	text, err := readStart(pid, "stat")
@@ -72,7 +72,7 @@ func statusOf(pid int) (status, error) {
 	return status{state: fields[state][0], parent: ppid, kernel: bits&isKernel != 0}, err
 }
 
-// readStart reads the beginning of a file of /proc/PID; what is asked for is within.
+// readStart reads the beginning of a file of /proc/PID, which contains all that is needed.
 func readStart(pid int, name string) ([]byte, error) {
 	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/" + name)
 	if err != nil {
@@ -87,12 +87,12 @@ func readStart(pid int, name string) ([]byte, error) {
 	return text[:n], err
 }
 
-// isGone tells the errors of a process that has ended.
+// isGone reports whether an error means that a process has ended.
 func isGone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 
-// isHidden tells the errors of a process that is known to exist and that we may not look at: /proc
-// can be mounted so that users see no processes but their own (hidepid), in part or not at all. The
-// jails of our own user are never hidden from us.
+// isHidden reports whether an error means that an existing process must not be inspected. /proc can
+// be mounted so that users see other users' processes only in part or not at all (hidepid). The
+// jails of the server's own user are never hidden from it.
 func isHidden(err error) bool { return isGone(err) || errors.Is(err, os.ErrPermission) }
 
 // jails returns the users of the sandboxes that share this process's network, or may share it. If
@@ -119,14 +119,14 @@ func jails(pids []int, own map[int]bool) (users []uint64, err error) {
 }
 
 // jailUser returns the user of the sandbox whose first process this is. ok is false if it is not
-// the first process of a sandbox, or of one that has another network.
+// the first process of a sandbox, or if its sandbox has another network.
 func jailUser(pid int, network string) (user uint64, ok bool, err error) {
 	may, hidden := mayBeInit(pid)
 	if !may {
 		return 0, false, nil
 	}
-	// One that is ending has no namespaces any more, though it is still there. Its network is then
-	// not known, like that of another user's.
+	// A process that is ending has no namespaces any more, although it still exists. Then its
+	// network is not known, as for a process of another user.
 	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
 	if err == nil && theirs != network {
 		return 0, false, nil
@@ -142,9 +142,9 @@ func jailUser(pid int, network string) (user uint64, ok bool, err error) {
 	return user, !hidden || user != uint64(os.Geteuid()), nil
 }
 
-// mayBeInit reports whether a process is the first one of a sandbox, or may be. A hidden process
-// may be one. So may a process that is ending: it has lost its name already, while the other
-// processes of its sandbox may live for another moment. When it is a zombie, they are gone.
+// mayBeInit reports whether a process is, or may be, the first one of a sandbox. A hidden process
+// may be one. So may a process that is ending: it has already lost its name, while the other
+// processes of its sandbox may run for another moment. When it is a zombie, they have ended.
 func mayBeInit(pid int) (may, hidden bool) {
 	name, err := nameOf(pid)
 	if err == nil && name != "" {
@@ -160,8 +160,8 @@ func mayBeInit(pid int) (may, hidden bool) {
 	return !s.kernel && s.state != 'Z' && s.state != 'X', false
 }
 
-// holds reports whether a process has a socket among its descriptors. It is false for a process
-// whose descriptors we may not see.
+// holds reports whether a process has a socket among its descriptors. It returns false for a
+// process whose descriptors must not be seen.
 func holds(pid int, link string) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	file, err := os.Open(dir)
@@ -169,7 +169,7 @@ func holds(pid int, link string) bool {
 		return false
 	}
 	defer file.Close()
-	names, _ := file.Readdirnames(-1) // an error leaves the names read so far
+	names, _ := file.Readdirnames(-1) // after an error, names has those read so far
 	return slices.ContainsFunc(names, func(name string) bool {
 		to, err := os.Readlink(dir + "/" + name)
 		return err == nil && to == link

@@ -10,18 +10,17 @@ import (
 	"strconv"
 )
 
-// A socket is the caller's end of a connection, as the kernel's table of them has it.
+// A socket is the caller's end of a connection in the kernel's table.
 type socket struct {
-	user  uint64 // who made it
-	inode uint64 // by which it shows among the descriptors of a process; 0: no process has it any more
+	user  uint64 // the user that created it
+	inode uint64 // identifies it among the descriptors of a process; 0 if no process has it any more
 }
 
-// lookups is how often a table is read for a socket that must be in it: one that changes meanwhile
-// may be read with gaps.
+// lookups is how often the tables are read for a socket that must be in them: a table that changes
+// meanwhile may be read with gaps.
 const lookups = 3
 
-// find looks for the caller's end of a connection. found is false for one that has closed its end
-// and is gone.
+// find looks up the caller's end of a connection. found is false if it was closed and is gone.
 func find(local, remote netip.AddrPort) (s socket, found bool, err error) {
 	for range lookups {
 		for _, t := range tables(clean(local), clean(remote)) {
@@ -33,13 +32,14 @@ func find(local, remote netip.AddrPort) (s socket, found bool, err error) {
 	return socket{}, false, nil
 }
 
-// A table is a file of the kernel's, and how the line begins in it that is looked for.
+// A table is one of the kernel's files, and the beginning of the line to look for.
 type table struct {
 	file  string
-	start []byte // the caller's address, and ours
+	start []byte // the caller's address, and the server's
 }
 
-// tables are where a connection may be listed. A program can use IPv4 through a socket of IPv6.
+// tables returns the tables that may list a connection. A program can use IPv4 through an IPv6
+// socket.
 func tables(local, remote netip.AddrPort) []table {
 	row := func(from, to netip.Addr) []byte {
 		return fmt.Appendf(nil, ": %s:%04X %s:%04X ", hex(from), remote.Port(), hex(to), local.Port())
@@ -51,8 +51,8 @@ func tables(local, remote netip.AddrPort) []table {
 	return []table{{"/proc/net/tcp", row(remote.Addr(), local.Addr())}, six}
 }
 
-// hex is an address as these tables write it: each four bytes as a number in the order of this
-// machine.
+// hex returns an address as these tables have it: each four bytes as a number in the byte order of
+// this machine.
 func hex(a netip.Addr) string {
 	var text []byte
 	for raw := a.AsSlice(); len(raw) > 0; raw = raw[4:] {
@@ -64,7 +64,7 @@ func hex(a netip.Addr) string {
 func (t table) find() (socket, bool, error) {
 	file, err := os.Open(t.file)
 	if os.IsNotExist(err) && t.file == "/proc/net/tcp6" {
-		return socket{}, false, nil // a machine without IPv6
+		return socket{}, false, nil // this machine has no IPv6
 	}
 	if err != nil {
 		return socket{}, false, err
@@ -80,7 +80,7 @@ func (t table) find() (socket, bool, error) {
 	return socket{}, false, lines.Err()
 }
 
-// parseSocket reads a line: "sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout
+// parseSocket parses a line: "sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout
 // inode …".
 func parseSocket(line, file string) (socket, error) {
 	const user, inode = 7, 9
