@@ -14,23 +14,23 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// How much is attached to one message. A file is what the tool read_file shows at once; the sum is
-// far below a model's window, with room for the conversation.
+// The bounds on what is attached to one message. maxFile is what the tool read_file shows at once.
+// maxAll is far below a model's context, and leaves room for the conversation.
 const (
 	maxFile  = 256 << 10
 	maxAll   = 512 << 10
 	maxFiles = 20
 )
 
-// A Message is a message with what was attached to it.
+// A Message is a message with its attachments.
 type Message struct {
-	Text     string   // all of it, as the agent gets it
-	Attached []string // the paths of the files
-	Left     []string // what was not attached, and why, a sentence each
+	Text     string   // the whole text, as the agent gets it
+	Attached []string // the paths of the attached files
+	Left     []string // what was not attached, and why; one sentence each
 }
 
-// Compose attaches the files that are mentioned, from the working directory dir. The text comes
-// first, as it was written.
+// Compose attaches the mentioned files, relative to the working directory dir. The text itself
+// comes first, unchanged.
 func Compose(dir, text string, mentions []string) Message {
 	m := Message{Text: text}
 	if len(mentions) == 0 {
@@ -106,7 +106,7 @@ func read(root *os.Root, path string) (string, error) {
 	return string(content), nil
 }
 
-// plainError is an error without the path in it, which the caller names.
+// plainError returns an error without the path, which the caller names.
 func plainError(err error) error {
 	if inner, ok := errors.AsType[*fs.PathError](err); ok {
 		err = inner.Err
@@ -116,7 +116,7 @@ func plainError(err error) error {
 		return fs.ErrNotExist
 	case errors.Is(err, plainfile.ErrKind):
 		return errors.New("it is not a regular file")
-	case err.Error() == "path escapes from parent": // os has no name for it
+	case err.Error() == "path escapes from parent": // os has no variable for this error
 		return errOutside
 	}
 	return err

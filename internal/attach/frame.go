@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// The words that the line above a frame begins with.
+// The beginnings of the line above a frame.
 const (
 	fileWord    = "[file "
 	commandWord = "[command "
 )
 
-// File is a file in its frame.
+// File returns a file in its frame.
 func File(path, text string) string {
 	return frame(fmt.Sprintf("%s%s, %s]", fileWord, oneLine(path), lines(text)), text)
 }
 
-// Command is the output of a command that the person ran, in its frame.
+// Command returns the output of a command that the user ran, in its frame.
 func Command(line, output string) string {
 	return frame(commandWord+oneLine(line)+"]", output)
 }
 
-// frame puts a text between two fences of backquotes, longer than any in the text, so that it
-// cannot end its frame.
+// frame puts a text between two fences of backquotes that are longer than any in the text, so that
+// the text cannot end its frame.
 func frame(head, text string) string {
 	longest, run := 2, 0
 	for _, r := range text {
@@ -51,8 +51,8 @@ func lines(text string) string {
 	return fmt.Sprintf("%d lines", n)
 }
 
-// Fold leaves of the frames in a message the line above each, for a screen that shows what was said
-// before.
+// Fold shortens each frame in a message to the line above it, for a screen that shows earlier
+// messages.
 func Fold(text string) string {
 	if !strings.Contains(text, fileWord) && !strings.Contains(text, commandWord) {
 		return text
@@ -68,7 +68,8 @@ func Fold(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// frameEnd is the line that ends the frame below the head at i; 0 where there is none.
+// frameEnd returns the index of the line that ends the frame below the head at i, or 0 if there is
+// no frame.
 func frameEnd(all []string, i int) int {
 	head := all[i]
 	if !strings.HasPrefix(head, fileWord) && !strings.HasPrefix(head, commandWord) || !strings.HasSuffix(head, "]") || i+1 >= len(all) {

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// maxListed bounds a walk through the working directory: more files than a person chooses from,
+// maxListed bounds the walk through the working directory: more files than a person chooses from,
 // read in well under a second.
 const maxListed = 20_000
 
-// List are the paths of the regular files below dir, without directories that are full of what
-// nobody wrote, and hidden ones.
+// List returns the paths of the regular files below dir. It skips hidden directories and those with
+// generated or foreign files.
 func List(ctx context.Context, dir string) []string {
 	var out []string
 	seen := 0
@@ -25,7 +25,7 @@ func List(ctx context.Context, dir string) []string {
 		}
 		switch {
 		case err != nil:
-			return nil // what cannot be read is not offered
+			return nil // files that cannot be read are not offered
 		case d.IsDir() && name != "." && crowded(d.Name()):
 			return fs.SkipDir
 		case d.Type().IsRegular():
@@ -40,8 +40,8 @@ func crowded(name string) bool {
 	return strings.HasPrefix(name, ".") || slices.Contains([]string{"node_modules", "vendor", "__pycache__", "target", "dist"}, name)
 }
 
-// Matches are the paths that have a word in them: first those whose name begins with it, then by
-// path.
+// Matches returns the paths that contain a word: first those that begin with it, then those whose
+// file name does, then the others. Within each group, paths with fewer directories come first.
 func Matches(paths []string, word string, most int) []string {
 	word = strings.ToLower(word)
 	rank := func(p string) int {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Mentions are the words of a text that begin with @, without it. An @ inside of a word, as in an
-// address of mail, mentions nothing.
+// Mentions returns the words of a text that begin with @, without it. An @ inside a word, as in a
+// mail address, is not a mention.
 func Mentions(text string) []string {
 	var out []string
 	for i, r := range text {
@@ -22,16 +22,16 @@ func Mentions(text string) []string {
 	return out
 }
 
-// opens tells whether a word can begin behind a text.
+// opens reports whether a word can begin after a text.
 func opens(before string) bool {
 	r, size := utf8.DecodeLastRuneInString(before)
 	return size == 0 || unicode.IsSpace(r) || strings.ContainsRune("([{\"'`", r)
 }
 
-// mention is the word that a text begins with, or what stands in its quotes.
+// mention returns the word at the beginning of a text, or the text in its quotes.
 func mention(text string) string {
 	if quoted, ok := strings.CutPrefix(text, `"`); ok {
-		line, _, _ := strings.Cut(quoted, "\n") // a quote that was forgotten ends with its line
+		line, _, _ := strings.Cut(quoted, "\n") // a missing closing quote is assumed at the end of the line
 		name, _, _ := strings.Cut(line, `"`)
 		return strings.TrimSpace(name)
 	}
@@ -41,8 +41,8 @@ func mention(text string) string {
 	return text
 }
 
-// readings are the paths that a mention could mean: the word itself, and then without the
-// punctuation behind it.
+// readings returns the paths that a mention could mean: the word itself, and then the word without
+// the punctuation at its end.
 func readings(word string) []string {
 	out := []string{word}
 	for {
@@ -56,7 +56,8 @@ func readings(word string) []string {
 	}
 }
 
-// Typing is the mention at the end of a text that somebody is writing; start is where its @ is.
+// Typing returns the mention at the end of a text that is being typed. start is the position of its
+// @.
 func Typing(text string) (word string, start int, ok bool) {
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 || !opens(text[:at]) {
@@ -69,7 +70,7 @@ func Typing(text string) (word string, start int, ok bool) {
 	return word, at, true
 }
 
-// Mention is how a path is mentioned.
+// Mention returns the text that mentions a path.
 func Mention(path string) string {
 	if strings.ContainsFunc(path, unicode.IsSpace) {
 		return `@"` + path + `"`
