@@ -1,4 +1,4 @@
-// Package homedirs works out where Patchbay keeps its things, from the environment alone. It reads
+// Package homedirs determines where Patchbay keeps its files, from the environment alone. It reads
 // no file, so that the program that agents start for each event finds the daemon's socket without
 // reading the configuration. Package config builds on it.
 package homedirs
@@ -10,22 +10,22 @@ import (
 	"strings"
 )
 
-// Dirs says where things live. All paths are absolute.
+// Dirs holds the directories. All paths are absolute.
 type Dirs struct {
-	Home   string // the user's home; empty where there is none and $PATCHBAY_HOME stands in
-	Config string // what the operator wrote
-	Data   string // what must survive: the engine's store, installed plugins
-	State  string // what may be lost: sockets, logs
+	Home   string // the user's home; may be empty if $PATCHBAY_HOME is set
+	Config string // files that the operator writes
+	Data   string // data that must not be lost: the engine's store, installed plugins
+	State  string // data that may be lost: sockets, logs
 }
 
-// ErrNone says that neither $HOME nor $PATCHBAY_HOME tells where to look.
+// ErrNone says that neither $HOME nor $PATCHBAY_HOME is set.
 var ErrNone = errors.New("no home directory: set $HOME, or set $PATCHBAY_HOME to the directory that is to hold config, data and state")
 
-// Locate works out the directories from the environment; it creates nothing.
+// Locate determines the directories from the environment. It creates nothing.
 //
 // $PATCHBAY_HOME moves config, data and state under one root. Otherwise the XDG variables count,
-// then their defaults below the home directory, on macOS too: people keep dotfiles in one place
-// across machines.
+// then their defaults below the home directory, on macOS too, because people keep their dotfiles in
+// one place across machines.
 func Locate(getenv func(string) string, goos string) (Dirs, error) {
 	home := homeDir(getenv, goos)
 	if root := getenv("PATCHBAY_HOME"); root != "" {
@@ -49,7 +49,7 @@ func Locate(getenv func(string) string, goos string) (Dirs, error) {
 
 type bases struct{ config, data, state string }
 
-// baseDirs are the directories that programs share, before our own name is added.
+// baseDirs returns the directories that programs share, without Patchbay's own name.
 func baseDirs(getenv func(string) string, goos, home string) bases {
 	b := bases{
 		config: filepath.Join(home, ".config"),
@@ -67,8 +67,7 @@ func baseDirs(getenv func(string) string, goos, home string) bases {
 	return b
 }
 
-// xdg obeys the base directory specification: a relative path in one of its variables is to be
-// ignored.
+// xdg follows the base directory specification: a relative path in one of its variables is ignored.
 func xdg(value, fallback string) string {
 	if filepath.IsAbs(value) {
 		return value
@@ -84,7 +83,7 @@ func homeDir(getenv func(string) string, goos string) string {
 	return home
 }
 
-// Absolute expands a leading `~`, which shells leave alone inside quotes, and makes the path
+// Absolute expands a leading `~`, which shells do not expand inside quotes, and makes the path
 // absolute.
 func Absolute(path, home string) (string, error) {
 	rest, ok := strings.CutPrefix(path, "~")
