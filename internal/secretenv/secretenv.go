@@ -1,7 +1,7 @@
-// Package secretenv knows which variables of the host's environment are its own affair: Patchbay's,
-// and the keys that pay for the model. A plugin or a command may need the user's other credentials
-// (a sink its NOTION_API_KEY, a push its token), but never these: what a child prints ends in logs,
-// traces and transcripts.
+// Package secretenv knows which variables of the host's environment must not reach child processes:
+// Patchbay's own, and the keys of model providers. A plugin or a command may need other credentials
+// of the user (a sink its NOTION_API_KEY, a push its token), but never these: the output of a child
+// ends in logs, traces and transcripts.
 package secretenv
 
 import (
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// own is what Patchbay's own variables begin with.
+// own is the prefix of Patchbay's own variables.
 const own = "PATCHBAY_"
 
-// keys are the names under which model providers' programs look for their keys.
+// keys are the variables in which the programs of model providers look for their keys.
 var keys = []string{
 	"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_ADMIN_KEY", "CLAUDE_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN",
 	"OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "AZURE_OPENAI_API_KEY", "CODEX_API_KEY",
@@ -21,13 +21,14 @@ var keys = []string{
 	"COHERE_API_KEY", "PERPLEXITY_API_KEY", "OLLAMA_API_KEY",
 }
 
-// Is tells whether a variable of that name is the host's own affair.
+// Is reports whether the variable must not reach child processes.
 func Is(name string) bool {
-	name = strings.ToUpper(name) // Windows does not tell cases apart
+	name = strings.ToUpper(name) // Windows ignores case in names
 	return strings.HasPrefix(name, own) || slices.Contains(keys, name)
 }
 
-// Without is an environment of "NAME=value" less what is secret, and less what is no variable.
+// Without returns an environment of "NAME=value" without these variables, and without entries that
+// are not variables.
 func Without(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
 		name, _, ok := strings.Cut(v, "=")
@@ -35,17 +36,16 @@ func Without(environ []string) []string {
 	})
 }
 
-// telling are the parts of a variable's name that say that its value is secret.
+// telling are the parts of a variable's name that mark its value as secret.
 var telling = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTH_KEY"}
 
-// Looks tells whether a variable's name says that its value is secret, and must be kept out of what
-// others read.
+// Looks reports whether a variable's name suggests that its value is secret and must not be shown.
 func Looks(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.Contains(keys, name) || slices.ContainsFunc(telling, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// Keys are the names of the models' keys that an environment has.
+// Keys returns the names of the model providers' keys that an environment contains.
 func Keys(environ []string) []string {
 	var names []string
 	for _, v := range environ {
