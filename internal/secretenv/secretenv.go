@@ -36,13 +36,13 @@ func Without(environ []string) []string {
 	})
 }
 
-// telling are the parts of a variable's name that mark its value as secret.
-var telling = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTH_KEY"}
+// secretParts are the parts of a variable's name that mark its value as secret.
+var secretParts = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTH_KEY"}
 
 // Looks reports whether a variable's name suggests that its value is secret and must not be shown.
 func Looks(name string) bool {
 	name = strings.ToUpper(name)
-	return slices.Contains(keys, name) || slices.ContainsFunc(telling, func(part string) bool { return strings.Contains(name, part) })
+	return slices.Contains(keys, name) || slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // Keys returns the names of the model providers' keys that an environment contains.
