@@ -74,7 +74,7 @@ func removeLeft(path string) error {
 	case err != nil:
 		return err
 	case !leftSocket(info.Mode()):
-		return fmt.Errorf("%s: is there and is not a socket: move it away", path)
+		return fmt.Errorf("%s: exists and is not a socket: move it away", path)
 	}
 	return os.Remove(path)
 }
@@ -140,7 +140,7 @@ func Take(path string) (*net.UnixListener, error) {
 		return l, err
 	}
 	if info, err := os.Lstat(path); err == nil && !leftSocket(info.Mode()) {
-		return nil, fmt.Errorf("%s: is there and is not a socket: move it away", path)
+		return nil, fmt.Errorf("%s: exists and is not a socket: move it away", path)
 	}
 	draft := filepath.Join(filepath.Dir(path), takeName)
 	l, err := Listen(draft)

@@ -12,10 +12,10 @@ import (
 // checkOwn refuses a directory that does not belong to the user alone.
 func checkOwn(dir string, info fs.FileInfo) error {
 	if owner := ownerOf(info); owner != os.Geteuid() {
-		return fmt.Errorf("%s: belongs to user %d: a socket wants a directory of your own", dir, owner)
+		return fmt.Errorf("%s: belongs to user %d: it must be a directory of your own", dir, owner)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s: open to others: a socket wants a directory of your own (chmod 700 mends it)", dir)
+		return fmt.Errorf("%s: open to others: it must be a directory of your own (to fix it: chmod 700)", dir)
 	}
 	return nil
 }
@@ -26,10 +26,10 @@ func checkOwn(dir string, info fs.FileInfo) error {
 func checkSafe(dir string, info fs.FileInfo) error {
 	me, owner := os.Geteuid(), ownerOf(info)
 	if owner != me && owner != 0 && me != 0 {
-		return fmt.Errorf("%s: belongs to user %d: a socket wants a directory of your own", dir, owner)
+		return fmt.Errorf("%s: belongs to user %d: it must be a directory of your own", dir, owner)
 	}
 	if info.IsDir() && info.Mode().Perm()&0o002 != 0 {
-		return fmt.Errorf("%s: everybody may write there: a socket wants a directory of your own (chmod 700 mends it)", dir)
+		return fmt.Errorf("%s: everybody may write there: it must be a directory of your own (to fix it: chmod 700)", dir)
 	}
 	return nil
 }

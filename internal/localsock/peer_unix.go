@@ -28,7 +28,7 @@ func Peer(conn *net.UnixConn) (pid int, err error) {
 		return 0, err
 	}
 	if peerErr != nil {
-		return 0, fmt.Errorf("who is at the other end of the socket: %w", peerErr)
+		return 0, fmt.Errorf("determine the process at the other end of the socket: %w", peerErr)
 	}
 	if me := os.Geteuid(); peer != me && peer != 0 {
 		return 0, fmt.Errorf("the process at the other end of the socket belongs to user %d, not %d", peer, me)
