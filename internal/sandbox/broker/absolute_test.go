@@ -19,7 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/capability"
 )
 
-// A granted name is that name and no other: the resolver is asked for it with the dot at its end.
+// A granted name is looked up with a dot at its end, so that no other name is tried.
 func TestGrantedNamesAreAskedForWithTheirFinalDot(t *testing.T) {
 	for _, host := range []string{"api.example", "api.example.", "API.example"} {
 		asked := make(chan string, 1)
@@ -38,8 +38,8 @@ func TestGrantedNamesAreAskedForWithTheirFinalDot(t *testing.T) {
 // searchVariable makes this test binary the child of TestSearchDomainsAreNotTried.
 const searchVariable = "BROKER_TEST_SEARCH"
 
-// With the system's own resolver and a resolv.conf that has search domains, none of them is tried.
-// The resolv.conf is one of a mount namespace of our own.
+// The system's resolver tries none of the search domains of resolv.conf. The test has its own
+// resolv.conf in a mount namespace.
 func TestSearchDomainsAreNotTried(t *testing.T) {
 	if os.Getenv(searchVariable) != "" {
 		lookUpForSearch(t)
@@ -71,7 +71,7 @@ func TestSearchDomainsAreNotTried(t *testing.T) {
 	}
 }
 
-// lookUpForSearch looks names up and sees what a name server is asked.
+// lookUpForSearch looks names up, and checks which names a name server is asked for.
 func lookUpForSearch(t *testing.T) {
 	server, asked := nameServer(t)
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -97,8 +97,8 @@ func lookUpForSearch(t *testing.T) {
 	}
 }
 
-// nameServer says of every name that it does not exist. asked are the names since it was last
-// called.
+// nameServer answers every query with NXDOMAIN. asked returns the names that were queried since it
+// was last called.
 func nameServer(t *testing.T) (address string, asked func() []string) {
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -136,7 +136,7 @@ func nameServer(t *testing.T) (address string, asked func() []string) {
 	}
 }
 
-// A grant that a denial suggests can be written into the configuration as it stands.
+// A grant that a denial suggests can be written into the configuration unchanged.
 func TestASuggestedGrantParses(t *testing.T) {
 	for _, c := range []struct{ name, capability string }{
 		{"evil.example", "net:evil.example:443"},
@@ -178,11 +178,11 @@ func FuzzASuggestedGrantParses(f *testing.F) {
 	})
 }
 
-// A client that sends the dot in its hello means the same name.
+// A dot at the end of the name in a hello does not make it another name.
 func TestAFinalDotInAHelloIsNoOtherName(t *testing.T) {
 	p := newPolicy(named(443))
 	at := target{name: "api.example", port: 443}
-	// crypto/tls leaves the dot out, as it should.
+	// crypto/tls does not send the dot.
 	if err := p.checkName(bodyOf(t, handmade(nameExtension("api.example."))), at); err != nil {
 		t.Errorf("the granted name: %v", err)
 	}
@@ -193,7 +193,7 @@ func TestAFinalDotInAHelloIsNoOtherName(t *testing.T) {
 	}
 }
 
-// bodyOf is the hello in a record.
+// bodyOf returns the hello in a record.
 func bodyOf(t *testing.T, record []byte) []byte {
 	t.Helper()
 	_, hello, err := readHello(bytes.NewReader(record))

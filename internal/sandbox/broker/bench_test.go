@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// BenchmarkConnect is a connection, one byte there and back, and its end: without the broker and
-// through it.
+// BenchmarkConnect measures a connection, one byte in each direction, and its end: without the
+// broker and through it.
 func BenchmarkConnect(b *testing.B) {
 	server := serve(b, echo)
 	b.Run("direct", func(b *testing.B) { connectAll(b, server) })
 	b.Run("broker", func(b *testing.B) { connectAll(b, brokered(b, server)) })
 }
 
-// BenchmarkBulk is one connection that reads without end.
+// BenchmarkBulk measures reading on one connection.
 func BenchmarkBulk(b *testing.B) {
 	server := serve(b, func(c *net.TCPConn) {
 		buf := make([]byte, 64<<10)
@@ -29,7 +29,7 @@ func BenchmarkBulk(b *testing.B) {
 	b.Run("broker", func(b *testing.B) { readAll(b, brokered(b, server)) })
 }
 
-// brokered is the address of a broker before server.
+// brokered returns the address of a broker in front of server.
 func brokered(b *testing.B, server string) string {
 	dst := netip.MustParseAddrPort(server)
 	broker := New(Options{Grants: []Grant{{Addr: dst.Addr(), Port: dst.Port()}}})

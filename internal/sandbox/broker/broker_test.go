@@ -100,7 +100,7 @@ func TestPublicAddressesBesideAPrivateOne(t *testing.T) {
 	k.wantDenial("connection to api.example:80, which resolves to the private address 10.0.0.7", "net:10.0.0.7:80")
 }
 
-// dialOnly reaches server by one address. The others refuse, or hang until they are called off.
+// dialOnly connects to server for one address. The others refuse, or hang until they are cancelled.
 func dialOnly(good, server string, hang bool) func(context.Context, netip.AddrPort) (net.Conn, error) {
 	return func(ctx context.Context, a netip.AddrPort) (net.Conn, error) {
 		switch {
@@ -226,7 +226,7 @@ func TestRelay(t *testing.T) {
 	t.Run("a server's reset is a reset for the plugin", func(t *testing.T) {
 		k := newKit(t, Options{Grants: grants}, dst, serve(t, func(c *net.TCPConn) {
 			_, _ = c.Write([]byte("half an ans"))
-			_, _ = c.Read(make([]byte, 1)) // until the plugin has read that
+			_, _ = c.Read(make([]byte, 1)) // until the plugin has read it
 			_ = c.SetLinger(0)
 		}))
 		c := k.connect()
@@ -239,7 +239,7 @@ func TestRelay(t *testing.T) {
 	t.Run("an answer in the middle of an upload arrives, though the server then resets", func(t *testing.T) {
 		k := newKit(t, Options{Grants: grants}, dst, serve(t, func(c *net.TCPConn) {
 			_, _ = c.Read(make([]byte, 1))
-			_, _ = c.Write([]byte("too large")) // and the rest unread, so that closing is a reset
+			_, _ = c.Write([]byte("too large")) // the rest is not read, so that closing resets the connection
 		}))
 		c := k.connect()
 		go func() { _, _ = c.Write(make([]byte, 8<<20)) }()
@@ -379,8 +379,8 @@ func TestOriginalDestinationWithoutARedirectIsTheLocalAddress(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefusedWhateverIsGranted: an address that the host keeps for itself is not reached, and
-// the others of a name are.
+// TestWhatIsRefusedWhateverIsGranted: a connection to an address that Options.Refused refuses is
+// not made; other addresses of a name are used.
 func TestWhatIsRefusedWhateverIsGranted(t *testing.T) {
 	kept := func(addr string) func(netip.AddrPort) string {
 		return func(a netip.AddrPort) string {
@@ -393,13 +393,13 @@ func TestWhatIsRefusedWhateverIsGranted(t *testing.T) {
 	t.Run("an address", func(t *testing.T) {
 		heard := make(chan string, 1)
 		server := serve(t, func(c *net.TCPConn) {
-			text, _ := io.ReadAll(c) // a reset, too, ends it
+			text, _ := io.ReadAll(c) // a reset also ends it
 			heard <- string(text)
 		})
 		k := newKit(t, Options{Grants: []Grant{{Addr: loopback4}}, Refused: kept("127.0.0.1")}, "127.0.0.1:8000", server)
 		c, err := net.Dial("tcp", k.listen.Addr().String())
 		if err == nil {
-			_, _ = io.WriteString(c, "POST /plugin/save") // it may be reset by now
+			_, _ = io.WriteString(c, "POST /plugin/save") // it may already be reset
 			defer c.Close()
 		}
 		k.wantDenial("connection to 127.0.0.1:8000, which is kept", "")

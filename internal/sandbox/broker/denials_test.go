@@ -33,12 +33,12 @@ func TestASlowListenerHoldsNobodyUp(t *testing.T) {
 		reported := 0
 		n := newDenials(func(d Denial) { <-release; reported += 1 + d.Dropped })
 		for range 100 {
-			n.add(Denial{What: "denied"}) // would block for ever, and synctest would say so
+			n.add(Denial{What: "denied"}) // if it blocked, synctest would report it
 			time.Sleep(time.Second)
 		}
 		close(release)
 		n.close()
-		if reported != 100+1 { // the last one tells of those dropped and is none itself
+		if reported != 100+1 { // the last one reports the dropped ones and is not a denial itself
 			t.Errorf("%d told or counted, want 101", reported)
 		}
 	})

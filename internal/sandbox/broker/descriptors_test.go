@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Connections count among the descriptors that plugins may cost the host. One for which there are
-// none left is reset, and the log says why.
+// Connections count against the descriptors that plugins may use. A connection for which none is
+// left is reset, and the log says why.
 func TestConnectionsTakeDescriptors(t *testing.T) {
 	var log lockedLog
 	var used atomic.Int64
@@ -42,7 +42,7 @@ func TestConnectionsTakeDescriptors(t *testing.T) {
 	k.talk(k.connect())
 }
 
-// lockedLog is a log that is written and read at the same time.
+// lockedLog is a log that can be written and read concurrently.
 type lockedLog struct {
 	mu   sync.Mutex // protects text
 	text bytes.Buffer

@@ -31,7 +31,7 @@ func packed(t testing.TB, m dnsmessage.Message) []byte {
 	return raw
 }
 
-// ask is a query and its answer, without sockets.
+// ask returns the answer to a query, without sockets.
 func ask(t *testing.T, p *policy, m dnsmessage.Message) (dnsmessage.Message, *Denial) {
 	t.Helper()
 	raw, denied := p.answer(packed(t, m))
@@ -51,8 +51,8 @@ func TestAnswers(t *testing.T) {
 		rule, name string
 		kind       dnsmessage.Type
 		code       dnsmessage.RCode
-		record     string // as text, or empty
-		capability string // of the denial, or empty for none
+		record     string // as text; may be empty
+		capability string // of the denial; empty for none
 	}{
 		{"a granted name has an address", "api.example.", dnsmessage.TypeA, 0, fake, ""},
 		{"each name has its own", "other.example.", dnsmessage.TypeA, 0, "198.18.0.2", ""},
@@ -162,7 +162,7 @@ func TestEDNSIsAnsweredWithEDNS(t *testing.T) {
 	}
 }
 
-// dnsKit is a broker that serves DNS on a real socket, and a real resolver that asks it.
+// dnsKit returns a broker that serves DNS on a real socket, and a real resolver that uses it.
 func dnsKit(t *testing.T) (b *Broker, c net.PacketConn, r *net.Resolver, denials chan Denial) {
 	t.Helper()
 	c, err := net.ListenPacket("udp4", "127.0.0.1:0")

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// FuzzClientHello: no bytes crash the parser, it keeps no more than its bound, and it passes on
-// what it read.
+// FuzzClientHello: no bytes crash the parser, it stores no more than its bound, and it passes on
+// the bytes that it read.
 func FuzzClientHello(f *testing.F) {
 	whole := helloOf(f, &tls.Config{ServerName: "api.example"})
 	f.Add(whole)
@@ -39,15 +39,15 @@ func FuzzClientHello(f *testing.F) {
 	})
 }
 
-// FuzzDNS: no bytes crash the resolver, and an answer is one: to the query, small, and of no
-// address but granted ones and localhost's.
+// FuzzDNS: no bytes crash the resolver. Each answer belongs to the query, is small, and contains
+// only granted addresses and those of localhost.
 func FuzzDNS(f *testing.F) {
 	p := newPolicy(named(443))
 	f.Add(packed(f, question("api.example.", dnsmessage.TypeA)))
 	f.Add(packed(f, question("localhost.", dnsmessage.TypeAAAA)))
 	f.Add(packed(f, question("1.0.18.198.in-addr.arpa.", dnsmessage.TypePTR)))
 	f.Add(packed(f, question("evil.example.", dnsmessage.TypeA)))
-	f.Add([]byte{0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 12, 0, 1, 0, 1}) // a name that points at itself
+	f.Add([]byte{0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 12, 0, 1, 0, 1}) // a name that points to itself
 	f.Fuzz(func(t *testing.T, data []byte) {
 		raw, denied := p.answer(data)
 		if raw == nil {

@@ -12,7 +12,7 @@ import (
 	"testing/iotest"
 )
 
-// helloOf is what crypto/tls sends first.
+// helloOf returns the hello that crypto/tls sends.
 func helloOf(t testing.TB, config *tls.Config) []byte {
 	t.Helper()
 	near, far := net.Pipe()
@@ -32,7 +32,7 @@ func helloOf(t testing.TB, config *tls.Config) []byte {
 	return buf[:n]
 }
 
-// nameIn reads the server name in raw, as a connection would bring it.
+// nameIn returns the server name in a hello.
 func nameIn(r io.Reader) (string, error) {
 	_, hello, err := readHello(r)
 	if err != nil {
@@ -41,7 +41,7 @@ func nameIn(r io.Reader) (string, error) {
 	return serverName(hello)
 }
 
-// fragment spreads the handshake message in raw over records of so many bytes.
+// fragment splits the handshake message in raw into records of size bytes.
 func fragment(raw []byte, size int) []byte {
 	var out []byte
 	for body := raw[recordHeader:]; len(body) > 0; {
@@ -53,7 +53,7 @@ func fragment(raw []byte, size int) []byte {
 	return out
 }
 
-// A hello is built by hand where no library would send it.
+// handmade builds a hello that no library would send.
 func handmade(extensions ...[]byte) []byte {
 	body := append([]byte{3, 3}, make([]byte, 32)...)
 	body = append(body, 0 /* session */, 0, 2, 0x13, 1 /* suites */, 1, 0 /* compression */)
@@ -65,7 +65,7 @@ func record(message []byte) []byte {
 	return append([]byte{recordHandshake, 3, 1}, prefixed(2, message)...)
 }
 
-// prefixed is b with its length before it, in so many bytes.
+// prefixed returns b with its length before it, in size bytes.
 func prefixed(size int, b []byte) []byte {
 	var out []byte
 	for i := size - 1; i >= 0; i-- {
@@ -147,7 +147,7 @@ func TestReadHelloLeavesWhatComesAfter(t *testing.T) {
 	}
 }
 
-// secure is a TLS server for api.example.
+// secure starts a TLS server for api.example.
 func secure(t *testing.T) (addr string, client *tls.Config) {
 	t.Helper()
 	server := httptest.NewTLSServer(nil) // for its certificate, which is for example.com

@@ -16,11 +16,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what must happen before it says that it does not.
+// patience bounds every wait for something that must happen.
 const patience = time.Minute
 
-// A kit is a broker on real sockets, and a plugin's view of it. There is no redirect here: dst
-// stands for it.
+// A kit is a broker on real sockets, with a plugin that connects to it. There is no redirect in
+// tests: dst takes its place.
 type kit struct {
 	t       *testing.T
 	b       *Broker
@@ -31,8 +31,8 @@ type kit struct {
 	dialed []netip.AddrPort
 }
 
-// newKit serves a plugin whose every connection is for dst. Dials go to server whatever their
-// address, unless o has a Dial of its own.
+// newKit serves a plugin whose connections are all for dst. All dials go to server, unless o has
+// its own Dial.
 func newKit(t *testing.T, o Options, dst, server string) *kit {
 	t.Helper()
 	k := &kit{t: t, denials: make(chan Denial, 100)}
@@ -74,7 +74,7 @@ func listen(t testing.TB) *net.TCPListener {
 	return l
 }
 
-// connect is the plugin's connect(2).
+// connect connects as the plugin.
 func (k *kit) connect() *net.TCPConn {
 	k.t.Helper()
 	c, err := net.Dial("tcp", k.listen.Addr().String())
@@ -88,8 +88,7 @@ func (k *kit) connect() *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// wantRefused wants a connection to be reset: at once, which connect(2) itself may see, or when it
-// is read from.
+// wantRefused checks that a connection is reset: either connect(2) fails, or reading does.
 func (k *kit) wantRefused() {
 	k.t.Helper()
 	c, err := net.Dial("tcp", k.listen.Addr().String())
@@ -104,7 +103,7 @@ func (k *kit) wantRefused() {
 	}
 }
 
-// talk sends a line's worth of bytes to an echoing server and wants them back.
+// talk sends a line to an echoing server and checks that it comes back.
 func (k *kit) talk(c net.Conn) {
 	k.t.Helper()
 	if _, err := c.Write([]byte("hello")); err != nil {
@@ -116,7 +115,8 @@ func (k *kit) talk(c net.Conn) {
 	}
 }
 
-// wantReset wants c to break, not to end: an end would look like a server's answer.
+// wantReset checks that c is reset and does not just end: an end would look like an answer of the
+// server.
 func (k *kit) wantReset(c net.Conn) {
 	k.t.Helper()
 	_, err := c.Read(make([]byte, 1))
@@ -130,7 +130,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// wantDenial wants exactly this denial next.
+// wantDenial checks that exactly this denial comes next.
 func (k *kit) wantDenial(what, capability string) {
 	k.t.Helper()
 	select {
@@ -143,7 +143,7 @@ func (k *kit) wantDenial(what, capability string) {
 	}
 }
 
-// wantNoDenial closes the broker, after which nothing more can come.
+// wantNoDenial closes the broker and checks that there was no further denial.
 func (k *kit) wantNoDenial() {
 	k.t.Helper()
 	if err := k.b.Close(); err != nil {
@@ -180,7 +180,7 @@ func wait(t testing.TB, c <-chan struct{}, what string) {
 	}
 }
 
-// serve runs a server that treats each of its connections so, and returns its address.
+// serve runs a server that calls each for its connections, and returns its address.
 func serve(t testing.TB, each func(*net.TCPConn)) string {
 	t.Helper()
 	l := listen(t)
@@ -200,7 +200,7 @@ func serve(t testing.TB, each func(*net.TCPConn)) string {
 
 func echo(c *net.TCPConn) { _, _ = io.Copy(c, c) }
 
-// resolveTo answers every look-up with these addresses.
+// resolveTo returns a resolver that answers every look-up with these addresses.
 func resolveTo(addrs ...string) func(context.Context, string) ([]netip.Addr, error) {
 	var found []netip.Addr
 	for _, a := range addrs {

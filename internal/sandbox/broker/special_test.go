@@ -33,7 +33,7 @@ func TestSpecialAddresses(t *testing.T) {
 		"172.31.255.255":  "private",
 		"172.32.0.0":      "",
 		"192.0.0.192":     "reserved",
-		"192.0.2.7":       "", // documentation: nothing there to protect
+		"192.0.2.7":       "", // documentation: nothing is reachable there
 		"192.167.255.255": "",
 		"192.168.0.0":     "private",
 		"192.168.255.255": "private",

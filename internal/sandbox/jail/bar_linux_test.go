@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestBarEntry: no byte of a file ends the field it is in.
+// TestBarEntry: no byte of a file ends the field that it is in.
 func TestBarEntry(t *testing.T) {
 	var every []byte
 	for b := range 256 {
@@ -22,7 +22,7 @@ func TestBarEntry(t *testing.T) {
 	}
 }
 
-// TestBar: a file that begins so is not executed; others are.
+// TestBar: a file that begins with the given bytes cannot be executed; other files can.
 func TestBar(t *testing.T) {
 	needNamespaces(t)
 	head := func(path string) []byte {
@@ -36,8 +36,8 @@ func TestBar(t *testing.T) {
 	if bytes.Equal(barred, other) {
 		t.Skip("these are one program")
 	}
-	// whom inner is alone, and whom middle helps. Root who is to be another is refused: the list is
-	// not his.
+	// For uid 0 inner writes the list itself, for any other uid middle does. A plan of root for
+	// another uid is refused, because only uid 0 can write the list.
 	users := []int{0, 1234}
 	if os.Geteuid() == 0 {
 		users = users[:1]

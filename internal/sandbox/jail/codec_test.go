@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// full is a plan in which nothing is zero.
+// full returns a plan in which no field is zero.
 func full() *Plan {
 	return &Plan{
 		Path: "/a", Argv: []string{"a", "\x00\n", ""}, Env: []string{"A=\"b\""}, Dir: "/ä",
@@ -29,7 +29,7 @@ func full() *Plan {
 	}
 }
 
-// TestCodec: what is read is what was written, of every message.
+// TestCodec: every message is read as it was written.
 func TestCodec(t *testing.T) {
 	r := Report{Sockets: "ports", Built: true, Seen: []Identity{{1, math.MaxUint64}, {}}, Stale: true, Runs: true, Stage: "mount /a", Error: "no", Errno: 13, Notes: []string{"a", ""}}
 	s := supplied{opened: true, mounts: []int{0, 7}, last: true, notes: []string{"n"}}
@@ -44,7 +44,7 @@ func TestCodec(t *testing.T) {
 	t.Run("no field was forgotten here", func(t *testing.T) { allSet(t, reflect.ValueOf(*full()), "Plan") })
 }
 
-// TestProtocol: a plan is written as it was when the protocol got its number.
+// TestProtocol: a plan is encoded as it was when the protocol got its number.
 func TestProtocol(t *testing.T) {
 	sum := sha256.Sum256(append(full().Encode(), (&Report{Sockets: "ports", Built: true, Seen: []Identity{{1, 2}}, Stale: true, Runs: true, Stage: "s", Error: "e", Errno: 13, Notes: []string{"n"}}).Encode()...))
 	if got, want := fmt.Sprintf("%x", sum[:8]), "0ad00624ff18e3a1"; got != want {
@@ -52,7 +52,7 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// allSet fails for each field of a struct that is zero; of a list one element has to have it.
+// allSet fails for each field of a struct that is zero. In a list, one element must have it.
 func allSet(t *testing.T, v reflect.Value, name string) {
 	t.Helper()
 	for i := range v.NumField() {
@@ -81,8 +81,8 @@ func someSet(t *testing.T, list reflect.Value, name string) {
 	}
 }
 
-// TestCodecRefuses: only what was written can be read. What is announced and is not there costs no
-// memory: this machine has not as much.
+// TestCodecRefuses: only the exact encoding is accepted. A length without the announced bytes
+// allocates no memory: this machine does not have that much.
 func TestCodecRefuses(t *testing.T) {
 	data := full().Encode()
 	for n := range data {
@@ -114,7 +114,7 @@ func TestCodecRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecodePlan: bytes are no plan, or they are what that plan is written as.
+// FuzzDecodePlan: bytes are either rejected, or are exactly the encoding of the decoded plan.
 func FuzzDecodePlan(f *testing.F) {
 	f.Add(full().Encode())
 	f.Add(new(Plan).Encode())
@@ -126,7 +126,7 @@ func FuzzDecodePlan(f *testing.F) {
 	})
 }
 
-// FuzzDecodeReport: likewise for what the host reads.
+// FuzzDecodeReport: the same holds for reports.
 func FuzzDecodeReport(f *testing.F) {
 	r := Report{Sockets: "ports", Runs: true, Notes: []string{"a"}}
 	f.Add(r.Encode())

@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
-// shell is a plan to start a shell in what is given, with what every shell needs.
+// shell returns a plan that starts a shell with the given mounts, and those that every shell needs.
 func shell(script string, mounts ...Mount) *Plan {
 	p := &Plan{Path: "/bin/sh", Argv: []string{"sh", "-c", script}, Dir: "/", Landlock: mayExecute("/")}
 	for _, dir := range []string{"/usr", "/lib", "/lib64", "/bin"} {
@@ -29,8 +29,7 @@ func shell(script string, mounts ...Mount) *Plan {
 	return p
 }
 
-// mayExecute is what Landlock is told so that nothing but what lies below some paths can be
-// executed.
+// mayExecute returns Landlock rules by which only files below the given paths can be executed.
 func mayExecute(paths ...string) Landlock {
 	l := Landlock{Handled: unix.LANDLOCK_ACCESS_FS_EXECUTE}
 	for _, path := range paths {
@@ -39,7 +38,7 @@ func mayExecute(paths ...string) Landlock {
 	return l
 }
 
-// build starts a jail and returns its last report, and how it ended.
+// build builds a jail, and returns its last report and how it ended.
 func build(t *testing.T, p *Plan) (Report, syscall.WaitStatus) {
 	t.Helper()
 	return buildFrom(t, p.Encode())
@@ -75,7 +74,7 @@ func buildFrom(t *testing.T, text []byte) (Report, syscall.WaitStatus) {
 	return last, state.Sys().(syscall.WaitStatus)
 }
 
-// lastReport reads reports until one is the last, or the jail has ended without one.
+// lastReport reads reports until the last one, or until the jail has ended.
 func lastReport(t *testing.T, control int) Report {
 	t.Helper()
 	for {
@@ -97,7 +96,7 @@ func lastReport(t *testing.T, control int) Report {
 	}
 }
 
-// needNamespaces skips a test where no jail can be built.
+// needNamespaces skips a test if no jail can be built.
 func needNamespaces(t *testing.T) {
 	t.Helper()
 	if r, _ := build(t, &Plan{Probe: true, Path: "/", Dir: "/"}); !r.Runs {
@@ -183,8 +182,8 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// TestMark: without a mark the process is left untouched, whatever its name; with one that nobody
-// planned it ends.
+// TestMark: without a mark the process is not changed, whatever its name. With a malformed mark it
+// ends.
 func TestMark(t *testing.T) {
 	run := func(argv []string, env ...string) int {
 		t.Helper()
@@ -217,7 +216,7 @@ func TestMark(t *testing.T) {
 	})
 }
 
-// untouched in the environment asks this test to end with a code of its own, where it gets that
+// With untouched in its environment, this test binary ends with its own exit code, if it gets that
 // far.
 const (
 	untouched     = "PATCHBAY_TEST_UNTOUCHED"

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestNoLinkIsFollowed: the host has followed all links of what is to be mounted. One that is there
-// now took the place of something since then.
+// TestNoLinkIsFollowed: a link in the source of a mount is an error. The host has resolved all
+// links, so the link was put there later.
 func TestNoLinkIsFollowed(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "real/file"), 0o755); err != nil {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNumbers: what package syscall lacks is as x/sys/unix has it.
+// TestNumbers: the numbers that package syscall lacks are those of x/sys/unix.
 func TestNumbers(t *testing.T) {
 	for name, pair := range map[string][2]int{
 		"open_tree":               {sysOpenTree, unix.SYS_OPEN_TREE},
@@ -89,9 +89,9 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestLean: a process that bears the mark must be taken over before the rest of its program is
-// initialised. Go initialises a package once those it imports are, so this one may import package
-// syscall, what that needs, and nothing else.
+// TestLean: a process with the mark must be taken over before the rest of its program is
+// initialised. Go initialises a package after its imports, so this one may only import package
+// syscall and the imports of that.
 func TestLean(t *testing.T) {
 	deps := func(pkg string) []string {
 		t.Helper()
