@@ -40,7 +40,7 @@ func TestTyping(t *testing.T) {
 	}
 }
 
-// project is a directory with files.
+// project creates a directory with files.
 func project(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

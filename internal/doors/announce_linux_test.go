@@ -23,7 +23,7 @@ func announce(t *testing.T, address string) *Door {
 	return d
 }
 
-// ownAddress is an address of this machine that is not loopback.
+// ownAddress returns an address of this machine that is not loopback.
 func ownAddress(t *testing.T) netip.Addr {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()
@@ -97,8 +97,8 @@ func TestHere(t *testing.T) {
 	}
 }
 
-// TestConnectionsBeforeTheAnnouncement: between listening and the announcement a broker may have
-// connected, and found no daemon.
+// TestConnectionsBeforeTheAnnouncement: connections that were made between listening and the
+// announcement are closed, because a broker that made one found no daemon.
 func TestConnectionsBeforeTheAnnouncement(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -135,8 +135,8 @@ func TestConnectionsBeforeTheAnnouncement(t *testing.T) {
 	conn.Close()
 }
 
-// TestNamesOfOtherPrograms: a name that looks like an announcement and has no address is passed
-// over.
+// TestNamesOfOtherPrograms: a name that looks like an announcement but contains no address is
+// ignored.
 func TestNamesOfOtherPrograms(t *testing.T) {
 	for _, name := range []string{"", "x", "127.0.0.1", "127.0.0.1:99999/x", "/127.0.0.1:1"} {
 		f, err := bindName(namePrefix + name + "/stranger")
@@ -155,7 +155,7 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 	}
 }
 
-// FuzzParseSocket: a line of the kernel's table is understood or is an error.
+// FuzzParseSocket: a line of the kernel's table is parsed or is an error.
 func FuzzParseSocket(f *testing.F) {
 	f.Add("  0: 0100007F:1F40 0100007F:D431 01 00000000:00000000 00:00000000 00000000  1000        0 12345 1 0000000000000000 20 4 30 10 -1")
 	f.Add("")

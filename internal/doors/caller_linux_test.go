@@ -21,7 +21,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// A kind is how a caller is started.
+// A kind says how a caller is started.
 type kind string
 
 const (
@@ -30,7 +30,7 @@ const (
 	inside  kind = "in one of ours"
 )
 
-// start runs a fake until the test ends or the fake does.
+// start runs a fake until it ends or the test does.
 func start(t *testing.T, k kind, args ...string) *caller {
 	t.Helper()
 	c := &caller{Cmd: exec.Command("/proc/self/exe", append([]string{"-fake"}, args...)...)}
@@ -66,8 +66,8 @@ type caller struct {
 	out bytes.Buffer
 }
 
-// namespaces are those of package jail that matter here: where the host is root, the kernel takes
-// who is inside for nobody.
+// namespaces returns those of package jail that matter here. If the host is root, processes inside
+// are nobody for the kernel.
 func namespaces() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	uid, gid := os.Geteuid(), os.Getegid()
@@ -81,11 +81,11 @@ func namespaces() *syscall.SysProcAttr {
 	return attr
 }
 
-// A server asks of each connection who calls.
+// A server checks the caller of each connection.
 type server struct {
 	t        *testing.T
 	addr     string
-	bytes    atomic.Int32 // how many are waited for before it is asked who sends them; callers send one
+	bytes    atomic.Int32 // how many bytes are read before the check; callers send one
 	verdicts chan error
 }
 
@@ -108,7 +108,7 @@ func serve(t *testing.T, address string) *server {
 			if err != nil {
 				return
 			}
-			_, _ = io.ReadAtLeast(conn, make([]byte, 2), int(s.bytes.Load())) // what ends before that has ended
+			_, _ = io.ReadAtLeast(conn, make([]byte, 2), int(s.bytes.Load())) // ends early if the caller closes its end
 			s.verdicts <- settled(conn)
 			_ = conn.Close()
 		}
@@ -117,8 +117,8 @@ func serve(t *testing.T, address string) *server {
 	return s
 }
 
-// settled asks who is at the other end. One that is seen inside may be about to let go of its
-// connection: it is asked again for a while, and must never be admitted.
+// settled checks the caller. A caller that is seen inside may be about to release its connection,
+// so it is checked again for a while, and must never be admitted.
 func settled(conn net.Conn) error {
 	err := Caller(addrOf(conn.LocalAddr()), addrOf(conn.RemoteAddr()))
 	for end := time.Now().Add(50 * time.Millisecond); isInside(err) && time.Now().Before(end); {
@@ -129,7 +129,7 @@ func settled(conn net.Conn) error {
 
 func addrOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
-// verdict waits for what comes of a call.
+// verdict waits for the result of a call.
 func (s *server) verdict() error {
 	s.t.Helper()
 	select {
@@ -141,7 +141,7 @@ func (s *server) verdict() error {
 	}
 }
 
-// isInside and isUnknown tell the two refusals.
+// isInside and isUnknown distinguish the two refusals.
 func isInside(err error) bool {
 	var r *Refusal
 	return errors.As(err, &r) && r.Inside
@@ -195,8 +195,8 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-// TestCallersBesideASandbox: while a sandbox of the same user has the network, a caller has to be
-// found.
+// TestCallersBesideASandbox: while a sandbox of the same user shares the network, a caller is
+// served only if its process is found.
 func TestCallersBesideASandbox(t *testing.T) {
 	other := serve(t, "127.0.0.1:0")
 	start(t, inside, "afloat", other.addr) // it stays
@@ -232,7 +232,7 @@ func TestCallersBesideASandbox(t *testing.T) {
 	}
 }
 
-// program is this one, where every user can start it.
+// program returns a copy of this program that every user can start.
 func program(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "doors-test-")
@@ -248,7 +248,8 @@ func program(t *testing.T) string {
 	return path
 }
 
-// TestPeer: the process at the other end of a Unix socket.
+// TestPeer: Peer refuses a process in a sandbox at the other end of a Unix socket, and admits
+// others.
 func TestPeer(t *testing.T) {
 	for _, c := range []struct {
 		rule string
@@ -273,7 +274,7 @@ func TestPeer(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			_, _ = conn.Read(make([]byte, 1)) // else it finds the connection closed as it speaks
+			_, _ = conn.Read(make([]byte, 1)) // otherwise it finds the connection closed when it sends
 			if err := Peer(pidOf(t, conn)); !c.want(err) {
 				t.Errorf("%v", err)
 			}
@@ -311,7 +312,7 @@ func pidOf(t *testing.T, conn *net.UnixConn) int {
 	return int(cred.Pid)
 }
 
-// BenchmarkCaller is what each new connection without a token costs.
+// BenchmarkCaller measures the cost of each new connection without a token.
 func BenchmarkCaller(b *testing.B) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

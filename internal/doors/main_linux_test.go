@@ -17,42 +17,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long a test waits for what must come; it is not a measure of anything.
+// patience bounds every wait for something that must happen.
 const patience = time.Minute
 
 const (
-	nobody = 65534 // whom the kernel takes a plugin for whose host is root
+	nobody = 65534 // the user of a plugin for the kernel if its host is root
 
-	// ordinary is a user who sees less of other processes than root. It is not nobody: root's
-	// sandboxes that run at the same time are that one's, too.
+	// ordinary is a user who sees less of other processes than root. It is not nobody, because
+	// sandboxes of root that run at the same time have that user.
 	ordinary = 64321
 )
 
-// TestMain is also the fakes: the test binary, started again as "binary -fake NAME ARG…", does as
-// its name says.
+// TestMain also runs the fakes: the test binary, started again as "binary -fake NAME ARG…", does
+// what its name says.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "-fake" {
 		if err := fakes()[os.Args[2]](os.Args[3:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			syscall.Exit(1)
 		}
-		syscall.Exit(0) // not os.Exit, which takes a second under the race detector
+		syscall.Exit(0) // os.Exit takes a second under the race detector
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// TestAsAnOrdinaryUser runs every other test once more as an ordinary user.
+// TestAsAnOrdinaryUser runs every other test again as an ordinary user.
 func TestAsAnOrdinaryUser(t *testing.T) { runAsOrdinary(t, "0") }
 
-// TestWhereProcessesAreHidden runs them where an ordinary user cannot look at other users'
-// processes, and where he does not even see them.
+// TestWhereProcessesAreHidden runs the tests where an ordinary user cannot inspect other users'
+// processes, and where the user does not even see them.
 func TestWhereProcessesAreHidden(t *testing.T) {
 	for _, level := range []string{"1", "2"} {
 		t.Run("hidepid="+level, func(t *testing.T) { runAsOrdinary(t, level) })
 	}
 }
 
-// runAsOrdinary runs this program's tests with a /proc that hides so much.
+// runAsOrdinary runs this program's tests with a /proc that is mounted with this hidepid.
 func runAsOrdinary(t *testing.T, hidepid string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -76,8 +76,7 @@ func runAsOrdinary(t *testing.T, hidepid string) {
 	t.Logf("\n    as a user: %s", text)
 }
 
-// becomeOrdinary runs a program as an ordinary user, in a mount namespace that is this process's
-// own.
+// becomeOrdinary runs a program as an ordinary user, in this process's own mount namespace.
 func becomeOrdinary(args []string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
@@ -91,7 +90,7 @@ func becomeOrdinary(args []string) error {
 	return cmd.Run()
 }
 
-// fakes are callers. Each connects to the address that is its argument, and says something there.
+// fakes are callers. Each connects to the address in its argument, and sends something.
 func fakes() map[string]func([]string) error {
 	return map[string]func([]string) error{
 		"ordinary": becomeOrdinary,
@@ -108,7 +107,8 @@ func fakes() map[string]func([]string) error {
 	}
 }
 
-// runJail runs another fake as the first process of a namespace, until nothing else is left in it.
+// runJail runs another fake as the first process of a namespace, until no other process is left in
+// it.
 func runJail(args []string) error {
 	cmd := exec.Command("/proc/self/exe", append([]string{"-fake"}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -131,8 +131,8 @@ func call(args []string) error {
 	return talk(conn)
 }
 
-// callByPaths uses multipath TCP where there is any: the socket that the table shows is then not
-// the one that the program has.
+// callByPaths uses multipath TCP if it is available. The socket in the table is then not the one
+// that the program has.
 func callByPaths(args []string) error {
 	var d net.Dialer
 	d.SetMultipathTCP(true)
@@ -152,7 +152,7 @@ func callWith(d *net.Dialer, address string) error {
 	return talk(conn)
 }
 
-// talk waits for what the server says, which is when it is done.
+// talk waits for the server's answer, which comes when it is done.
 func talk(conn net.Conn) error {
 	defer conn.Close()
 	if _, err := io.WriteString(conn, "x"); err != nil {
@@ -162,7 +162,7 @@ func talk(conn net.Conn) error {
 	return err
 }
 
-// callAndEnd is gone before it can be looked for.
+// callAndEnd ends before it can be found.
 func callAndEnd(args []string) error {
 	conn, err := net.Dial("tcp", args[0])
 	if err != nil {
@@ -172,7 +172,7 @@ func callAndEnd(args []string) error {
 	return errors.Join(err, conn.Close())
 }
 
-// leaveChild has a process call that is nobody's child.
+// leaveChild starts an orphan process that calls.
 func leaveChild(args []string) error {
 	cmd := exec.Command("/proc/self/exe", append([]string{"-fake", "call"}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -180,7 +180,7 @@ func leaveChild(args []string) error {
 	return cmd.Start()
 }
 
-// callHidden does not let others of its user look at its descriptors.
+// callHidden hides its descriptors from other processes of its user.
 func callHidden(args []string) error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return err
@@ -188,7 +188,7 @@ func callHidden(args []string) error {
 	return call(args)
 }
 
-// callAfloat keeps its connection where no process has it: in a message that nobody takes.
+// callAfloat keeps its connection where no process has it: in a message that is never received.
 func callAfloat(args []string) error {
 	conn, err := net.Dial("tcp", args[0])
 	if err != nil {
@@ -211,11 +211,11 @@ func callAfloat(args []string) error {
 	if err := errors.Join(file.Close(), conn.Close()); err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, os.Stdin) // until the test is done
+	_, err = io.Copy(io.Discard, os.Stdin) // until the test ends
 	return err
 }
 
-// callMapped uses IPv4 through a socket of IPv6.
+// callMapped uses IPv4 through an IPv6 socket.
 func callMapped(args []string) error {
 	addr, err := net.ResolveTCPAddr("tcp", args[0])
 	if err != nil {

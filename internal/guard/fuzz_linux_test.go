@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzName gives this process a name, as any plugin can give itself one: whatever it is, a living
-// process is not taken for one that has ended, which would be spared by a sweep.
+// FuzzName gives this process a name, as any plugin can. Whatever the name, a running process must
+// not be taken for one that has ended, because a sweep would then spare it.
 func FuzzName(f *testing.F) {
 	for _, name := range []string{"plugin", "a) Z 1 1", ") X", "((((", "\n) Z", " Z ", "\xff)"} {
 		f.Add([]byte(name))
@@ -15,7 +15,7 @@ func FuzzName(f *testing.F) {
 	if err != nil {
 		f.Skip("no /proc: ", err)
 	}
-	f.Cleanup(func() { _ = os.WriteFile("/proc/self/comm", was, 0) }) // a name is all that is lost
+	f.Cleanup(func() { _ = os.WriteFile("/proc/self/comm", was, 0) }) // if that fails, only the name is wrong
 	f.Fuzz(func(t *testing.T, name []byte) {
 		if err := os.WriteFile("/proc/self/comm", name, 0); err != nil {
 			t.Skip(err)

@@ -2,8 +2,8 @@ package guard
 
 import "testing"
 
-// FuzzParseMark: the guardian's argument, which anybody can write, is a mark that comes back as
-// itself, or an error.
+// FuzzParseMark: the guardian's argument, which anybody can write, is either a mark that is
+// formatted as the same text, or an error.
 func FuzzParseMark(f *testing.F) {
 	for _, s := range []string{"", "/", "1/f", "ffffffffffffffff/ffffffffffffffff", "10000000000000000/1", "-1/1", "a/b/c", "0x1/1", "1_0/1"} {
 		f.Add(s)

@@ -15,13 +15,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
-// ours is a mark for the processes of one test, of the shape a host makes.
+// ours returns a mark for the processes of one test, in the form that a host uses.
 func ours(t *testing.T) Mark {
 	t.Helper()
 	return Mark{Value: 1<<61 | uint64(os.Getpid())<<20, Mask: ^uint64(0xfffff)}
 }
 
-// shell starts a shell with a mark; 0 is none. It leads a group of its own.
+// shell starts a shell with a mark, in its own process group. With 0 it has no mark.
 func shell(t *testing.T, script string, mark uint64) *os.Process {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -29,7 +29,7 @@ func shell(t *testing.T, script string, mark uint64) *os.Process {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	// The script waits for the line that says it is marked.
+	// The script waits for a line that says that it is marked.
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func shell(t *testing.T, script string, mark uint64) *os.Process {
 	if mark != 0 {
 		if err := unix.Prlimit(p.Pid, unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: mark, Max: mark}, nil); err != nil {
 			if machine.CI() {
-				t.Fatal("marks cannot be set:", err) // all that follows would go untested
+				t.Fatal("marks cannot be set:", err) // the rest would not be tested
 			}
 			t.Skip("marks cannot be set:", err)
 		}
@@ -70,7 +70,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// marked counts the living processes with a mark.
+// marked counts the running processes with a mark.
 func marked(m Mark) int {
 	n := 0
 	for _, pid := range processes() {
@@ -101,7 +101,8 @@ func TestSweep(t *testing.T) {
 		Sweep(m)
 	})
 	t.Run("catches those that flee by forking", func(t *testing.T) {
-		// Each subshell starts the next and exits; left alone they would go on for half a second.
+		// Each subshell starts the next and exits. Without a sweep they would go on for half a
+		// second.
 		shell(t, "flee() { [ $1 -gt 0 ] && (flee $(($1-1))) & }; flee 900", m.Value|3)
 		if left := Sweep(m); left != 0 || marked(m) != 0 {
 			t.Errorf("%d left, %d alive", left, marked(m))
@@ -136,7 +137,7 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-// TestMain is also the fake of headless.
+// TestMain also runs the fake for headless.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "-headless" {
 		loseFirstThread()
@@ -144,7 +145,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// loseFirstThread ends the process's first thread, while another lives for a minute.
+// loseFirstThread ends the first thread of the process, while another runs for a minute.
 func loseFirstThread() {
 	runtime.LockOSThread()
 	other := make(chan struct{})
@@ -158,7 +159,7 @@ func loseFirstThread() {
 	if syscall.Gettid() == os.Getpid() {
 		_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
 	}
-	syscall.Exit(1) // not the first thread
+	syscall.Exit(1) // this is not the first thread
 }
 
 // headless starts a process and waits until its first thread has ended.

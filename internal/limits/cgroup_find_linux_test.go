@@ -15,7 +15,7 @@ const (
 	service     = "sys/fs/cgroup/user.slice/patchbay.service" // the host's cgroup on the fake file system
 )
 
-// fakeTree is a file system with a cgroup that systemd has delegated to the host.
+// fakeTree creates a file system with a cgroup that systemd has delegated to the host.
 func fakeTree(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -59,9 +59,9 @@ func TestFindCgroup(t *testing.T) {
 	}
 	const mount = "41 31 0:38 %s /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
 	for name, test := range map[string]struct {
-		change map[string]string // files that are different
-		dir    string            // the cgroup to be divided; empty: none
-		why    string            // none
+		change map[string]string // files that differ
+		dir    string            // the cgroup to be divided; empty for none
+		why    string            // why there is none
 	}{
 		"the host's own, where it is delegated": {nil, service, ""},
 		"the one above, where the host has moved into a leaf": {map[string]string{
@@ -122,7 +122,7 @@ func TestAtLeast(t *testing.T) {
 	}
 }
 
-// found is the tree on a fake file system.
+// found returns the tree on a fake file system.
 func found(t *testing.T, root string) *cgroupTree {
 	t.Helper()
 	tree, err := findCgroup(root, fakeHostPid)

@@ -11,10 +11,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
-// The real limits of a cgroup need the memory and pids controllers in version 2, which a machine
-// may keep in version
-// 1. So what is found and what is written is tested on a fake file system, and what is removed on real cgroups without
-// controllers. What happens to processes in those is tested in package proc.
+// The limits of a cgroup need the memory and pids controllers in version 2, but a machine may have
+// them in the older version. So finding a cgroup and writing its limits is tested on a fake file
+// system, and removing on real cgroups without controllers. Package proc tests what happens to
+// processes in those.
 
 func TestCgroupLimits(t *testing.T) {
 	limits := Limits{Memory: 256 << 20, Processes: 20, Files: 32}
@@ -98,7 +98,7 @@ func TestHostOf(t *testing.T) {
 	}
 }
 
-// bareCgroups are real cgroups, without controllers.
+// bareCgroups returns real cgroups without controllers.
 func bareCgroups(t *testing.T) (s *Cgroups, dir string) {
 	t.Helper()
 	s, dir, err := BareCgroups("patchbay-limits-test-" + strconv.Itoa(os.Getpid()))
@@ -132,7 +132,7 @@ func TestCgroupsThatAreLeft(t *testing.T) {
 	})
 	t.Run("those of dead hosts are removed, those of living ones not", func(t *testing.T) {
 		s, dir := bareCgroups(t)
-		dead := 1 << 22 // the kernel numbers processes below (PID_MAX_LIMIT)
+		dead := 1 << 22 // larger than any pid (PID_MAX_LIMIT)
 		for _, host := range []int{dead, os.Getpid()} {
 			if err := os.MkdirAll(filepath.Join(dir, "patchbay-"+strconv.Itoa(host)+"-1/below"), 0o755); err != nil {
 				t.Fatal(err)

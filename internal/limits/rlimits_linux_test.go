@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sh is the Spec of a shell script.
+// TestRlimits: limits become rlimits, and processes are added to those that the user already has.
 func TestRlimits(t *testing.T) {
 	all := Limits{Memory: 64 << 20, Processes: 8, Files: 32, CPU: 1200 * time.Millisecond}
 	memory := Rlimit{unix.RLIMIT_DATA, 64 << 20, 64 << 20}
@@ -39,7 +39,8 @@ func TestRlimits(t *testing.T) {
 	}
 }
 
-// The limit counts what a user runs on the whole machine: the test has one to itself.
+// TestProcessThatCannotBeLimitedDoesNotRun: a process whose limit cannot be set is killed before
+// its first instruction, and reaped.
 func TestProcessThatCannotBeLimitedDoesNotRun(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "ran")
 	const noSuchLimit = 99
@@ -95,8 +96,8 @@ func TestSupport(t *testing.T) {
 	both, half := &cgroupTree{memory: true, pids: true}, &cgroupTree{pids: true}
 	for name, test := range map[string]struct {
 		support           Support
-		memory, processes string   // by what
-		notes             []string // in those two
+		memory, processes string   // the mechanisms
+		notes             []string // expected in the notes of these two
 	}{
 		"a cgroup keeps both":                            {support(both, nil, countless), "cgroup", "cgroup", nil},
 		"half a cgroup keeps one":                        {support(half, nil, nil), "rlimit", "cgroup", []string{"lacks the controller"}},
@@ -158,7 +159,7 @@ func TestUserTasks(t *testing.T) {
 		"20/status":   "Name:\tUid:\t7\nUid:\t1000\t0\t0\t0\nThreads:\t5\n", // its real user counts
 		"21/status":   "Name:\tnode\nUid:\t1000\t1000\t1000\t1000\nThreads:\t11\n",
 		"22/stat":     "it has ended meanwhile",
-		"self/status": "Name:\tself\nUid:\t1000\t1000\t1000\t1000\nThreads:\t3\n", // one of the others
+		"self/status": "Name:\tself\nUid:\t1000\t1000\t1000\t1000\nThreads:\t3\n", // not a pid
 	} {
 		plant(t, root, "proc/"+file, text)
 	}

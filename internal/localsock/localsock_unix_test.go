@@ -18,10 +18,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// stranger is a user without rights; squatter is another. Their numbers need no names.
+// stranger and squatter are two users without rights. Their ids need no names.
 const stranger, squatter = 65534, 65533
 
-// TestMain is also what another user runs: this program with a verb and a path.
+// TestMain also runs as another user: this program with a verb and a path.
 func TestMain(m *testing.M) {
 	if len(os.Args) != 3 {
 		goleak.VerifyTestMain(m)
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	case "listen":
 		stop, err := welcome(path)
 		say(err)
-		_, _ = io.Copy(io.Discard, os.Stdin) // until the test has seen enough
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the test ends it
 		if err == nil {
 			stop()
 		}
@@ -49,7 +49,7 @@ func say(err error) {
 	fmt.Println(err)
 }
 
-// ask connects as anybody would, without Dial's own look at the other end, and wants a word.
+// ask connects without the checks of Dial, and waits for an answer.
 func ask(path string) error {
 	conn, err := net.Dial("unix", path)
 	if err != nil {
@@ -62,13 +62,13 @@ func ask(path string) error {
 	return nil
 }
 
-// other is this program, to be run as another user.
+// other returns this program as a command for another user.
 func other(t *testing.T, uid uint32, verb, path string) *exec.Cmd {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("only root can be somebody else")
 	}
-	data, err := os.ReadFile(os.Args[0]) // where others cannot reach it
+	data, err := os.ReadFile(os.Args[0]) // the original may lie where others cannot read it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func other(t *testing.T, uid uint32, verb, path string) *exec.Cmd {
 	return cmd
 }
 
-// as runs it and returns what it says.
+// as runs the command and returns its output.
 func as(t *testing.T, uid uint32, verb, path string) string {
 	t.Helper()
 	out, err := other(t, uid, verb, path).CombinedOutput()
@@ -92,7 +92,8 @@ func as(t *testing.T, uid uint32, verb, path string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// openTemp is a directory that every user can reach, with a name that leaves room for a socket's.
+// openTemp returns a directory that every user can reach, with a path that is short enough for a
+// socket.
 func openTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "pb")
@@ -115,7 +116,7 @@ func chmod(t *testing.T, path string, mode os.FileMode) {
 	}
 }
 
-// chown gives a path, not what a link leads to, to somebody.
+// chown changes the owner of a path. It does not follow a link.
 func chown(t *testing.T, path string, uid int) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -135,7 +136,7 @@ func mkdir(t *testing.T, path string, mode os.FileMode) string {
 	return path
 }
 
-// welcome listens, and welcomes the user's own processes.
+// welcome listens, and greets processes of the same user.
 func welcome(path string) (stop func(), err error) {
 	l, err := Listen(path)
 	if err != nil {
@@ -150,7 +151,7 @@ func welcome(path string) (stop func(), err error) {
 				return
 			}
 			if CheckPeer(conn) == nil {
-				_, _ = io.WriteString(conn, "welcome") // the client says whether it came
+				_, _ = io.WriteString(conn, "welcome") // the client reports whether it arrived
 			}
 			conn.Close()
 		}
@@ -207,7 +208,7 @@ func TestOtherUsersAreKeptOut(t *testing.T) {
 	})
 }
 
-// TestSquatters: a place where somebody else has been before is no place for a socket.
+// TestSquatters: a place that another user has prepared is refused.
 func TestSquatters(t *testing.T) {
 	refused := func(t *testing.T, path, reason string) {
 		t.Helper()
@@ -266,7 +267,7 @@ func TestSquatters(t *testing.T) {
 	})
 }
 
-// TestSquattersOfAnOrdinaryUser is run by one: root may work anywhere.
+// TestSquattersOfAnOrdinaryUser runs as an ordinary user, because root may work anywhere.
 func TestSquattersOfAnOrdinaryUser(t *testing.T) {
 	t.Run("another user's directory", func(t *testing.T) {
 		dir := mkdir(t, filepath.Join(openTemp(t), "d"), 0o755)
@@ -319,7 +320,7 @@ func TestSquattersOfAnOrdinaryUser(t *testing.T) {
 	})
 }
 
-// TestDialLooksAtWhoListens: a client does not talk to somebody else's daemon.
+// TestDialLooksAtWhoListens: a client does not talk to another user's daemon.
 func TestDialLooksAtWhoListens(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("the kernel does not say who is there")

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// The bar: a process per call costs at most 1.1 times a bare spawn with the same pipes. The two are
-// measured in turn, so that a busy machine slows both.
+// BenchmarkRunAgainstBare compares Run with a bare spawn with the same pipes. The goal is at most
+// 1.1 times its cost. The two are measured in turn, so that a busy machine slows both.
 func BenchmarkRunAgainstBare(b *testing.B) {
 	payload := bytes.Repeat([]byte("x"), 300)
 	g := NewGroup(nil)
@@ -80,9 +80,9 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// The bar: a call to a Python plugin that waits already is at least five times as fast as one to a
-// cold one. "resting" leaves time between the calls for the replacement to boot; "in a row" does
-// not.
+// BenchmarkStandby compares a call to a Python plugin that is already waiting with a call to a cold
+// one. The goal is at least five times as fast. "resting" leaves time between the calls for the
+// replacement to start; "in a row" does not.
 func BenchmarkStandby(b *testing.B) {
 	python, err := program.Find(program.Request{Path: "python3", Env: []string{"PATH=/usr/bin:/bin:/usr/local/bin"}})
 	if err != nil {

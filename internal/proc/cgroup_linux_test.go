@@ -13,14 +13,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
-// cgroupGroup is a Group whose processes are started in real cgroups, without controllers.
+// cgroupGroup returns a Group whose processes are started in real cgroups, without controllers.
 func cgroupGroup(t *testing.T) (g *Group, dir string) {
 	t.Helper()
 	cgroups, dir, err := limits.BareCgroups("patchbay-test-" + strconv.Itoa(os.Getpid()))
 	if err != nil {
 		machine.Lacks(t, machine.Cgroups, err)
 	}
-	t.Cleanup(func() { // after the Group's own
+	t.Cleanup(func() { // after the Group's own cleanup
 		if err := os.Remove(dir); err != nil {
 			t.Errorf("a cgroup is left: %v", err)
 		}
@@ -30,7 +30,7 @@ func cgroupGroup(t *testing.T) (g *Group, dir string) {
 	return g, dir
 }
 
-// enclosed makes a Spec one that is started in a cgroup.
+// enclosed returns a Spec whose process is started in a cgroup.
 func enclosed(s Spec) Spec {
 	s.Limits.Memory = 1 << 40
 	return s
@@ -49,7 +49,7 @@ func TestProcessInCgroup(t *testing.T) {
 	})
 	t.Run("what has left its process group and its mark is killed with it", func(t *testing.T) {
 		g, dir := cgroupGroup(t)
-		g.marks.prefix = 0 // as if all had lowered theirs
+		g.marks.prefix = 0 // as if all processes had lowered their marks
 		stray := filepath.Join(t.TempDir(), "stray")
 		p := started(t, g, enclosed(fake(t, "worst", token(t), stray)))
 		pid, err := strconv.Atoi(content(t, stray))
@@ -101,13 +101,13 @@ func TestProcessInCgroup(t *testing.T) {
 	})
 }
 
-// unifiedPath is the cgroup of version 2 in a /proc/PID/cgroup.
+// unifiedPath returns the cgroup of version 2 in a /proc/PID/cgroup.
 func unifiedPath(groups string) string {
 	_, path, _ := strings.Cut("\n"+groups, "\n0::")
 	return strings.TrimSuffix(path, "\n")
 }
 
-// content is what a file contains.
+// content returns the content of a file.
 func content(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)

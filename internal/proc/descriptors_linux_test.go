@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// bounded is a group whose processes may cost the host so many descriptors.
+// bounded returns a group whose processes may use limit descriptors of the host.
 func bounded(t *testing.T, limit int) *Group {
 	g := newGroup(t)
 	g.descriptors = limits.NewDescriptors(limit)
@@ -24,7 +24,7 @@ func TestAStartThatWouldTakeTooManyDescriptorsIsRefused(t *testing.T) {
 	for range 3 {
 		running = append(running, hanging(t, g))
 	}
-	for range 2 { // a refusal costs nothing
+	for range 2 { // a refused start uses no descriptors
 		_, err := g.Start(t.Context(), fake(t, "speaks-then-hangs"))
 		start, ok := errors.AsType[*program.StartError](err)
 		if !ok || !strings.Contains(err.Error(), "more than 16 file descriptors") || !strings.Contains(err.Error(), "ulimit -n") || !strings.Contains(start.Fix, "ulimit -n ") {
@@ -62,10 +62,10 @@ func TestDescriptorsAreGivenBack(t *testing.T) {
 	}
 }
 
-// What a process is said to cost is what it costs.
+// A process uses as many descriptors of the host as are counted for it.
 func TestAProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 	g := newGroup(t)
-	hanging(t, g) // the guardian's own come with the first
+	hanging(t, g) // the guardian's descriptors come with the first process
 	settled(t)
 	before := openDescriptors(t)
 	const more = 5
@@ -74,15 +74,15 @@ func TestAProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 	}
 	got := 0
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if got = openDescriptors(t) - before; got == more*perProcess { // the goroutines that watch may have theirs later
+		if got = openDescriptors(t) - before; got == more*perProcess { // the watching goroutines may open theirs later
 			return
 		}
 	}
 	t.Errorf("%d processes cost %d descriptors, %d are counted", more, got, more*perProcess)
 }
 
-// settled waits until the first process and the guardian have all their descriptors: the number
-// stays the same for a while.
+// settled waits until the first process and the guardian have opened all their descriptors: until
+// the number stays the same for a while.
 func settled(t *testing.T) {
 	t.Helper()
 	last, same := 0, 0
@@ -107,7 +107,7 @@ func openDescriptors(t *testing.T) int {
 	return len(entries)
 }
 
-// hanging is a process that waits to be ended.
+// hanging starts a process that waits to be ended.
 func hanging(t *testing.T, g *Group) *Process {
 	t.Helper()
 	p, err := g.Start(t.Context(), fake(t, "hang"))

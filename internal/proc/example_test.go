@@ -28,7 +28,7 @@ func ExampleGroup_Run() {
 	// Output: {"kind":"sink"}, exit code 0
 }
 
-// A process that lives on, until its stdin is closed.
+// A long-lived process ends when its stdin is closed.
 func ExampleGroup_Start() {
 	g := proc.NewGroup(nil)
 	defer g.Close()
@@ -46,7 +46,7 @@ func ExampleGroup_Start() {
 	// exit code 0
 }
 
-// What is wrong with a program, and what to do about it.
+// A StartError says what is wrong with a program, and how to fix it.
 func ExampleGroup_Start_refused() {
 	g := proc.NewGroup(nil)
 	defer g.Close()

@@ -19,9 +19,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/limits"
 )
 
-// fakes are the processes under test, by misbehaviour. What they are to do beyond their name is in
-// their arguments; where one is a TOKEN, it only serves to find the process again in the process
-// list.
+// fakes are the processes under test, by their misbehaviour. Their arguments say the rest. A TOKEN
+// only serves to find the process again in the process list.
 var fakes = map[string]func(args []string) int{
 	"exit":              fakeExit,
 	"echo":              fakeEcho,
@@ -48,8 +47,8 @@ var fakes = map[string]func(args []string) int{
 	"limited-host":      fakeLimitedHost,
 }
 
-// linger is how long a fake that is to be killed lives if nobody does, so that a failed test leaves
-// nothing behind.
+// linger bounds the life of a fake that should be killed, so that a failed test leaves nothing
+// behind.
 func linger() int {
 	time.Sleep(2 * time.Minute) // until it is killed
 	return 99
@@ -82,8 +81,8 @@ func fakeArgv([]string) int {
 	return 0
 }
 
-// descriptors prints what each open descriptor is, but for the Go runtime's own (epoll, its
-// cgroup's CPU limit).
+// descriptors prints each open descriptor, except those of Go's runtime (epoll, its cgroup's CPU
+// limit).
 func fakeDescriptors([]string) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -99,7 +98,7 @@ func fakeDescriptors([]string) int {
 	return 0
 }
 
-// hang says it is up and does nothing more, not even on the end of stdin.
+// hang reports that it is up and then does nothing, even if stdin ends.
 func fakeHang([]string) int {
 	fmt.Println("up")
 	return linger()
@@ -176,8 +175,8 @@ func fakeForkAndExit(args []string) int {
 	return 0
 }
 
-// dies-on-sigterm DIR is what a shell does with a program it runs: it dies at once, the program
-// stays.
+// dies-on-sigterm DIR behaves as a shell with a running program: it ends at once, and the program
+// goes on.
 func fakeDiesOnSigterm(args []string) int {
 	child := exec.Command(os.Args[0], "-fake", "tidies-up", args[0])
 	child.Stdout = os.Stdout
@@ -187,7 +186,7 @@ func fakeDiesOnSigterm(args []string) int {
 	return linger()
 }
 
-// tidies-up DIR takes a while to save its work on SIGTERM.
+// tidies-up DIR takes some time to save its work on SIGTERM.
 func fakeTidiesUp(args []string) int {
 	terms := make(chan os.Signal, 1)
 	signal.Notify(terms, syscall.SIGTERM)
@@ -200,8 +199,8 @@ func fakeTidiesUp(args []string) int {
 	return 0
 }
 
-// worst TOKEN FILE ignores SIGTERM and leaves a stray: forked twice, in a session of its own,
-// without environment. It is up when the stray is. FILE gets the stray's number.
+// worst TOKEN FILE ignores SIGTERM and leaves a stray process behind: forked twice, in its own
+// session, without environment. It is up when the stray is. FILE gets the stray's pid.
 func fakeWorst(args []string) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	if err := detached("middle", args).Run(); err != nil {
@@ -214,7 +213,7 @@ func fakeWorst(args []string) int {
 	return linger()
 }
 
-// middle TOKEN FILE starts the stray and exits, so that the stray is nobody's child.
+// middle TOKEN FILE starts the stray and exits, so that the stray is an orphan.
 func fakeMiddle(args []string) int {
 	if err := detached("stray", args).Start(); err != nil {
 		return 1
@@ -242,7 +241,7 @@ func detached(fake string, args []string) *exec.Cmd {
 	return cmd
 }
 
-// dies-first-time FILE exits at once where FILE does not exist, and creates it; else it echoes.
+// dies-first-time FILE creates FILE and exits at once if FILE does not exist; otherwise it echoes.
 func fakeDiesFirstTime(args []string) int {
 	if exists(args[0]) {
 		return fakeEcho(nil)
@@ -330,17 +329,17 @@ func waitUp(p *Process) int {
 	return linger()
 }
 
-// spins uses processor time, and minds no SIGXCPU, as no Go program does.
+// spins uses processor time. Like every Go program it ignores SIGXCPU.
 func fakeSpins([]string) int {
 	for begin := time.Now(); time.Since(begin) < 2*time.Minute; {
 	}
 	return 99
 }
 
-// notLimited begins what limited-host says where nothing limits the processes of its user.
+// notLimited begins the output of limited-host if the processes of its user are not limited.
 const notLimited = "not limited: "
 
-// limited-host PROCESSES SCRIPT is a host that runs a shell script within a limit of processes, and
+// limited-host PROCESSES SCRIPT is a host that runs a shell script with a limit of processes, and
 // prints how it ended.
 func fakeLimitedHost(args []string) int {
 	limit, _ := strconv.Atoi(args[0])

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzStderr: the lines that are logged do not depend on how the pipe cuts them, none is longer
-// than it may be, and the tail is the end of what was written.
+// FuzzStderr: the logged lines do not depend on how the pipe splits them, none is too long, and the
+// tail is the end of the output.
 func FuzzStderr(f *testing.F) {
 	f.Add([]byte("one\ntwo\r\n\nthree"), 3)
 	f.Add([]byte(strings.Repeat("x", maxLine+1)+"\n"), 4096)

@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// host starts a fake host and waits until it says that it is up.
+// host starts a fake host and waits until it is up.
 func host(t *testing.T, kind, token, dir string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", "-fake", "host", kind, token, dir)
@@ -34,7 +34,7 @@ func host(t *testing.T, kind, token, dir string) *exec.Cmd {
 	return cmd
 }
 
-// guardians lists the guardians that a process has started.
+// guardians returns the guardians that a process has started.
 func guardians(t *testing.T, parent int) []int {
 	t.Helper()
 	var pids []int
@@ -47,7 +47,7 @@ func guardians(t *testing.T, parent int) []int {
 	return pids
 }
 
-// childrenOfAll lists the children of all threads of a process.
+// childrenOfAll returns the children of all threads of a process.
 func childrenOfAll(t *testing.T, parent int) []int {
 	t.Helper()
 	lists, err := filepath.Glob("/proc/" + strconv.Itoa(parent) + "/task/*/children")
@@ -175,7 +175,7 @@ func TestGuardian(t *testing.T) {
 	})
 }
 
-// theGuardian runs a process and returns the guardian that is there afterwards.
+// theGuardian runs a process and returns the guardian that is running afterwards.
 func theGuardian(t *testing.T, g *Group) int {
 	t.Helper()
 	output(t, g, fake(t, "exit", "0"))
@@ -220,7 +220,7 @@ func TestMarkRefused(t *testing.T) {
 	}
 }
 
-// Write makes lines the target of a logger.
+// Write lets a logger write to lines.
 func (l *lines) Write(p []byte) (int, error) {
 	l.add(string(p))
 	return len(p), nil

@@ -36,11 +36,11 @@ func (m *mortal) die(exit Exit) {
 	})
 }
 
-// nursery opens mortals; each is numbered, and lives until a test ends it.
+// nursery opens mortals. Each has a number, and runs until a test ends it.
 type nursery struct {
 	born   []*mortal
 	opened []time.Time
-	fail   int // that many opens fail
+	fail   int // this many opens fail
 	closed []int
 	exits  []Exit
 	errs   []error
@@ -73,7 +73,7 @@ func (n *nursery) keep(t *testing.T) *Kept[int] {
 	return k
 }
 
-// waits are the times between one opening and the next.
+// waits returns the times between one opening and the next.
 func (n *nursery) waits() []time.Duration {
 	var waits []time.Duration
 	for i := 1; i < len(n.opened); i++ {
@@ -141,7 +141,7 @@ func TestKeep(t *testing.T) {
 				time.Sleep(time.Second)
 				synctest.Wait()
 			}
-			// It died at 0, 1 and 2 s, and came back 100, 200 and 400 ms later.
+			// It ended at 0, 1 and 2 s, and was up again 100, 200 and 400 ms later.
 			if want := []time.Duration{100 * ms, 1100 * ms, 1200 * ms}; !slices.Equal(n.waits(), want) {
 				t.Errorf("%v", n.waits())
 			}
@@ -172,7 +172,7 @@ func TestKeep(t *testing.T) {
 			k := n.keep(t)
 			n.fail = 1
 			n.youngest().die(crash)
-			_, early := k.Get() // before the loop has noticed
+			_, early := k.Get() // before loop has noticed
 			synctest.Wait()
 			_, err := k.Get()
 			for _, err := range []error{early, err} {
@@ -195,7 +195,7 @@ func TestKeep(t *testing.T) {
 			k := n.keep(t)
 			k.Restart("no reply to health.check")
 			synctest.Wait()
-			k.Restart("again") // there is nothing to kill
+			k.Restart("again") // there is no process to kill
 			if _, err := k.Get(); err == nil || err.Error() != "restarting: no reply to health.check" {
 				t.Errorf("%v", err)
 			}

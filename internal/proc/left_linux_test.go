@@ -2,8 +2,7 @@ package proc
 
 import "testing"
 
-// TestLeft: a process that leaves something running says so, where it is asked for, and nothing of
-// it is left all the same.
+// TestLeft: with Linger, Left reports a process that was left running. It is killed nevertheless.
 func TestLeft(t *testing.T) {
 	g := newGroup(t)
 	run := func(t *testing.T, s Spec) *Process {
@@ -27,7 +26,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestTerminate: SIGTERM alone, with stdin open, then SIGKILL.
+// TestTerminate: SIGTERM comes first, with stdin open, then SIGKILL.
 func TestTerminate(t *testing.T) {
 	g := newGroup(t)
 	for name, want := range map[string]string{"hang": "SIGTERM", "ignores-sigterm": "SIGKILL"} {

@@ -77,7 +77,7 @@ func TestCPULimit(t *testing.T) {
 		defer p.Stop(t.Context(), Ladder{})
 		select {
 		case <-p.Done():
-		case <-time.After(3 * patience): // two seconds of a processor that others want too
+		case <-time.After(3 * patience): // two seconds of a busy processor
 			t.Fatal("it still runs")
 		}
 		if p.Exit().Signal != "SIGKILL" || p.Exit().Over != want {

@@ -11,9 +11,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain is also the fakes: the test binary, started again as "binary -fake NAME ARG…",
-// misbehaves as its name says. The name is in the arguments, not in the environment, because the
-// environment is one of the things under test.
+// TestMain also runs the fakes: the test binary, started again as "binary -fake NAME ARG…",
+// misbehaves as its name says. The name is an argument and not in the environment, because the
+// environment is under test.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "-fake" {
 		fake, ok := fakes[os.Args[2]]
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "no such fake:", os.Args[2])
 			os.Exit(64)
 		}
-		syscall.Exit(fake(os.Args[3:])) // not os.Exit, which takes a second under the race detector
+		syscall.Exit(fake(os.Args[3:])) // os.Exit takes a second under the race detector
 	}
 	goleak.VerifyTestMain(m)
 }

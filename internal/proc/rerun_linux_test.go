@@ -6,7 +6,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestDescriptorsAgain: plugins leave the host its descriptors, whoever the user is.
+// TestDescriptorsAgain: plugins leave the host enough descriptors, for an ordinary user too.
 func TestDescriptorsAgain(t *testing.T) {
 	rerun.Tests(t, "TestAStartThatWouldTakeTooManyDescriptorsIsRefused", "TestDescriptorsAreGivenBack",
 		"TestAProcessCostsTheDescriptorsThatAreCounted")

@@ -70,7 +70,7 @@ func TestRunTimeout(t *testing.T) {
 		defer cancel()
 		up := make(chan struct{})
 		s := fake(t, "worst", token(t), filepath.Join(t.TempDir(), "stray"))
-		go func() { // it ignores SIGTERM once its stray is up
+		go func() { // it ignores SIGTERM when its stray is up
 			for !exists(s.Args[3]) {
 				time.Sleep(time.Millisecond)
 			}
@@ -177,8 +177,8 @@ func TestAdoptedPipesAreBounded(t *testing.T) {
 	g.doneDraining(files.stderr)
 }
 
-// TestALateReaderLosesNothing: what a process wrote before it ended is read, also by an owner who
-// was kept from reading until the deadline for strangers had passed.
+// TestALateReaderLosesNothing: output that a process wrote before it ended is read, even if the
+// owner reads it only after the deadline for other holders of the pipe has passed.
 func TestALateReaderLosesNothing(t *testing.T) {
 	read, write, err := os.Pipe()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// builder is a box that confines nothing: what is built ahead is the program itself, which waits
+// builder is a box that confines nothing. What it builds ahead is the program itself, which waits
 // for its stdin.
 type builder struct {
 	built, packed, started atomic.Int64
@@ -42,7 +42,7 @@ func (b *builder) pack(l Launch) (*Packed, error) {
 	return &Packed{Path: l.Path, Argv: l.Argv, Await: func(context.Context) error { return nil }, Over: func() {}}, nil
 }
 
-// boxed is an echoing program in such a box.
+// boxed returns an echoing program in such a box.
 func boxed(t *testing.T) (Spec, *builder) {
 	t.Helper()
 	b := new(builder)
@@ -62,13 +62,13 @@ func callBoxed(t *testing.T, g *Group, s Spec) {
 	}
 }
 
-// awaitSpares waits until so many stand ready.
+// awaitSpares waits until n spares are ready.
 func awaitSpares(t *testing.T, g *Group, n int) {
 	t.Helper()
 	eventually(t, strconv.Itoa(n)+" spares", func() bool { return g.Spares() == n })
 }
 
-// spared is a program for which a spare stands ready.
+// spared returns a program for which a spare is ready.
 func spared(t *testing.T) (*Group, Spec, *builder) {
 	t.Helper()
 	g := newGroup(t)
@@ -199,7 +199,7 @@ func TestSpares(t *testing.T) {
 	})
 }
 
-// busy reports whether one is being built.
+// busy reports whether a spare is being built.
 func (s *spares) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

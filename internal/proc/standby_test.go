@@ -61,7 +61,7 @@ func TestStandby(t *testing.T) {
 		g := newGroup(t)
 		s := g.Standby(fake(t, "echo"), 1)
 		awaitReady(t, s, 1)
-		s.mu.Lock() // lost must wait: it is take that has to notice
+		s.mu.Lock() // lost must wait, so that take has to notice
 		p := s.ready[0]
 		p.kill()
 		eventually(t, "it is dead", func() bool { return hasExited(p.os) })
@@ -125,7 +125,7 @@ func call(t *testing.T, s *Standby, payload string) {
 	}
 }
 
-// awaitReady waits until n processes wait, and returns their numbers.
+// awaitReady waits until n processes are waiting, and returns their pids.
 func awaitReady(t *testing.T, s *Standby, n int) []int {
 	t.Helper()
 	eventually(t, "the stock is full", func() bool { return len(s.pids()) == n })

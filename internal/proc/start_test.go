@@ -103,7 +103,7 @@ func TestDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	// What a shell's "10>file" leaves open in the host: a descriptor without close-on-exec.
+	// The host has a descriptor without close-on-exec, as after a shell's "10>file".
 	inherited, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD, 100)
 	if err != nil {
 		t.Fatal(err)
@@ -246,8 +246,7 @@ func TestBusyFile(t *testing.T) {
 	})
 }
 
-// What shims are, and when they are passed by, is tested in package program; this is the question
-// to their tool.
+// Package program tests shims themselves. This test checks that their tool is run.
 func TestShimsArePassedBy(t *testing.T) {
 	root := t.TempDir()
 	for path, text := range map[string]string{
@@ -306,7 +305,7 @@ func TestClosedGroup(t *testing.T) {
 func TestMarksAreNotGivenTwice(t *testing.T) {
 	m := &marks{prefix: 1 << 61, live: make(map[uint64]struct{})}
 	first := m.next()
-	m.last = markMask // the numbers have gone round
+	m.last = markMask // all numbers have been used once
 	second := m.next()
 	if first == second || !m.all().On(first) || !m.all().On(second) || m.one(first).On(second) {
 		t.Errorf("%x, %x", first, second)
@@ -339,7 +338,7 @@ func writeFile(t testing.TB, path, text string, mode os.FileMode) {
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, mode); err != nil { // whatever the umask is
+	if err := os.Chmod(path, mode); err != nil { // regardless of the umask
 		t.Fatal(err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// logged splits text as read in chunks of a size and returns the lines logged.
+// logged reads text in chunks of a size and returns the logged lines.
 func logged(text string, chunk int) []string {
 	var got []string
 	e := newStderr(nil, func(line string) { got = append(got, line) })

@@ -174,12 +174,12 @@ func TestNoSignalAfterReaping(t *testing.T) {
 	p.Stop(t.Context(), Ladder{})
 }
 
-// onlyWithMarks skips what only marks can do.
+// onlyWithMarks skips tests that need marks.
 func onlyWithMarks(t *testing.T) {
 	t.Helper()
 	if markCeiling() < leastTop {
 		if machine.CI() {
-			t.Fatal("no marks on this system") // the sweep would go untested
+			t.Fatal("no marks on this system") // the sweep would not be tested
 		}
 		t.Skip("no marks on this system")
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 // patience bounds every wait for something that must happen. It is long because the machine may be
-// busy; nothing is asserted about how long things take.
+// busy. No test asserts how long anything takes.
 const patience = time.Minute
 
-// fake is the Spec of a fake.
+// fake returns the Spec of a fake.
 func fake(t testing.TB, name string, args ...string) Spec {
 	t.Helper()
 	self, err := os.Executable()
@@ -27,7 +27,7 @@ func fake(t testing.TB, name string, args ...string) Spec {
 	return Spec{Path: self, Args: append([]string{"-fake", name}, args...)}
 }
 
-// newGroup is a group that is closed with the test, without complaint.
+// newGroup returns a group that is closed at the end of the test, and must close without an error.
 func newGroup(t testing.TB) *Group {
 	t.Helper()
 	g := NewGroup(nil)
@@ -39,7 +39,7 @@ func newGroup(t testing.TB) *Group {
 	return g
 }
 
-// started starts a fake that says "up", and waits until it does.
+// started starts a fake that prints "up", and waits until it does.
 func started(t testing.TB, g *Group, s Spec) *Process {
 	t.Helper()
 	p, err := g.Start(t.Context(), s)
@@ -72,7 +72,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// bearing lists the living processes with this word among their arguments.
+// bearing returns the running processes with this word among their arguments.
 func bearing(token string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -104,12 +104,12 @@ func gone(pid int) bool {
 	return err != nil || strings.Contains(string(stat), ") Z ")
 }
 
-// token is a word that no other process on this machine has among its arguments.
+// token returns a word that no other process on this machine has among its arguments.
 func token(t testing.TB) string {
 	return strings.ReplaceAll(t.Name(), "/", "-") + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 }
 
-// lines collects what is logged.
+// lines collects log lines.
 type lines struct {
 	mu  sync.Mutex
 	all []string

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Each subtest makes a real file that does not start, starts it, and looks at the error.
+// Each subtest creates a file that does not start, starts it, and checks the error.
 func TestStartErrors(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -59,7 +59,7 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// These start: it is env that fails, with exit code 127 and a message of its own.
+// These scripts start, and env fails with exit code 127 and its own message.
 func TestDiagnoseThroughEnv(t *testing.T) {
 	for line, why := range map[string]string{
 		"#!/usr/bin/env nonesuch\n":    "its interpreter nonesuch is not in the PATH /usr/bin:/bin",
@@ -96,7 +96,7 @@ func TestDiagnoseNoexec(t *testing.T) {
 	}
 }
 
-// Root may enter and execute everything, so these are asked as nobody.
+// Root may enter and execute everything, so these run as nobody.
 func TestDiagnosePermissions(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root to become nobody")
@@ -145,7 +145,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// startFails starts a program, which must fail, and has that explained.
+// startFails starts a program, which must fail, and returns the explanation.
 func startFails(t *testing.T, path string) *StartError {
 	t.Helper()
 	p, err := os.StartProcess(path, []string{path}, &os.ProcAttr{Env: []string{}})
@@ -181,8 +181,8 @@ func fifo(t *testing.T, path string) {
 	}
 }
 
-// elfFile makes the smallest ELF file that the kernel takes for a program: a header, and a segment
-// that names a loader.
+// elfFile creates the smallest ELF file that the kernel accepts as a program: a header, and a
+// segment that names a loader.
 func elfFile(machine elf.Machine, loader string) func(*testing.T, string) {
 	const headerSize, segmentSize = 64, 56
 	h := elf.Header64{

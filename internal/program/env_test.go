@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestReadEnv compares what is read with what env does: each case is run by the real one, which
-// starts printf.
+// TestReadEnv compares ReadEnv with the real env, which runs each case and starts printf.
 func TestReadEnv(t *testing.T) {
 	environ := []string{"PATH=/usr/bin:/bin", "A=one two", "B=x"}
 	const env = "/usr/bin/env"

@@ -36,7 +36,7 @@ func TestProgramsAreReadAgainWhenChanged(t *testing.T) {
 	var f files
 	path := filepath.Join(t.TempDir(), "plug")
 	for _, interpreter := range []string{"/bin/sh", "/bin/bash", "/bin/ash"} {
-		next := path + ".new" // replaced as an editor does: the time of change alone could be too coarse
+		next := path + ".new" // replaced as an editor does, because the time of change alone could be too coarse
 		writeFile(t, next, "#!"+interpreter+"\n", 0o755)
 		if err := os.Rename(next, path); err != nil {
 			t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzDiagnose looks at a file with any content for what keeps it from starting: it comes to an
-// end, and what it says is a reason of bounded length.
+// FuzzDiagnose: for a file with any content the diagnosis ends, and gives a reason of bounded
+// length.
 func FuzzDiagnose(f *testing.F) {
 	self, err := os.Executable()
 	if err != nil {
@@ -34,8 +34,8 @@ func FuzzDiagnose(f *testing.F) {
 	})
 }
 
-// FuzzShim: a file that lies where shims do is one of the family only if it says so in full, and
-// then its parts are absolute paths and names of one word.
+// FuzzShim: a file in a directory of shims is a shim only if it has all lines of one. Then its
+// parts are absolute paths and single words.
 func FuzzShim(f *testing.F) {
 	const shim = "#!/usr/bin/env bash\nset -e\nprogram=\"${0##*/}\"\nexport PYENV_ROOT=\"/home/me/.pyenv\"\n" +
 		"exec \"/home/me/.pyenv/libexec/pyenv\" exec \"$program\" \"$@\"\n"

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMain is also a program that asks as another user: "binary -diagnose PATH" prints the
-// diagnosis as seen by him.
+// TestMain also diagnoses as another user: "binary -diagnose PATH" prints the diagnosis that this
+// user gets.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "-diagnose" {
 		d := Diagnose(os.Args[2], nil, syscall.EACCES)
@@ -25,7 +25,7 @@ func writeFile(t testing.TB, path, text string, mode os.FileMode) {
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, mode); err != nil { // whatever the umask is
+	if err := os.Chmod(path, mode); err != nil { // regardless of the umask
 		t.Fatal(err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// fakePyenv makes a pyenv in a directory: its shim says "shim", the interpreter behind it says
-// "real", and each question what the shim stands for leaves a line in the file asked.
+// fakePyenv is a pyenv in a directory. Its shim prints "shim", the interpreter that it stands for
+// prints "real", and each run of "pyenv which" adds a line to the file asked.
 type fakePyenv struct{ root, path, asked, real string }
 
 func newPyenv(t *testing.T) fakePyenv {
@@ -54,11 +54,11 @@ func (p fakePyenv) write(t *testing.T, name, text string) {
 }
 
 func (p fakePyenv) questions() int {
-	text, _ := os.ReadFile(p.asked) // not there: never asked
+	text, _ := os.ReadFile(p.asked) // missing if it was never run
 	return strings.Count(string(text), "\n")
 }
 
-// newResolver is a Resolver that asks as package proc does, without what is around a process there.
+// newResolver returns a Resolver that runs tools as package proc does, but as plain processes.
 func newResolver(t *testing.T) *Resolver {
 	return NewResolver(func(ctx context.Context, q Request) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, q.Path, q.Args...)
@@ -67,7 +67,7 @@ func newResolver(t *testing.T) *Resolver {
 	})
 }
 
-// output runs what a request is resolved to, and returns what it says.
+// output runs the command to which a request is resolved, and returns its output.
 func output(t *testing.T, r *Resolver, q Request) string {
 	t.Helper()
 	c, err := r.Resolve(t.Context(), q)

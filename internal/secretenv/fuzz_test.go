@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzWithout: however a variable is spelled, what is left has none of the host's own in it, and is
-// otherwise as it was.
+// FuzzWithout: however a variable is spelled, the result contains none of the host's own variables,
+// and everything else unchanged.
 func FuzzWithout(f *testing.F) {
 	f.Add("PATH=/bin\nOPENAI_API_KEY=x\npatchbay_token=y")
 	f.Add("=\n==\nPATCHBAY_\nPATCHBAY_=\nPATCHBAY_A/B=x\nOPENAI_API_\u212aEY=x")
