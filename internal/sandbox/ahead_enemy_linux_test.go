@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestCoversBuiltAhead: what lies over Patchbay's own places lies over those that are there when
-// the call comes. A mount is bound to the directory that it was made on and not to its name:
-// whoever renames or removes that directory, outside, takes the cover along.
+// TestCoversBuiltAhead: in a jail that was built ahead, Patchbay's own places are covered as they
+// are when the call comes. A mount is attached to a directory and not to its name: if that
+// directory is renamed or removed outside, the cover goes with it.
 func TestCoversBuiltAhead(t *testing.T) {
 	do := func(t *testing.T, errs ...error) {
 		t.Helper()
@@ -46,8 +46,8 @@ func TestCoversBuiltAhead(t *testing.T) {
 	}
 }
 
-// TestCopiesThatComeLater: what an editor leaves beside a file with secrets is hidden like it, also
-// where that was not there when the plugin was loaded.
+// TestCopiesThatComeLater: a copy that an editor leaves beside a file with secrets is hidden too,
+// even if it did not exist when the plugin was loaded.
 func TestCopiesThatComeLater(t *testing.T) {
 	dir := outsideTmp(t)
 	const want = "- - - config other"
@@ -62,8 +62,8 @@ func TestCopiesThatComeLater(t *testing.T) {
 	}
 }
 
-// TestJailsBuiltAheadAreEmpty: a call finds nothing of the one before, and one that waits knows
-// nothing of any.
+// TestJailsBuiltAheadAreEmpty: a call finds nothing of the previous one, and a waiting jail knows
+// nothing of any call.
 func TestJailsBuiltAheadAreEmpty(t *testing.T) {
 	r := new(repeated)
 	r.spec = sh(Options{AnyProgram: true, OnPlan: func([]Tree) { r.plans.Add(1) }}, `echo $(ls -A /tmp /var/tmp /dev/shm $HOME | grep left; ls /proc/self/fd | wc -l)
@@ -76,7 +76,7 @@ touch /tmp/left /var/tmp/left /dev/shm/left $HOME/left`)
 	r.awaitSpare()
 	looked := 0
 	for _, pid := range offspring(os.Getpid()) {
-		for _, what := range []string{"environ", "cmdline", "fd/4"} { // the last is its plan
+		for _, what := range []string{"environ", "cmdline", "fd/4"} { // the last one is its plan
 			text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + what)
 			if err == nil {
 				looked++

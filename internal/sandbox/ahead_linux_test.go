@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// jails are the processes of this test that are pid 1 of a jail.
+// jails returns the processes of this test that are pid 1 of a jail.
 func jails() []int {
 	return slices.DeleteFunc(offspring(os.Getpid()), func(pid int) bool {
 		cmdline, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline") // it may have ended
@@ -30,7 +30,7 @@ type repeated struct {
 	t     *testing.T
 	g     *proc.Group
 	spec  proc.Spec
-	plans atomic.Int64 // that were worked out for calls
+	plans atomic.Int64 // the number of plans that were made for calls
 }
 
 // begin calls the program until a jail is built ahead for it.
@@ -52,15 +52,15 @@ func (r *repeated) call() string {
 	return strings.TrimSpace(string(result.Stdout))
 }
 
-// awaitSpare waits until a jail stands ready, and returns its pid 1.
+// awaitSpare waits until a jail is ready, and returns the pid of its first process.
 func (r *repeated) awaitSpare() int {
 	r.t.Helper()
 	eventually(r.t, "a jail is built ahead", func() bool { return len(jails()) == 1 && r.g.Spares() == 1 })
 	return jails()[0]
 }
 
-// served calls the program and reports whether the spare was used. One that is thrown away is one
-// plan more.
+// served calls the program and reports whether the spare was used. If a spare is discarded, one
+// more plan is made.
 func (r *repeated) served() (said string, used bool) {
 	r.t.Helper()
 	r.awaitSpare()
@@ -69,8 +69,8 @@ func (r *repeated) served() (said string, used bool) {
 	return said, r.plans.Load() == before+1
 }
 
-// mustServe calls the program, which must say this, until a spare was used. Whatever else is
-// mounted on the machine meanwhile makes one useless.
+// mustServe calls the program, which must print want, until a spare was used. Mounts elsewhere on
+// the machine can make a spare useless.
 func (r *repeated) mustServe(want string) {
 	r.t.Helper()
 	eventually(r.t, "a jail that was built ahead is used", func() bool {
@@ -82,7 +82,7 @@ func (r *repeated) mustServe(want string) {
 	})
 }
 
-// called is a script that is called again and again.
+// called returns a script that is called again and again.
 func called(t *testing.T, o Options, script string) *repeated {
 	t.Helper()
 	r := new(repeated)
@@ -132,7 +132,7 @@ func TestJailsBuiltAhead(t *testing.T) {
 		if err := unix.Kill(spare, unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "it is dead", func() bool { return !alive(spare) }) // before that it could still take the call, and fail it
+		eventually(t, "it is dead", func() bool { return !alive(spare) }) // until then it could still get the call, and fail it
 		if said := r.call(); !strings.HasSuffix(said, "said") {
 			t.Errorf("it said %q", said)
 		}
@@ -152,8 +152,7 @@ func TestJailsBuiltAhead(t *testing.T) {
 	})
 }
 
-// TestJailsOutOfDate: a jail that was built ahead is not used where it is not the one that a call
-// would build.
+// TestJailsOutOfDate: a jail that was built ahead is not used if the call would build another one.
 func TestJailsOutOfDate(t *testing.T) {
 	replace := func(t *testing.T, path, content string) {
 		t.Helper()

@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// watched is a box that remembers whose descriptors it may take.
+// watched is a box that records the Descriptors that it is given.
 type watched struct {
 	*Box
 	descriptors *limits.Descriptors
@@ -19,7 +19,7 @@ func (w *watched) Pack(l proc.Launch) (*proc.Packed, error) {
 	return w.Box.Pack(l)
 }
 
-// What a confined process costs the host is what is counted among the descriptors of all plugins.
+// A confined process uses as many descriptors of the host as are counted for it.
 func TestAConfinedProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 	needNamespaces(t)
 	g := newGroup(t)
@@ -39,14 +39,14 @@ func TestAConfinedProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 		}
 		return p
 	}
-	processes := []*proc.Process{start()} // the guardian's own descriptors come with the first
+	processes := []*proc.Process{start()} // the guardian's descriptors come with the first process
 	steady(t)
 	open, used := descriptors(t), w.descriptors.Used()
 	for range 3 {
 		processes = append(processes, start())
 	}
 	eventually(t, "what is open is what is counted", func() bool { return descriptors(t)-open == w.descriptors.Used()-used })
-	if each := (w.descriptors.Used() - used) / 3; each < 8 { // pipes, the process twice, its control socket, names and connections
+	if each := (w.descriptors.Used() - used) / 3; each < 8 { // pipes, the process twice, its control socket, DNS and connections
 		t.Errorf("%d are counted for each", each)
 	}
 	for _, p := range processes {
@@ -57,7 +57,7 @@ func TestAConfinedProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 	}
 }
 
-// steady waits until the number of descriptors has been the same for a while.
+// steady waits until the number of descriptors stays the same for a while.
 func steady(t *testing.T) {
 	t.Helper()
 	last, same := 0, 0

@@ -20,10 +20,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// mostMemory is what a start may cost the host; one takes less than 1 MiB.
+// mostMemory bounds the memory that a start may cost the host. A normal start takes less than 1
+// MiB.
 const mostMemory = 64 << 20
 
-// startsInTime starts a plugin, or not: the host must not hang.
+// startsInTime tries to start a plugin. The start may fail, but the host must not hang.
 func (h hideout) startsInTime(s proc.Spec) error {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
@@ -43,8 +44,8 @@ func (h hideout) startsInTime(s proc.Spec) error {
 	}
 }
 
-// TestOddFilesDoNotHoldTheHost: a file that cannot be read to its end, or at all, keeps the host
-// neither waiting nor busy.
+// TestOddFilesDoNotHoldTheHost: a file that cannot be read to its end, or at all, neither blocks
+// the host nor keeps it busy.
 func TestOddFilesDoNotHoldTheHost(t *testing.T) {
 	needNamespaces(t)
 	fifo := func(name string) func(h hideout) {
@@ -88,7 +89,7 @@ func TestOddFilesDoNotHoldTheHost(t *testing.T) {
 	}
 }
 
-// sparse makes a file of a terabyte that begins with some bytes.
+// sparse creates a file of a terabyte that begins with some bytes.
 func (h hideout) sparse(name string, head []byte) {
 	h.t.Helper()
 	path := filepath.Join(h.own, name)
@@ -98,8 +99,8 @@ func (h hideout) sparse(name string, head []byte) {
 	}
 }
 
-// elfSections is the head of an ELF file that has so many sections, the second of which is so large
-// and has their names. Where there is none, the size is how many there are.
+// elfSections returns the head of an ELF file with count sections. The second one has the given
+// size and the names of the sections. If count is 0, size is the number of sections.
 func elfSections(count uint16, size uint64) []byte {
 	const headerSize, sectionSize = 64, 64
 	b := make([]byte, headerSize+2*sectionSize)
@@ -126,7 +127,7 @@ func elfSections(count uint16, size uint64) []byte {
 	return b
 }
 
-// elfHeaders is the head of one that has so many program headers of so many bytes.
+// elfHeaders returns the head of an ELF file with count program headers of size bytes.
 func elfHeaders(count, size uint16) []byte {
 	b := elfSections(0, 0)
 	clear(b[40:48])
@@ -137,8 +138,8 @@ func elfHeaders(count, size uint16) []byte {
 	return b
 }
 
-// TestTheListOfTreesIsWhole: whatever is mounted inside, the list of trees has it; without
-// namespaces, whatever may be touched.
+// TestTheListOfTreesIsWhole: the list of trees contains everything that is mounted inside, or
+// without namespaces everything that may be used.
 func TestTheListOfTreesIsWhole(t *testing.T) {
 	needNamespaces(t)
 	dir, below := outsideTmp(t), t.TempDir()
@@ -175,8 +176,8 @@ func TestTheListOfTreesIsWhole(t *testing.T) {
 	})
 }
 
-// TestDeepDirectoriesOfAPlugin: what a plugin leaves in its own directory on disk is removed,
-// however deep it is, and does not cost the host its descriptors. What a link in it leads to stays.
+// TestDeepDirectoriesOfAPlugin: files that a plugin leaves in its directory on disk are removed at
+// any depth, without using up the host's descriptors. The targets of links stay.
 func TestDeepDirectoriesOfAPlugin(t *testing.T) {
 	outside, private := t.TempDir(), t.TempDir()+"/private"
 	write(t, outside+"/kept", "kept", 0o600)
@@ -209,7 +210,7 @@ func TestDeepDirectoriesOfAPlugin(t *testing.T) {
 	}
 }
 
-// deepTree makes directories in each other, with files, links, and names that are numbers beside
+// deepTree creates nested directories, with files, links, and entries with numbers as names beside
 // them.
 func deepTree(t *testing.T, path string, depth int, target string) {
 	t.Helper()
@@ -233,8 +234,8 @@ func deepTree(t *testing.T, path string, depth int, target string) {
 	}
 }
 
-// TestRacesWithTheNextStart: a process of the plugin that swaps directories for links, over and
-// over, opens nothing to the process that is started meanwhile, and has nothing made outside.
+// TestRacesWithTheNextStart: a process of the plugin that repeatedly swaps directories for links
+// opens nothing to a process that is started meanwhile, and has nothing created outside.
 func TestRacesWithTheNextStart(t *testing.T) {
 	needNamespaces(t)
 	python := tool(t, "python3")
@@ -301,8 +302,8 @@ func TestTheHostsProcessesCannotBeGranted(t *testing.T) {
 	})
 }
 
-// TestAGrantThatLeadsThroughProc: what a link in /proc leads to depends on who looks, so such a
-// path is not granted.
+// TestAGrantThatLeadsThroughProc: a grant through a link in /proc is refused, because its target
+// depends on the process that follows it.
 func TestAGrantThatLeadsThroughProc(t *testing.T) {
 	needNamespaces(t)
 	for _, grant := range []string{"read:fs:/proc/self/cwd", "read:fs:/proc/self/root", "write:fs:/proc/self/cwd", "read:fs:/proc/self/root/etc/ssl"} {

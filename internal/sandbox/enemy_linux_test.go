@@ -25,8 +25,7 @@ func (h hideout) manyLinks(first, target string) {
 	}
 }
 
-// TestLinksWithoutEnd: where a way has more links than the kernel follows, nothing at its end is
-// granted.
+// TestLinksWithoutEnd: a path with more links than the kernel follows grants nothing.
 func TestLinksWithoutEnd(t *testing.T) {
 	needNamespaces(t)
 	for name, system := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
@@ -46,8 +45,8 @@ func TestLinksWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestGrantsOfItsOwnMakeNothingOutside: a grant that leaves the plugin's files by a shipped link
-// makes nothing where it leads.
+// TestGrantsOfItsOwnMakeNothingOutside: a grant that leaves the plugin's files by a link that the
+// plugin ships creates nothing at the link's target.
 func TestGrantsOfItsOwnMakeNothingOutside(t *testing.T) {
 	needNamespaces(t)
 	for _, grant := range []string{"write:fs:OWN/up/made", "write:fs:OWN/up/made.toml", "write:fs:OWN/direct"} {
@@ -64,8 +63,8 @@ func TestGrantsOfItsOwnMakeNothingOutside(t *testing.T) {
 	}
 }
 
-// TestLibrariesBesideAnotherLink: a program that exec: names brings the libraries beside it, not
-// those beside any link of the operator's that leads to it.
+// TestLibrariesBesideAnotherLink: a program that exec: names is mounted with the libraries beside
+// it, but not with those beside other links of the operator to it.
 func TestLibrariesBesideAnotherLink(t *testing.T) {
 	needNamespaces(t)
 	for _, c := range []shipment{
@@ -84,8 +83,8 @@ func TestLibrariesBesideAnotherLink(t *testing.T) {
 	}
 }
 
-// TestPathThroughALinkOfThePlugin: a directory of the operator's PATH that is found by a link which
-// the plugin ships or may change does not count.
+// TestPathThroughALinkOfThePlugin: a directory of the operator's PATH does not count if it is
+// reached by a link that the plugin ships or may change.
 func TestPathThroughALinkOfThePlugin(t *testing.T) {
 	needNamespaces(t)
 	for name, entry := range map[string]string{"shipped": "OWN/bin", "that it may change": "OWN/cache/bin"} {
@@ -103,8 +102,8 @@ func TestPathThroughALinkOfThePlugin(t *testing.T) {
 	}
 }
 
-// TestDirectoriesThatAManifestNames: HOME and TMPDIR of a manifest do not show what the operator's
-// links say, or where they lead.
+// TestDirectoriesThatAManifestNames: HOME and TMPDIR of a manifest reveal neither the operator's
+// links nor their targets.
 func TestDirectoriesThatAManifestNames(t *testing.T) {
 	needNamespaces(t)
 	for place, home := range map[string]func(t *testing.T) string{"below a home": outsideTmp, "below /tmp": func(t *testing.T) string { return t.TempDir() }} {
@@ -125,8 +124,8 @@ func TestDirectoriesThatAManifestNames(t *testing.T) {
 	}
 }
 
-// TestShimToolsRunNothingOfThePlugin: the tool behind a shim runs outside, in the plugin's
-// directory, and finds none of the plugin's programs, whatever the operator's PATH says.
+// TestShimToolsRunNothingOfThePlugin: the tool of a shim runs outside, in the plugin's directory,
+// and finds none of the plugin's programs, whatever the operator's PATH is.
 func TestShimToolsRunNothingOfThePlugin(t *testing.T) {
 	needNamespaces(t)
 	for name, entry := range map[string]string{"the working directory": ".", "an empty entry": "", "a shipped directory": "OWN/bin", "a directory that it may change": "OWN/cache",
@@ -152,8 +151,8 @@ func TestShimToolsRunNothingOfThePlugin(t *testing.T) {
 	}
 }
 
-// TestLinksOfTheOperatorToTheSystem: a plugin that guesses a link of the operator's to a directory
-// of programs does not learn what the link says.
+// TestLinksOfTheOperatorToTheSystem: a plugin that guesses a link of the operator to a directory of
+// programs does not learn the link's target.
 func TestLinksOfTheOperatorToTheSystem(t *testing.T) {
 	needNamespaces(t)
 	h := newHideout(t, outsideTmp(t))

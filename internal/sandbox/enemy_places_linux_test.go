@@ -13,9 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestOwnPlacesWithNestedGrants: however the grants around Patchbay's places lie in each other, and
-// in whatever order, none of the directories on the way to one can be moved, and no link on the way
-// can be changed.
+// TestOwnPlacesWithNestedGrants: for any nesting and order of the grants around Patchbay's places,
+// no directory on the way to one can be moved, and no link on the way can be changed.
 func TestOwnPlacesWithNestedGrants(t *testing.T) {
 	needNamespaces(t)
 	const move = "mv .config x; mkdir -p .config/patchbay; put .config/patchbay/config.toml; mv .local/share x; mkdir -p .local/share/plugins/p; put .local/share/plugins/p/run; echo done"
@@ -54,8 +53,8 @@ func TestOwnPlacesWithNestedGrants(t *testing.T) {
 	})
 }
 
-// TestHiddenPlacesThatComeLater: what is hidden stays so when the operator makes it, or replaces
-// it, while the plugin runs.
+// TestHiddenPlacesThatComeLater: a hidden place stays hidden if the operator creates or replaces it
+// while the plugin runs.
 func TestHiddenPlacesThatComeLater(t *testing.T) {
 	needNamespaces(t)
 	for _, grant := range []string{"read:fs:D", "write:fs:D", "read:fs:D/.config", "read:fs:D/.config/patchbay"} {
@@ -96,8 +95,7 @@ func TestHiddenPlacesThatComeLater(t *testing.T) {
 }
 
 // TestFilesOfItsOwnInTheOpen: a file of Patchbay's in a directory that is not Patchbay's cannot be
-// covered for good where the plugin may change that directory, since whoever replaces the file
-// removes what lies over it.
+// covered if the plugin may change that directory, because replacing the file removes the cover.
 func TestFilesOfItsOwnInTheOpen(t *testing.T) {
 	needNamespaces(t)
 	dir := outsideTmp(t)
@@ -106,7 +104,7 @@ func TestFilesOfItsOwnInTheOpen(t *testing.T) {
 	for _, c := range []struct {
 		name, grant string
 		place       Place
-		want        string // what it prints; or in the refusal
+		want        string // what it prints, or what the refusal contains
 	}{
 		{"a configuration around which it may write", "write:fs:" + dir, Place{Path: dir + "/patchbay.toml"}, "refused: it may change " + dir},
 		{"a hidden one around which it may write", "write:fs:" + dir, Place{Path: dir + "/patchbay.toml", Hidden: true}, "refused: it may change " + dir},
@@ -125,7 +123,7 @@ func TestFilesOfItsOwnInTheOpen(t *testing.T) {
 	}
 }
 
-// TestAliases: a place has another path for each time that its file system is mounted.
+// TestAliases: a place has another path for each further mount of its file system.
 func TestAliases(t *testing.T) {
 	mounts := []mounted{{"8:1", "/", "/"}, {"0:5", "/", "/proc"}, {"8:2", "/", "/home"}, {"8:2", "/ann", "/mnt/ann"}, {"8:2", "/ann/.config/patchbay/agents", "/srv/agents"}, {"8:2", "/bob", "/mnt/bob"}, {"8:1", "/", "/mnt/root"}}
 	for path, want := range map[string][]string{
@@ -142,7 +140,7 @@ func TestAliases(t *testing.T) {
 }
 
 // TestOwnPlacesByAnotherMount: a grant that reaches Patchbay's places by a bind mount of the
-// operator's is refused.
+// operator is refused.
 func TestOwnPlacesByAnotherMount(t *testing.T) {
 	needNamespaces(t)
 	if os.Geteuid() != 0 {
@@ -172,8 +170,8 @@ func TestOwnPlacesByAnotherMount(t *testing.T) {
 	expect(t, sh(Options{Guarded: guarded, Grants: grants(t, "read:fs:"+other+"/home/.config/other"), AnyProgram: true}, "cat "+other+"/home/.config/other/file"), "other")
 }
 
-// TestPlacesThatCoincide: where one directory is several of Patchbay's places, as with XDG
-// variables that all say the same, the strictest rule counts.
+// TestPlacesThatCoincide: if one directory is several of Patchbay's places, for example because all
+// XDG variables are the same, the strictest rule counts.
 func TestPlacesThatCoincide(t *testing.T) {
 	needNamespaces(t)
 	dir := outsideTmp(t)
@@ -205,8 +203,8 @@ func TestPlacesThatCoincide(t *testing.T) {
 	}
 }
 
-// TestWorkingInAHiddenPlace: that something is to be started in a place which is hidden, or that
-// its manifest says so, does not show the place.
+// TestWorkingInAHiddenPlace: a hidden place stays hidden if it is the working directory of a
+// program, or named in its manifest.
 func TestWorkingInAHiddenPlace(t *testing.T) {
 	needNamespaces(t)
 	for place, dir := range map[string]string{"below a home": outsideTmp(t), "below /tmp": t.TempDir()} {

@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// fakes are programs that do as their name says.
+// fakes are programs that do what their names say.
 var fakes = map[string]func(args []string) int{
 	"quiet":  func([]string) int { return 0 },
 	"hang":   hang,
@@ -27,7 +27,7 @@ var fakes = map[string]func(args []string) int{
 	"stray":  stray,
 	"leaves": leaves,
 	"forks":  forks,
-	"sleeps": func([]string) int { time.Sleep(time.Second); return 0 }, // what it is for
+	"sleeps": func([]string) int { time.Sleep(time.Second); return 0 }, // sleeping is its purpose
 
 	"tries":    tries,
 	"connects": connects,
@@ -35,7 +35,7 @@ var fakes = map[string]func(args []string) int{
 	"shares":   shares,
 }
 
-// tell prints its arguments, its directory and its environment, each with a zero after it.
+// tell prints its arguments, its directory and its environment, each followed by a zero byte.
 func tell([]string) int {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -48,7 +48,7 @@ func tell([]string) int {
 	return 0
 }
 
-// open prints which descriptors it has beside the standard ones, and what can be read from them.
+// open prints its descriptors beside the standard ones, and their content.
 func open([]string) int {
 	for fd := 3; fd < 1024; fd++ {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil {
@@ -61,7 +61,7 @@ func open([]string) int {
 	return 0
 }
 
-// reads prints what is in files, in whose names variables are known.
+// reads prints the content of files. Variables in their names are expanded.
 func reads(names []string) int {
 	for _, name := range names {
 		text, err := os.ReadFile(os.ExpandEnv(name))
@@ -74,12 +74,12 @@ func reads(names []string) int {
 	return 0
 }
 
-// tooDeep is how a probes ends that can make no namespace at all.
+// tooDeep is the exit code of probes if it can create no namespace at all.
 const tooDeep = 99
 
-// probes finds out what can be had where there can be one user namespace more and no other in that,
-// and runs something with it. The kernel lets them be nested so many deep, so it goes as deep as it
-// can, and back by one.
+// probes runs Probe where exactly one more user namespace can be nested, and runs a program with
+// the result. The kernel limits the nesting, so probes goes as deep as it can, and then one level
+// back.
 func probes([]string) int {
 	me := []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
 	deeper, err := os.StartProcess("/proc/self/exe", os.Args, &os.ProcAttr{Files: []*os.File{nil, os.Stdout, os.Stderr},
@@ -104,7 +104,7 @@ func probes([]string) int {
 	return 0
 }
 
-// hang does nothing for ever.
+// hang waits without end.
 func hang([]string) int {
 	fmt.Println("up")
 	for {
@@ -112,8 +112,8 @@ func hang([]string) int {
 	}
 }
 
-// worst ignores what would end it, and has a child that has left it and does the same. Its argument
-// marks them.
+// worst ignores the signals that would end it, and has a child in its own session that does the
+// same. Its argument marks them.
 func worst(args []string) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	if err := again(append([]string{"stray"}, args...)...); err != nil {
@@ -123,8 +123,7 @@ func worst(args []string) int {
 	return hang(nil)
 }
 
-// stray starts itself once more in a session of its own, and ends: the other is nobody's child any
-// more.
+// stray starts itself again in a new session and ends, so that the other process is an orphan.
 func stray(args []string) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	if len(args) > 1 {
@@ -137,7 +136,7 @@ func stray(args []string) int {
 	return 0
 }
 
-// leaves ends at once, and leaves a stray.
+// leaves ends at once and leaves a stray behind.
 func leaves(args []string) int {
 	if err := again(append([]string{"stray"}, args...)...); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -146,7 +145,7 @@ func leaves(args []string) int {
 	return 0
 }
 
-// again starts this program as another fake, in a session of its own. It is not waited for.
+// again starts this program as another fake, in its own session, and does not wait for it.
 func again(args ...string) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -161,8 +160,7 @@ func again(args ...string) error {
 	return p.Release()
 }
 
-// forks starts children without end, at most a few at a time: each lives a second, in a session of
-// its own.
+// forks starts children without end, a few at a time. Each runs for a second, in its own session.
 func forks(args []string) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGCHLD)
 	for i := 0; ; i++ {
@@ -177,7 +175,7 @@ func forks(args []string) int {
 	}
 }
 
-// connects holds connections through its host.
+// connects keeps connections through its host open.
 func connects([]string) int {
 	for range 5 {
 		conn, err := net.Dial("tcp", "api.example.test:7777")

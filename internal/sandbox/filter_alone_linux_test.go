@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// decide is what a filter says to a system call: 0 for yes, or the error.
+// decide returns the filter's decision on a system call: 0 if it is allowed, or the error.
 func decide(t *testing.T, filter []unix.SockFilter, number uint32, args ...uint64) unix.Errno {
 	t.Helper()
 	data := binary.LittleEndian.AppendUint32(nil, number)
@@ -56,11 +56,11 @@ func decide(t *testing.T, filter []unix.SockFilter, number uint32, args ...uint6
 	return 0
 }
 
-// pointer is an address whose low half is 0, as one may be.
+// pointer is an address whose low half is 0, which can occur.
 const pointer = 0x7f00_0000_0000
 
-// TestFilterAlone: what the filter says where Landlock must do alone, call by call.
-// TestEscapesWithLandlockAlone has the kernel say it.
+// TestFilterAlone: the decisions of the filter without namespaces, call by call.
+// TestEscapesWithLandlockAlone checks them with the kernel.
 func TestFilterAlone(t *testing.T) {
 	const last = 7 // version of Landlock
 	nothing, something, everything := attributes{}, attributes{ByDescriptor: true}, attributes{Read: true, ByPath: true, ByDescriptor: true}
@@ -68,7 +68,7 @@ func TestFilterAlone(t *testing.T) {
 		rule     string
 		landlock int
 		call     call
-		want     [3]unix.Errno // by who may change nothing, something, everything
+		want     [3]unix.Errno // for a plugin that may change nothing, something, everything
 	}{
 		{"mode by path", last, call{unix.SYS_FCHMODAT, []uint64{0, pointer, 0o644}}, [3]unix.Errno{unix.EPERM, unix.EPERM, 0}},
 		{"mode by path, newest call", last, call{unix.SYS_FCHMODAT2, []uint64{0, pointer, 0o644}}, [3]unix.Errno{unix.EPERM, unix.EPERM, 0}},
@@ -158,7 +158,7 @@ func control(command uint64) call { return call{unix.SYS_IOCTL, []uint64{3, comm
 
 func opens(flags uint64) call { return call{unix.SYS_OPENAT, []uint64{0, pointer, flags, 0o644}} }
 
-// TestAttributesOf: who may change attributes by what way.
+// TestAttributesOf: the grants decide by which calls a plugin may change attributes.
 func TestAttributesOf(t *testing.T) {
 	for _, c := range []struct {
 		o    Options

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tries makes the system call of a name, and prints the error's name, or "ok".
+// tries makes the named system calls, and prints the name of the error, or "ok".
 func tries(args []string) int {
 	for _, name := range args {
 		err := attempts[name]()
@@ -84,7 +84,7 @@ func raw(number uintptr, args ...uintptr) error {
 	return nil
 }
 
-// kept are the texts that are only known to the collector by number.
+// kept holds texts that are otherwise referenced only as numbers, so that they are not collected.
 var kept []*byte
 
 func text(s string) uintptr {
@@ -96,7 +96,7 @@ func text(s string) uintptr {
 	return uintptr(unsafe.Pointer(p))
 }
 
-// file is a file in /tmp, and fresh a name that there is no file of.
+// file returns the name of a file in /tmp, and fresh a name that no file has.
 func file() uintptr {
 	if err := os.WriteFile("/tmp/file", nil, 0o755); err != nil {
 		panic(err)
@@ -104,7 +104,7 @@ func file() uintptr {
 	return text("/tmp/file")
 }
 
-// reader is a descriptor by which that file can be read.
+// reader returns a descriptor of that file, open for reading.
 func reader() uintptr {
 	file()
 	fd, err := unix.Open("/tmp/file", unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -164,7 +164,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestOldCalls: the forms that only one kind of machine has are refused like the others.
+// TestOldCalls: calls that only one kind of machine has are refused like the others.
 func TestOldCalls(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("there are none on " + runtime.GOARCH)
@@ -173,24 +173,24 @@ func TestOldCalls(t *testing.T) {
 	for _, i := range new(draft).filter(landlockVersion()) {
 		numbers[i.K] = true
 	}
-	for name, number := range map[string]uint32{"open": 2, "creat": 85, "chmod": 90, "mknod": 133} { // see TestFilterAlone for the others
+	for name, number := range map[string]uint32{"open": 2, "creat": 85, "chmod": 90, "mknod": 133} { // TestFilterAlone has the others
 		if !numbers[number] {
 			t.Errorf("%s is not looked at", name)
 		}
 	}
 }
 
-// TestWhatMountsDoNotKeep: Landlock's part where there are namespaces.
+// TestWhatMountsDoNotKeep: with namespaces, Landlock restricts what mounts do not.
 func TestWhatMountsDoNotKeep(t *testing.T) {
 	needNamespaces(t)
 	needLandlock(t)
 	s := newScene(t)
-	outside := outsideTmp(t) // beneath /tmp it would lie beneath what may be written, and there Landlock cannot tell the two apart
+	outside := outsideTmp(t) // below /tmp it would lie in a writable directory, where Landlock cannot distinguish the two
 	pipe := outside + "/pipe"
 	if err := unix.Mkfifo(pipe, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(pipe, 0o666); err != nil { // whatever the umask
+	if err := os.Chmod(pipe, 0o666); err != nil { // regardless of the umask
 		t.Fatal(err)
 	}
 	write(t, s.dir+"/write/a/file", "moved", 0o644)
@@ -213,8 +213,8 @@ func TestWhatMountsDoNotKeep(t *testing.T) {
 	})
 }
 
-// TestWhatProcHides: what the kernel tells everybody of a user's keys, of how the machine was
-// started and of its services.
+// TestWhatProcHides: /proc does not show a user's keys, how the machine was started, or its
+// services.
 func TestWhatProcHides(t *testing.T) {
 	needNamespaces(t)
 	for name, o := range map[string]Options{"little is seen": {}, "everything is seen": {ReadAll: true}} {

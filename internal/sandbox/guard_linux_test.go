@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// ownHome is a home with Patchbay's places in it, one of which is not there yet.
+// ownHome creates a home with Patchbay's places, one of which is missing.
 func ownHome(t *testing.T, home string) []Place {
 	t.Helper()
 	write(t, home+"/.config/patchbay/config.toml", "config", 0o600)
@@ -27,13 +27,13 @@ const lookAround = `see() { line=; read line 2>/dev/null <$1; echo "${line:--}";
 put() { if { echo hi >$1; } 2>/dev/null; then echo put; else echo -; fi; }
 cd $D; `
 
-// TestPatchbaysOwnPlaces: no grant opens them, and a grant around them leaves them as they are.
+// TestPatchbaysOwnPlaces: no grant opens them, and a grant around them leaves them unchanged.
 func TestPatchbaysOwnPlaces(t *testing.T) {
 	needNamespaces(t)
 	for _, c := range []struct {
 		rule, grant string
 		script      string
-		want        string // what the script prints; or what the refusal says
+		want        string // what the script prints, or what the refusal says
 		all         bool
 	}{
 		{"writing to one is refused", "write:fs:D/.config/patchbay", "", "which is Patchbay's own", false},
@@ -130,8 +130,8 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 	})
 }
 
-// TestOwnPlacesInSightWithoutAGrant: what must not be read is not there either where it lies in
-// something that a plugin has without any grant.
+// TestOwnPlacesInSightWithoutAGrant: a place that must not be read is hidden even in directories
+// that a plugin sees without a grant.
 func TestOwnPlacesInSightWithoutAGrant(t *testing.T) {
 	needNamespaces(t)
 	const system = "/usr/share/zoneinfo" // every system has it, and nothing has to be written there
@@ -144,7 +144,7 @@ func TestOwnPlacesInSightWithoutAGrant(t *testing.T) {
 		write(t, dir+"/tools/lib/kept/secrets.toml", "secret", 0o644)
 		write(t, dir+"/tools/lib/code", "data", 0o644)
 		write(t, dir+"/tools/bin/other", "", 0o644)
-		copyFile(t, "/proc/self/exe", dir+"/tools/bin/env") // prints every file that it is named, under this name
+		copyFile(t, "/proc/self/exe", dir+"/tools/bin/env") // under this name it prints every file that is its argument
 		shown := map[string]string{dir + "/own/kept/secrets.toml": "", dir + "/tools/lib/kept/secrets.toml": "", system + "/UTC": "", dir + "/own/data": "data", dir + "/tools/lib/code": "data"}
 		for rule, hidden := range map[string][]string{
 			"directories": {dir + "/own/kept", dir + "/tools/lib/kept", system},
@@ -173,8 +173,8 @@ func TestOwnPlacesInSightWithoutAGrant(t *testing.T) {
 	}
 }
 
-// TestReadingAroundPlacesThatAreNotThere: a plugin that may read around Patchbay's places starts
-// where there are none yet, and they are made so that it does not see what comes into them later.
+// TestReadingAroundPlacesThatAreNotThere: a plugin that may read around Patchbay's places starts if
+// they are missing. They are created, so that it does not see what is put into them later.
 func TestReadingAroundPlacesThatAreNotThere(t *testing.T) {
 	needNamespaces(t)
 	for place, dir := range map[string]string{"below a home": outsideTmp(t), "below /tmp": t.TempDir()} {

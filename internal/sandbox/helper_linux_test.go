@@ -45,7 +45,7 @@ func TestProgramIn(t *testing.T) {
 	}
 }
 
-// TestHelper has the real helper build a sandbox, and one that speaks another protocol fail to.
+// TestHelper: the real patchbay-jail builds a sandbox, and one of another protocol fails.
 func TestHelper(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // nobody starts it, too

@@ -18,7 +18,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// deadly are the signals that end a program which does not mind them.
+// deadly are the signals that end a program which does not handle them.
 var deadly = []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGABRT, syscall.SIGBUS,
 	syscall.SIGFPE, syscall.SIGKILL, syscall.SIGUSR1, syscall.SIGSEGV, syscall.SIGUSR2, syscall.SIGPIPE, syscall.SIGALRM, syscall.SIGTERM,
 	syscall.SIGSTKFLT, syscall.SIGXCPU, syscall.SIGXFSZ, syscall.SIGVTALRM, syscall.SIGPROF, syscall.SIGIO, syscall.SIGPWR, syscall.SIGSYS}
@@ -49,7 +49,7 @@ func TestWhatCannotBeStarted(t *testing.T) {
 	explains(t, s, Options{})
 }
 
-// explains checks that a program which cannot be started is explained.
+// explains checks that the error of a program which cannot be started says why.
 func explains(t *testing.T, s scene, o Options) {
 	write(t, s.dir+"/plugin/plain", "#!/bin/sh\n", 0o644)
 	write(t, s.dir+"/plugin/lost", "#!/no/such/interpreter\n", 0o755)
@@ -87,7 +87,7 @@ func explains(t *testing.T, s scene, o Options) {
 	})
 }
 
-// TestABoxThatCannotBeBuilt: the error names what was being done.
+// TestABoxThatCannotBeBuilt: the error names the step that failed.
 func TestABoxThatCannotBeBuilt(t *testing.T) {
 	needNamespaces(t)
 	t.Run("a grant that cannot be", func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestABoxThatCannotBeBuilt(t *testing.T) {
 	})
 }
 
-// TestAHostThatIsBusy: a program may have ended before its host has heard that it runs.
+// TestAHostThatIsBusy: a program may end before its host has read the report that it runs.
 func TestAHostThatIsBusy(t *testing.T) {
 	for name, system := range map[string]*System{"with namespaces": nil, "without": {Namespaces: errors.New("switched off")}} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestAHostThatIsBusy(t *testing.T) {
 			s.Box = changed{s.Box, func(p *proc.Packed) {
 				await := p.Await
 				p.Await = func(ctx context.Context) error {
-					time.Sleep(time.Second) // it takes a few milliseconds, and its output is waited for a fifth of a second
+					time.Sleep(time.Second) // the program takes a few milliseconds, and its output is awaited for a fifth of a second
 					return await(ctx)
 				}
 			}}
@@ -130,7 +130,7 @@ func TestAHostThatIsBusy(t *testing.T) {
 	}
 }
 
-// changed is a box of which something else is started.
+// changed is a box that starts something else.
 type changed struct {
 	proc.Box
 	change func(*proc.Packed)
@@ -149,7 +149,7 @@ func TestWhatPassesThrough(t *testing.T) {
 	passes(t, Options{})
 }
 
-// passes checks that a program has what its Spec says, and nothing else.
+// passes checks that a program has exactly what its Spec says.
 func passes(t *testing.T, o Options) {
 	t.Run("stdin, stdout and stderr", func(t *testing.T) {
 		g := newGroup(t)
@@ -159,7 +159,7 @@ func passes(t *testing.T, o Options) {
 		}
 	})
 	t.Run("files of the Spec, and no others", func(t *testing.T) {
-		kept, err := unix.Open("/dev/null", unix.O_RDONLY, 0) // not closed on exec, as a careless program would have it
+		kept, err := unix.Open("/dev/null", unix.O_RDONLY, 0) // not closed on exec, as in a careless program
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func passes(t *testing.T, o Options) {
 		want := []string{"another name", "-fake", "tell", "one", "", "three words \"\n", "/", "A=1", "B=", "EMPTY", "GOGC=50", "PATCHBAY=x"}
 		got := strings.Split(strings.TrimSuffix(output(t, s), "\x00"), "\x00")
 		got = slices.DeleteFunc(got, func(v string) bool {
-			return o.System != nil && (strings.HasPrefix(v, "HOME=") || strings.HasPrefix(v, "TMPDIR=")) // its own directory, without namespaces
+			return o.System != nil && (strings.HasPrefix(v, "HOME=") || strings.HasPrefix(v, "TMPDIR=")) // without namespaces these name its own directory
 		})
 		if !slices.Equal(got, want) {
 			t.Errorf("%q\nwant %q", got, want)
@@ -287,7 +287,7 @@ echo none`
 	})
 }
 
-// TestAKilledJail: the outer process stands for all of it.
+// TestAKilledJail: killing the outer process ends the whole jail.
 func TestAKilledJail(t *testing.T) {
 	needNamespaces(t)
 	g := newGroup(t)
@@ -304,8 +304,8 @@ func TestAKilledJail(t *testing.T) {
 	p.Stop(t.Context(), proc.Ladder{})
 }
 
-// TestNothingIsLeft: no descriptor, no directory, no process, whatever became of the start.
-// Goroutines are looked for at the end of all tests.
+// TestNothingIsLeft: no descriptor, directory or process is left, whatever the result of the start.
+// Goroutines are checked at the end of all tests.
 func TestNothingIsLeft(t *testing.T) {
 	for name, o := range map[string]Options{"with namespaces": {}, "without": {System: &System{Namespaces: errors.New("switched off")}},
 		"with a network": {Grants: grants(t, "net:api.example.test:443")}} {
@@ -324,7 +324,7 @@ func TestNothingIsLeft(t *testing.T) {
 					t.Error("it started")
 				}
 			}
-			runAll() // the guardian, the poller and so on
+			runAll() // starts the guardian, the poller and so on
 			before := descriptors(t)
 			for range 3 {
 				runAll()
@@ -338,7 +338,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// cancelled runs a program, and gives up after a while: before, during and after its start.
+// cancelled runs a program and cancels it after a while: before, during and after its start.
 func cancelled(t *testing.T, g *proc.Group, s proc.Spec, wait time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait)

@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// python is a script for Python in a box.
+// python returns a Python script in a box.
 func python(t *testing.T, o Options, script string) proc.Spec {
 	t.Helper()
 	s := sh(o, "")
@@ -30,14 +30,14 @@ print(take(64 << 20), take(1 << 30))`)
 		expect(t, s, "True False")
 	})
 	t.Run("memory: a small limit is the program's, and does not end its jail", func(t *testing.T) {
-		for range 20 { // with luck a jail over its limit gets by
+		for range 20 { // a jail over its limit may succeed by chance
 			s := sh(Options{}, "i=0; while [ $i -lt 20 ]; do ( ( : & ) & ); i=$((i+1)); done; echo ran")
 			s.Limits.Memory = 8 << 20
 			expect(t, s, "ran")
 		}
 	})
 	t.Run("processes: a loop of forks stops near the limit", func(t *testing.T) {
-		// At most 200, so that a limit that is not kept harms nobody.
+		// At most 200, so that a limit that is not enforced does no harm.
 		s := python(t, Options{}, `
 import os, time
 n = 0
@@ -133,7 +133,7 @@ print(*(os.statvfs(d).f_files for d in ("/tmp", "/var/tmp", "/dev/shm", "/run"))
 }
 
 // TestNoCores: neither a file nor a program of the machine gets the memory of a plugin that
-// crashes. The shell writes 1 byte as 0 blocks.
+// crashes. The shell prints 1 byte as 0 blocks.
 func TestNoCores(t *testing.T) {
 	const script = "ulimit -S -c; ulimit -H -c; ulimit -c 1 2>/dev/null && echo raised; ulimit -S -c 0 && echo lowered"
 	t.Run("with namespaces", func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// theLoader is that of a shell.
+// theLoader returns the loader of a shell.
 func theLoader(t *testing.T) string {
 	t.Helper()
 	loader := program.Loader("/bin/sh")
@@ -23,7 +23,7 @@ func theLoader(t *testing.T) string {
 	return loader
 }
 
-// elfProgram is a file that names a loader, and is good for nothing else.
+// elfProgram returns a file that names a loader and cannot do anything else.
 func elfProgram(loader string) string {
 	le, name := binary.LittleEndian, loader+"\x00"
 	elf := []byte{0x7f, 'E', 'L', 'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}
@@ -90,7 +90,7 @@ func TestPlanLoaders(t *testing.T) {
 	}
 }
 
-// TestTheLoader: it loads, and is not started by hand unless it may be.
+// TestTheLoader: the loader loads programs, and cannot be started directly unless it is granted.
 func TestTheLoader(t *testing.T) {
 	needNamespaces(t)
 	needLandlock(t)

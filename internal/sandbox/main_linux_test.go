@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestMain is also the fakes: the test binary, started again as "binary -fake NAME ARG…", does as
-// its name says.
+// TestMain also runs the fakes: the test binary, started again as "binary -fake NAME ARG…", does
+// what its name says.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "-fake" {
 		fake, ok := fakes[os.Args[2]]
@@ -23,9 +23,9 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "no such fake:", os.Args[2])
 			syscall.Exit(64)
 		}
-		syscall.Exit(fake(os.Args[3:])) // not os.Exit, which takes a second under the race detector
+		syscall.Exit(fake(os.Args[3:])) // os.Exit takes a second under the race detector
 	}
-	if filepath.Base(os.Args[0]) == "env" { // shipped under that name: it prints every file it is named
+	if filepath.Base(os.Args[0]) == "env" { // shipped under that name, it prints every file that is its argument
 		syscall.Exit(reads(os.Args[1:]))
 	}
 	goleak.VerifyTestMain(m)
@@ -33,11 +33,11 @@ func TestMain(m *testing.M) {
 
 const nobody = rerun.Nobody
 
-// outsidePlace names a directory outside of /tmp in which an ordinary user may make some.
+// outsidePlace names a directory outside of /tmp in which an ordinary user may create directories.
 const outsidePlace = "PATCHBAY_TEST_OUTSIDE"
 
-// TestAsNobody runs every other test once more as an ordinary user: what root can do for a jail
-// (open what is to be seen, take another's user) the user's own namespace must do then.
+// TestAsNobody runs every other test again as an ordinary user. The user's own namespace must then
+// do what root can do for a jail: open the files to be mounted, and change the user.
 func TestAsNobody(t *testing.T) {
 	if raced {
 		t.Skip("hundreds of starts take too long under the race detector: make test runs this package without it, too")
@@ -53,7 +53,7 @@ func TestAsNobody(t *testing.T) {
 	t.Log("\n" + v.Run(t))
 }
 
-// openDir is a directory that everybody may enter and change.
+// openDir returns a directory that all users may enter and change.
 func openDir(t *testing.T, place string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(place, "sandbox-test-")

@@ -6,15 +6,14 @@ import (
 	"testing"
 )
 
-// TestWritingWhatIsNotThere: what may be written and is not there yet is made, by the host, and
-// nothing else is.
+// TestWritingWhatIsNotThere: the host creates missing paths that may be written, and nothing else.
 func TestWritingWhatIsNotThere(t *testing.T) {
 	needNamespaces(t)
 	for _, c := range []struct {
 		rule  string
 		lay   func(dir string)
 		grant string
-		put   string // where the plugin writes; empty: it is not started
+		put   string // where the plugin writes; empty if it is not started
 		mode  os.FileMode
 		error string
 	}{

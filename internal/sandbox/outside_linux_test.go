@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// pipe makes a named pipe that somebody has open.
+// pipe creates a named pipe with a reader.
 func pipe(t *testing.T, path string) {
 	t.Helper()
 	if err := unix.Mkfifo(path, 0o600); err != nil {
@@ -27,7 +27,7 @@ func pipe(t *testing.T, path string) {
 	t.Cleanup(func() { _ = unix.Close(fd) })
 }
 
-// needLandlock skips where Landlock is needed and is not there.
+// needLandlock skips a test that needs Landlock if it is not available.
 func needLandlock(t *testing.T) {
 	t.Helper()
 	if err := here().Landlock; err != nil {
@@ -74,7 +74,7 @@ func TestPipes(t *testing.T) {
 	})
 }
 
-// TestPlanOutside: what may only be read lies in nothing that may be written.
+// TestPlanOutside: read-only mounts never lie in writable ones.
 func TestPlanOutside(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"/a/b", "/own", "/w", "/real"} {
@@ -122,14 +122,14 @@ func TestPlanOutside(t *testing.T) {
 	})
 }
 
-// writableAbove reports whether a rule allows writing at a path, as Landlock adds them up.
+// writableAbove reports whether the rules allow writing at a path, added up as Landlock does.
 func writableAbove(p *draft, path string) bool {
 	return slices.ContainsFunc(p.landlock(1).Rules, func(r jail.Rule) bool {
 		return r.Rights&unix.LANDLOCK_ACCESS_FS_WRITE_FILE != 0 && within(path, r.Path)
 	})
 }
 
-// TestPlanHome: a program is told where its home is.
+// TestPlanHome: HOME names the home of the program.
 func TestPlanHome(t *testing.T) {
 	for _, c := range []struct {
 		rule      string
@@ -171,7 +171,7 @@ func TestPlanHome(t *testing.T) {
 	})
 }
 
-// content is that of a made-up file.
+// content returns the content of a made-up file.
 func content(p *draft, path string) string {
 	for _, m := range p.Mounts {
 		if m.Kind == jail.File && m.Target == path {
@@ -181,7 +181,7 @@ func content(p *draft, path string) string {
 	return ""
 }
 
-// TestWhereverAPluginLies: below a home and below /tmp it works the same.
+// TestWhereverAPluginLies: a plugin works the same below a home and below /tmp.
 func TestWhereverAPluginLies(t *testing.T) {
 	needNamespaces(t)
 	for name, home := range map[string]string{"in a home": outsideTmp(t), "in a home in /tmp": t.TempDir()} {

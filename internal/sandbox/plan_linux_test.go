@@ -16,17 +16,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// planned is the plan for a shell.
+// planned returns the plan for a shell.
 func planned(o Options, env ...string) *draft {
 	plan, err := New(o).plan(proc.Launch{Path: "/bin/sh", Argv: []string{"sh"}, Env: append([]string{testPath}, env...), Dir: "/"}, "")
 	if err != nil {
-		panic(err) // no test here plans what is refused
+		panic(err) // no test here plans something that is refused
 	}
 	return plan
 }
 
-// at are the kinds of mount at a path, in their order; of one that was taken out of /tmp, at where
-// that is now.
+// at returns the kinds of the mounts at a path, in their order. For a path that was moved out of
+// /tmp it uses the new path.
 func at(p *draft, path string) string {
 	here, outside := kinds(p, path), kinds(p, "/outside"+path)
 	if outside != "" && outside != "link" {
@@ -68,7 +68,7 @@ func TestPlanMounts(t *testing.T) {
 		rule  string
 		o     Options
 		env   string
-		where string // in the directory, or with / an absolute path
+		where string // in the directory, or an absolute path if it begins with /
 		want  string
 	}{
 		{"what may be read is bound", Options{Grants: grants(t, "read:fs:"+dir+"/a")}, "", "a", "bind"},
@@ -143,8 +143,8 @@ func TestPlanOrder(t *testing.T) {
 	}
 }
 
-// TestPlanOfALinkOneCouldHaveMade: a plugin that may write could put a link where another of its
-// grants is.
+// TestPlanOfALinkOneCouldHaveMade: a link that the plugin could have put at the path of another
+// grant is not followed.
 func TestPlanOfALinkOneCouldHaveMade(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/secret/note", "a secret", 0o644)
@@ -221,7 +221,7 @@ func TestPlanLimits(t *testing.T) {
 		t.Errorf("%+v, want %+v", p.Limits, want)
 	}
 	simple, _ := New(Options{System: &System{Namespaces: errors.New("none")}}).plan(launch, "/private")
-	if !slices.Equal(simple.Limits, want[1:]) { // its user's other processes would count
+	if !slices.Equal(simple.Limits, want[1:]) { // the user's other processes would count
 		t.Errorf("without namespaces: %+v", simple.Limits)
 	}
 }
@@ -249,7 +249,7 @@ func TestPlanWithoutNamespaces(t *testing.T) {
 	}
 }
 
-// TestRefusedPlans: a plugin must not be able to change what it consists of.
+// TestRefusedPlans: a plan in which the plugin could change its own program or files is refused.
 func TestRefusedPlans(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/plugin/run", "#!/bin/sh\n", 0o755)
@@ -282,7 +282,7 @@ func TestRefusedPlans(t *testing.T) {
 	}
 }
 
-// TestInterpretersWork: those that this machine has start, and find their libraries.
+// TestInterpretersWork: the interpreters of this machine start and find their libraries.
 func TestInterpretersWork(t *testing.T) {
 	needNamespaces(t)
 	for name, args := range map[string][]string{

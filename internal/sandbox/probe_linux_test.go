@@ -34,12 +34,12 @@ func TestProbe(t *testing.T) {
 	})
 }
 
-// TestProbeWithoutABar: where loaders cannot be barred, that is said, and the rest can be had.
+// TestProbeWithoutABar: if loaders cannot be barred, Probe says so, and the rest is available.
 func TestProbeWithoutABar(t *testing.T) {
 	needNamespaces(t)
 	needLandlock(t)
 	self := exec.Command("/proc/self/exe", "-fake", "probes")
-	me := func(host int) []syscall.SysProcIDMap { // an ordinary user, whoever runs this
+	me := func(host int) []syscall.SysProcIDMap { // an ordinary user, whoever runs the test
 		return []syscall.SysProcIDMap{{ContainerID: 1000, HostID: host, Size: 1}}
 	}
 	self.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: me(os.Geteuid()), GidMappings: me(os.Getegid())}

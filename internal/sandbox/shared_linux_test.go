@@ -15,8 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// TestSharedMounts: nothing that is mounted for a plugin is mounted for its host, also where the
-// machine shares its mounts, as most do.
+// TestSharedMounts: mounts for a plugin do not appear on its host, even if the machine's mounts are
+// shared, as most are.
 func TestSharedMounts(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root shares mounts")
@@ -35,8 +35,8 @@ func TestSharedMounts(t *testing.T) {
 	}
 }
 
-// shares is a host whose mounts are shared. It says what is mounted for it, once a plugin has run,
-// that was not before.
+// shares is a host whose mounts are shared. It prints the mounts that appeared after a plugin has
+// run.
 func shares(args []string) int {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, ""); err != nil {
 		fmt.Println(err)

@@ -10,14 +10,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// A hideout is an operator's home with a secret in it, and a plugin that ships whatever a case
-// wants.
+// A hideout is the home of an operator with a secret in it, and a plugin that ships the files of a
+// case.
 type hideout struct {
 	t      *testing.T
 	home   string
 	own    string // the plugin's directory
 	secret string // a directory of secrets: key, bin/tool, lib/key
-	marker string // a file that exists once code of the plugin has run outside
+	marker string // a file that exists if code of the plugin has run outside
 }
 
 const secretText = "the operator's secret"
@@ -31,24 +31,24 @@ func newHideout(t *testing.T, home string) hideout {
 	write(t, h.secret+"/bin/tool", "#!/bin/sh\necho "+secretText+"\n", 0o755)
 	link(t, "/bin/sh", h.secret+"/bin/linked")
 	write(t, h.own+"/data.txt", "data", 0o644)
-	copyFile(t, "/proc/self/exe", h.own+"/env") // prints every file that it is named
+	copyFile(t, "/proc/self/exe", h.own+"/env") // prints every file that is its argument
 	write(t, h.own+"/libexec/pyenv", "#!/bin/sh\necho ran >"+h.marker+"\necho /bin/sh\n", 0o755)
 	write(t, h.own+"/shims/python", h.shim(h.own), 0o755)
 	return h
 }
 
-// shim is what pyenv puts in the place of an interpreter.
+// shim returns the text of a shim of pyenv.
 func (h hideout) shim(root string) string {
 	return "#!/bin/sh\nprogram=\"${0##*/}\"\nexport PYENV_ROOT=\"" + root + "\"\nexec \"" + root + "/libexec/pyenv\" exec \"$program\" \"$@\"\n"
 }
 
-// expand writes the hideout's paths into a text.
+// expand replaces the names of the hideout's paths in a text.
 func (h hideout) expand(text string) string {
 	return strings.NewReplacer("OWN", h.own, "SECRET", h.secret, "HOME", h.home).Replace(text)
 }
 
-// ship makes files in the plugin's directory: "-> TARGET" is a link, "ELF LOADER" a program with
-// that loader, all else a script.
+// ship creates files in the plugin's directory: "-> TARGET" is a link, "ELF LOADER" a program with
+// that loader, anything else a script.
 func (h hideout) ship(files map[string]string) {
 	h.t.Helper()
 	for name, content := range files {
@@ -64,18 +64,18 @@ func (h hideout) ship(files map[string]string) {
 	}
 }
 
-// A shipment is what a plugin ships to see more than it was granted.
+// A shipment is the files by which a plugin tries to see more than it was granted.
 type shipment struct {
 	name    string
 	files   map[string]string
-	command []string // default: OWN/run
+	command []string // OWN/run if empty
 	grants  []string
 	env     []string
-	refusal string // in the message; empty: it may start, and finds nothing
+	refusal string // expected in the message; if empty, it may start, and must find nothing
 }
 
-// ways are how a file says which other file it wants. Each is tried as the plugin's command and as
-// a program that exec: names.
+// ways are the ways in which a file names another file. Each is tried as the plugin's command and
+// as a program that exec: names.
 var ways = []shipment{
 	{name: "a #! line", files: map[string]string{"run": "#!SECRET/run\n"}, refusal: `add "exec:run:SECRET/run"`},
 	{name: "a #! line that names no program", files: map[string]string{"run": "#!SECRET/key\n"}, refusal: "SECRET/key is not an executable file"},
@@ -173,8 +173,8 @@ var shipments = []shipment{
 		grants: []string{"write:fs:OWN/cache"}, refusal: "it may change OWN/cache/tool"},
 }
 
-// TestWhatAPluginShipsWidensNothing: whatever its files say, a plugin with these capabilities sees
-// nothing of the operator's, and no code of it runs outside.
+// TestWhatAPluginShipsWidensNothing: whatever its files contain, a plugin with these capabilities
+// sees no files of the operator, and none of its code runs outside.
 func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 	needNamespaces(t)
 	all := shipments
@@ -195,8 +195,8 @@ func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 	}
 }
 
-// TestAProgramCalledEnv: a program of the plugin's that is called env is one like any other: what
-// its arguments name is neither judged nor mounted.
+// TestAProgramCalledEnv: a program of the plugin with the name env is a program like any other: the
+// files that its arguments name are neither judged nor mounted.
 func TestAProgramCalledEnv(t *testing.T) {
 	needNamespaces(t)
 	for name, system := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
@@ -212,7 +212,7 @@ func TestAProgramCalledEnv(t *testing.T) {
 	}
 }
 
-// TestOddNamesOfAPlugin: whatever a plugin's directory is called, it sees its own files and nothing
+// TestOddNamesOfAPlugin: whatever the name of its directory, a plugin sees its own files and none
 // of the operator's.
 func TestOddNamesOfAPlugin(t *testing.T) {
 	needNamespaces(t)
@@ -228,8 +228,8 @@ func TestOddNamesOfAPlugin(t *testing.T) {
 	}
 }
 
-// hold ships a case and starts the plugin: what it prints, what is mounted and what happened
-// outside must not show the secret.
+// hold ships a case and starts the plugin. Its output, its mounts and its effects outside must not
+// reveal the secret.
 func (h hideout) hold(c shipment, system *System) {
 	h.t.Helper()
 	h.ship(c.files)
@@ -290,8 +290,7 @@ func (h hideout) mountsNothing(b *Box, s proc.Spec) {
 	}
 }
 
-// TestShimsOfTheOperator: what a shim of the operator's stands for is asked outside, but never with
-// anything of the plugin's.
+// TestShimsOfTheOperator: the tool of a shim runs outside, but never with anything of the plugin's.
 func TestShimsOfTheOperator(t *testing.T) {
 	needNamespaces(t)
 	pyenv := func(t *testing.T) (h hideout, root string) {
@@ -348,8 +347,8 @@ func TestShimsOfTheOperator(t *testing.T) {
 	})
 }
 
-// TestLibrariesBesideAPlugin: a plugin that lies in a directory called bin does not bring along
-// what lies beside that.
+// TestLibrariesBesideAPlugin: for a plugin in a directory called bin, the directories beside that
+// are not mounted.
 func TestLibrariesBesideAPlugin(t *testing.T) {
 	needNamespaces(t)
 	home := outsideTmp(t)
@@ -364,7 +363,8 @@ func TestLibrariesBesideAPlugin(t *testing.T) {
 	}
 }
 
-// TestRealPluginsStart: what plugins do to find their interpreter works inside as it does outside.
+// TestRealPluginsStart: the usual ways in which plugins find their interpreter work inside as
+// outside.
 func TestRealPluginsStart(t *testing.T) {
 	needNamespaces(t)
 	h := newHideout(t, outsideTmp(t))

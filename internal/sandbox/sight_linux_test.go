@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// scene is a directory with things in it that are granted, or not.
+// A scene is a directory with files, some of which are granted.
 type scene struct {
 	t   *testing.T
 	dir string
@@ -27,14 +27,14 @@ func newScene(t *testing.T) scene {
 	return scene{t, dir}
 }
 
-// sees runs a script with a function "see FILE" for what a file holds and "put FILE" for whether it
-// can be written. D is the scene.
+// sees runs a script in which "see FILE" prints a file and "put FILE" tries to write it. D is the
+// scene's directory.
 func (s scene) sees(o Options, script, want string) {
 	s.t.Helper()
 	s.seesWith(o, proc.Spec{}, script, want)
 }
 
-// seesWith is sees with a directory and an environment.
+// seesWith is sees with a working directory and an environment.
 func (s scene) seesWith(o Options, with proc.Spec, script, want string) {
 	s.t.Helper()
 	spec := sh(o, `see() { line=; read line 2>/dev/null <$1; echo "${line:--}"; }
@@ -99,7 +99,7 @@ func TestWhatIsSeen(t *testing.T) {
 		write(t, s.dir+"/v1/data/note", "version 1", 0o644)
 		link(t, "v1", s.dir+"/current")
 		s.sees(Options{Grants: grants(t, "read:fs:"+s.dir+"/current/data")}, "see $D/current/data/note", "version 1")
-		// Here the link itself is in sight.
+		// Here the link itself is visible.
 		s.sees(Options{Grants: grants(t, "read:fs:"+s.dir, "write:fs:"+s.dir+"/current/data")}, "put $D/current/data/new; see $D/v1/data/note", "put\nversion 1")
 	})
 	t.Run("a grant beneath a link of the system", func(t *testing.T) {
@@ -218,8 +218,8 @@ func TestEverythingMayBeRead(t *testing.T) {
 	})
 }
 
-// outsideTmp is a directory with a note in it, for its owner only, that is not among those which
-// are always the jail's own.
+// outsideTmp returns a directory, outside of those that are always the jail's own, with a note that
+// only its owner may read.
 func outsideTmp(t *testing.T) string {
 	t.Helper()
 	place := cmp.Or(os.Getenv(outsidePlace), "/var/lib")

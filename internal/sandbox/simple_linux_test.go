@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// TestWithoutNamespaces: Landlock and seccomp alone.
+// TestWithoutNamespaces: the sandbox of Landlock and seccomp alone.
 func TestWithoutNamespaces(t *testing.T) {
 	system := needSimple(t)
 	simple := func(t *testing.T, s scene, o Options, script, want string) {

@@ -21,11 +21,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// TestNothingSurvivesTheHost: a host with the worst of plugins is killed, many times.
+// TestNothingSurvivesTheHost: a host with hostile plugins is killed many times, and no process is
+// left.
 func TestNothingSurvivesTheHost(t *testing.T) {
 	for _, c := range []struct {
 		kind          string
-		rounds, least int // least: how many processes there are to kill, besides the host
+		rounds, least int // least is the minimum number of processes besides the host
 	}{
 		{"full", soak.Times(6, 50), 6},
 		{"simple", soak.Times(3, 10), 4},
@@ -36,7 +37,7 @@ func TestNothingSurvivesTheHost(t *testing.T) {
 				t.Setenv("TMPDIR", t.TempDir())
 			}
 			var rounds sync.WaitGroup
-			turns := make(chan struct{}, 5) // at a time
+			turns := make(chan struct{}, 5) // this many at a time
 			for range c.rounds {
 				turns <- struct{}{}
 				rounds.Go(func() {
@@ -52,7 +53,7 @@ func TestNothingSurvivesTheHost(t *testing.T) {
 	}
 }
 
-// wantSwept: the directories on disk of hosts that were killed are removed by the next one.
+// wantSwept checks that the next host removes the directories of hosts that were killed.
 func wantSwept(t *testing.T) {
 	t.Helper()
 	pattern := os.TempDir() + "/patchbay-sandbox-*"
@@ -65,7 +66,7 @@ func wantSwept(t *testing.T) {
 	}
 }
 
-// killHost starts a host, kills it and looks for what is left.
+// killHost starts a host, kills it and checks that no process is left.
 func killHost(t *testing.T, kind string, least int) {
 	word := token(t)
 	cmd := exec.Command("/proc/self/exe", "-fake", "host", kind, word)
@@ -86,21 +87,21 @@ func killHost(t *testing.T, kind string, least int) {
 	if n := len(bearing(word)) - 1; n < least {
 		t.Errorf("only %d processes to kill", n)
 	}
-	jails := offspring(cmd.Process.Pid) // without the word, but with the host as their ancestor
+	jails := offspring(cmd.Process.Pid) // these do not have the word, but descend from the host
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	for end := time.Now().Add(patience); len(bearing(word)) > 0 || slices.ContainsFunc(jails, alive); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("survivors: %v, %v", bearing(word), slices.DeleteFunc(jails, func(pid int) bool { return !alive(pid) }))
 			for _, pid := range bearing(word) {
-				_ = syscall.Kill(pid, syscall.SIGKILL) // ours, by the word among its arguments
+				_ = syscall.Kill(pid, syscall.SIGKILL) // one of ours, by the word among its arguments
 			}
 			return
 		}
 	}
 }
 
-// offspring lists the children of a process, theirs, and so on.
+// offspring returns all descendants of a process.
 func offspring(pid int) []int {
 	lists, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children") // the pattern is well formed
 	var all []int
@@ -116,14 +117,14 @@ func offspring(pid int) []int {
 	return all
 }
 
-// alive reports whether a process has not ended.
+// alive reports whether a process is running.
 func alive(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// fakeHost runs the worst of plugins, says "up" and waits to be killed. Its own arguments, and
-// theirs, bear the word.
+// fakeHost runs hostile plugins, prints "up" and waits to be killed. Its arguments and theirs
+// contain the word.
 func fakeHost(args []string) int {
 	kind, word := args[0], args[1]
 	o := Options{}

@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/capability"
 )
 
-// grants reads capabilities.
+// grants parses capabilities.
 func grants(t testing.TB, texts ...string) []capability.Capability {
 	t.Helper()
 	var list []capability.Capability
@@ -30,7 +30,7 @@ func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
 		system System
-		want   []Status // one for each of the above
+		want   []Status // one for each grant
 	}{
 		{"with everything, everything is enforced", System{Scoped: true}, []Status{e, e, e, e, e, e, e, e, e, e}},
 		{"an old Landlock does not keep abstract sockets apart", System{}, []Status{e, e, e, e, e, e, p, e, e, e}},
@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 	})
 }
 
-// TestLandlockAloneIsExplained: what is kept in part says which part.
+// TestLandlockAloneIsExplained: a partial verdict says which part is enforced.
 func TestLandlockAloneIsExplained(t *testing.T) {
 	system := System{Namespaces: errors.New("because"), Scoped: true}
 	const seen, refused, open, byDescriptor = "names, sizes and times of other files can be seen", "chmod, chown, utime and setxattr are refused",
@@ -81,8 +81,8 @@ func TestLandlockAloneIsExplained(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
 		grants []string
-		says   [][]string // of each capability
-		not    string     // of none
+		says   [][]string // for each capability
+		not    string     // for none of them
 	}{
 		{"who may write nothing changes no attributes", []string{"read:fs:/a"}, [][]string{{seen, refused}}, byDescriptor},
 		{"who may write something changes those of all that it may read", []string{"read:fs:/a", "write:fs:/b"}, [][]string{{seen, open}, {seen, byDescriptor}}, refused},

@@ -23,7 +23,7 @@ import (
 )
 
 // patience bounds every wait for something that must happen. It is long because the machine may be
-// busy; nothing is asserted about how long things take.
+// busy. No test asserts how long anything takes.
 const patience = time.Minute
 
 // eventually polls until a condition holds.
@@ -37,14 +37,14 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// here is what this machine can enforce.
+// here returns what this machine can enforce.
 var here = sync.OnceValue(func() *System {
 	g := proc.NewGroup(nil)
 	defer g.Close()
 	return Probe(context.Background(), g)
 })
 
-// needNamespaces skips a test of what only namespaces can do.
+// needNamespaces skips a test that needs namespaces if there are none.
 func needNamespaces(t *testing.T) {
 	t.Helper()
 	if err := here().Namespaces; err != nil {
@@ -52,8 +52,8 @@ func needNamespaces(t *testing.T) {
 	}
 }
 
-// needSimple skips a test of what Landlock and seccomp do alone, and returns a system that has only
-// these.
+// needSimple skips a test of Landlock and seccomp alone if they are not available, and returns a
+// system that has only these.
 func needSimple(t *testing.T) *System {
 	t.Helper()
 	if err := errors.Join(here().Landlock, here().Filter); err != nil {
@@ -62,7 +62,7 @@ func needSimple(t *testing.T) *System {
 	return &System{Namespaces: errors.New("switched off by the test"), Scoped: here().Scoped}
 }
 
-// newGroup is a group that is closed with the test, without complaint.
+// newGroup returns a group that is closed at the end of the test, and must close without an error.
 func newGroup(t testing.TB) *proc.Group {
 	t.Helper()
 	g := proc.NewGroup(nil)
@@ -74,15 +74,15 @@ func newGroup(t testing.TB) *proc.Group {
 	return g
 }
 
-// testPath is where the programs of the tests are.
+// testPath has the programs of the tests.
 const testPath = "PATH=/usr/local/bin:/usr/bin:/bin"
 
-// sh is a shell script in a box, at the root.
+// sh returns a shell script in a box, in the root directory.
 func sh(o Options, script string) proc.Spec {
 	return proc.Spec{Path: "/bin/sh", Args: []string{"-c", script}, Dir: "/", Env: []string{testPath, "HOME=/home/test"}, Box: New(o)}
 }
 
-// fake is the Spec of a fake in a box.
+// fake returns the Spec of a fake in a box.
 func fake(t testing.TB, o Options, name string, args ...string) proc.Spec {
 	t.Helper()
 	self, err := os.Executable()
@@ -107,7 +107,7 @@ func run(t testing.TB, s proc.Spec) *proc.Result {
 	return r
 }
 
-// output is what a program prints that must end well.
+// output returns the output of a program that must succeed.
 func output(t testing.TB, s proc.Spec) string {
 	t.Helper()
 	r := run(t, s)
@@ -117,7 +117,7 @@ func output(t testing.TB, s proc.Spec) string {
 	return string(r.Stdout)
 }
 
-// expect runs a program that must end well and print this.
+// expect runs a program that must succeed and print want.
 func expect(t testing.TB, s proc.Spec, want string) {
 	t.Helper()
 	if got := strings.TrimSpace(output(t, s)); got != want {
@@ -125,7 +125,7 @@ func expect(t testing.TB, s proc.Spec, want string) {
 	}
 }
 
-// startError is why a program would not start, which it must not.
+// startError returns the error of a program that must not start.
 func startError(t testing.TB, s proc.Spec) *program.StartError {
 	t.Helper()
 	g := proc.NewGroup(nil)
@@ -138,7 +138,7 @@ func startError(t testing.TB, s proc.Spec) *program.StartError {
 	return start
 }
 
-// started starts a program that says "up", and waits until it does.
+// started starts a program that prints "up", and waits until it does.
 func started(t testing.TB, g *proc.Group, s proc.Spec) *proc.Process {
 	t.Helper()
 	p, err := g.Start(t.Context(), s)
@@ -160,8 +160,7 @@ func awaitUp(t testing.TB, stdout *os.File) {
 	}
 }
 
-// bearing lists the living processes with this word among their arguments, whatever namespace they
-// are in.
+// bearing returns the running processes with this word among their arguments, in any namespace.
 func bearing(token string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -181,12 +180,12 @@ func bearing(token string) []int {
 	return pids
 }
 
-// token is a word that no other process on this machine has among its arguments.
+// token returns a word that no other process on this machine has among its arguments.
 func token(t testing.TB) string {
 	return strings.ReplaceAll(t.Name(), "/", "-") + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 }
 
-// write makes a file, with the directories above it.
+// write creates a file, with the directories above it.
 func write(t testing.TB, path, content string, mode os.FileMode) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -197,7 +196,7 @@ func write(t testing.TB, path, content string, mode os.FileMode) {
 	}
 }
 
-// link makes a symbolic link, with the directories above it.
+// link creates a symbolic link, with the directories above it.
 func link(t testing.TB, target, path string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -208,10 +207,10 @@ func link(t testing.TB, target, path string) {
 	}
 }
 
-// tool is the path of a program that a test needs.
+// tool returns the path of a program that a test needs.
 func tool(t testing.TB, name string) string {
 	t.Helper()
-	for _, dir := range []string{"/usr/bin", "/bin", "/usr/local/bin"} { // not the PATH: what is in somebody's home is not for every user
+	for _, dir := range []string{"/usr/bin", "/bin", "/usr/local/bin"} { // not the PATH, because other users cannot run programs in a home
 		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return path
 		}
@@ -220,11 +219,12 @@ func tool(t testing.TB, name string) string {
 	return ""
 }
 
-// heedful has every program that the test starts obey signals: one that this process was born to
-// ignore (SIGHUP, by nohup) is ignored by all that it starts, unless it is handled here.
+// heedful makes every program that the test starts obey signals. A signal that this process
+// inherited as ignored (SIGHUP, by nohup) is ignored by its children too, unless it is handled
+// here.
 func heedful(t testing.TB, signals []syscall.Signal) {
 	t.Helper()
-	ignored, err := strconv.ParseUint(ignoredHere(t), 16, 64) // signal.Ignored forgets, once a signal has been handled
+	ignored, err := strconv.ParseUint(ignoredHere(t), 16, 64) // signal.Ignored is wrong after a signal has been handled
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,9 +237,9 @@ func heedful(t testing.TB, signals []syscall.Signal) {
 	t.Cleanup(func() { signal.Stop(received) })
 }
 
-// ignoredHere is which signals this process was born to ignore, as the kernel writes it: make, for
-// one, lets what it starts ignore the two that the C library uses for itself. Those a program
-// inherits as it would without a sandbox.
+// ignoredHere returns the signals that this process inherited as ignored, in the kernel's notation.
+// For example, make lets its children ignore the two signals that the C library uses for itself. A
+// program inherits those as it would without a sandbox.
 func ignoredHere(t testing.TB) string {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")

@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// TestAProgramsOtherPath: exec:/usr/bin/sh is /bin/sh too, where that is the same file, and no
+// TestAProgramsOtherPath: exec:/usr/bin/sh also grants /bin/sh if that is the same file, and no
 // other program.
 func TestAProgramsOtherPath(t *testing.T) {
 	target, err := filepath.EvalSymlinks("/bin")
