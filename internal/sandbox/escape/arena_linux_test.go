@@ -16,36 +16,36 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
-// The arena's /tmp and /home are empty, so that these need no random names.
+// The arena's /tmp and /home are empty, so these paths need no random names.
 const (
 	arenaDir  = "/tmp/arena"
 	ownDir    = arenaDir + "/plugin"    // the plugin's own files
-	secretDir = arenaDir + "/secret"    // granted to nobody
+	secretDir = arenaDir + "/secret"    // not granted
 	grantDir  = arenaDir + "/granted"   // granted for reading
 	writeDir  = arenaDir + "/scratch"   // granted for writing
-	toolDir   = arenaDir + "/tool"      // a program that is granted
+	toolDir   = arenaDir + "/tool"      // a granted program
 	mountDir  = arenaDir + "/mountedOn" // a file system is mounted there
 
-	homeDir  = "/home/arena"      // the operator's: not in /tmp, of which every plugin has one of its own
+	homeDir  = "/home/arena"      // the operator's home; not in /tmp, because every plugin has its own /tmp
 	notesDir = homeDir + "/notes" // granted for reading
 )
 
-// Addresses of the cable between arena and neighbour: documentation ranges (RFC 5737, RFC 3849),
-// which the broker takes for public ones.
+// Addresses of the cable between arena and neighbour, from documentation ranges (RFC 5737, RFC
+// 3849), which the broker takes for public addresses.
 const (
 	arenaAddr, arenaAddr6         = "203.0.113.1", "2001:db8:5::1"
 	neighbourAddr, neighbourAddr6 = "203.0.113.2", "2001:db8:5::2"
 )
 
-// firstPid is where the numbers of the host's processes begin. Those in a sandbox begin at 1, so
-// that the number of a canary is never by chance that of a process in there.
+// firstPid is the first pid of the host's processes. Those in a sandbox begin at 1, so the pid of a
+// canary never happens to be that of a process inside.
 const firstPid = 20000
 
-// namespaces are those of the arena.
+// namespaces are the namespaces of the arena.
 const namespaces = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 
-// arenaAttr is how to start the arena: root needs no user namespace, anybody else is root's
-// likeness in one of his own.
+// arenaAttr says how to start the arena. Root needs no user namespace. For another user the arena
+// has one, in which the user is root.
 func arenaAttr() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: namespaces, Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if uid := os.Geteuid(); uid != 0 {
@@ -57,8 +57,8 @@ func arenaAttr() *syscall.SysProcAttr {
 	return attr
 }
 
-// runArena is the first process of the arena. It prepares the ground, starts the host as the user
-// it was told, and ends with it; the kernel then kills whatever is left.
+// runArena is the first process of the arena. It prepares the arena, starts the host as the
+// requested user, and ends with it. The kernel then kills all other processes.
 func runArena() error {
 	secret := os.Getenv("CANARY")
 	for _, step := range []func() error{
@@ -76,7 +76,7 @@ func runArena() error {
 		return err
 	}
 	defer other.Kill()
-	held, err := os.Open(secretDir + "/canary") // for those who look at the descriptors of process 1
+	held, err := os.Open(secretDir + "/canary") // for attempts that look at the descriptors of process 1
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func runArena() error {
 	return startHost(secret)
 }
 
-// mountArena makes the places where attempts leave things the arena's own.
+// mountArena mounts the arena's own directories where attempts leave files.
 func mountArena(secret string) error {
 	type mount struct{ source, target, kind, data string }
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
@@ -117,7 +117,7 @@ func mountArena(secret string) error {
 // mountNamed mounts a file system whose name is the secret.
 func mountNamed(secret string) error { return unix.Mount(secret, mountDir, "tmpfs", 0, "size=64k") }
 
-// openNetwork brings the loopback device up, and lets anybody use low ports and ping.
+// openNetwork brings the loopback device up, and lets all users use low ports and ping.
 func openNetwork() error {
 	for name, value := range map[string]string{"ip_unprivileged_port_start": "0", "ping_group_range": "0 65535"} {
 		if err := os.WriteFile("/proc/sys/net/ipv4/"+name, []byte(value), 0); err != nil && !errors.Is(err, unix.EINVAL) {
@@ -127,8 +127,7 @@ func openNetwork() error {
 	return machine.LoopbackUp()
 }
 
-// ip runs the tool that configures networks, which lays the cable. Without the tool there is no
-// neighbour.
+// ip runs the tool ip, which creates the cable. Without the tool there is no neighbour.
 func ip(args string) error {
 	for _, path := range []string{"/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip"} {
 		if _, err := os.Stat(path); err != nil {
@@ -143,8 +142,8 @@ func ip(args string) error {
 	return errors.New("no program named ip")
 }
 
-// startNeighbour starts the other host and lays the cable; the device on our side is named by the
-// secret.
+// startNeighbour starts the other host and creates the cable. The name of the device on this side
+// contains the secret.
 func startNeighbour(secret string) (*os.Process, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -179,8 +178,8 @@ func startNeighbour(secret string) (*os.Process, error) {
 	return p, nil
 }
 
-// runNeighbour is another host: it waits for the cable, then serves what the plugin was not granted
-// there.
+// runNeighbour is another host: it waits for the cable, then serves what the plugin was not
+// granted.
 func runNeighbour() error {
 	if err := machine.LoopbackUp(); err != nil {
 		return err
@@ -206,7 +205,7 @@ func runNeighbour() error {
 	select {}
 }
 
-// startStage starts the test binary again.
+// startStage starts the test binary again as a stage.
 func startStage(name string, env []string, attr *os.ProcAttr, args ...string) (*os.Process, error) {
 	attr.Env = append([]string{"PATH=/usr/bin:/bin"}, env...)
 	p, err := os.StartProcess("/proc/self/exe", append([]string{"escape.test", "-stage", name}, args...), attr)
@@ -216,8 +215,8 @@ func startStage(name string, env []string, attr *os.ProcAttr, args ...string) (*
 	return p, nil
 }
 
-// startHost runs the host to its end, as the user whose number is in the environment, on a terminal
-// of its own.
+// startHost runs the host to its end, on its own terminal, as the user whose uid is in the
+// environment.
 func startHost(secret string) error {
 	uid, err := strconv.Atoi(os.Getenv("HOST_UID"))
 	if err != nil {
@@ -232,7 +231,7 @@ func startHost(secret string) error {
 	if os.Geteuid() == 0 {
 		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}
 	}
-	runtime.LockOSThread() // what follows is of this thread, and of what it forks
+	runtime.LockOSThread() // the following applies to this thread and its children
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return err
 	}
@@ -259,7 +258,7 @@ func waitFor(p *os.Process) error {
 	return err
 }
 
-// openTerminal makes a pair of terminals, the second for a user.
+// openTerminal opens a pair of terminals, the second one for a user.
 func openTerminal(uid int) (master, slave *os.File, err error) {
 	if master, err = os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err != nil {
 		return nil, nil, err

@@ -15,33 +15,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canaries are everything around the attempts that must stay as it is.
+// canaries is everything around the attempts that must not change.
 type canaries struct {
-	secret string // in every canary; a plugin that prints it has read one
-	stray  string // what attempts name things that they leave behind
+	secret string // contained in every canary; a plugin that prints it has read one
+	stray  string // the name of everything that attempts leave behind
 	mtime  time.Time
 	ear    *ear
 	shared *shared
 	term   *os.File    // the other end of the host's terminal
 	proc   *os.Process // the canary process, a group leader
 	died   chan struct{}
-	held   *os.File // the open canary
+	held   *os.File // an open canary
 	pipes  pipes
-	barred string // "yes" where the kernel can keep loaders from being started by hand
+	barred string // "yes" if the kernel can bar loaders from being started directly
 
-	before map[string]string // snapshot of the files
-	usr2   int64             // signals the host had got
+	before map[string]string // a snapshot of the files
+	usr2   int64             // signals that the host had received
 }
 
-// watched are the directories that attempts must not change. Scratch is not among them: it is
-// granted.
+// watched are the directories that attempts must not change. Scratch is not among them, because it
+// is granted.
 var watched = []string{secretDir, grantDir, ownDir, homeDir, toolDir}
 
-// strayDirs are where attempts leave names of their own.
+// strayDirs are the directories in which attempts leave files.
 var strayDirs = []string{"/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/dev/mqueue", arenaDir}
 
-// reset ends what earlier attempts left running, makes the files anew, clears scratch and makes
-// sure of the canary process. Then it looks at everything.
+// reset ends the processes that earlier attempts left, recreates the files, clears scratch and
+// restarts the canary process if needed. Then it records the state of everything.
 func (c *canaries) reset() error {
 	if err := eventually(c.endLeftovers); err != nil {
 		return err
@@ -55,17 +55,17 @@ func (c *canaries) reset() error {
 	if err := c.pipes.restore(); err != nil {
 		return err
 	}
-	_ = c.pipes.took("") // what was written before
+	_ = c.pipes.took("") // discards what was written before
 	if err := c.process(); err != nil {
 		return err
 	}
 	if mounts, _ := os.ReadFile("/proc/self/mountinfo"); !bytes.Contains(mounts, []byte(c.secret)) {
-		if err := mountNamed(c.secret); err != nil { // who could unmount it was root
+		if err := mountNamed(c.secret); err != nil { // only root could have unmounted it
 			return err
 		}
 	}
 	for _, dir := range strayDirs {
-		_ = os.RemoveAll(filepath.Join(dir, c.stray)) // mostly not there
+		_ = os.RemoveAll(filepath.Join(dir, c.stray)) // mostly missing
 	}
 	c.before = snapshot()
 	c.usr2 = c.ear.usr2.Load()
@@ -104,7 +104,7 @@ func (c *canaries) files() error {
 	return os.Chtimes(secretDir+"/canary", c.mtime, c.mtime)
 }
 
-// programs are the plugin's own files and the tool, which a free attempt may have changed.
+// programs writes the plugin's own files and the tool, which a free attempt may have changed.
 func (c *canaries) programs() error {
 	_ = os.Remove(ownDir + "/ctypes.py")
 	if len(difference(c.before, snapshot())) == 0 {
@@ -113,13 +113,13 @@ func (c *canaries) programs() error {
 	if err := copyScripts(os.Geteuid()); err != nil {
 		return err
 	}
-	if os.Geteuid() == 0 { // for others it is root's, and stayed as it was
+	if os.Geteuid() == 0 { // for other users it belongs to root and is unchanged
 		return makeTool(c.secret)
 	}
 	return nil
 }
 
-// rewrite makes a file what it should be, whoever had it in between. The inode stays if it can.
+// rewrite restores a file, whoever owned it meanwhile. It keeps the inode if possible.
 func rewrite(path, text string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		_ = os.Remove(path)
@@ -133,7 +133,7 @@ func rewrite(path, text string) error {
 	return os.Chmod(path, 0o644)
 }
 
-// scratch is the granted directory, emptied, with what an accomplice would have put there.
+// scratch empties the granted directory, and puts files there that an accomplice would.
 func (c *canaries) scratch() error {
 	entries, err := os.ReadDir(writeDir)
 	if err != nil {
@@ -156,7 +156,7 @@ func (c *canaries) scratch() error {
 	return nil
 }
 
-// systemLibrary is a small library that every glibc system has.
+// systemLibrary returns a small library that every glibc system has.
 func systemLibrary() string {
 	for _, pattern := range []string{"/lib/*/libdl.so.2", "/lib64/libdl.so.2", "/usr/lib/libdl.so.2"} {
 		if found, _ := filepath.Glob(pattern); len(found) > 0 {
@@ -166,7 +166,7 @@ func systemLibrary() string {
 	return ""
 }
 
-// process starts the canary process if it is not there.
+// process starts the canary process if it is not running.
 func (c *canaries) process() error {
 	if c.proc != nil && !c.dead() {
 		return nil
@@ -199,15 +199,15 @@ func (c *canaries) dead() bool {
 	}
 }
 
-// runCanary waits to be killed. A program that waits for nothing at all is ended by Go's runtime,
-// unless there is C in it.
+// runCanary waits to be killed. Go's runtime would end a program that waits for nothing, unless it
+// contains C code.
 func runCanary() error {
 	for {
 		time.Sleep(time.Hour)
 	}
 }
 
-// changes are what is not as it was at reset.
+// changes returns everything that has changed since reset.
 func (c *canaries) changes() []string {
 	found := append(c.shared.changed(), c.pipes.took(c.stray)...)
 	if c.dead() {
@@ -236,10 +236,10 @@ func (c *canaries) changes() []string {
 	return append(found, difference(c.before, snapshot())...)
 }
 
-// privileged are devices, and files with rights of their own. Even where a plugin may write, it
-// must leave none: they are the host's user's.
+// privileged returns devices, and files with special rights. A plugin must leave none, even where
+// it may write, because the files belong to the host's user.
 func privileged(dir string) []string {
-	entries, _ := os.ReadDir(dir) // it was there at reset
+	entries, _ := os.ReadDir(dir) // it existed at reset
 	var found []string
 	for _, e := range entries {
 		info, err := e.Info()
@@ -254,7 +254,7 @@ func privileged(dir string) []string {
 	return found
 }
 
-// names are those of the machine; one that an attempt has changed is set back.
+// names returns changes to the names of the machine, and restores them.
 func (c *canaries) names() []string {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
@@ -263,7 +263,7 @@ func (c *canaries) names() []string {
 	var found []string
 	if strings.Contains(unix.ByteSliceToString(u.Nodename[:]), c.stray) {
 		found = append(found, "the host's name")
-		_ = unix.Sethostname([]byte("arena")) // who could change it was root
+		_ = unix.Sethostname([]byte("arena")) // only root could have changed it
 	}
 	if strings.Contains(unix.ByteSliceToString(u.Domainname[:]), c.stray) {
 		found = append(found, "the domain's name")
@@ -272,7 +272,7 @@ func (c *canaries) names() []string {
 	return found
 }
 
-// terminal is what has been written to the host's terminal since it was asked last.
+// terminal returns what was written to the host's terminal since the last call.
 func (c *canaries) terminal() string {
 	var all []byte
 	buf := make([]byte, 4096)
@@ -289,12 +289,12 @@ func (c *canaries) terminal() string {
 	}
 }
 
-// survivors are processes with the stray name among their arguments.
+// survivors returns the processes with the stray name among their arguments.
 func (c *canaries) survivors() []int { return withArgument("\x00" + c.stray + "\x00") }
 
-// endLeftovers kills what earlier attempts left running, and complains until there is nothing: a
-// process may be about to become one of the survivors, and would then be taken for the next
-// attempt's. Every attempt has the stray name in some argument.
+// endLeftovers kills the processes that earlier attempts left, and returns an error while there are
+// any: a process may be about to become a survivor, and would then be attributed to the next
+// attempt. Every attempt has the stray name in some argument.
 func (c *canaries) endLeftovers() error {
 	left := withArgument(c.stray)
 	for _, pid := range left {
@@ -306,9 +306,9 @@ func (c *canaries) endLeftovers() error {
 	return nil
 }
 
-// withArgument lists the processes in whose arguments a text is. A zombie has none.
+// withArgument returns the processes whose arguments contain a text. A zombie has no arguments.
 func withArgument(text string) []int {
-	entries, _ := os.ReadDir("/proc") // without it nothing here works
+	entries, _ := os.ReadDir("/proc") // without /proc nothing here works
 	var pids []int
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -323,7 +323,7 @@ func withArgument(text string) []int {
 	return pids
 }
 
-// snapshot is the state of every file in the watched directories.
+// snapshot returns the state of every file in the watched directories.
 func snapshot() map[string]string {
 	all := make(map[string]string)
 	for _, dir := range watched {
@@ -335,7 +335,7 @@ func snapshot() map[string]string {
 	return all
 }
 
-// state is all that an attempt might change of a file.
+// state returns everything that an attempt might change of a file.
 func state(path string, err error) string {
 	var s unix.Stat_t
 	if err == nil {
@@ -346,7 +346,7 @@ func state(path string, err error) string {
 	}
 	text := fmt.Sprintf("mode %o, owner %d:%d, links %d", s.Mode, s.Uid, s.Gid, s.Nlink)
 	if s.Mode&unix.S_IFMT == unix.S_IFREG && s.Size < 1<<16 {
-		data, _ := os.ReadFile(path) // unreadable is empty, which differs
+		data, _ := os.ReadFile(path) // an unreadable file counts as empty, which differs
 		text += fmt.Sprintf(", mtime %d, content %x", s.Mtim.Nano(), sha256.Sum256(data))
 	}
 	return text + ", attributes " + strings.Join(attributes(path), " ")

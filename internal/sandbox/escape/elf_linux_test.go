@@ -2,11 +2,12 @@ package escape
 
 import "encoding/binary"
 
-// loadAddress is where the program is mapped; any page that is free in an empty process will do.
+// loadAddress is the address at which the program is mapped. Any page that is free in an empty
+// process will do.
 const loadAddress = 0x400000
 
-// program is an x86-64 executable of a few hundred bytes that prints one of two texts: the first as
-// root, the second to others.
+// program returns an x86-64 executable of a few hundred bytes that prints one of two texts: the
+// first as root, the second as another user.
 func program(root, others string) []byte {
 	const header = 64 + 56 // ELF header and one program header
 	code := []byte{

@@ -19,12 +19,12 @@ import (
 const (
 	nobody = 65534
 
-	// enough is how many attempts must have been seen to succeed without the sandbox, for the
-	// others' failure in it to mean something.
+	// enough is how many attempts must succeed without the sandbox, so that failures in it mean
+	// something.
 	enough = 40
 )
 
-// needs skips where the arena cannot be. On CI a missing program is a failure.
+// needs skips a test if the arena cannot be built. On CI a missing program is a failure.
 func needs(t *testing.T) {
 	t.Helper()
 	switch {
@@ -46,7 +46,7 @@ func needs(t *testing.T) {
 	}
 }
 
-// users are those as whom the host runs.
+// users returns the users as which the host runs.
 func users() []int {
 	if uid := os.Geteuid(); uid != 0 {
 		return []int{uid}
@@ -61,15 +61,15 @@ func userName(uid int) string {
 	return strconv.Itoa(uid)
 }
 
-// A visit is what a host is started for: as whom, to do what, and at which level.
+// A visit says how a host is started: as which user, for which task, and at which level.
 type visit struct {
 	uid   int
 	what  string
 	level string
-	only  string // a part of attempts' names, to run those alone; empty: what PATCHBAY_ESCAPE says
+	only  string // run only attempts whose names contain this; if empty, PATCHBAY_ESCAPE counts
 }
 
-// inArena runs a host to its end and hands over every line it prints.
+// inArena runs a host to its end and passes every line that it prints to line.
 func inArena(t *testing.T, v visit, line func([]byte)) {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -79,7 +79,7 @@ func inArena(t *testing.T, v visit, line func([]byte)) {
 	defer read.Close()
 	secret := make([]byte, 4)
 	_, _ = rand.Read(secret) // never fails
-	runtime.LockOSThread()   // the arena dies with the thread that started it
+	runtime.LockOSThread()   // the arena ends with the thread that started it
 	defer runtime.UnlockOSThread()
 	p, err := startStage("arena", []string{
 		fmt.Sprintf("CANARY=canary-%x", secret), "HOST_UID=" + strconv.Itoa(v.uid), "WHAT=" + v.what, "LEVEL=" + v.level,
@@ -118,7 +118,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// report prints the table and fails for every attempt that got out.
+// report prints the table and fails for every attempt that has escaped.
 func report(t *testing.T, all []attempt) {
 	var table strings.Builder
 	free := 0

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An attempt is one escape, and how it went.
+// An attempt is one attempt to escape, and its result.
 type attempt struct {
 	Language string
 	Name     string
@@ -25,7 +25,7 @@ type attempt struct {
 	Boxed    verdict
 }
 
-// languages are how attempts are run.
+// languages says how attempts are run.
 var languages = []struct {
 	name string
 	argv []string
@@ -34,11 +34,11 @@ var languages = []struct {
 	{"bash", []string{"/bin/bash", ownDir + "/escapes.sh"}},
 }
 
-// python is the system's: an interpreter in somebody's home is not for every user.
+// python is the system's interpreter, because other users cannot run one in a home.
 const python = "/usr/bin/python3"
 
-// runHost is the host: it makes the canaries and runs every attempt, free and boxed. Each result is
-// a line of JSON.
+// runHost is the host. It creates the canaries and runs every attempt, free and boxed. It prints
+// each result as a line of JSON.
 func runHost() error {
 	c, err := newCanaries()
 	if err != nil {
@@ -56,7 +56,7 @@ func runHost() error {
 	return err
 }
 
-// runWhat does what this host is for.
+// runWhat does the task of this host.
 func runWhat(c *canaries, b *boxes) error {
 	switch os.Getenv("WHAT") {
 	case "legitimate":
@@ -117,7 +117,7 @@ func (c *canaries) observe(run func([]string) (string, int, error), argv []strin
 	return c.judge(said), nil
 }
 
-// newCanaries makes what is made once.
+// newCanaries creates the canaries that are created only once.
 func newCanaries() (*canaries, error) {
 	secret := os.Getenv("CANARY")
 	c := &canaries{
@@ -143,15 +143,14 @@ func newCanaries() (*canaries, error) {
 	if err := os.WriteFile(secretDir+"/program", program(c.secret, c.secret), 0o755); err != nil {
 		return nil, err
 	}
-	// The descriptor is not closed on exec: it is what a careless host would let its plugins
-	// inherit.
+	// The descriptor is not closed on exec, as in a careless host whose plugins would inherit it.
 	fd, err := unix.Open(secretDir+"/canary", unix.O_RDONLY, 0)
 	c.held = os.NewFile(uintptr(fd), "canary")
 	return c, err
 }
 
-// targets tell an attempt where the canaries are, as KEY=VALUE. The secret itself is not among
-// them.
+// targets returns where the canaries are, as KEY=VALUE, for an attempt. The secret itself is not
+// included.
 func (c *canaries) targets() []string {
 	setuid := ""
 	if info, err := os.Stat(toolDir + "/tool"); err == nil && info.Mode()&os.ModeSetuid != 0 {
@@ -178,7 +177,7 @@ func (c *canaries) targets() []string {
 	return list
 }
 
-// loader is the dynamic loader.
+// loader returns the dynamic loader.
 func loader() string {
 	for _, pattern := range []string{"/lib64/ld-linux-*.so.*", "/lib/ld-linux-*.so.*", "/lib/ld-musl-*.so.*"} {
 		if found, _ := filepath.Glob(pattern); len(found) > 0 {
@@ -188,8 +187,8 @@ func loader() string {
 	return "/no/loader"
 }
 
-// handle is a file's handle, as "type:bytes". Where a file system has none, an attempt with it
-// fails free as well.
+// handle returns the handle of a file as "type:bytes". If the file system has no handles, an
+// attempt with it also fails free.
 func handle(path string) string {
 	h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, path, 0)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// unpromised are the attempts that may succeed where Landlock must do alone, by what
-// docs/security.md says of that level.
+// unpromised are the attempts that may succeed with Landlock alone, by the sentence of
+// docs/security.md that says so.
 var unpromised = map[string][]string{
 	"names, sizes and times of other files can be seen, and when they are used": {
 		"bash ask-by-changing-directory", "bash ask-for-age", "bash ask-for-existence", "bash ask-for-rights", "bash ask-for-size",
@@ -43,7 +43,7 @@ var unpromised = map[string][]string{
 	},
 }
 
-// unable is the work that cannot be done where Landlock must do alone.
+// unable is the work that cannot be done with Landlock alone.
 var unable = map[string][]string{
 	"attributes cannot be changed by path": {
 		"python change-own-files", "python copy-with-attributes", "bash use-git", "bash use-tar",
@@ -61,7 +61,7 @@ var unable = map[string][]string{
 	},
 }
 
-// byName turns lists of names into the reason for each.
+// byName turns lists of names into the reason for each name.
 func byName(lists map[string][]string) map[string]string {
 	why := make(map[string]string)
 	for reason, names := range lists {
@@ -72,7 +72,7 @@ func byName(lists map[string][]string) map[string]string {
 	return why
 }
 
-// needsLandlock skips where there is no level of Landlock alone.
+// needsLandlock skips a test if the level of Landlock alone is not available.
 func needsLandlock(t *testing.T) {
 	t.Helper()
 	needs(t)
@@ -87,8 +87,8 @@ func needsLandlock(t *testing.T) {
 	}
 }
 
-// TestEscapesWithLandlockAlone runs every attempt at the level that has no namespaces. What is not
-// promised there is listed, and all else must hold.
+// TestEscapesWithLandlockAlone runs every attempt at the level without namespaces. The attempts
+// that may succeed there are listed, and all others must fail.
 func TestEscapesWithLandlockAlone(t *testing.T) {
 	needsLandlock(t)
 	why := byName(unpromised)
@@ -113,8 +113,8 @@ func TestEscapesWithLandlockAlone(t *testing.T) {
 	}
 }
 
-// TestNothingToWriteWithLandlockAlone: who may write nothing changes no attributes, by no
-// descriptor either.
+// TestNothingToWriteWithLandlockAlone: a plugin that may write nothing cannot change attributes,
+// not even by a descriptor.
 func TestNothingToWriteWithLandlockAlone(t *testing.T) {
 	needsLandlock(t)
 	for _, uid := range users() {
@@ -143,7 +143,7 @@ func decoded(t *testing.T, line []byte) attempt {
 	return a
 }
 
-// TestLegitimateWithLandlockAlone runs the same work at the level that has no namespaces. What
+// TestLegitimateWithLandlockAlone runs the same work at the level without namespaces. The work that
 // cannot be done there is listed.
 func TestLegitimateWithLandlockAlone(t *testing.T) {
 	needsLandlock(t)

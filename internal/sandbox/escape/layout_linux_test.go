@@ -13,8 +13,8 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
-// layOut makes the directories of the arena, for the host's user. What changes from attempt to
-// attempt is made by the host (canaries).
+// layOut creates the directories of the arena, for the host's user. The host creates what changes
+// from attempt to attempt (canaries).
 func layOut(secret string) error {
 	uid, err := strconv.Atoi(os.Getenv("HOST_UID"))
 	if err != nil {
@@ -49,7 +49,7 @@ func layOut(secret string) error {
 	return makeTool(secret)
 }
 
-// copyScripts puts testdata's files, without their directories, among the plugin's own.
+// copyScripts copies the files of testdata, without their directories, to the plugin's own files.
 func copyScripts(uid int) error {
 	return fs.WalkDir(testdata, "testdata", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -75,8 +75,8 @@ func copyFile(from, to string, mode os.FileMode) error {
 	return os.WriteFile(to, data, mode)
 }
 
-// makeTool writes the granted program. It is setuid root where the arena can have that: it prints
-// the secret to root only, and "tool" to everybody else.
+// makeTool writes the granted program. It is setuid root if the arena allows that. It prints the
+// secret only to root, and "tool" to other users.
 func makeTool(secret string) error {
 	tool := toolDir + "/tool"
 	if err := os.WriteFile(tool, program(secret+"\n", "tool\n"), 0o755); err != nil {

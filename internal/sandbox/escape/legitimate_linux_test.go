@@ -15,10 +15,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// node is where distributions put it; without it, JavaScript is left out.
+// node is where distributions install it. Without it JavaScript is left out.
 const node = "/usr/bin/node"
 
-// plugins are how legitimate work is run, one language a row.
+// plugins says how legitimate work is run, one language in each row.
 var plugins = []struct {
 	name string
 	argv []string
@@ -29,15 +29,15 @@ var plugins = []struct {
 	{"go", []string{ownDir + "/plugin", "-stage", "plugin"}},
 }
 
-// A piece of work is something that must succeed in the box.
+// A work is something that must succeed in the box.
 type work struct {
 	Language string
 	Name     string
 	Said     string // "ok", or what went wrong
 }
 
-// TestLegitimate runs what plugins do in the same box in which the escapes are tried, with a few
-// programs more.
+// TestLegitimate runs the usual work of plugins in the box of the escapes, with a few more
+// programs.
 func TestLegitimate(t *testing.T) {
 	needs(t)
 	for _, uid := range users() {
@@ -48,7 +48,7 @@ func TestLegitimate(t *testing.T) {
 	}
 }
 
-// legitimate runs all work. What is listed cannot be done at the level, and must not be by chance.
+// legitimate runs all work. The work in unable cannot be done at this level, and must fail.
 func legitimate(t *testing.T, v visit, unable map[string]string) {
 	seen := 0
 	inArena(t, v, func(line []byte) {
@@ -97,7 +97,7 @@ func runLegitimate(c *canaries, b *boxes) error {
 	return runManners(c, b, out)
 }
 
-// work does one piece of work in the box, and looks at its result from outside.
+// work does one piece of work in the box, and checks its result from outside.
 func (c *canaries) work(b *boxes, argv []string, name string) (string, error) {
 	if err := c.reset(); err != nil {
 		return "", err
@@ -122,7 +122,7 @@ func (c *canaries) work(b *boxes, argv []string, name string) (string, error) {
 	return "ok", nil
 }
 
-// runManners are the rules of starting and ending, which the box must not bend.
+// runManners checks that a process in the box starts and ends as one outside does.
 func runManners(c *canaries, b *boxes, out *json.Encoder) error {
 	for _, rule := range []struct {
 		name  string
@@ -185,7 +185,7 @@ func deathBySignal(_ *canaries, b *boxes) error {
 	return errors.Join(exits(b, "kill -KILL $$", "SIGKILL"), exits(b, "kill -SEGV $$", "SIGSEGV"), exits(b, "kill -TERM $$", "SIGTERM"))
 }
 
-// up starts a script and waits until it says "up".
+// up starts a script and waits until it prints "up".
 func up(b *boxes, text string) (*proc.Process, *bufio.Reader, error) {
 	p, err := b.group.Start(context.Background(), b.spec(script(text)))
 	if err != nil {
@@ -201,7 +201,7 @@ func up(b *boxes, text string) (*proc.Process, *bufio.Reader, error) {
 	return p, lines, nil
 }
 
-// idle is a script's way to wait without a program for it.
+// idle lets a script wait without another program.
 const idle = "; echo up; while :; do read -r -t 1 <> <(:); done"
 
 func terminated(_ *canaries, b *boxes) error {

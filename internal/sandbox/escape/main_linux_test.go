@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// stages are what the test binary is when it is started again as "binary -stage NAME".
+// stages are the processes of the arena. The test binary is started again as "binary -stage NAME".
 var stages = map[string]func() error{
 	"arena":     runArena,
 	"neighbour": runNeighbour,
@@ -17,7 +17,7 @@ var stages = map[string]func() error{
 	"plugin":    runPlugin,
 }
 
-// TestMain is also every process of the arena.
+// TestMain also runs every process of the arena.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "-stage" {
 		if err := stages[os.Args[2]](); err != nil {

@@ -8,15 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipes are named pipes in what may only be read, by path, with the host at the other end.
+// pipes are named pipes among files that may only be read, by path, with the host at the other end.
 type pipes map[string]int
 
-// pipePlaces are where one is: in grants below /tmp and below home, and among the plugin's own
-// files.
+// pipePlaces are the directories of the pipes: grants below /tmp and below home, and the plugin's
+// own files.
 var pipePlaces = []string{grantDir, notesDir, ownDir}
 
-// restore makes those that are missing, or others than they were, as after a free attempt that took
-// one away.
+// restore recreates the pipes that are missing or were replaced, for example by a free attempt.
 func (p pipes) restore() error {
 	for _, dir := range pipePlaces {
 		path := dir + "/pipe"
@@ -25,7 +24,7 @@ func (p pipes) restore() error {
 		if ok && unix.Lstat(path, &is) == nil && unix.Fstat(old, &was) == nil && is.Ino == was.Ino {
 			continue
 		}
-		_ = os.Remove(path) // mostly not there
+		_ = os.Remove(path) // mostly missing
 		if ok {
 			_ = unix.Close(old)
 		}
@@ -41,7 +40,7 @@ func (p pipes) restore() error {
 	return nil
 }
 
-// took lists the pipes into which a text was written since they were asked last.
+// took returns the pipes into which a text was written since the last call.
 func (p pipes) took(text string) []string {
 	var found []string
 	for path, fd := range p {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// runPlugin is a plugin written in Go: "plugin NAME KEY=VALUE…", or list. It prints "ok" or why
-// not.
+// runPlugin is a plugin in Go: "plugin NAME KEY=VALUE…", or list. It prints "ok" or what went
+// wrong.
 func runPlugin() error {
 	args := os.Args[3:]
 	if args[0] == "list" {
@@ -65,7 +65,7 @@ var goWork = map[string]func(map[string]string) error{
 	"use-goroutines": func(map[string]string) error {
 		var all sync.WaitGroup
 		for range 1000 {
-			all.Go(func() { time.Sleep(time.Millisecond) }) // so that many are there at once
+			all.Go(func() { time.Sleep(time.Millisecond) }) // so that many run at once
 		}
 		all.Wait()
 		return nil

@@ -2,6 +2,6 @@
 
 package escape
 
-// raced tells whether the race detector runs, which makes each start of this executable many times
+// raced says whether the race detector runs, which makes each start of this executable many times
 // slower.
 const raced = false

@@ -31,14 +31,14 @@ func eventually(holds func() error) error {
 	}
 }
 
-// freeSpec is a process without any sandbox.
+// freeSpec is a process without a sandbox.
 type freeSpec struct {
 	argv  []string
-	extra *os.File // inherited, as descriptor 3; may be nil
+	extra *os.File // inherited as descriptor 3; may be nil
 }
 
-// runFree runs a program as any program would be, by fork and exec: it inherits directory and
-// environment. What it prints comes back with its exit code.
+// runFree runs a program without a sandbox, by fork and exec. It inherits directory and
+// environment. It returns the output and the exit code.
 func runFree(s freeSpec) (string, int, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -64,11 +64,12 @@ func runFree(s freeSpec) (string, int, error) {
 	return collect(p, read)
 }
 
-// collect reads what a process prints until it ends; what it leaves behind may hold the pipe open.
+// collect reads the output of a process until it ends. Processes that it leaves behind may hold the
+// pipe open.
 func collect(p *os.Process, read *os.File) (string, int, error) {
 	said := make(chan string, 1)
 	go func() {
-		all, _ := io.ReadAll(read) // ends with the deadline at the latest
+		all, _ := io.ReadAll(read) // ends at the deadline at the latest
 		said <- string(all)
 	}()
 	state, err := p.Wait()
@@ -83,14 +84,14 @@ func collect(p *os.Process, read *os.File) (string, int, error) {
 type boxes struct {
 	group  *proc.Group
 	box    *sandbox.Box
-	system *sandbox.System // of the level
+	system *sandbox.System // what the level can enforce
 	barred string          // see canaries
 }
 
 // The levels of docs/security.md at which the sandbox is attacked.
 const (
 	full     = "full"
-	landlock = "landlock" // Landlock and the filter of system calls alone
+	landlock = "landlock" // only Landlock and the filter of system calls
 	reading  = "reading"  // the same, for a plugin that may write nothing
 )
 
@@ -119,12 +120,12 @@ func newBoxes(level string) (*boxes, error) {
 	return b, nil
 }
 
-// withoutNamespaces is a system on which Landlock must do alone.
+// withoutNamespaces returns a system with Landlock alone.
 func withoutNamespaces(s *sandbox.System) *sandbox.System {
 	return &sandbox.System{Namespaces: errors.New("switched off by the test"), Landlock: s.Landlock, Scoped: s.Scoped, Filter: s.Filter}
 }
 
-// granted are the capabilities of a plugin in the arena. Hosts cannot be granted without
+// granted returns the capabilities of a plugin in the arena. Hosts cannot be granted without
 // namespaces.
 func granted(level string) []string {
 	all := []string{"read:fs:" + grantDir, "read:fs:" + notesDir, "exec:tool:" + toolDir + "/tool"}
@@ -137,7 +138,7 @@ func granted(level string) []string {
 	return all
 }
 
-// tools are programs that honest plugins start, as capabilities.
+// tools returns the capabilities for programs that honest plugins start.
 func tools() []string {
 	var all []string
 	for _, name := range []string{"cp", "git", "mkdir", "tar", "touch"} {
@@ -158,7 +159,7 @@ func parse(texts []string) ([]capability.Capability, error) {
 	return grants, nil
 }
 
-// spec is a plugin as the host starts one: with an environment of a few variables, at its own
+// spec returns a plugin as the host starts it: with an environment of a few variables, in its own
 // directory.
 func (b *boxes) spec(argv []string) proc.Spec {
 	return proc.Spec{
@@ -175,25 +176,25 @@ func (b *boxes) run(argv []string) (string, int, error) {
 		return "", 0, err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = nil // an attempt that hangs has held
+		err = nil // an attempt that hangs has not escaped
 	}
 	return string(r.Stdout) + r.Stderr, r.Exit.Code, err
 }
 
-// A verdict is how an attempt went.
+// A verdict is the result of an attempt.
 type verdict struct {
 	Escaped bool
-	Why     string // the proof, or what held it
+	Why     string // the proof, or what stopped it
 }
 
-// judge decides by what is to be seen, and by the attempt's own word only where that is all there
-// can be (claim).
+// judge decides by visible effects. It believes the attempt's own output only if there can be no
+// other proof (claim).
 func (c *canaries) judge(said string) verdict {
 	first, _, _ := strings.Cut(said, "\n")
 	word, rest, _ := strings.Cut(strings.TrimSpace(first), " ")
 	proofs := c.proofs(said)
 	if len(proofs) == 0 && word == "did" {
-		// A signal or a packet takes its time.
+		// A signal or a packet takes some time.
 		for end := time.Now().Add(effectTime); len(proofs) == 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 			proofs = c.proofs(said)
 		}
@@ -213,7 +214,7 @@ func (c *canaries) judge(said string) verdict {
 	return verdict{false, fmt.Sprintf("said %q", cut(said))}
 }
 
-// effectTime is how long an effect outside is waited for.
+// effectTime is how long an effect outside is awaited.
 const effectTime = 250 * time.Millisecond
 
 func (c *canaries) proofs(said string) []string {

@@ -15,23 +15,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The network is the arena's own, so that ports can be fixed.
+// The network is the arena's own, so the ports can be fixed.
 const (
 	portGranted = "8443"
 	portOther   = "9443"
 	portUDP     = "9444"
-	portListen  = "9445" // where an attempt would wait to be called
+	portListen  = "9445" // where an attempt would wait for a connection
 )
 
-// Names that the canary DNS server knows.
+// The names that the canary DNS server knows.
 const (
 	nameGranted   = "service.test"   // the neighbour
 	nameForbidden = "forbidden.test" // the neighbour, too
-	nameRebinding = "rebinding.test" // granted, but it points at the loopback device
+	nameRebinding = "rebinding.test" // granted, but it resolves to the loopback device
 )
 
-// serveTCP answers every connection with one line. It serves until the process ends, as all servers
-// here do.
+// serveTCP answers every connection with one line. Like all servers here it runs until the process
+// ends.
 func serveTCP(address, answer string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -58,14 +58,14 @@ func answerAll(l net.Listener, answer string) {
 		}
 		go func() {
 			defer c.Close()
-			_, _ = io.WriteString(c, answer+"\n") // an attempt that has gone away is not our concern
+			_, _ = io.WriteString(c, answer+"\n") // the attempt may have ended
 			_ = c.SetReadDeadline(time.Now().Add(time.Second))
-			_, _ = io.Copy(io.Discard, c) // closing with unread data would take the answer back
+			_, _ = io.Copy(io.Discard, c) // closing with unread data would discard the answer
 		}()
 	}
 }
 
-// serveUDP answers every packet with one line and tells heard of it.
+// serveUDP answers every packet with one line and calls heard.
 func serveUDP(address, answer string, heard func(string)) error {
 	c, err := net.ListenPacket("udp", address)
 	if err != nil {
@@ -91,11 +91,11 @@ func answerPackets(c net.PacketConn, answer string, heard func(string)) {
 	}
 }
 
-// ear notes what the servers hear.
+// ear records what the servers receive.
 type ear struct {
 	mu    sync.Mutex // protects heard
 	heard strings.Builder
-	usr2  atomic.Int64 // signals the host got
+	usr2  atomic.Int64 // signals that the host received
 	marks atomic.Int64 // of settle
 }
 
@@ -105,15 +105,15 @@ func (e *ear) note(text string) {
 	e.heard.WriteString(text + "\n")
 }
 
-// has reports whether a text was heard, in any case of letters: names are told in any.
+// has reports whether a text was received, ignoring case, because DNS names come in any case.
 func (e *ear) has(text string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return strings.Contains(strings.ToLower(e.heard.String()), strings.ToLower(text))
 }
 
-// settle waits until every packet that was sent so far has been heard: one that comes late must not
-// be held against the next run. A server hears packets in their order, so each is sent one more.
+// settle waits until every packet sent so far was received, so that a late one is not attributed to
+// the next run. A server receives packets in order, so each server is sent one more.
 func (e *ear) settle() {
 	mark := fmt.Sprintf("settled%d", e.marks.Add(1))
 	question := append(make([]byte, 12, 64), byte(len(mark)))
@@ -162,7 +162,7 @@ func openServers(secret, stray string, e *ear) error {
 		serveUnix("unix", grantDir+"/socket", secret),
 		serveUnix("unixpacket", secretDir+"/packets", secret),
 		serveUnix("unix", "@"+stray, secret),
-		serveUnix("unix", "@"+secret, secret), // whose name alone tells
+		serveUnix("unix", "@"+secret, secret), // the name alone is the secret
 		datagram("unixgram", secretDir+"/datagrams"),
 		datagram("unixgram", "@"+stray+".datagrams"),
 		serveDescriptors("@"+stray+".passing"),
@@ -170,7 +170,7 @@ func openServers(secret, stray string, e *ear) error {
 	)
 }
 
-// serveDescriptors hands whoever connects the open canary.
+// serveDescriptors sends the open canary to every process that connects.
 func serveDescriptors(address string) error {
 	l, err := net.Listen("unix", address)
 	if err != nil {
@@ -193,7 +193,7 @@ func serveDescriptors(address string) error {
 	return nil
 }
 
-// serveDNS answers on port 53, by UDP and TCP: the names above with their addresses, questions for
+// serveDNS answers on port 53, by UDP and TCP: the names above with their addresses, queries for
 // text with the secret, anything else with NXDOMAIN.
 func serveDNS(secret string, e *ear) error {
 	l, err := net.Listen("tcp", "127.0.0.1:53")
@@ -220,8 +220,7 @@ func serveDNS(secret string, e *ear) error {
 	return nil
 }
 
-// answerDNS reads the one question of a query, which the attempts and the system's resolver both
-// send.
+// answerDNS reads the one question of a query, as the attempts and the system's resolver send it.
 func answerDNS(query []byte, secret string) (name string, reply []byte) {
 	if len(query) < 17 {
 		return "", nil
@@ -262,7 +261,8 @@ func answerDNS(query []byte, secret string) (name string, reply []byte) {
 	return name, append(reply, data...)
 }
 
-// call tries, until stopped, to reach attempts that wait to be called, and tells them the secret.
+// call tries, until stopped, to connect to attempts that wait for a connection, and sends them the
+// secret.
 func call(secret, stray string, stop <-chan struct{}) {
 	for {
 		select {

@@ -15,11 +15,11 @@ const (
 	ipcCreate = 0o1000 | 0o666
 )
 
-// shared is what the host shares with other processes of the machine, as it believes.
+// shared holds the objects that the host shares with other processes of the machine.
 type shared struct {
-	name      string // of POSIX objects
+	name      string // of the POSIX objects
 	semaphore int    // the value of the semaphore
-	memory    []byte // ours: the secret at 0, something to be changed at victimAt
+	memory    []byte // the host's own: the secret at 0, a value that must not change at victimAt
 	key       int    // a key's serial number
 	named     int    // the same of a key whose name is the secret
 }
@@ -29,7 +29,7 @@ const (
 	victimText = "as it was"
 )
 
-// share makes one object of each kind. They end with the arena, except for the keys, which close
+// share creates one object of each kind. They end with the arena, except the keys, which close
 // removes.
 func share(secret, stray string) (*shared, error) {
 	s := &shared{name: "shared." + stray, semaphore: 1000 + os.Getpid()%20000}
@@ -103,7 +103,7 @@ func (s *shared) posixQueue(secret string) error {
 	return nil
 }
 
-// ownMemory is a page of the host's that stays where it is.
+// ownMemory maps a page of the host that stays at its address.
 func (s *shared) ownMemory(secret string) (err error) {
 	if s.memory, err = unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (s *shared) ownMemory(secret string) (err error) {
 	return nil
 }
 
-// keyring adds a key to the user's keyring, for every process of the user to read.
+// keyring adds a key to the user's keyring, which every process of the user can read.
 func (s *shared) keyring(secret string) (err error) {
 	if s.key, err = addKey(s.name, secret); err != nil {
 		return err
@@ -127,10 +127,10 @@ func addKey(name, secret string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("add_key: %w", err)
 	}
-	return key, unix.KeyctlSetperm(key, 0x3f3f0000) // all to its possessor and to its user
+	return key, unix.KeyctlSetperm(key, 0x3f3f0000) // all rights for its possessor and its user
 }
 
-// close takes the keys back. Keyrings are in no namespace of the arena's.
+// close removes the keys, because keyrings are in no namespace of the arena.
 func (s *shared) close() error {
 	_, err := unix.KeyctlInt(unix.KEYCTL_UNLINK, s.key, unix.KEY_SPEC_USER_KEYRING, 0, 0)
 	_, err2 := unix.KeyctlInt(unix.KEYCTL_UNLINK, s.named, unix.KEY_SPEC_USER_KEYRING, 0, 0)

@@ -11,19 +11,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// A trap is laid in one run, inside everything that was granted, and springs in the next: what a
-// box is made of is looked up anew at every start, and by then a plugin may have put a link in its
-// place.
+// A trap is prepared in one run, within everything that was granted, and used in the next one. The
+// files that a box is built from are looked up again at every start, and by then a plugin may have
+// replaced them with links.
 type trap struct {
 	name   string
-	grants []string // of the run in which it springs
-	own    string   // the same; empty: nothing
+	grants []string // of the second run
+	own    string   // the same; may be empty
 	lay    string   // a Bash script for another program, which may write trapDir
-	inside string   // Python, for a first run of the plugin itself in the same box; instead of lay
+	inside string   // Python for a first run of the plugin itself in the same box; instead of lay
 	spring string   // a Bash script that prints the secret if it can
 }
 
-// trapDir is granted for writing in the first run, with all that is in it.
+// trapDir is granted for writing in the first run, with everything in it.
 const trapDir = arenaDir + "/trap"
 
 var traps = []trap{
@@ -95,14 +95,14 @@ var traps = []trap{
 	},
 }
 
-// TestTraps lays each trap free, as another program might that may write there, and lets it spring
-// in the box.
+// TestTraps prepares each trap free, as another program that may write there, and uses it in the
+// box.
 func TestTraps(t *testing.T) {
 	needs(t)
 	springAll(t, full)
 }
 
-// TestTrapsWithLandlockAlone: the same at the level that has no namespaces.
+// TestTrapsWithLandlockAlone does the same at the level without namespaces.
 func TestTrapsWithLandlockAlone(t *testing.T) {
 	needsLandlock(t)
 	springAll(t, landlock)
@@ -147,7 +147,7 @@ func runTraps(c *canaries, b *boxes) error {
 	return nil
 }
 
-// spring lays one trap and runs into it.
+// spring prepares one trap and uses it.
 func (c *canaries) spring(b *boxes, tr trap) (verdict, error) {
 	if err := layTrap(c, cmp.Or(tr.lay, ":")); err != nil {
 		return verdict{}, err
@@ -163,7 +163,7 @@ func (c *canaries) spring(b *boxes, tr trap) (verdict, error) {
 	trapped := &boxes{group: b.group, box: sandbox.New(o)}
 	if tr.inside != "" {
 		said, code, err := trapped.run([]string{python, "-S", "-E", "-c", "import os; os.chdir('" + trapDir + "'); " + tr.inside})
-		if err != nil { // a box that is not made at all holds as well
+		if err != nil { // a box that cannot be built does not leak either
 			return verdict{Why: err.Error()}, nil
 		}
 		if code != 0 {
@@ -171,13 +171,13 @@ func (c *canaries) spring(b *boxes, tr trap) (verdict, error) {
 		}
 	}
 	said, _, err := trapped.run([]string{"/bin/bash", "-c", `cat_() { [[ ! -f $1 ]] || printf '%s ' "$(<"$1")"; }; cd ` + trapDir + "; " + tr.spring})
-	if err != nil { // a box that is not made at all holds as well
+	if err != nil { // a box that cannot be built does not leak either
 		return verdict{Why: err.Error()}, nil
 	}
 	return c.judge("content " + strings.TrimSpace(said)), nil
 }
 
-// layTrap makes the directory anew and changes it.
+// layTrap recreates the directory and changes it.
 func layTrap(c *canaries, script string) error {
 	if err := os.RemoveAll(trapDir); err != nil {
 		return err
