@@ -20,18 +20,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// A clock that jumps must change no deadline, no pause and no health check. time.Now reads a
-// monotonic clock beside the wall's, and a difference of two such times is the monotonic one's: no
-// jump is in it. That is lost only by what turns a time into a wall's alone. So the code that times
-// plugins is searched for these, and what is found must be known.
+// A clock that jumps must not change any deadline, pause or health check. time.Now reads a
+// monotonic clock beside the wall clock, and the difference of two such times is monotonic, so a
+// jump does not affect it. The monotonic reading is lost only by code that turns a time into a wall
+// clock time. So this test searches the code that times plugins for such calls, and each that it
+// finds must be listed.
 
-// timed are the folders whose code times plugins, and what is below them.
+// timed are the directories whose code times plugins.
 var timed = []string{"hook", "internal/dialect", "internal/limits", "internal/proc", "internal/program", "internal/wire", "internal/guard"}
 
-// toWall are the methods and functions of package time that leave the monotonic reading behind.
+// toWall are the methods and functions of package time that drop the monotonic reading.
 var toWall = []string{"Unix", "UnixNano", "UnixMilli", "UnixMicro", "UTC", "Local", "Round", "Truncate", "ModTime"}
 
-// known are the places that may, by file and name.
+// known are the calls that are allowed, by file and name, with the reason.
 var known = map[string]string{
 	"internal/dialect/kaged/notifications.go UTC": "a timestamp for people, never compared",
 	"internal/dialect/mine/plugin.go UTC":         "a timestamp for the plugin to read, never compared",
@@ -67,7 +68,7 @@ func TestNothingThatTimesPluginsGoesByTheWallClock(t *testing.T) {
 	}
 }
 
-// wallCalls are the names in toWall that a file calls; calls counts all it calls.
+// wallCalls returns the names in toWall that a file calls. calls counts all its calls.
 func wallCalls(t *testing.T, path string, calls *int) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
@@ -89,10 +90,11 @@ func wallCalls(t *testing.T, path string, calls *int) []string {
 	return found
 }
 
-// longAgo is what the clock says after it was put back by years.
+// longAgo is the time after the clock was set back by years.
 var longAgo = time.Date(2001, 9, 9, 1, 46, 40, 0, time.UTC)
 
-// TestAFileThatIsOlderThanBeforeIsNewToo: the clock was put back between two versions of a plugin.
+// TestAFileThatIsOlderThanBeforeIsNewToo: a new version of a plugin is noticed even if the clock
+// was set back before it was written.
 func TestAFileThatIsOlderThanBeforeIsNewToo(t *testing.T) {
 	t.Run("a python plugin is loaded again", func(t *testing.T) {
 		plugtest.NeedTool(t, "python3")
@@ -134,7 +136,7 @@ func TestAFileThatIsOlderThanBeforeIsNewToo(t *testing.T) {
 	})
 }
 
-// writeOld writes a file as if the clock had been put back.
+// writeOld writes a file as if the clock had been set back.
 func writeOld(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

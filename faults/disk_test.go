@@ -20,7 +20,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/storage"
 )
 
-// fill takes all the room that is left, and gives it back with the function it returns.
+// fill uses up all the free space. The function that it returns frees it.
 func fill(t *testing.T, dir string) (free func()) {
 	t.Helper()
 	path := filepath.Join(dir, "filling")
@@ -35,9 +35,9 @@ func fill(t *testing.T, dir string) (free func()) {
 	}
 }
 
-// TestAFullDiskLosesNothingThatWasStored: what a plugin stores goes to the host's own data
-// directory. Where that is full the plugin is told so, all that was stored before is still there,
-// and with room again it can store on.
+// TestAFullDiskLosesNothingThatWasStored: a plugin stores values in the host's data directory. If
+// that is full, the plugin gets an error, all values stored before are still there, and with free
+// space it can store again.
 func TestAFullDiskLosesNothingThatWasStored(t *testing.T) {
 	disk := plugtest.SmallDisk(t, "24m")
 	open := func() (*engine.Engine, *storage.Store) {
@@ -70,7 +70,7 @@ func TestAFullDiskLosesNothingThatWasStored(t *testing.T) {
 	closeEngine(t, e)
 }
 
-// engineOptions are those of a host whose data is below a directory.
+// engineOptions returns the options of a host whose data is below a directory.
 func engineOptions(t *testing.T, dir string) engine.Options {
 	t.Helper()
 	dirs, err := config.Locate(func(name string) string {
@@ -86,7 +86,7 @@ func engineOptions(t *testing.T, dir string) engine.Options {
 	return o
 }
 
-// putUntilFull stores until it fails.
+// putUntilFull stores values until that fails.
 func putUntilFull(t *testing.T, store *storage.Store) error {
 	large := json.RawMessage(`"` + strings.Repeat("x", 256<<10) + `"`)
 	for i := range 400 {

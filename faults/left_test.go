@@ -14,10 +14,11 @@ import (
 	"time"
 )
 
-// What a host may leave behind: no process, no descriptor, no memory. Goroutines are goleak's.
+// A host may leave behind no process, no descriptor and little memory. goleak checks goroutines.
 
-// survivors are the processes of the plugins below home that live: those whose pids they noted, and
-// those that have that home in their environment. Whoever clears its environment notes its pid.
+// survivors returns the running processes of the plugins below home: those whose pids were noted,
+// and those with that home in their environment. A plugin that clears its environment notes its
+// pid.
 func survivors(t testing.TB, home string, noted []string) []string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -28,7 +29,7 @@ func survivors(t testing.TB, home string, noted []string) []string {
 	for _, e := range entries {
 		environ, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
 		if err != nil {
-			continue // no process, or none any more
+			continue // not a process, or one that has ended
 		}
 		marked := bytes.Contains(environ, []byte("HOME="+home+"\x00"))
 		if (marked || slices.Contains(noted, e.Name())) && alive(e.Name()) {
@@ -38,22 +39,23 @@ func survivors(t testing.TB, home string, noted []string) []string {
 	return left
 }
 
-// alive is false for one that has ended and only waits for its parent to notice, unless that is us.
+// alive returns false for a process that has ended and waits to be reaped, unless this process is
+// its parent.
 func alive(pid string) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
 	if err != nil {
 		return false
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // behind the name: state, parent, …
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // after the name: state, parent, …
 	return fields[0] != "Z" || fields[1] == fmt.Sprint(os.Getpid())
 }
 
 func describe(pid string) string {
-	cmdline, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline")) // gone meanwhile: the pid must do
+	cmdline, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline")) // if it has ended meanwhile, only the pid is shown
 	return pid + " " + strings.ReplaceAll(string(cmdline), "\x00", " ")
 }
 
-// descriptors are this process's open files, by what they are.
+// descriptors returns this process's open files.
 func descriptors(t testing.TB) []string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -69,8 +71,8 @@ func descriptors(t testing.TB) []string {
 	return open
 }
 
-// wantDescriptors wants no more of them than before. A pipe may be closed a moment after Close has
-// returned: by the collector, where a goroutine that owned it has just ended.
+// wantDescriptors checks that there are no more descriptors than before. The collector may close a
+// pipe a moment after Close has returned, if its goroutine has just ended.
 func wantDescriptors(t *testing.T, before []string) {
 	t.Helper()
 	var now []string
@@ -82,19 +84,19 @@ func wantDescriptors(t *testing.T, before []string) {
 	t.Errorf("%d descriptors were open, and now %d:\n%s", len(before), len(now), strings.Join(now, "\n"))
 }
 
-// liveHeap is what is in use after a collection.
+// liveHeap returns the memory in use after a collection.
 func liveHeap() uint64 {
 	runtime.GC()
-	runtime.GC() // what finalizers let go
+	runtime.GC() // frees what finalizers released
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
 
-// A gauge watches the heap while something goes on.
+// A gauge watches the heap while something runs.
 type gauge struct {
 	before uint64
-	peak   chan uint64 // the highest there was, for whoever asks first
+	peak   chan uint64 // receives the highest value
 }
 
 func watchHeap() *gauge {
@@ -120,16 +122,16 @@ func (g *gauge) run() {
 }
 
 const (
-	// mostLeft is how much more may be in use when a flood is over: buffers that are kept, and what
-	// the log of the test has.
+	// mostLeft is how much more memory may be in use after a flood: buffers that are kept, and the
+	// log of the test.
 	mostLeft = 16 << 20
-	// mostPeak is how much more may be in use, or wait to be collected, while it lasts. The largest
-	// message of any dialect has 16 MiB, and a buffer that grows to it is copied on the way; a
-	// flood has 100 MiB.
+	// mostPeak is how much more memory may be in use, or wait to be collected, during a flood. The
+	// largest message of any dialect has 16 MiB, and a buffer that grows to it is copied on the
+	// way. A flood has 100 MiB.
 	mostPeak = 72 << 20
 )
 
-// end holds the heap against what it was.
+// end compares the heap with its size before.
 func (g *gauge) end(t *testing.T) {
 	t.Helper()
 	peak := <-g.peak

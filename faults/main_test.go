@@ -11,6 +11,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	plugtest.PlayFault() // where this process is one of the plugins
+	plugtest.PlayFault() // if this process is one of the plugins
 	goleak.VerifyTestMain(m)
 }

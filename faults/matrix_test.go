@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// A row is a misbehaviour, and what each dialect makes of it.
+// A row is a misbehaviour, with the expected result in each dialect.
 type row struct {
 	moment plugtest.Moment
 	act    string
@@ -23,27 +23,27 @@ type row struct {
 	scaffold, kaged, mine, dotagent, python cell
 }
 
-// A cell is what becomes of a misbehaviour in one dialect.
+// A cell is the expected result of a misbehaviour in one dialect.
 type cell struct {
-	kind     hook.Kind // of the call's error; "": the call works
-	words    []string  // that the error, or the log, must have
+	kind     hook.Kind // of the call's error; empty if the call works
+	words    []string  // that the error, or the log, must contain
 	isBroken bool      // the plugin is left out, for that reason
 	isUnborn bool      // without having been started
 	isLost   bool      // it does not work afterwards
-	why      string    // it has no meaning here
+	why      string    // why the row does not apply
 }
 
-// works: the call is answered, or nothing fails that anybody could see, and the plugin works
-// afterwards.
+// works: the call is answered, or no failure is visible, and the plugin works afterwards.
 func works() cell { return cell{} }
 
-// fails: the call fails so, its error has these words, and the plugin works afterwards.
+// fails: the call fails with this kind, its error contains these words, and the plugin works
+// afterwards.
 func fails(kind hook.Kind, words ...string) cell { return cell{kind: kind, words: words} }
 
-// broken: the plugin is left out when the host is opened, and its error has these words.
+// broken: the plugin is left out when the host is opened, and its error contains these words.
 func broken(words ...string) cell { return cell{words: words, isBroken: true} }
 
-// none: why the row has no meaning in this dialect.
+// none: why the row does not apply to this dialect.
 func none(why string) cell { return cell{why: why} }
 
 // unborn: the plugin is left out without having been started.
@@ -52,13 +52,13 @@ func (c cell) unborn() cell { c.isUnborn = true; return c }
 // lost: the plugin does not work afterwards.
 func (c cell) lost() cell { c.isLost = true; return c }
 
-// says: the log has these words.
+// says: the log contains these words.
 func says(words ...string) cell { return cell{words: words} }
 
-// levels is how an error names the limit of what plugins may nest.
+// levels is how an error names the limit of nesting.
 const levels = "the limit of 1000 levels"
 
-// Why some rows have no meaning in some dialects.
+// The reasons why some rows do not apply to some dialects.
 var (
 	perCall     = none("a process a call: none lives between calls")
 	noHandshake = none("nothing is asked before the first call")
@@ -81,7 +81,7 @@ var matrix = []row{
 		dotagent: broken("exit 7", "boom"), python: broken("exit code 7")},
 	{moment: plugtest.AfterHandshake, act: "crash",
 		scaffold: works(), kaged: works(), mine: noHandshake, dotagent: perCall, python: works()},
-	{moment: plugtest.AfterHandshake, act: "crash-always", // a restart for each, with growing pauses
+	{moment: plugtest.AfterHandshake, act: "crash-always", // one restart each, with growing pauses
 		scaffold: works().lost(), kaged: works().lost(), mine: noHandshake, dotagent: perCall, python: none("its fellows have nothing else to run in")},
 	{moment: plugtest.InHook, act: "crash",
 		scaffold: fails(hook.Crash, "exit code 7", "boom"), kaged: fails(hook.Crash, "exit code 7", "boom"),
@@ -167,7 +167,7 @@ var matrix = []row{
 	{moment: plugtest.InHandshake, act: "many-tools", loud: true,
 		scaffold: works(), kaged: broken("manifest").unborn(), mine: noTools, dotagent: noTools, python: noTools},
 
-	// Processes that do not go when they are told to, and those nobody knows of.
+	// Processes that ignore requests to end, and processes that their plugin leaves behind.
 	{moment: plugtest.AtStart, act: "stubborn",
 		scaffold: works(), kaged: works(), mine: perCall, dotagent: perCall, python: oneOrigin},
 	{moment: plugtest.InHook, act: "stubborn-hang",
@@ -203,10 +203,10 @@ var matrix = []row{
 		scaffold: works(), kaged: works(), mine: works(), dotagent: works().lost(), python: works()},
 }
 
-// inPython is how Python writes a time.
+// inPython formats a duration as Python does.
 func inPython(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }
 
-// times is how often the culprit is called at once.
+// times returns how often the culprit is called at once.
 func (r *row) times() int {
 	if r.twice {
 		return 2
@@ -214,7 +214,7 @@ func (r *row) times() int {
 	return 1
 }
 
-// refresh looks at the plugins' files again, one of which is spoilt by now.
+// refresh reads the plugins' files again, one of which is damaged by now.
 func (p *play) refresh() {
 	if err := p.host.Refresh(p.Context()); err != nil {
 		p.Errorf("refresh: %v", err)
@@ -228,7 +228,7 @@ func TestMatrix(t *testing.T) {
 	wantDescriptors(t, before)
 }
 
-// each plays the cells that are loud, or those that are not.
+// each plays the loud cells, or the others.
 func each(t *testing.T, loud bool, atOnce int) {
 	var playing sync.WaitGroup
 	places := make(chan struct{}, atOnce)
@@ -248,7 +248,7 @@ func each(t *testing.T, loud bool, atOnce int) {
 	playing.Wait()
 }
 
-// one plays a cell, or says why not.
+// one plays a cell, or skips it with the reason.
 func one(t *testing.T, r *row, c column) {
 	if c.why != "" {
 		t.Skip("no meaning here: " + c.why)
@@ -266,7 +266,7 @@ func one(t *testing.T, r *row, c column) {
 	wantDescriptors(t, before)
 }
 
-// A column is a dialect's cell of a row.
+// A column is the cell of one dialect in a row.
 type column struct {
 	dialect string
 	cell

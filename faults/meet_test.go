@@ -11,8 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// meetings are what brings each moment about. Each leaves a host in which the neighbour has
-// answered.
+// meetings bring each moment about. After each of them the neighbour has answered.
 var meetings = map[plugtest.Moment]func(*play){
 	plugtest.AtStart:        (*play).meetOpening,
 	plugtest.InHandshake:    (*play).meetOpening,
@@ -22,7 +21,7 @@ var meetings = map[plugtest.Moment]func(*play){
 	plugtest.WhenTold:       (*play).meetTold,
 	plugtest.InTool:         (*play).meetTool,
 	plugtest.InHealth:       (*play).meetHealth,
-	plugtest.InShutdown:     (*play).neighbour, // the rest is for close
+	plugtest.InShutdown:     (*play).neighbour, // close does the rest
 }
 
 // run plays one cell.
@@ -42,8 +41,7 @@ func run(t *testing.T, r *row, dialect string, c cell) {
 	}
 }
 
-// reached tells whether the culprit is to be asked again: not where its end is what the row is
-// about.
+// reached reports whether the culprit is called again. It is not if the row is about its shutdown.
 func (p *play) reached() bool { return p.row.moment != plugtest.InShutdown }
 
 func (p *play) meetOpening() {
@@ -56,7 +54,7 @@ func (p *play) meetOpening() {
 	}
 }
 
-// meetIdle: nothing is under way, so there is nobody to be told.
+// meetIdle: no call is running, so there is no error to return.
 func (p *play) meetIdle() {
 	p.beside("the fault", func() bool { return plugtest.ReadFaults(p, p.home).Acted })
 }
@@ -100,8 +98,7 @@ func (p *play) meetTool() {
 	})
 }
 
-// meetHealth: kaged plugins are asked at intervals and restarted, those of mine when somebody wants
-// to know.
+// meetHealth: kaged plugins are asked at intervals and restarted, plugins of mine only on request.
 func (p *play) meetHealth() {
 	p.beside("its health to be bad", func() bool {
 		if err := p.host.CheckHealth(p.Context(), p.dialect+":"+p.plugin); err != nil {

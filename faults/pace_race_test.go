@@ -4,7 +4,7 @@ package faults
 
 import "time"
 
-// Under the race detector the plugins, which are this binary too, need many times as long to start.
+// Under the race detector the plugins, which are this binary too, take many times as long to start.
 // See pace_test.go.
 const (
 	atOnce = 8

@@ -20,15 +20,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// patience is how long a test waits for what must come, on a machine with other things to do.
+// patience bounds every wait for something that must happen, on a machine that may be busy.
 const patience = time.Minute
 
-// A stage is how a dialect's plugins are asked.
+// A stage says how plugins of a dialect are called.
 type stage struct {
 	point   hook.Point
 	payload string
-	tool    string // the pattern of a tool's full name; "": the dialect has none
-	fellow  bool   // its plugins are asked one after another, whatever becomes of one of them
+	tool    string // the pattern of a tool's full name; empty if the dialect has no tools
+	fellow  bool   // its plugins are called one after another, even if one of them fails
 }
 
 var stages = map[string]stage{
@@ -39,7 +39,7 @@ var stages = map[string]stage{
 	plugtest.Python:   {hook.TurnFinal, `{"text":"hi"}`, "", true},
 }
 
-// A play is one cell at work: a host, and in it the plugin that misbehaves.
+// A play is one cell in progress: a host, and the plugin that misbehaves.
 type play struct {
 	*testing.T
 	stage
@@ -67,8 +67,8 @@ func start(t *testing.T, r *row, dialect string, c cell) *play {
 	return p
 }
 
-// configure gives the culprit a short time where it is to be used up, and a long one where it is to
-// be enough.
+// configure gives the culprit a short time limit if the call should exceed it, and a long one if
+// not.
 func (p *play) configure() {
 	limit := patience
 	if p.kind == hook.Timeout {
@@ -127,7 +127,7 @@ func (p *play) during(fault func()) {
 	}
 }
 
-// beside waits for something and calls the neighbour meanwhile.
+// beside waits for a condition and calls the neighbour meanwhile.
 func (p *play) beside(what string, holds func() bool) {
 	p.Helper()
 	p.eventually(what, func() bool {
@@ -136,7 +136,7 @@ func (p *play) beside(what string, holds func() bool) {
 	})
 }
 
-// neighbour calls the plugin that has nothing to do with all this.
+// neighbour calls the plugin that is not involved.
 func (p *play) neighbour() {
 	p.Helper()
 	result, err := p.host.CallTool(p.Context(), "plugin_well_make", nil)
@@ -145,9 +145,9 @@ func (p *play) neighbour() {
 	}
 }
 
-// fire asks the culprit, and returns its step.
+// fire fires an event for the culprit, and returns its step.
 func (p *play) fire() *hook.Step {
-	out, _ := p.host.Fire(p.Context(), p.point, json.RawMessage(p.payload)) // an abort is in the step as well
+	out, _ := p.host.Fire(p.Context(), p.point, json.RawMessage(p.payload)) // the step contains an abort as well
 	if out == nil {
 		p.Errorf("%s had no outcome", p.point)
 		return nil
@@ -174,7 +174,7 @@ func stepOf(out *hook.Outcome, plugin, dialect string) *hook.Step {
 	return nil
 }
 
-// judge holds a call of the culprit against what its cell says.
+// judge compares the result of a call to the culprit with its cell.
 func (p *play) judge(err error, where string) {
 	p.Helper()
 	switch {
@@ -190,7 +190,7 @@ func (p *play) judge(err error, where string) {
 	}
 }
 
-// names wants an error to say who, where and why.
+// names checks that an error names the plugin, the point and the cause.
 func (p *play) names(err string, words ...string) {
 	p.Helper()
 	for _, w := range words {
@@ -200,8 +200,8 @@ func (p *play) names(err string, words ...string) {
 	}
 }
 
-// recovers waits until the culprit works again and its fellow does. Until then every error must be
-// of the known kinds.
+// recovers waits until the culprit and its fellow work again. Until then every error must be of the
+// known kinds.
 func (p *play) recovers() {
 	p.Helper()
 	var last error
@@ -223,11 +223,11 @@ func stepErr(s *hook.Step) error {
 	return s.Err
 }
 
-// info is what the host tells of the culprit.
+// info returns the host's information about the culprit.
 func (p *play) info() pluginhost.PluginInfo {
 	p.Helper()
 	for _, i := range p.host.Plugins() {
-		if i.Dialect == p.dialect && strings.Contains(i.Name, p.plugin) { // a scaffold plugin's file has a longer name
+		if i.Dialect == p.dialect && strings.Contains(i.Name, p.plugin) { // the file of a scaffold plugin has a longer name
 			return i
 		}
 	}
@@ -235,7 +235,7 @@ func (p *play) info() pluginhost.PluginInfo {
 	return pluginhost.PluginInfo{}
 }
 
-// left wants the culprit to be left out, with the reason, and logged so.
+// left checks that the culprit is left out, with the reason, and that this is logged.
 func (p *play) left() {
 	p.Helper()
 	info := p.info()
@@ -249,7 +249,7 @@ func (p *play) left() {
 	}
 }
 
-// close ends the host and looks at what is left of it.
+// close closes the host and checks what is left.
 func (p *play) close() {
 	p.Helper()
 	if err := p.host.Close(); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestDepthAgain: the rows of the matrix about depth come out the same for every user.
+// TestDepthAgain: the rows of the matrix about depth have the same result for every user.
 func TestDepthAgain(t *testing.T) {
 	rerun.Tests(t, "TestMatrix/quiet/in-hook/deep", "TestMatrix/quiet/in-hook/deep-valid", "TestMatrix/quiet/in-tool/deep-valid", "TestMatrix/quiet/in-handshake/deep-valid")
 }
