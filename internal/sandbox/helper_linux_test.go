@@ -48,7 +48,7 @@ func TestProgramIn(t *testing.T) {
 // TestHelper: the real patchbay-jail builds a sandbox, and one of another protocol fails.
 func TestHelper(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // nobody starts it, too
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // the user nobody starts it, too
 		t.Fatal(err)
 	}
 	real, other := filepath.Join(dir, jail.Helper), filepath.Join(dir, "other", jail.Helper)
