@@ -130,7 +130,7 @@ func TestAFileThatIsOlderThanBeforeIsNewToo(t *testing.T) {
 		}
 		writeOld(t, path, "name: late\nversion: 1.0.0\nkaged_api: 1\ndescription: late\ncommand: [./kaged-plugin-well]\nhooks: [on_session_start]\n")
 		if got := state(); got != dialect.Ready {
-			t.Errorf("mended long ago it is %s: %v", got, p.host.Doctor())
+			t.Errorf("fixed long ago it is %s: %v", got, p.host.Doctor())
 		}
 		p.close()
 	})

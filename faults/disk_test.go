@@ -101,7 +101,7 @@ func wantStored(t *testing.T, store *storage.Store) {
 	t.Helper()
 	value, ok, err := store.Plugin("p", storage.Quota{}).Get(t.Context(), "before")
 	if err != nil || !ok || string(value) != `"kept"` {
-		t.Errorf("what was stored before: %s, %v, %v", value, ok, err)
+		t.Errorf("the value stored before: %s, %v, %v", value, ok, err)
 	}
 }
 

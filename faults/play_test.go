@@ -257,7 +257,7 @@ func (p *play) close() {
 	}
 	record := plugtest.ReadFaults(p, p.home)
 	if strings.Count(strings.Join(record.Ended, " "), plugtest.Well) == 0 {
-		p.Errorf("the neighbour was not told to end")
+		p.Errorf("the neighbour was not asked to end")
 	}
 	for _, left := range survivors(p, p.home, record.Pids) {
 		p.Errorf("a process is left: %s", left)

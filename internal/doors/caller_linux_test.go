@@ -26,7 +26,7 @@ type kind string
 
 const (
 	plain   kind = "a plain process"
-	foreign kind = "in somebody else's sandbox"
+	foreign kind = "in another sandbox"
 	inside  kind = "in one of ours"
 )
 
@@ -136,7 +136,7 @@ func (s *server) verdict() error {
 	case err := <-s.verdicts:
 		return err
 	case <-time.After(patience):
-		s.t.Fatal("nobody called")
+		s.t.Fatal("there was no call")
 		return nil
 	}
 }
@@ -165,8 +165,8 @@ func TestCaller(t *testing.T) {
 		{"a plain process is served", plain, "call", "127.0.0.1:0", admitted},
 		{"over IPv6, too", plain, "call", "[::1]:0", admitted},
 		{"and over IPv4 within IPv6", plain, "mapped", "127.0.0.1:0", admitted},
-		{"one that nobody may look into is served while no sandbox could be it", plain, "hidden", "127.0.0.1:0", admitted},
-		{"a process in somebody else's sandbox is served", foreign, "call", "127.0.0.1:0", admitted},
+		{"one that cannot be inspected is served while no sandbox could have the connection", plain, "hidden", "127.0.0.1:0", admitted},
+		{"a process in another sandbox is served", foreign, "call", "127.0.0.1:0", admitted},
 		{"and its orphans are", foreign, "orphan", "127.0.0.1:0", admitted},
 		{"one in ours is refused", inside, "call", "127.0.0.1:0", isInside},
 		{"over IPv6, too", inside, "call", "[::1]:0", isInside},
@@ -178,7 +178,7 @@ func TestCaller(t *testing.T) {
 		{"one that hides its descriptors is refused", inside, "hidden", "127.0.0.1:0", refused},
 		{"one that keeps its connection in a message is refused", inside, "afloat", "127.0.0.1:0", refused},
 		{"one that has ended is refused", inside, "fleeting", "127.0.0.1:0", isUnknown},
-		{"and so is a plain one that has ended: nobody can tell the two apart", plain, "fleeting", "127.0.0.1:0", isUnknown},
+		{"and so is a plain one that has ended, because the two look the same", plain, "fleeting", "127.0.0.1:0", isUnknown},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, c.address)
@@ -257,7 +257,7 @@ func TestPeer(t *testing.T) {
 		want func(error) bool
 	}{
 		{"a plain process is served", plain, func(err error) bool { return err == nil }},
-		{"one in somebody else's sandbox is served", foreign, func(err error) bool { return err == nil }},
+		{"one in another sandbox is served", foreign, func(err error) bool { return err == nil }},
 		{"one in ours is refused", inside, isInside},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

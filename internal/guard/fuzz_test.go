@@ -17,7 +17,7 @@ func FuzzParseMark(f *testing.F) {
 			t.Errorf("%q is %+v, and %q is %+v, %v", s, m, m.String(), again, err)
 		}
 		if m.Mask == 0 && m.On(m.Value) {
-			t.Errorf("%q is on somebody", s)
+			t.Errorf("%q matches a process", s)
 		}
 	})
 }

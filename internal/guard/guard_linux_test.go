@@ -91,7 +91,7 @@ func TestSweep(t *testing.T) {
 			t.Errorf("%d left, %d alive", left, marked(m))
 		}
 	})
-	t.Run("and nobody else", func(t *testing.T) {
+	t.Run("and no other process", func(t *testing.T) {
 		p := shell(t, "sleep 60", 0)
 		other := shell(t, "sleep 60", m.Value|2)
 		Sweep(Mark{Value: m.Value | 1, Mask: ^uint64(0)})
@@ -129,7 +129,7 @@ func TestSweep(t *testing.T) {
 		Sweep(m)
 		eventually(t, "it is dead", func() bool { return finished(p.Pid) })
 	})
-	t.Run("of the zero mark kills nobody", func(t *testing.T) {
+	t.Run("of the zero mark kills no process", func(t *testing.T) {
 		p := shell(t, "sleep 60", 0)
 		if left := Sweep(Mark{}); left != 0 || finished(p.Pid) {
 			t.Errorf("%d left", left)
@@ -190,7 +190,7 @@ func TestLimitIsReadFromTheFileToo(t *testing.T) {
 		t.Errorf("%x, %v", limit, ok)
 	}
 	if limit, ok := readLimit(1 << 30); ok {
-		t.Errorf("%x of nobody", limit)
+		t.Errorf("%x of no process", limit)
 	}
 }
 

@@ -10,7 +10,7 @@ func TestMark(t *testing.T) {
 		}
 	}
 	if (Mark{}).On(0) {
-		t.Error("the zero mark is on somebody")
+		t.Error("the zero mark matches a process")
 	}
 	if back, err := ParseMark(m.String()); err != nil || back != m {
 		t.Errorf("%v, %v", back, err)

@@ -66,8 +66,8 @@ func TestFindCgroup(t *testing.T) {
 		"the host's own, where it is delegated": {nil, service, ""},
 		"the one above, where the host has moved into a leaf": {map[string]string{
 			"proc/self/cgroup": "0::/user.slice/patchbay.service/patchbay-host\n"}, service, ""},
-		"the root, delegated by nobody": {map[string]string{"proc/self/cgroup": "0::/\n"}, "sys/fs/cgroup", ""},
-		"below what is mounted": {map[string]string{
+		"the root without delegation": {map[string]string{"proc/self/cgroup": "0::/\n"}, "sys/fs/cgroup", ""},
+		"below the mounted cgroup": {map[string]string{
 			"proc/self/mountinfo": strings.Replace(mount, "%s", "/user.slice", 1),
 			"proc/self/cgroup":    "0::/user.slice/user.slice/patchbay.service\n"}, service, ""},
 		"one controller is better than none": {map[string]string{service + "/cgroup.controllers": "pids\n"}, service, ""},
@@ -75,7 +75,7 @@ func TestFindCgroup(t *testing.T) {
 		"not with version 1 alone":        {map[string]string{"proc/self/cgroup": "4:memory:/\n"}, "", "no cgroups of version 2"},
 		"not where it is not mounted":     {map[string]string{"proc/self/mountinfo": "1 1 8:1 / / rw - ext4 a rw\n"}, "", "not mounted"},
 		"not without a controller":        {map[string]string{service + "/cgroup.controllers": "hugetlb\n"}, "", "neither the memory nor the pids"},
-		"not outside of what is mounted":  {map[string]string{"proc/self/mountinfo": strings.Replace(mount, "%s", "/user", 1)}, "", "not below"},
+		"not outside of the mounted one":  {map[string]string{"proc/self/mountinfo": strings.Replace(mount, "%s", "/user", 1)}, "", "not below"},
 		"not above of a namespace's root": {map[string]string{"proc/self/cgroup": "0::/../patchbay.service\n"}, "", "not below"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestFindCgroup(t *testing.T) {
 			}
 		})
 	}
-	t.Run("not where nobody has delegated it", func(t *testing.T) {
+	t.Run("not without delegation", func(t *testing.T) {
 		root := fakeTree(t)
 		_ = unix.Removexattr(filepath.Join(root, service), "user.delegate")
 		_ = unix.Removexattr(filepath.Join(root, service), "trusted.delegate")
@@ -165,14 +165,14 @@ func TestDivide(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
-	t.Run("nobody moves where it is done already", func(t *testing.T) {
+	t.Run("no process moves if it is divided already", func(t *testing.T) {
 		root := fakeTree(t)
 		plant(t, root, service+"/cgroup.subtree_control", "memory pids\n")
 		if err := found(t, root).divide(); err != nil || exists(filepath.Join(root, service, hostLeaf)) {
 			t.Errorf("moved, %v", err)
 		}
 	})
-	t.Run("nobody moves at the root", func(t *testing.T) {
+	t.Run("no process moves at the root", func(t *testing.T) {
 		root := fakeTree(t)
 		plant(t, root, "proc/self/cgroup", "0::/\n")
 		if err := found(t, root).divide(); err != nil || exists(filepath.Join(root, "sys/fs/cgroup", hostLeaf)) {

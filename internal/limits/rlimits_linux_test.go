@@ -25,7 +25,7 @@ func TestRlimits(t *testing.T) {
 		running int
 		want    []Rlimit
 	}{
-		"no limit is none":                          {Limits{}, 10, nil},
+		"no limits give no rlimits":                 {Limits{}, 10, nil},
 		"processes are added to those that run":     {all, 10, []Rlimit{memory, {unix.RLIMIT_NPROC, 18, 18}, files, cpu}},
 		"of processes not to be counted, no limit":  {all, -1, []Rlimit{memory, files, cpu}},
 		"a moment of CPU time is a second":          {Limits{CPU: 1}, 0, []Rlimit{{unix.RLIMIT_CPU, 1, 2}}},
@@ -99,10 +99,10 @@ func TestSupport(t *testing.T) {
 		memory, processes string   // the mechanisms
 		notes             []string // expected in the notes of these two
 	}{
-		"a cgroup keeps both":                            {support(both, nil, countless), "cgroup", "cgroup", nil},
-		"half a cgroup keeps one":                        {support(half, nil, nil), "rlimit", "cgroup", []string{"lacks the controller"}},
-		"without one it is rlimits, and the reason said": {support(nil, reason, nil), "rlimit", "rlimit", []string{"REASON", "shared memory", "all processes of this user"}},
-		"root's processes are not limited without one":   {support(nil, reason, errNoNprocForRoot), "rlimit", "", []string{"REASON", "root"}},
+		"a cgroup keeps both":                          {support(both, nil, countless), "cgroup", "cgroup", nil},
+		"half a cgroup keeps one":                      {support(half, nil, nil), "rlimit", "cgroup", []string{"lacks the controller"}},
+		"without one it is rlimits, with the reason":   {support(nil, reason, nil), "rlimit", "rlimit", []string{"REASON", "shared memory", "all processes of this user"}},
+		"root's processes are not limited without one": {support(nil, reason, errNoNprocForRoot), "rlimit", "", []string{"REASON", "root"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := test.support
@@ -111,7 +111,7 @@ func TestSupport(t *testing.T) {
 			}
 			for _, note := range test.notes {
 				if !strings.Contains(s.Memory.Note+s.Processes.Note, note) {
-					t.Errorf("%q is not said: %+v", note, s)
+					t.Errorf("%q is missing: %+v", note, s)
 				}
 			}
 		})

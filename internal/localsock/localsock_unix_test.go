@@ -66,7 +66,7 @@ func ask(path string) error {
 func other(t *testing.T, uid uint32, verb, path string) *exec.Cmd {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("only root can be somebody else")
+		t.Skip("only root can become another user")
 	}
 	data, err := os.ReadFile(os.Args[0]) // the original may lie where others cannot read it
 	if err != nil {
@@ -195,9 +195,9 @@ func TestOtherUsersAreKeptOut(t *testing.T) {
 			t.Errorf("a stranger: %s", got)
 		}
 	})
-	t.Run("by the kernel's word, where that is loosened too", func(t *testing.T) {
+	t.Run("by the kernel's check, if the modes were changed", func(t *testing.T) {
 		if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
-			t.Skip("the kernel does not say who is there")
+			t.Skip("the kernel does not report the peer")
 		}
 		path := filepath.Join(openTemp(t), "s")
 		host(t, path)
@@ -222,7 +222,7 @@ func TestSquatters(t *testing.T) {
 	t.Run("a directory in which everybody may write", func(t *testing.T) {
 		refused(t, filepath.Join(mkdir(t, filepath.Join(openTemp(t), "d"), 0o777), "s"), "everybody may write there")
 	})
-	t.Run("also where everybody may remove only what is theirs", func(t *testing.T) {
+	t.Run("also with the sticky bit", func(t *testing.T) {
 		refused(t, filepath.Join(mkdir(t, filepath.Join(openTemp(t), "d"), 0o777|os.ModeSticky), "s"), "everybody may write there")
 	})
 	t.Run("a link to such a directory", func(t *testing.T) {
@@ -323,7 +323,7 @@ func TestSquattersOfAnOrdinaryUser(t *testing.T) {
 // TestDialLooksAtWhoListens: a client does not talk to another user's daemon.
 func TestDialLooksAtWhoListens(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
-		t.Skip("the kernel does not say who is there")
+		t.Skip("the kernel does not report the peer")
 	}
 	path := filepath.Join(openTemp(t), "s")
 	chown(t, filepath.Dir(path), stranger)

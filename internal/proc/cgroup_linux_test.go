@@ -86,7 +86,7 @@ func TestProcessInCgroup(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		eventually(t, "the cgroup of what was left is removed", func() bool {
+		eventually(t, "the cgroup of the remaining process is removed", func() bool {
 			output(t, g, enclosed(sh(":", limits.Limits{})))
 			return len(below(t, dir)) == 0
 		})

@@ -40,7 +40,7 @@ func TestAStartThatWouldTakeTooManyDescriptorsIsRefused(t *testing.T) {
 		p.Stop(t.Context(), Ladder{})
 	}
 	if n := g.descriptors.Used(); n != 0 {
-		t.Errorf("%d descriptors are said to be in use, and none is", n)
+		t.Errorf("%d descriptors are counted as in use, but none is", n)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestDescriptorsAreGivenBack(t *testing.T) {
 		t.Error("it was started")
 	}
 	if n := g.descriptors.Used(); n != 0 {
-		t.Errorf("%d descriptors are said to be in use, and none is", n)
+		t.Errorf("%d descriptors are counted as in use, but none is", n)
 	}
 }
 

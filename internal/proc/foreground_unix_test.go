@@ -47,7 +47,7 @@ func TestForeground(t *testing.T) {
 			t.Errorf("%q, %v, %v", out, exit, err)
 		}
 	})
-	t.Run("a signal that ended it is told as a shell tells it", func(t *testing.T) {
+	t.Run("a signal that ended it becomes the exit code of a shell", func(t *testing.T) {
 		exit, err := foreground(t, `kill -KILL $$`, nil, func(r io.Reader) { _, _ = io.ReadAll(r) })
 		if err != nil || exit.Signal != "SIGKILL" || exit.ShellCode() != 137 {
 			t.Errorf("%v, %v", exit, err)

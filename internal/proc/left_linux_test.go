@@ -20,7 +20,7 @@ func TestLeft(t *testing.T) {
 	if p := run(t, fake(t, "fork-and-exit", mark)); !p.Left() {
 		t.Errorf("nothing was left after %v", p.Exit())
 	}
-	eventually(t, "what was left is gone", func() bool { return len(bearing(mark)) == 0 })
+	eventually(t, "the remaining process has ended", func() bool { return len(bearing(mark)) == 0 })
 	if p := run(t, fake(t, "exit", "0")); p.Left() {
 		t.Error("something was left")
 	}

@@ -67,7 +67,7 @@ func TestCPULimit(t *testing.T) {
 			t.Errorf("%+v, %v", result, err)
 		}
 	})
-	t.Run("who does not mind SIGXCPU is killed, and that is explained", func(t *testing.T) {
+	t.Run("a process that ignores SIGXCPU is killed, and the exit says why", func(t *testing.T) {
 		s := fake(t, "spins")
 		s.Limits = second
 		p, err := g.Start(t.Context(), s)
@@ -98,7 +98,7 @@ func TestCPULimit(t *testing.T) {
 
 func TestProcessLimitOfAnOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("needs root, to become somebody else")
+		t.Skip("needs root, to become another user")
 	}
 	uid := uint32(40_000 + os.Getpid()%20_000)
 	const script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do sleep 60 </dev/null >/dev/null 2>&1 & done; echo all"

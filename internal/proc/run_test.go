@@ -102,14 +102,14 @@ func TestRunTimeout(t *testing.T) {
 			t.Errorf("alive: %v", left)
 		}
 	})
-	t.Run("a payload that nobody reads does not hold it up", func(t *testing.T) {
+	t.Run("a payload that is not read does not block the call", func(t *testing.T) {
 		ctx, cancel := short()
 		defer cancel()
 		if _, err := g.Run(ctx, fake(t, "hang"), Call{Stdin: make([]byte, 4<<20)}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 	})
-	t.Run("what was read until then is in the result", func(t *testing.T) {
+	t.Run("the output read so far is in the result", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		s := fake(t, "speaks-then-hangs")

@@ -87,7 +87,7 @@ func TestStandby(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("an ended context takes nobody", func(t *testing.T) {
+	t.Run("an ended context takes no process", func(t *testing.T) {
 		g := newGroup(t)
 		s := g.Standby(fake(t, "echo"), 1)
 		awaitReady(t, s, 1)

@@ -139,7 +139,7 @@ func TestDescriptors(t *testing.T) {
 func TestStart(t *testing.T) {
 	g := newGroup(t)
 
-	t.Run("the child leads a process group of its own", func(t *testing.T) {
+	t.Run("the child leads its own process group", func(t *testing.T) {
 		p := started(t, g, fake(t, "hang"))
 		if pgid, err := syscall.Getpgid(p.Pid()); err != nil || pgid != p.Pid() {
 			t.Errorf("group %d of %d, %v", pgid, p.Pid(), err)
@@ -172,7 +172,7 @@ func TestStart(t *testing.T) {
 			t.Errorf("%v", exit)
 		}
 	})
-	t.Run("what was written before the exit can be read after it", func(t *testing.T) {
+	t.Run("output written before the exit can be read after it", func(t *testing.T) {
 		p, err := g.Start(t.Context(), fake(t, "huge", "1000"))
 		if err != nil {
 			t.Fatal(err)
@@ -268,7 +268,7 @@ func TestShimsArePassedBy(t *testing.T) {
 		}
 	}
 	if n := g.descriptors.Used(); n != 0 {
-		t.Errorf("%d descriptors are said to be in use, and none is", n)
+		t.Errorf("%d descriptors are counted as in use, but none is", n)
 	}
 }
 

@@ -143,7 +143,7 @@ func TestStopReachesTheWholeGroup(t *testing.T) {
 		}
 		p.Stop(t.Context(), Ladder{})
 	})
-	t.Run("but nobody else's", func(t *testing.T) {
+	t.Run("but not those of other processes", func(t *testing.T) {
 		onlyWithMarks(t)
 		tok := token(t)
 		other := started(t, g, fake(t, "worst", tok, filepath.Join(t.TempDir(), "stray")))

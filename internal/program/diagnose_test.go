@@ -35,7 +35,7 @@ func TestStartErrors(t *testing.T) {
 		{"no #! line", withText("echo hello\n", 0o755), "is neither a program nor a script: it has no #! line", "begin the file with a line like #!/bin/sh", syscall.ENOEXEC},
 		{"no interpreter in the #! line", withText("#!\n", 0o755), "its #! line names no interpreter", "begin the file with a line like #!/bin/sh", syscall.ENOEXEC},
 		{"a missing interpreter", withText("#!/opt/none/ruby\n", 0o755), "its interpreter /opt/none/ruby does not exist", "install it, or change the #! line", syscall.ENOENT},
-		{"an interpreter that is none", withText("#!/proc/self/status\n", 0o755), "its interpreter /proc/self/status is not executable", "chmod +x /proc/self/status", syscall.EACCES},
+		{"an interpreter that is not a program", withText("#!/proc/self/status\n", 0o755), "its interpreter /proc/self/status is not executable", "chmod +x /proc/self/status", syscall.EACCES},
 		{"a carriage return after it", withText("#!/bin/sh\r\necho\r\n", 0o755), "its #! line ends in a carriage return: the file has Windows line ends", `sed -i 's/\r$//' PATH`, syscall.ENOENT},
 		{"a byte order mark", withText("\xef\xbb\xbf#!/bin/sh\n", 0o755), "a byte order mark stands before its #! line", `sed -i '1s/^\xef\xbb\xbf//' PATH`, syscall.ENOEXEC},
 		{"another architecture", elfFile(elf.EM_S390, ""), "is a program for S390, this machine is linux/" + runtime.GOARCH, "install the plugin's build for linux/" + runtime.GOARCH, syscall.ENOEXEC},

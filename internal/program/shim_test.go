@@ -176,7 +176,7 @@ func TestShims(t *testing.T) {
 			t.Errorf("%q, asked %d times", got, p.questions())
 		}
 	})
-	t.Run("that look beside the script are told where it is", func(t *testing.T) {
+	t.Run("that look beside the script get its directory", func(t *testing.T) {
 		p := newPyenv(t)
 		p.write(t, "shims/ruby", `#!/bin/sh
 export RBENV_DIR="${arg%/*}"

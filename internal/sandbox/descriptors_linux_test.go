@@ -45,7 +45,7 @@ func TestAConfinedProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 	for range 3 {
 		processes = append(processes, start())
 	}
-	eventually(t, "what is open is what is counted", func() bool { return descriptors(t)-open == w.descriptors.Used()-used })
+	eventually(t, "as many descriptors are open as are counted", func() bool { return descriptors(t)-open == w.descriptors.Used()-used })
 	if each := (w.descriptors.Used() - used) / 3; each < 8 { // pipes, the process twice, its control socket, DNS and connections
 		t.Errorf("%d are counted for each", each)
 	}
@@ -53,7 +53,7 @@ func TestAConfinedProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 		p.Stop(t.Context(), proc.Ladder{})
 	}
 	if n := w.descriptors.Used(); n != 0 {
-		t.Errorf("%d descriptors are said to be in use, and none is", n)
+		t.Errorf("%d descriptors are counted as in use, but none is", n)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestHiddenPlacesThatComeLater(t *testing.T) {
 		for _, c := range []struct{ name, before, file string }{
 			{"a secret that was replaced", "old", "/.config/patchbay/secrets.toml"},
 			{"a secret that was not there", "", "/.config/patchbay/secrets.toml"},
-			{"what is kept, where there was nothing", "", "/.local/state/patchbay/log"},
+			{"stored data that did not exist before", "", "/.local/state/patchbay/log"},
 		} {
 			for place, home := range map[string]func(t *testing.T) string{"below a home": outsideTmp, "below /tmp": func(t *testing.T) string { return t.TempDir() }} {
 				t.Run(grant+"/"+c.name+"/"+place, func(t *testing.T) {

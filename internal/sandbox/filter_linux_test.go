@@ -135,16 +135,16 @@ func TestFilter(t *testing.T) {
 			"mknod device": "EPERM", "mknod disk": "EPERM", "mknod whiteout": "EPERM", "mknod pipe": "ok", "mknod socket": "ok", "rename": "ok",
 			"rename, whiteout": "EPERM",
 		}},
-		{"nobody can be made to wait for a file", Options{}, map[string]string{
+		{"no process can be made to wait for a file", Options{}, map[string]string{
 			"lease": "EPERM", "delegation": "EINVAL", "duplicate": "ok", "exclusive flock": "ok",
 		}},
-		{"a call that nobody here has heard of is not there", Options{}, map[string]string{
+		{"an unknown call does not exist", Options{}, map[string]string{
 			"open_tree": "EPERM", "open_tree_attr": "EPERM", "a call unheard of": "ENOSYS", "a call of x32": "ENOSYS",
 		}},
 		{"sockets are of few kinds", Options{}, map[string]string{
 			"unix socket": "ok", "unix socketpair": "ok", "inet socket": "ok", "netlink socket": "ok", "audit socket": "EAFNOSUPPORT", "packet socket": "EAFNOSUPPORT",
 		}},
-		{"who sees files of the outside makes no sockets that could be among them", Options{Grants: grants(t, "read:fs:"+t.TempDir())}, map[string]string{
+		{"a plugin that sees files of the outside cannot create Unix sockets", Options{Grants: grants(t, "read:fs:"+t.TempDir())}, map[string]string{
 			"unix socket": "EACCES", "unix socketpair": "ok", "inet socket": "ok",
 		}},
 		{"a file in memory cannot be executed", Options{}, map[string]string{"memfd": "EACCES", "sealed memfd": "ok"}},

@@ -40,7 +40,7 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 		{"writing within one is refused", "write:fs:D/.config/patchbay/new", "", "which is Patchbay's own", false},
 		{"writing among the plugins is refused", "write:fs:D/.local/share/plugins/p", "", "which is Patchbay's own", false},
 		{"reading a secret is refused", "read:fs:D/.config/patchbay/secrets.toml", "", "which is Patchbay's own", false},
-		{"reading what is kept is refused", "read:fs:D/.local/state/patchbay", "", "which is Patchbay's own", false},
+		{"reading stored data is refused", "read:fs:D/.local/state/patchbay", "", "which is Patchbay's own", false},
 		{"reading the configuration shows no secret", "read:fs:D/.config/patchbay", "see .config/patchbay/config.toml; see .config/patchbay/secrets.toml", "config\n-", false},
 		{"reading around them shows no secret", "read:fs:D", "see .config/patchbay/config.toml; see .config/patchbay/secrets.toml; see .local/state/patchbay/log; see .config/other/file",
 			"config\n-\n-\nother", false},
@@ -72,7 +72,7 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 					t.Errorf("outside it is %q", text)
 				}
 				if text, _ := os.ReadFile(dir + "/.local/state/patchbay/log"); string(text) != "secret" {
-					t.Errorf("what is kept is %q", text)
+					t.Errorf("the stored file is %q", text)
 				}
 			})
 		}

@@ -35,13 +35,13 @@ func TestProgramIn(t *testing.T) {
 		t.Errorf("with one that everybody may write: %s", got)
 	}
 	if os.Geteuid() != 0 {
-		t.Skip("only root can make one that is somebody else's")
+		t.Skip("only root can create a file of another user")
 	}
 	if err := errors.Join(os.Chmod(helper, 0o755), os.Chown(helper, nobody, nobody)); err != nil {
 		t.Fatal(err)
 	}
 	if got := programIn(dir); got != itself {
-		t.Errorf("with somebody else's: %s", got)
+		t.Errorf("with one of another user: %s", got)
 	}
 }
 

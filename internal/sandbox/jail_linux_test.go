@@ -99,7 +99,7 @@ func TestABoxThatCannotBeBuilt(t *testing.T) {
 			t.Errorf("%v: %+v", got, build)
 		}
 	})
-	t.Run("a jail that ends without a word is noticed at once", func(t *testing.T) {
+	t.Run("a jail that ends without a report is noticed at once", func(t *testing.T) {
 		s := sh(Options{}, "true")
 		s.Box = changed{s.Box, func(p *proc.Packed) { p.Path = tool(t, "false") }}
 		if got := startError(t, s); !strings.Contains(got.Why, "the sandbox ended before the program was started") {

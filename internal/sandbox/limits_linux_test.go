@@ -20,7 +20,7 @@ func python(t *testing.T, o Options, script string) proc.Spec {
 
 func TestLimits(t *testing.T) {
 	needNamespaces(t)
-	t.Run("memory: too much is refused, what is allowed is not", func(t *testing.T) {
+	t.Run("memory: an allocation over the limit is refused, one below it is not", func(t *testing.T) {
 		s := python(t, Options{}, `
 def take(size):
     try: return len(bytearray(size)) == size
@@ -71,7 +71,7 @@ print(n)`)
 			t.Errorf("%q, %s", got, r.Stderr)
 		}
 	})
-	t.Run("CPU time: who uses it up is ended, and that is explained", func(t *testing.T) {
+	t.Run("CPU time: a process over the limit is killed, and the exit says why", func(t *testing.T) {
 		s := sh(Options{}, "while :; do :; done")
 		s.Limits.CPU = time.Second
 		r := run(t, s)
@@ -87,7 +87,7 @@ print(n)`)
 			t.Errorf("%v, %q", r.Exit, r.Exit.Over)
 		}
 	})
-	t.Run("output: what is over is cut, and does not block", func(t *testing.T) {
+	t.Run("output: bytes over the limit are dropped, and do not block", func(t *testing.T) {
 		g := newGroup(t)
 		r, err := g.Run(t.Context(), sh(Options{}, "i=0; while [ $i -lt 20000 ]; do echo 0123456789; i=$((i+1)); done"), proc.Call{MaxStdout: 1000})
 		if err != nil || len(r.Stdout) != 1000 || !r.Truncated || r.Exit != (proc.Exit{}) {

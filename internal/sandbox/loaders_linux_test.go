@@ -71,12 +71,12 @@ func TestPlanLoaders(t *testing.T) {
 		{"that of the program", Options{}, [][]byte{sh}},
 		{"those of what may be started", exec("by-one", "by-two"), [][]byte{one, two, sh}},
 		{"two that begin alike are barred together", exec("by-one", "by-same"), [][]byte{one, sh}},
-		{"what has no header is none", exec("by-short", "by-none"), [][]byte{sh}},
+		{"a loader without an ELF header is not barred", exec("by-short", "by-none"), [][]byte{sh}},
 		{"not one that is granted as a program", exec("by-one", "one.so"), [][]byte{sh}},
 		{"not by a link, either", exec("linked.so"), nil},
-		{"nor one that cannot be told from a program", exec("copied.so"), nil},
+		{"nor one with the same header as a program", exec("copied.so"), nil},
 		{"nor one by which a script is started", exec("by-one", "script"), [][]byte{sh}},
-		{"nor one of its own files", Options{Own: []string{dir + "/lib"}, Grants: grants(t, "exec:x:"+dir+"/lib/by-own")}, [][]byte{sh}},
+		{"nor one among the plugin's own files", Options{Own: []string{dir + "/lib"}, Grants: grants(t, "exec:x:"+dir+"/lib/by-own")}, [][]byte{sh}},
 		{"where every program may be started, none", Options{AnyProgram: true}, nil},
 		{"where everything may be executed, none", Options{ReadAll: true}, nil},
 		{"without namespaces, none", Options{System: &System{Namespaces: errors.New("none")}}, nil},
@@ -102,12 +102,12 @@ func TestTheLoader(t *testing.T) {
 		o    Options
 		want string
 	}{
-		"not by hand":                      {Options{}, "done"},
+		"it cannot be started directly":    {Options{}, "done"},
 		"nor where others are granted":     {Options{Grants: grants(t, "exec:ls:"+ls)}, "ls\ndone"},
 		"where it is granted":              {Options{Grants: grants(t, "exec:ld:"+loader)}, "loader\ndone"},
 		"where every program may be":       {Options{AnyProgram: true}, "loader\nls\ndone"},
 		"where everything may be executed": {Options{ReadAll: true}, "loader\nls\ndone"},
-		"where the kernel is said not to":  {Options{System: &System{Loader: errors.New("no")}}, "loader\ndone"},
+		"without support it can be":        {Options{System: &System{Loader: errors.New("no")}}, "loader\ndone"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			expect(t, sh(c.o, loader+" --version >/dev/null 2>&1 && echo loader; "+ls+" / >/dev/null 2>&1 && echo ls; echo done"), c.want)
@@ -129,7 +129,7 @@ func TestTheLoader(t *testing.T) {
 		o.Grants = grants(t, "exec:ld:"+own+"/ld.so")
 		expect(t, sh(o, try), "copy\ndone")
 	})
-	t.Run("who the program is", func(t *testing.T) {
+	t.Run("the program keeps its uid", func(t *testing.T) {
 		s := sh(Options{Grants: grants(t, "exec:id:"+tool(t, "id"))}, tool(t, "id")+" -u; "+tool(t, "id")+" -g")
 		expect(t, s, fmt.Sprintf("%d\n%d", os.Geteuid(), os.Getegid()))
 	})

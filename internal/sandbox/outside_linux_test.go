@@ -58,7 +58,7 @@ func TestPipes(t *testing.T) {
 		{"one pipe", Options{Grants: grants(t, "read:fs:"+s.dir+"/granted/pipe")}, proc.Spec{}, "put $D/granted/pipe", "-"},
 		{"/tmp itself", Options{Grants: grants(t, "read:fs:/tmp")}, proc.Spec{}, "put $D/granted/pipe; put /tmp/new", "-\n-"},
 		{"home, where it is granted", Options{Grants: grants(t, "read:fs:"+home)}, atHome, "put $HOME/pipe", "-"},
-		{"what is granted in a home", Options{Grants: grants(t, "read:fs:"+home+"/pipe", "read:fs:"+home+"/note")}, atHome,
+		{"a grant in a home", Options{Grants: grants(t, "read:fs:"+home+"/pipe", "read:fs:"+home+"/note")}, atHome,
 			"see $HOME/note; put $HOME/pipe; put " + home + "/pipe; put $HOME/new", "outside\n-\n-\nput"},
 		{"all that is not below /tmp, where everything may be read", Options{ReadAll: true}, proc.Spec{}, "put " + home + "/pipe", "-"},
 	} {
@@ -98,7 +98,7 @@ func TestPlanOutside(t *testing.T) {
 		{"and can be reached from there", all, "/outside" + dir + "/w", "link"},
 		{"so can links", all, "/outside" + dir + "/link", "link"},
 		{"what a link leads to is moved", all, "/outside" + dir + "/real", "bind"},
-		{"what is not in memory stays", Options{Grants: grants(t, "read:fs:/srv/a")}, "/srv/a", "bind"},
+		{"a mount that is not in memory stays", Options{Grants: grants(t, "read:fs:/srv/a")}, "/srv/a", "bind"},
 		{"a place that is granted is not taken", Options{Grants: grants(t, "read:fs:/outside/x", "read:fs:"+dir+"/a")}, "/outside-2" + dir + "/a", "bind"},
 		{"where there is all, nothing can be added", Options{Grants: grants(t, "read:fs:/", "read:fs:"+dir+"/a")}, dir + "/a", "bind"},
 		{"nor where all may be executed", Options{ReadAll: true, Own: []string{dir + "/own"}}, dir + "/own", "bind+exec"},
@@ -138,13 +138,13 @@ func TestPlanHome(t *testing.T) {
 		wantHome  string
 		wantTmp   string
 	}{
-		{"a home of its own", Options{}, "/home/ann", "/home/ann/tmp", "/tmp/home", "/tmp"},
+		{"the program gets its own home", Options{}, "/home/ann", "/home/ann/tmp", "/tmp/home", "/tmp"},
 		{"where it is granted, the real one", Options{Grants: grants(t, "read:fs:/home/ann")}, "/home/ann", "/home/ann/tmp", "/home/ann", "/home/ann/tmp"},
 		{"where it lies in a grant, too", Options{Grants: grants(t, "read:fs:/home")}, "/home/ann", "/tmp/x", "/home/ann", "/tmp/x"},
 		{"in /tmp, as it is", Options{}, "/tmp/ann", "/var/tmp/x", "/tmp/ann", "/var/tmp/x"},
 		{"where everything may be read, the real one", Options{ReadAll: true}, "/home/ann", "/elsewhere", "/home/ann", "/elsewhere"},
 		{"temporary files where /tmp is granted", Options{Grants: grants(t, "read:fs:/tmp")}, "/home/ann", "/elsewhere", "/var/tmp/home", "/var/tmp"},
-		{"none is none", Options{}, "", "relative", "", "relative"},
+		{"an empty or relative directory is not changed", Options{}, "", "relative", "", "relative"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			p := planned(c.o, "HOME="+c.home, "TMPDIR="+c.tmp)
@@ -156,7 +156,7 @@ func TestPlanHome(t *testing.T) {
 			}
 		})
 	}
-	t.Run("who works at home works there", func(t *testing.T) {
+	t.Run("a program that works in the home works in its own home", func(t *testing.T) {
 		home := outsideTmp(t)
 		p, err := New(Options{}).plan(proc.Launch{Path: "/bin/sh", Env: []string{testPath, "HOME=" + home}, Dir: home}, "")
 		if err != nil || p.Dir != "/tmp/home" {

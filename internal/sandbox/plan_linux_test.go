@@ -73,8 +73,8 @@ func TestPlanMounts(t *testing.T) {
 	}{
 		{"what may be read is bound", Options{Grants: grants(t, "read:fs:"+dir+"/a")}, "", "a", "bind"},
 		{"what may be written is bound so", Options{Grants: grants(t, "write:fs:"+dir+"/a")}, "", "a", "bind+write"},
-		{"what is its own may be executed", Options{Own: []string{dir + "/own"}}, "", "own", "bind+exec"},
-		{"what is granted twice is bound once", Options{Grants: grants(t, "read:fs:"+dir+"/a", "read:fs:"+dir+"/a")}, "", "a", "bind"},
+		{"the plugin's own files may be executed", Options{Own: []string{dir + "/own"}}, "", "own", "bind+exec"},
+		{"a path that is granted twice is bound once", Options{Grants: grants(t, "read:fs:"+dir+"/a", "read:fs:"+dir+"/a")}, "", "a", "bind"},
 		{"reading within writing is covered", Options{Grants: grants(t, "read:fs:"+dir+"/a/b", "write:fs:"+dir+"/a")}, "", "a/b", ""},
 		{"writing within writing is covered", Options{Grants: grants(t, "write:fs:"+dir+"/a", "write:fs:"+dir+"/a/b")}, "", "a/b", ""},
 		{"writing within reading is not", Options{Grants: grants(t, "read:fs:"+dir+"/a", "write:fs:"+dir+"/a/b")}, "", "a/b", "bind+write"},
@@ -85,7 +85,7 @@ func TestPlanMounts(t *testing.T) {
 
 		{"home is in the jail's own /tmp", Options{}, "HOME=/home/of/mine", "/tmp/home", "dir"},
 		{"the user's is not there", Options{}, "HOME=/home/of/mine", "/home/of/mine", ""},
-		{"what is granted in it has its own path", Options{Grants: grants(t, "read:fs:/home/of/mine/notes")}, "HOME=/home/of/mine", "/home/of/mine/notes", "bind"},
+		{"a grant in the home keeps its path", Options{Grants: grants(t, "read:fs:/home/of/mine/notes")}, "HOME=/home/of/mine", "/home/of/mine/notes", "bind"},
 		{"and ~ leads to it", Options{Grants: grants(t, "read:fs:/home/of/mine/notes")}, "HOME=/home/of/mine", "/tmp/home/notes", "link"},
 		{"but not twice", Options{Grants: grants(t, "read:fs:/home/of/mine/a", "write:fs:/home/of/mine/a/b")}, "HOME=/home/of/mine", "/tmp/home/a/b", ""},
 		{"home where nothing else is", Options{Grants: grants(t, "read:fs:/tmp/home/x")}, "HOME=/home/of/mine", "/tmp/home-2", "dir"},
@@ -107,11 +107,11 @@ func TestPlanMounts(t *testing.T) {
 		{"no program beside it", Options{Grants: grants(t, "exec:python:"+dir+"/venv/bin/python")}, "", "prefix/bin", ""},
 
 		{"read:fs:/ is all of it", Options{Grants: grants(t, "read:fs:/")}, "", "/", "dir bind"},
-		{"with a /proc of its own", Options{Grants: grants(t, "read:fs:/")}, "", "/proc", "proc"},
+		{"with its own /proc", Options{Grants: grants(t, "read:fs:/")}, "", "/proc", "proc"},
 		{"ReadAll is all of it, to be executed", Options{ReadAll: true}, "", "/", "bind+exec"},
 		{"without the sockets in /run", Options{ReadAll: true}, "", "/run", "temp"},
 		{"AnyProgram has the system's programs", Options{AnyProgram: true}, "", "/usr/bin", "bind+exec"},
-		{"who is not granted them has none", Options{}, "", "/usr/bin", ""},
+		{"a plugin without AnyProgram has none", Options{}, "", "/usr/bin", ""},
 		{"names are made up", Options{}, "", "/etc/resolv.conf", "file"},
 		{"also where the real ones are granted", Options{Grants: grants(t, "read:fs:/etc")}, "", "/etc/hosts", "file"},
 		{"but not on the host's network", Options{Grants: grants(t, "net:*")}, "", "/etc/hosts", "bind"},
@@ -195,7 +195,7 @@ func TestPlanNetwork(t *testing.T) {
 		sockets bool
 	}{
 		{"nothing is no network", nil, jail.Net{}, nil, false},
-		{"none is none", []string{"net:[]"}, jail.Net{}, nil, false},
+		{"net:[] has no network", []string{"net:[]"}, jail.Net{}, nil, false},
 		{"all of it is the host's", []string{"net:a.example:1", "net:localhost:2", "net:*"}, jail.Net{Shared: true}, nil, true},
 		{"a host", []string{"net:a.example:443"}, jail.Net{Broker: true, Ports: []uint16{443}}, nil, true},
 		{"two hosts and a port", []string{"net:a.example:443", "net:b.example:443"}, jail.Net{Broker: true, Ports: []uint16{443}}, nil, true},

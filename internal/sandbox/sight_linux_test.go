@@ -51,7 +51,7 @@ put() { if { echo hi >$1; } 2>/dev/null; then echo put; else echo -; fi; }
 }
 
 func TestWhatIsSeen(t *testing.T) {
-	t.Run("what was granted, and nothing beside it", func(t *testing.T) {
+	t.Run("granted files are visible, and nothing beside them", func(t *testing.T) {
 		s := newScene(t)
 		o := Options{Grants: grants(t, "read:fs:"+s.dir+"/granted", "write:fs:"+s.dir+"/writable"), Own: []string{s.dir + "/plugin"}}
 		s.sees(o, "see $D/granted/note; see $D/secret/note; see $D/plugin/data; put $D/granted/note; put $D/writable/new; put $D/plugin/data; see $D/writable/new",
@@ -157,7 +157,7 @@ func TestHomeAndTemporaryFiles(t *testing.T) {
 		s := newScene(t)
 		s.seesWith(Options{Grants: grants(t, "read:fs:"+s.dir+"/granted")}, home(s.dir+"/granted"), "see $HOME/note; put $HOME/new", "a note\n-")
 	})
-	t.Run("home within what is granted is the real one too", func(t *testing.T) {
+	t.Run("a home within a granted directory is the real one", func(t *testing.T) {
 		s := newScene(t)
 		s.seesWith(Options{Grants: grants(t, "read:fs:"+s.dir)}, home(s.dir+"/granted"), "see $HOME/note", "a note")
 	})
@@ -182,7 +182,7 @@ func TestHomeAndTemporaryFiles(t *testing.T) {
 		o := Options{Grants: grants(t, "write:fs:"+s.dir+"/writable"), AnyProgram: true}
 		s.sees(o, `for d in /tmp /dev/shm $HOME $D/writable; do `+cp+` `+chmod+` $d/x; `+chmod+` +x $d/x; $d/x --version >/dev/null 2>&1 && echo "$d runs"; done; echo done`, "done")
 	})
-	t.Run("where it works it sees what was granted", func(t *testing.T) {
+	t.Run("the working directory shows the granted files", func(t *testing.T) {
 		s := newScene(t)
 		s.seesWith(Options{}, proc.Spec{Dir: s.dir + "/granted"}, "see note; pwd", "-\n"+s.dir+"/granted")
 		s.seesWith(Options{Grants: grants(t, "read:fs:"+s.dir+"/granted")}, proc.Spec{Dir: s.dir + "/granted"}, "see note", "a note")
@@ -208,7 +208,7 @@ func TestEverythingMayBeRead(t *testing.T) {
 			s.seesWith(o, proc.Spec{Env: []string{"HOME=" + outside}}, "see $HOME/note", "outside")
 		})
 	}
-	t.Run("read:fs:/etc: what is made up stays so", func(t *testing.T) {
+	t.Run("read:fs:/etc: the made-up files stay made up", func(t *testing.T) {
 		s := newScene(t)
 		if _, err := os.Stat("/etc/hostname"); err != nil {
 			t.Skip("there is no /etc/hostname")

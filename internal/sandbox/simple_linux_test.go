@@ -21,7 +21,7 @@ func TestWithoutNamespaces(t *testing.T) {
 		o.System = system
 		s.sees(o, script, want)
 	}
-	t.Run("what was granted, and nothing beside it", func(t *testing.T) {
+	t.Run("granted files are visible, and nothing beside them", func(t *testing.T) {
 		s := newScene(t)
 		o := Options{Grants: grants(t, "read:fs:"+s.dir+"/granted", "write:fs:"+s.dir+"/writable"), Own: []string{s.dir + "/plugin"}}
 		simple(t, s, o, "see $D/granted/note; see $D/secret/note; see $D/plugin/data; put $D/granted/note; put $D/writable/new; put $D/plugin/data; put $D/secret/note",

@@ -36,11 +36,11 @@ func TestJudge(t *testing.T) {
 		{"an old Landlock does not keep abstract sockets apart", System{}, []Status{e, e, e, e, e, e, p, e, e, e}},
 		{"without Landlock, what may be read and executed is kept in part", System{Landlock: why}, []Status{p, e, p, e, e, e, p, e, e, e}},
 		{"without a filter, every kind of socket can be had", System{Filter: why, Scoped: true}, []Status{e, e, e, e, e, e, p, e, e, e}},
-		{"without redirection, all ports of a host cannot be told apart", System{Redirect: why, Scoped: true}, []Status{e, e, e, e, n, e, e, e, e, e}},
+		{"without redirection, all ports of a host cannot be enforced", System{Redirect: why, Scoped: true}, []Status{e, e, e, e, n, e, e, e, e, e}},
 		{"without namespaces, hosts are not kept, files and programs in part", System{Namespaces: why, Scoped: true, Token: true}, []Status{p, p, p, n, n, n, e, e, e, e}},
 		{"without namespaces, the whole network needs a token of the daemon's", System{Namespaces: why, Scoped: true}, []Status{p, p, p, n, n, n, n, e, e, e}},
 		{"with namespaces it needs none", System{Scoped: true, Token: false}, []Status{e, e, e, e, e, e, e, e, e, e}},
-		{"where loaders can be started by hand, what may be executed is kept in part", System{Loader: why, Scoped: true}, []Status{e, e, p, e, e, e, e, e, e, e}},
+		{"if loaders can be started directly, exec is partial", System{Loader: why, Scoped: true}, []Status{e, e, p, e, e, e, e, e, e, e}},
 		{"without namespaces and Landlock, only storage", System{Namespaces: why, Landlock: why}, []Status{n, n, n, n, n, n, n, n, e, e}},
 		{"without namespaces and filter, only storage", System{Namespaces: why, Filter: why}, []Status{n, n, n, n, n, n, n, n, e, e}},
 		{"with nothing, only storage", System{Namespaces: why, Redirect: why, Landlock: why, Filter: why}, []Status{n, n, n, n, n, n, n, n, e, e}},
@@ -60,7 +60,7 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
-	t.Run("who has no word on the network has none, and that is judged", func(t *testing.T) {
+	t.Run("without a net: capability there is no network, and that is judged", func(t *testing.T) {
 		for text, want := range map[string]int{"read:fs:/a": 2, "net:[]": 1, "net:*": 1, "net:a.example:1": 1} {
 			verdicts := new(System).Judge(grants(t, text))
 			if len(verdicts) != want || want == 2 && verdicts[1].Capability != "net:[]" {
@@ -84,9 +84,9 @@ func TestLandlockAloneIsExplained(t *testing.T) {
 		says   [][]string // for each capability
 		not    string     // for none of them
 	}{
-		{"who may write nothing changes no attributes", []string{"read:fs:/a"}, [][]string{{seen, refused}}, byDescriptor},
-		{"who may write something changes those of all that it may read", []string{"read:fs:/a", "write:fs:/b"}, [][]string{{seen, open}, {seen, byDescriptor}}, refused},
-		{"who may write everything changes all", []string{"write:fs:/"}, [][]string{{"can be seen"}}, "chmod"},
+		{"a plugin that may write nothing changes no attributes", []string{"read:fs:/a"}, [][]string{{seen, refused}}, byDescriptor},
+		{"a plugin that may write something changes attributes of everything that it may read", []string{"read:fs:/a", "write:fs:/b"}, [][]string{{seen, open}, {seen, byDescriptor}}, refused},
+		{"a plugin that may write everything changes all attributes", []string{"write:fs:/"}, [][]string{{"can be seen"}}, "chmod"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			verdicts := system.Judge(grants(t, c.grants...))

@@ -46,7 +46,7 @@ func TestSearchDomainsAreNotTried(t *testing.T) {
 		return
 	}
 	if runtime.GOOS != "linux" {
-		t.Skip("needs Linux, for a resolv.conf of its own")
+		t.Skip("needs Linux, for its own resolv.conf")
 	}
 	own := "-m"
 	if os.Getuid() != 0 {

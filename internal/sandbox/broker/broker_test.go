@@ -65,7 +65,7 @@ func TestWhoIsNotReached(t *testing.T) {
 		{"another port of a granted address", "10.0.0.7:81", []Grant{{Addr: ip("10.0.0.7"), Port: 80}}, nil,
 			"connection to 10.0.0.7:81", "net:10.0.0.7:81"},
 		{"another port of a granted name", fake + ":81", named(80), nil, "connection to api.example:81", "net:api.example:81"},
-		{"a fake address that is nobody's", "198.18.0.2:80", named(80), nil, "connection to 198.18.0.2:80", "net:198.18.0.2:80"},
+		{"a fake address without a name", "198.18.0.2:80", named(80), nil, "connection to 198.18.0.2:80", "net:198.18.0.2:80"},
 		{"the host's loopback without a grant", "127.0.0.1:80", named(80), nil, "connection to 127.0.0.1:80", "net:127.0.0.1:80"},
 		{"another loopback address than localhost's", "127.0.0.53:53", []Grant{{Host: "localhost"}}, nil, "connection to 127.0.0.53:53", "net:127.0.0.53:53"},
 		{"a private address behind a name", fake + ":80", named(80), []string{"10.0.0.7"},
@@ -314,7 +314,7 @@ func TestBounds(t *testing.T) {
 			}
 		}
 		if reported != 3*perSecond {
-			t.Errorf("%d denials told or counted, want %d", reported, 3*perSecond)
+			t.Errorf("%d denials reported or counted, want %d", reported, 3*perSecond)
 		}
 	})
 }
@@ -404,7 +404,7 @@ func TestWhatIsRefusedWhateverIsGranted(t *testing.T) {
 		}
 		k.wantDenial("connection to 127.0.0.1:8000, which is kept", "")
 		if got := <-heard; got != "" {
-			t.Errorf("the server heard %q", got)
+			t.Errorf("the server received %q", got)
 		}
 	})
 	t.Run("one of localhost's two", func(t *testing.T) {

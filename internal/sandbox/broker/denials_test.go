@@ -15,7 +15,7 @@ func TestDenialsAreLimited(t *testing.T) {
 			synctest.Wait()
 		}
 		if len(reported) != perSecond {
-			t.Errorf("%d told in the first second, want %d", len(reported), perSecond)
+			t.Errorf("%d reported in the first second, want %d", len(reported), perSecond)
 		}
 		time.Sleep(time.Second)
 		n.add(Denial{What: "later"})
@@ -39,7 +39,7 @@ func TestASlowListenerHoldsNobodyUp(t *testing.T) {
 		close(release)
 		n.close()
 		if reported != 100+1 { // the last one reports the dropped ones and is not a denial itself
-			t.Errorf("%d told or counted, want 101", reported)
+			t.Errorf("%d reported or counted, want 101", reported)
 		}
 	})
 }

@@ -69,7 +69,7 @@ func TestAnswers(t *testing.T) {
 		{"a fake address has its name", "1.0.18.198.in-addr.arpa.", dnsmessage.TypePTR, 0, "api.example.", ""},
 		{"another address has none", "7.2.0.192.in-addr.arpa.", dnsmessage.TypePTR, dnsmessage.RCodeNameError, "", ""},
 		{"nor has an IPv6 one", "1.0.0.2.ip6.arpa.", dnsmessage.TypePTR, dnsmessage.RCodeNameError, "", ""},
-		{"nor has what is no address", "1.0.18.in-addr.arpa.", dnsmessage.TypePTR, dnsmessage.RCodeNameError, "", ""},
+		{"nor has a name that is not an address", "1.0.18.in-addr.arpa.", dnsmessage.TypePTR, dnsmessage.RCodeNameError, "", ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			a, denied := ask(t, p, question(c.name, c.kind))
@@ -194,7 +194,7 @@ func TestARealResolver(t *testing.T) {
 			t.Errorf("found %v, %v", found, err)
 		}
 	})
-	t.Run("is told that another does not exist", func(t *testing.T) {
+	t.Run("learns that another name does not exist", func(t *testing.T) {
 		var fault *net.DNSError
 		if found, err := r.LookupNetIP(ctx, "ip4", "evil.example."); !errors.As(err, &fault) || !fault.IsNotFound {
 			t.Errorf("found %v, %v", found, err)

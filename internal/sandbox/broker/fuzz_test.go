@@ -27,7 +27,7 @@ func FuzzClientHello(f *testing.F) {
 			return
 		}
 		if !bytes.HasPrefix(data, raw) {
-			t.Fatal("what was read is not what was sent")
+			t.Fatal("the bytes read differ from the bytes sent")
 		}
 		name, err := serverName(hello)
 		if (name == "") == (err == nil) {

@@ -124,7 +124,7 @@ func TestStages(t *testing.T) {
 		{"a program that is not there", &Plan{Path: "/none", Dir: "/"}, StageExec, syscall.ENOENT},
 		{"a program that may not be executed", func() *Plan { p := shell("true"); p.Landlock = mayExecute(); return p }(), StageExec, syscall.EACCES},
 		{"a directory that is not there", func() *Plan { p := shell("true"); p.Dir = "/none"; return p }(), StageExec, syscall.ENOENT},
-		{"a limit that nobody may have", func() *Plan {
+		{"a limit that cannot be set", func() *Plan {
 			p := shell("true")
 			p.Limits = []Limit{{Resource: unix.RLIMIT_NOFILE, Cur: 2, Max: 1}}
 			return p

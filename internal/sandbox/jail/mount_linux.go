@@ -20,7 +20,7 @@ func (s *stage) mounts(p *Plan, trees []int) error {
 	if p.Ahead {
 		var err error
 		if s.seen, err = identities(trees); err != nil {
-			return while(err, "look at what is mounted")
+			return while(err, "identify the mounted files")
 		}
 		s.placed = make(map[string]uint64)
 	}
