@@ -16,7 +16,7 @@ type draft struct {
 	Exec       []string   // the files that may be executed, and directories with everything below, as seen inside
 	Access     []access   // Simple only: the paths that may be used
 	Loopback   []uint16   // ports of 127.0.0.1 and ::1 that lead to the host's loopback interface; 0: all of them
-	NoUnix     bool       // Unix sockets may not be created, because the plugin sees files of the outside and sockets may be among them
+	NoUnix     bool       // no Unix sockets other than pairs may be created, because the plugin sees files of the outside and sockets may be among them
 	Attributes attributes // Simple only: how attributes of files may be accessed
 	Sockets    bool       // the plugin was granted a network, so Internet sockets may be created
 

@@ -63,7 +63,7 @@ func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 
 // isFile reports whether a capability grants files outside the jail. Sockets may be among those
 // files, and the kernel cannot yet refuse just these, so a plugin with such a capability may not
-// create Unix sockets at all.
+// create Unix sockets other than pairs, which are connected only to each other.
 func isFile(g capability.Capability) bool {
 	return g.Kind == capability.ReadFS || g.Kind == capability.WriteFS
 }
