@@ -1,6 +1,6 @@
-# Started as python3 -c: reads the runner's package from stdin, where the wire follows it, and runs it
-# from memory. Nothing is written to disk, where it could be left behind or tampered with. Old
-# interpreters must be able to read this far.
+# Started as python3 -c. It reads the runner's package from stdin, where the host's requests follow it, and runs
+# it from memory. Nothing is written to disk, where it could be left behind or changed. Old interpreters must be
+# able to parse this file.
 import sys
 
 if sys.version_info < (3, 10):
@@ -41,7 +41,7 @@ class Embedded:
 
     def exec_module(self, module):
         origin = module.__spec__.origin
-        file = "patchbay/%s.py" % origin.replace(".", "/")  # for tracebacks, which ask get_source for its lines
+        file = "patchbay/%s.py" % origin.replace(".", "/")  # for tracebacks, which get its lines from get_source
         code = compile(self.sources[origin], file, "exec", dont_inherit=True)
         exec(code, module.__dict__)
 

@@ -1,17 +1,17 @@
 """Plugins: Python files with decorated functions that take part in an agent's work.
 
-A program uses this package as the protocol document shows: a registry finds and loads plugins, a
-pipeline asks them. Patchbay runs the same code inside the interpreter that its plugins share.
+A program uses this package as docs/protocols/python.md shows: a registry finds and loads plugins, a
+pipeline calls them. Patchbay runs the same code inside the interpreter that its plugins share.
 
-    models.py      what handlers are given and return
+    models.py      what handlers get and return
     decorators.py  @on_begin … @on_done
-    loader.py      a file becomes a LoadedPlugin, or a PluginError that says where it is at fault
-    inspection.py  the same without running it, as far as it goes
+    loader.py      turns a file into a LoadedPlugin, or raises a PluginError with the place of the fault
+    inspection.py  the same without running the file, as far as possible
     storage.py     ~/.agent/plugins: save, list, delete
-    registry.py    loaded plugins, cached until reloaded
-    invocation.py  one handler at work: its time limit, its errors, the type of its answer (eager.py, threads.py)
+    registry.py    loaded plugins, cached until they are reloaded
+    invocation.py  one call of a handler: its time limit, its errors, the type of its answer (eager.py, threads.py)
     pipeline.py    the six hooks over a list of plugins
-    runner.py      the host's end of the wire, with calls.py, bodies.py, contexts.py, output.py and wire.py
+    runner.py      serves the host's requests, with calls.py, bodies.py, contexts.py, output.py and wire.py
 """
 
 from .decorators import on_begin, on_done, on_final, on_resolve_tool, on_tool_call, on_tool_result

@@ -1,4 +1,4 @@
-"""What goes over the wire as JSON: arguments of handlers, their answers, loaded plugins, errors."""
+"""The JSON in messages: arguments of handlers, their answers, loaded plugins, errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .wire import encode
 
 
 def arguments(params: dict[str, Any]) -> list[Any]:
-    """What a handler is given after the context: what the params have, in this order."""
+    """Return the arguments of a handler after the context, in the order that handlers expect."""
     given: list[Any] = []
     call, result = params.get("call"), params.get("result")
     if call is not None:
@@ -27,20 +27,20 @@ def arguments(params: dict[str, Any]) -> list[Any]:
 
 
 def answer(value: Any) -> dict[str, Any] | None:
-    """A handler's answer, whose type was checked; None is no opinion."""
+    """Return a handler's answer as JSON; its type was checked. None changes nothing."""
     if isinstance(value, ToolCall):
         return {
             "call": {"tool_name": value.tool_name, "tool_call_id": str(value.tool_call_id), "input": value.input}
         }
     if isinstance(value, ToolResult):
-        # Lenient: a plugin that answers in a tool's place must not let the tool run because of a type.
+        # Lenient: if a plugin answers in place of a tool, a wrong type must not make the tool run after all.
         error = None if value.error is None else str(value.error)
         return {"result": {"output": _text(value.output), "success": bool(value.success), "error": error}}
     return None if value is None else {"text": value}
 
 
 def described(plugin: LoadedPlugin) -> dict[str, Any]:
-    """A plugin, as list, validate and reload tell of it."""
+    """Describe a plugin for the host."""
     return {
         "name": plugin.name,
         "called": plugin.called,
@@ -52,7 +52,7 @@ def described(plugin: LoadedPlugin) -> dict[str, Any]:
 
 
 def raised(error: BaseException | None) -> dict[str, Any] | None:
-    """The type of an exception, and the line of the plugin where it was raised."""
+    """Return the type of an exception, and the line of the plugin that raised it."""
     if error is None:
         return None
     frames = traceback.extract_tb(error.__traceback__, limit=1)
@@ -71,7 +71,7 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Metadata may hold anything; what has no JSON is shown as Python would."""
+    """Return metadata as JSON. Values that JSON does not have are shown as Python shows them."""
     try:
         encode(value)
         return value

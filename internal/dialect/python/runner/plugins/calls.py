@@ -1,9 +1,9 @@
-"""Calls of handlers: from the params of a request to the answer that goes back.
+"""Calls of handlers: from the params of a request to its answer.
 
     Call.start
-      _begin     on_begin first, where the request has not begun for this plugin
-      _ask       the handler itself, within what is left of the time
-        _finish  its answer, or its error
+      _begin     calls on_begin first, if the request has not begun for this plugin
+      _ask       calls the handler itself, within the rest of its time
+        _finish  sends its answer, or its error
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BEGIN = "on_begin"
 
 
 class Desk(Protocol):
-    """Where calls come from, and where their answers go."""
+    """The part of the runner that calls use."""
 
     contexts: Contexts
 
@@ -40,7 +40,7 @@ class Call:
         self._path: str = params["plugin"]
         self._hook: str = params["hook"]
         self._limit: float = params.get("limit") or DEFAULT_LIMIT
-        self._ends = time.monotonic() + self._limit  # on_begin and the hook itself share the time
+        self._ends = time.monotonic() + self._limit  # on_begin and the hook itself share the limit
         self._arguments = bodies.arguments(params)
         self._note = ""
         self._request = desk.contexts.enter(
@@ -48,7 +48,7 @@ class Call:
         )
 
     def start(self) -> None:
-        """Begin; the answer is sent when it is there."""
+        """Start the call. The answer is sent when the handler has ended."""
         request = self._request
         if self._path in request.beginning:
             request.beginning[self._path].append(self._ask)
@@ -58,15 +58,15 @@ class Call:
             self._ask()
 
     def _begin(self) -> None:
-        """Ask on_begin first. "Called at the start of each request": plugins rely on what it sets up, and not
-        every host tells of a beginning. Nor has a request begun for an interpreter that was restarted meanwhile.
+        """Call on_begin first. Plugins rely on what it sets up (docs/protocols/python.md, row P52), but not every
+        host reports the start of a request, and a restarted interpreter has not seen it.
         """
         request, waiting = self._request, [self._ask]
         self._note = "on_begin was asked first: the request had not begun for this plugin"
         request.begun.add(self._path)
         request.beginning[self._path] = waiting
 
-        def begun(_: Any, __: HookError | None) -> None:  # a beginning that failed is logged, and that is all
+        def begun(_: Any, __: HookError | None) -> None:  # an on_begin that failed is only logged
             del request.beginning[self._path]
             for ask in waiting:
                 ask()
@@ -86,7 +86,7 @@ class Call:
         invocation.start(self._request.context, *arguments, within=self._ends - time.monotonic())
 
     def _finish(self, value: Any, error: HookError | None) -> None:
-        """The handler has ended, or its time has."""
+        """Send the answer: the handler has ended, or its time is up."""
         self._desk.contexts.leave(self._request, self._hook)
         if error is None:
             error = self._answer(value)
@@ -98,16 +98,16 @@ class Call:
         self._desk.ended(self._plugin, isinstance(error, HookTimeout))
 
     def _answer(self, value: Any) -> HookError | None:
-        """Send a handler's answer. The error is for one that has no JSON."""
+        """Send a handler's answer. Return an error if it cannot be encoded as JSON."""
         try:
             answer = bodies.answer(value)
             if self._note:
                 answer = {**(answer or {}), "note": self._note}
             self._desk.reply(self._ident, answer)
             return None
-        except RecursionError:  # it is deeper than the limit by so much that Python cannot encode it
+        except RecursionError:  # so deep that Python cannot encode it
             failed = failure(self._plugin, self._hook, wire.TooDeepError())
-        except Exception as error:  # objects of a plugin's own may raise anything as they are looked at
+        except Exception as error:  # a plugin's objects may raise anything while they are encoded
             failed = failure(self._plugin, self._hook, error)
         report(self._plugin, failed)
         return failed

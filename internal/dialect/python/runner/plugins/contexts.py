@@ -9,41 +9,41 @@ from collections.abc import Callable, Mapping
 
 from .models import PluginContext
 
-# A request that never ends, because no plugin is told of its end, must not be kept for ever.
+# Limits the stored requests: one without on_done would be stored forever.
 MOST_CONTEXTS = 1024
 
-# How long a context is still there after the last handler has ended, once a plugin was told of the end of its
-# request: the others are told one after another.
+# How long a context is kept after the last handler of a request whose on_done was called: the other plugins are
+# called one after another.
 LINGER = 1.0
 
 _FIELDS = ("session_id", "working_dir", "user_text")
 
 
 class Request:
-    """One request: its context, and how far it has come."""
+    """One request: its context and its state."""
 
     __slots__ = ("beginning", "begun", "calls", "context", "done", "ended", "fields", "key", "used")
 
     def __init__(self, key: str, fields: Mapping[str, str]):
         self.key = key
-        self.fields = fields  # as it was begun with; plugins may change the context's
+        self.fields = fields  # as they were at the start; plugins may change those of the context
         self.context = PluginContext(
             session_id=fields.get("session_id", ""),
             working_dir=fields.get("working_dir") or os.getcwd(),
             user_text=fields.get("user_text", ""),
         )
         self.begun: set[str] = set()  # plugins whose on_begin was called
-        self.beginning: dict[str, list[Callable[[], None]]] = {}  # what waits for the end of a plugin's on_begin
+        self.beginning: dict[str, list[Callable[[], None]]] = {}  # calls that wait for the end of a plugin's on_begin
         self.done = False  # some plugin's on_done has ended
-        self.calls = 0  # handlers at work
-        self.ended = 0  # handlers that have ended since
+        self.calls = 0  # handlers that run
+        self.ended = 0  # handlers that have ended since then
         self.used = 0.0  # when the last of them ended
 
     def serves(self, hook: str, plugin: str, fields: Mapping[str, str]) -> bool:
-        """Whether a hook of a plugin belongs to this request, and not to the next one of the same key.
+        """Tell whether a hook of a plugin belongs to this request, and not to the next one with the same key.
 
-        A request begins once for each plugin, and with one text. After its end there are only the ends
-        that the other plugins are told of.
+        A request begins once for each plugin, and with one text. After its end, only on_done of the other
+        plugins follows.
         """
         if self.done:
             return hook == "on_done"
@@ -52,7 +52,7 @@ class Request:
         return plugin not in self.begun and (not self.begun or fields == self.fields)
 
     def learn(self, fields: Mapping[str, str]) -> None:
-        """Fill in what was not known when a request began in its middle."""
+        """Add fields that were unknown when the request began."""
         for name in _FIELDS:
             if name not in self.fields and name in fields:
                 setattr(self.context, name, fields[name])
@@ -60,7 +60,7 @@ class Request:
 
 
 class Contexts:
-    """The requests under way, by key; the least recently used goes when there are too many."""
+    """The requests under way, by key. If there are too many, the least recently used one is dropped."""
 
     def __init__(self, later: Callable[[float, Callable[[], None]], object], most: int = MOST_CONTEXTS):
         self._later = later  # loop.call_later
@@ -68,7 +68,7 @@ class Contexts:
         self._requests: OrderedDict[str, Request] = OrderedDict()
 
     def enter(self, key: str, hook: str, plugin: str, fields: Mapping[str, str]) -> Request:
-        """The request that a call belongs to. leave must follow."""
+        """Return the request that a call belongs to. The caller must call leave."""
         request = self._requests.get(key)
         if request is None or not request.serves(hook, plugin, fields):
             request = self._requests[key] = Request(key, fields)
@@ -83,7 +83,7 @@ class Contexts:
         return request
 
     def leave(self, request: Request, hook: str) -> None:
-        """A call has ended."""
+        """Record that a call has ended."""
         request.calls -= 1
         request.used = time.monotonic()
         request.done = request.done or hook == "on_done"
@@ -93,7 +93,7 @@ class Contexts:
             self._later(LINGER, lambda: self._drop(request, ended))
 
     def live(self, within: float) -> int:
-        """How many requests are under way: at work, or not over and at work within so many seconds."""
+        """Count the requests under way: a handler runs, or the request is not over and one ran within so many seconds."""
         since = time.monotonic() - within
         return sum(r.calls > 0 or (not r.done and r.used > since) for r in self._requests.values())
 
@@ -101,6 +101,6 @@ class Contexts:
         return len(self._requests)
 
     def _drop(self, request: Request, ended: int) -> None:
-        """Forget a request, unless a handler of it is at work or has ended since."""
+        """Drop a request, unless one of its handlers runs or has ended since."""
         if request.calls == 0 and request.ended == ended and self._requests.get(request.key) is request:
             del self._requests[request.key]

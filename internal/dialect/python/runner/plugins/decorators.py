@@ -1,6 +1,6 @@
 """The decorators that make a function the handler of a hook.
 
-They only leave a mark; the loader collects the marked functions of a module.
+They only mark functions; the loader collects the marked functions of a module.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-# The order of a request's life, in which hooks are listed everywhere.
+# In the order of a request, which is also the order of all lists of hooks.
 HOOKS = ("on_begin", "on_tool_call", "on_resolve_tool", "on_tool_result", "on_final", "on_done")
 
 _MARK = "__plugin_hooks__"
@@ -29,7 +29,7 @@ def _decorator(hook: str) -> Callable[[Handler], Handler]:
 
 
 def hooks_of(value: object) -> tuple[str, ...]:
-    """The hooks whose handler a value is: none for nearly everything.
+    """Return the hooks that a value handles. Nearly all values handle none.
 
     The mark is looked up in the value's own dictionary. A module may hold objects that answer any
     getattr, such as mocks and lazy imports.

@@ -1,8 +1,8 @@
-"""Tasks whose first step is taken at once.
+"""Tasks whose first step runs at once.
 
 Most handlers never wait for anything: they end in their first step. In a plain task even that takes two
-rounds of the event loop, which is most of what a call costs. Python 3.12 can start a task eagerly; 3.11 is
-helped by hand, with the functions that asyncio documents for tasks of one's own; 3.10 does without.
+rounds of the event loop, which is most of the cost of a call. Python 3.12 can start a task eagerly. For 3.11
+this module does so with the functions that asyncio documents for custom tasks. In 3.10 tasks start as usual.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 
 class Outcome(NamedTuple):
-    """What a coroutine came to."""
+    """The result of a coroutine."""
 
     value: Any
     error: BaseException | None
@@ -28,7 +28,7 @@ Launched = tuple["asyncio.Task[Any]", "Outcome | None"]
 
 
 def outcome(task: asyncio.Task[Any]) -> Outcome:
-    """What a task that is done came to."""
+    """Return the result of a task that is done."""
     if task.cancelled():
         return CANCELLED
     error = task.exception()
@@ -43,7 +43,7 @@ def _launch_eagerly(loop: asyncio.AbstractEventLoop, coroutine: Coroutine, conte
 def _launch_by_hand(loop: asyncio.AbstractEventLoop, coroutine: Coroutine, context: contextvars.Context) -> Launched:
     rest = _Rest(coroutine)
     task = loop.create_task(rest.finish(), context=context)
-    with _current(loop, task):  # code may ask for its task, and keep it, in its first step
+    with _current(loop, task):  # code may get its task, and keep it, in its first step
         context.run(rest.step)
     return task, rest.outcome
 
@@ -54,7 +54,7 @@ def _launch_plainly(loop: asyncio.AbstractEventLoop, coroutine: Coroutine, conte
 
 @contextlib.contextmanager
 def _current(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> Iterator[None]:
-    """Make a task the current one for a while."""
+    """Make a task the current one temporarily."""
     outer = asyncio.current_task(loop)
     if outer is not None:
         asyncio._leave_task(loop, outer)
@@ -68,12 +68,12 @@ def _current(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> Iterat
 
 
 class _Rest:
-    """What is left of a coroutine after its first step."""
+    """The rest of a coroutine after its first step."""
 
     def __init__(self, coroutine: Coroutine):
         self._coroutine = coroutine
-        self._waits_for: Any = None  # what the first step has yielded, to be yielded to the task
-        self.outcome: Outcome | None = None  # where the first step was the last
+        self._waits_for: Any = None  # the value that the first step yielded, which the task must yield
+        self.outcome: Outcome | None = None  # set if the first step was the last
 
     def step(self) -> None:
         try:
@@ -89,7 +89,7 @@ class _Rest:
         return None if self.outcome else await self
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        """The coroutine from where it is, as "yield from" would have it."""
+        """Continue the coroutine, as "yield from" would."""
         waits_for = self._waits_for
         try:
             while True:

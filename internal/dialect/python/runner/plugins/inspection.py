@@ -1,10 +1,10 @@
-"""What a plugin's text says of itself, found out without running it.
+"""Describes a plugin from its source text, without running it.
 
     inspect_plugin_source
       _checked    it is valid Python
       _top        the statements that run with the module
       _handlers   the decorated functions among them, one for each hook
-      _declared   __plugin__, as far as it is written out
+      _declared   __plugin__, as far as it is a literal
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def inspect_plugin_source(source: str | bytes, path: Path) -> LoadedPlugin:
-    """Describe a plugin from its text; path is where it would stand. PluginError: it is none.
+    """Describe a plugin from its source text; path is where its file would be.
 
-    The hooks have no handlers: nothing was run.
+    Raises PluginError if it is not a plugin. The hooks have no handlers, since nothing was run.
     """
     tree = _checked(source, path)
     statements = list(_top(tree.body))
@@ -60,14 +60,14 @@ def _not_run(*_: Any) -> None:
 
 def _checked(source: str | bytes, path: Path) -> ast.Module:
     try:
-        compile(source, str(path), "exec", dont_inherit=True)  # which finds more than the parser does
+        compile(source, str(path), "exec", dont_inherit=True)  # finds more errors than the parser
         return ast.parse(source, str(path))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise fault(error, path) from error
 
 
 def _top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that run with the module: those in functions and classes do not."""
+    """Yield the statements that run when the module is loaded: not those in functions and classes."""
     for statement in body:
         yield statement
         if isinstance(statement, (_Function, ast.ClassDef)):
@@ -79,9 +79,9 @@ def _top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _handlers(statements: list[ast.stmt], path: Path) -> tuple[dict[str, str], list[str]]:
-    """The function of each hook. Of several the last one by name counts, with a warning."""
+    """Return the function of each hook. If there are several, the last one by name is used, with a warning."""
     known, all_known = _names(statements)
-    functions = {s.name: s for s in statements if isinstance(s, _Function)}  # the last of a name is what it is bound to
+    functions = {s.name: s for s in statements if isinstance(s, _Function)}  # the last one of a name is used
     found: dict[str, str] = {}
     warnings: list[str] = []
     for name, function in sorted(functions.items()):
@@ -123,7 +123,7 @@ def _undefined(decorator: ast.expr, path: Path) -> PluginError:
 
 
 def _names(statements: list[ast.stmt]) -> tuple[set[str], bool]:
-    """The names that a module has, and whether these are all of them."""
+    """Return the names that a module defines, and whether the list is complete."""
     names = {*INJECTED, *dir(builtins)}
     all_known = True
     for statement in statements:
@@ -146,7 +146,7 @@ def _makes_names(call: ast.Call) -> bool:
 
 
 def _declared(statements: list[ast.stmt]) -> tuple[Any, bool]:
-    """The value of __plugin__, {} where there is none, and whether it is known."""
+    """Return the value of __plugin__, or {} if there is none, and whether it is known."""
     value: ast.expr | None = None
     for statement in statements:
         targets = getattr(statement, "targets", [getattr(statement, "target", None)])

@@ -1,10 +1,10 @@
-"""One handler at work: in a task or a thread, within its time, its answer of the right type.
+"""One call of a handler: in a task or a thread, within its time, with an answer of the right type.
 
-    Invocation.start   a task for the handler; where it does not end in its first step, a timer for its limit
-      _run             the handler; one that is not async runs in a thread
-        checked        the type of its answer
-    Invocation._settle   it ended: value or HookFailed
-    Invocation._expire   its time did: HookTimeout, and the task is cancelled
+    Invocation.start   a task for the handler, and a timer for its limit unless it ends in its first step
+      _run             runs the handler; one that is not async runs in a thread
+        checked        checks the type of its answer
+    Invocation._settle   the handler has ended: value or HookFailed
+    Invocation._expire   its time is up: HookTimeout, and the task is cancelled
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .models import ToolCall, ToolResult
 from .output import current_plugin
 from .threads import Threads
 
-# Seconds a handler has.
+# The time of a handler in seconds: docs/protocols/python.md, row P37.
 DEFAULT_LIMIT = 5.0
 
-# Exceptions may hold whole documents; the start of one tells what it is.
+# Exceptions may contain whole documents; the beginning is enough to recognise one.
 _LONGEST_TEXT = 2000
 
 logger = logging.getLogger("plugins")
@@ -35,18 +35,18 @@ threads = Threads()
 
 
 class HookError(Exception):
-    """A handler gave no answer that counts. The text is the line that is logged."""
+    """A handler gave no usable answer. The text is the line that is logged."""
 
 
 class HookTimeout(HookError):
-    """It took too long."""
+    """The handler took too long."""
 
 
 class HookFailed(HookError):
-    """It raised, or answered with something that its hook does not know."""
+    """The handler raised an exception, or its answer has the wrong type."""
 
 
-# What each hook may answer beside None. The answers of the others mean nothing.
+# What each hook may return instead of None. The answers of other hooks are ignored.
 _ANSWERS: dict[str, type] = {
     "on_tool_call": ToolCall,
     "on_resolve_tool": ToolResult,
@@ -56,7 +56,7 @@ _ANSWERS: dict[str, type] = {
 
 
 def checked(hook: str, value: Any) -> Any:
-    """The value, where it is an answer to the hook; None is no opinion."""
+    """Return the value if it is an answer to the hook. None changes nothing."""
     wanted = _ANSWERS.get(hook)
     if wanted is None or value is None:
         return None
@@ -68,7 +68,7 @@ def checked(hook: str, value: Any) -> Any:
 
 
 class Invocation:
-    """One call of one handler. finish is told its end, once: the value, or the error."""
+    """One call of one handler. finish is called once, with the value or the error."""
 
     __slots__ = ("_finish", "_task", "_timer", "hook", "limit", "plugin")
 
@@ -86,7 +86,7 @@ class Invocation:
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self, *args: Any, within: float | None = None) -> None:
-        """Begin; the running loop does the rest. within is what is left of the limit, where something is gone."""
+        """Start the call; the running loop does the rest. within is the rest of the limit, if some of it is used up."""
         loop = asyncio.get_running_loop()
         context = contextvars.copy_context()
         context.run(current_plugin.set, self.plugin.name)
@@ -94,12 +94,12 @@ class Invocation:
         if done is not None:
             self._settle(done)
             return
-        # Cheaper than wait_for, and the answer does not wait for a handler that takes its cancellation slowly.
+        # Cheaper than wait_for, and the answer does not wait for a handler that reacts slowly to its cancellation.
         self._timer = loop.call_later(self.limit if within is None else max(within, 0), self._expire)
         self._task.add_done_callback(lambda task: self._settle(outcome(task)))
 
     def cancel(self) -> None:
-        """Give up: finish will not be told."""
+        """Cancel the call; finish is not called."""
         self._finish = None
         if self._timer is not None:
             self._timer.cancel()
@@ -119,7 +119,7 @@ class Invocation:
 
     def _settle(self, done: Outcome) -> None:
         if self._finish is None:
-            return  # it was given up, and what it came to is nobody's
+            return  # it was cancelled, so its result is ignored
         if self._timer is not None:
             self._timer.cancel()
         if done.error is None:
@@ -140,19 +140,19 @@ class Invocation:
 
 
 def overrun(plugin: LoadedPlugin, hook: str, limit: float) -> HookTimeout:
-    """The error of a handler that took too long."""
+    """Return the error of a handler that took too long."""
     return HookTimeout(f"Plugin {plugin.name} {hook} timed out after {float(limit)}s")
 
 
 def failure(plugin: LoadedPlugin, hook: str, error: BaseException) -> HookFailed:
-    """The error of a handler that raised, or whose answer is of no use."""
+    """Return the error of a handler that raised an exception, or whose answer cannot be used."""
     failed = HookFailed(f"Plugin {plugin.name} {hook} failed: {_text(error)}")
     failed.__cause__ = error.with_traceback(_plugins_own(error.__traceback__))
     return failed
 
 
 def report(plugin: LoadedPlugin, error: HookError) -> None:
-    """Log an error, and below it where it was raised."""
+    """Log an error with its traceback."""
     cause = error.__cause__
     token = current_plugin.set(plugin.name)
     logger.warning("%s", error, exc_info=(type(cause), cause, cause.__traceback__) if cause else None)
@@ -160,7 +160,7 @@ def report(plugin: LoadedPlugin, error: HookError) -> None:
 
 
 def _text(error: BaseException) -> str:
-    """What an exception says, where it says something and does not fail at that."""
+    """Return the text of an exception, or its type if it has none or fails to return it."""
     try:
         return str(error)[:_LONGEST_TEXT] or type(error).__name__
     except Exception:
@@ -168,7 +168,7 @@ def _text(error: BaseException) -> str:
 
 
 def _plugins_own(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of this package, which tell a plugin's author nothing."""
+    """Return a traceback without the frames of this package, which do not help a plugin's author."""
     while trace is not None and trace.tb_frame.f_globals.get("__package__") == __package__:
         trace = trace.tb_next
     return trace

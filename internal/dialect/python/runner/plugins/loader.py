@@ -1,8 +1,8 @@
-"""A Python file becomes a plugin.
+"""Loads a Python file as a plugin.
 
     load_plugin_from_file
       load_plugin_from_source
-        _execute    the module, with decorators and models in its globals
+        _execute    runs the module, with decorators and models in its globals
         checked_metadata   __plugin__, with its defaults and its API version checked
         _handlers   the decorated functions, one for each hook
 """
@@ -26,16 +26,16 @@ from . import decorators, models
 
 API_VERSION = "1.0"
 
-# A name goes into logs and messages: one line, of a length that a person can read.
+# Names are shown in logs and messages, so they must be short and fit on a line.
 _LONGEST_NAME = 64
 
-# No plugin written by hand comes near; the host shows no larger file either.
+# Far more than a plugin written by hand; the host does not show larger files either.
 _LARGEST = 4 << 20
 
-# What the loader puts into a module.
+# The names that the loader adds to a module.
 INJECTED = (*decorators.HOOKS, "PluginContext", "ToolCall", "ToolResult")
 
-# Every load makes a module of its own, so that a reload that fails leaves the old one whole.
+# Every load makes a new module, so that a failed reload leaves the old one intact.
 _numbers = itertools.count(1)
 
 
@@ -45,7 +45,7 @@ class LoadedPlugin:
 
     name: str
     path: Path
-    called: str = ""  # what it calls itself: its name, unless another file has that
+    called: str = ""  # the name in __plugin__, which is its name unless another file has it
     hooks: dict[str, Callable[..., Any]] = field(default_factory=dict)  # in the order of a request
     coroutines: frozenset[str] = frozenset()  # the hooks whose handlers are async
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -55,9 +55,9 @@ class LoadedPlugin:
 
 
 class PluginError(ImportError, ValueError):
-    """A file is no plugin. line and column count from 1, and are 0 where they are not known.
+    """A file is not a plugin. line and column count from 1, and are 0 if they are unknown.
 
-    reaches: it failed over something outside of itself, such as a file, a module or the network.
+    reaches: it failed because of something outside, such as a file, a module or the network.
     """
 
     def __init__(self, message: str, path: Path, line: int = 0, column: int = 0, fix: str = "", reaches: bool = False):
@@ -71,8 +71,8 @@ class PluginError(ImportError, ValueError):
 def load_plugin_from_file(plugin_path: str | Path) -> LoadedPlugin:
     """Load the plugin in a file.
 
-    Raises FileNotFoundError where there is no such file, and PluginError where it cannot be read,
-    is no valid Python, fails while it runs, or asks for another API.
+    Raises FileNotFoundError if there is no such file, and PluginError if it cannot be read, is not
+    valid Python, fails while it runs, or needs another API version.
     """
     path = Path(plugin_path)
     try:
@@ -85,11 +85,11 @@ def load_plugin_from_file(plugin_path: str | Path) -> LoadedPlugin:
 
 
 def read(path: Path) -> bytes:
-    """The text of a file. A named pipe would be waited for, and a device need not end: both are refused."""
-    _check_kind(os.stat(path), path)  # merely to open some devices does something
+    """Return the content of a file. Refuse named pipes, which would block, and devices, which may be endless."""
+    _check_kind(os.stat(path), path)  # opening some devices has effects
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(descriptor, "rb") as file:
-        _check_kind(os.fstat(descriptor), path)  # another may have taken its place meanwhile
+        _check_kind(os.fstat(descriptor), path)  # it may have been replaced meanwhile
         text = file.read(_LARGEST + 1)
     if len(text) > _LARGEST:
         raise PluginError(f"cannot be read: it has more than {_LARGEST >> 20} MiB", path)
@@ -102,9 +102,9 @@ def _check_kind(status: os.stat_result, path: Path) -> None:
 
 
 def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
-    """Load a plugin from its text; path is where it stands, or where it would."""
+    """Load a plugin from its source text; path is where its file is or would be."""
     module = ModuleType(f"plugin_{path.stem}_{next(_numbers)}")
-    sys.modules[module.__name__] = module  # dataclasses and pickle look modules up there
+    sys.modules[module.__name__] = module  # dataclasses and pickle need it there
     try:
         unknown = _execute(module, source, path)
         metadata = checked_metadata(getattr(module, "__plugin__", {}), source, path)
@@ -127,7 +127,7 @@ def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
 
 
 def _name(called: str, path: Path) -> str:
-    """A plugin has the name it calls itself, unless that is the name of another file beside it."""
+    """Return the name in __plugin__, or the file's name if another file has that one: docs/protocols/python.md, row P19."""
     other = path.parent / f"{called}.py"
     if called == path.stem or called[0] in "._" or other.name != f"{called}.py" or other.parent != path.parent:
         return called
@@ -135,11 +135,11 @@ def _name(called: str, path: Path) -> str:
 
 
 def declared_name(path: Path) -> str | None:
-    """What the plugin in a file calls itself, as far as that can be read without running it."""
+    """Return the name in __plugin__, if it can be read without running the file."""
     try:
         body = ast.parse(read(path)).body
     except (OSError, SyntaxError, ValueError, RecursionError):
-        return None  # loading it says what is wrong
+        return None  # loading the file reports the error
     for statement in reversed(body):
         if isinstance(statement, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__plugin__" for t in statement.targets):
             try:
@@ -150,20 +150,20 @@ def declared_name(path: Path) -> str | None:
 
 
 def discard(module: ModuleType | None) -> None:
-    """Forget a module that is not used any more."""
+    """Remove a module that is not used any more."""
     if module is not None:
         sys.modules.pop(module.__name__, None)
 
 
 def _execute(module: ModuleType, source: str | bytes, path: Path) -> list[str]:
-    """Run a file, and return the decorators in it that are named like hooks and are none."""
+    """Run a file, and return the decorators in it that are named like hooks but are not hooks."""
     module.__file__ = str(path)
     for hook in decorators.HOOKS:
         setattr(module, hook, getattr(decorators, hook))
     for model in (models.PluginContext, models.ToolCall, models.ToolResult):
         setattr(module, model.__name__, model)
     try:
-        # Without dont_inherit the future statements of this file would hold for the plugin too.
+        # Without dont_inherit, the future statements of this file would apply to the plugin too.
         code = compile(source, str(path), "exec", dont_inherit=True)
         stand_ins = {name: _stand_in for name in unknown_hooks(ast.parse(source))}
         module.__dict__.update(stand_ins)
@@ -177,12 +177,12 @@ def _execute(module: ModuleType, source: str | bytes, path: Path) -> list[str]:
 
 
 def _stand_in(handler: Any) -> Any:
-    """Stands in for a decorator that does not exist: the function stays as it is, and handles nothing."""
+    """Replace a decorator that does not exist: the function stays as it is, and handles nothing."""
     return handler
 
 
 def unknown_hooks(tree: ast.Module) -> list[str]:
-    """The decorators of a file that are named like hooks and are none of ours. The file may define them itself."""
+    """Return the decorators of a file that are named like hooks but are not hooks. The file may define them itself."""
     return list(dict.fromkeys(
         decorator.id
         for node in ast.walk(tree)
@@ -193,13 +193,13 @@ def unknown_hooks(tree: ast.Module) -> list[str]:
 
 
 def no_hook(name: str) -> str:
-    """What to say of a decorator that is named like a hook and is none."""
+    """Return the warning about a decorator that is named like a hook but is not one."""
     near = nearest(name, decorators.HOOKS)
     return f"there is no hook {name}, so what it decorates handles nothing" + (f": did you mean @{near}?" if near else "")
 
 
 def fault(error: BaseException, path: Path) -> PluginError:
-    """The error of a file that does not compile or does not run, with its place."""
+    """Return the error of a file that does not compile or run, with its place."""
     message = str(error.msg if isinstance(error, SyntaxError) else error)
     message = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if isinstance(error, NameError):
@@ -212,13 +212,13 @@ def fault(error: BaseException, path: Path) -> PluginError:
 
 
 def meant(name: object) -> str:
-    """What follows a name that is not defined: what the loader defines and is spelt nearly so."""
+    """Return a hint for an undefined name: a similar name that the loader defines, or ""."""
     near = nearest(name, INJECTED)
     return f": did you mean {near}?" if near else ""
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """The name that was probably meant; "" where none is near."""
+    """Return the most similar known name, or "" if none is similar."""
     from difflib import get_close_matches  # slow to import, and most plugins never need it
 
     near = get_close_matches(name, known, n=1, cutoff=0.75) if isinstance(name, str) else []
@@ -226,7 +226,7 @@ def nearest(name: object, known: Iterable[str]) -> str:
 
 
 def unmarked(name: str, handled: Container[str]) -> str:
-    """What to say of a function without a decorator that is named like a hook; "": nothing."""
+    """Return the warning about a function without a decorator that is named like a hook, or ""."""
     hook = name if name in decorators.HOOKS else nearest(name, decorators.HOOKS) if name.startswith("on_") else ""
     if not hook or hook in handled:
         return ""
@@ -234,7 +234,7 @@ def unmarked(name: str, handled: Container[str]) -> str:
 
 
 def _reaches(error: BaseException | None) -> bool:
-    """Whether an error, or one behind it, is about something that is not the plugin's own."""
+    """Tell whether an error, or one of its causes, is about something outside the plugin."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         if isinstance(error, (OSError, ImportError)):
@@ -245,7 +245,7 @@ def _reaches(error: BaseException | None) -> bool:
 
 
 def _place(error: BaseException, filename: str) -> tuple[int, int]:
-    """Where in the file it went wrong: what does not compile says so itself, else the traceback does."""
+    """Return the place of the error in the file: that of a syntax error, otherwise that in the traceback."""
     if isinstance(error, SyntaxError) and error.filename == filename:
         return error.lineno or 0, max(error.offset or 1, 1)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
@@ -255,7 +255,7 @@ def _place(error: BaseException, filename: str) -> tuple[int, int]:
 
 
 def checked_metadata(declared: Any, source: str | bytes, path: Path) -> dict[str, Any]:
-    """What a plugin declares of itself, with the defaults. PluginError: it will not do."""
+    """Return __plugin__ with its defaults. Raises PluginError if it is not valid."""
     if not isinstance(declared, dict):
         raise _misdeclared(f"__plugin__ must be a dict, not {type(declared).__name__}", source, path)
     metadata = {"api": API_VERSION, "name": path.stem, **declared}
@@ -278,7 +278,7 @@ def _misdeclared(message: str, source: str | bytes, path: Path) -> PluginError:
 
 
 def _handlers(module: ModuleType) -> tuple[dict[str, Callable[..., Any]], list[str]]:
-    """The handler of each hook. Of several the last one by name counts, with a warning."""
+    """Return the handler of each hook. If there are several, the last one by name is used, with a warning."""
     found: dict[str, tuple[str, Callable[..., Any]]] = {}
     warnings: list[str] = []
     for name, value in sorted(vars(module).items()):
@@ -293,6 +293,6 @@ def _handlers(module: ModuleType) -> tuple[dict[str, Callable[..., Any]], list[s
 
 
 def first_line(text: object) -> str:
-    """A description: what the metadata says, or the docstring."""
+    """Return the first line of a description or docstring."""
     lines = text.strip().splitlines() if isinstance(text, str) else []
     return lines[0].strip() if lines else ""

@@ -1,4 +1,4 @@
-"""What handlers are given and return. Fields and defaults are the protocol's."""
+"""The objects that handlers get and return. The protocol fixes their fields and defaults."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 @dataclass
 class PluginContext:
-    """One request. All plugins of the request are given the same object at every hook."""
+    """One request. All plugins of the request get the same object at every hook."""
 
     session_id: str
     working_dir: str
     user_text: str
-    state: dict[str, Any] = field(default_factory=dict)  # for plugins to keep what they like
-    memory: list[dict[str, Any]] = field(default_factory=list)  # "Context injection (future use)"
+    state: dict[str, Any] = field(default_factory=dict)  # for plugins to store anything
+    memory: list[dict[str, Any]] = field(default_factory=list)  # not used yet
 
 
 @dataclass
@@ -28,7 +28,7 @@ class ToolCall:
 
 @dataclass
 class ToolResult:
-    """What a tool came to, or what a plugin says in its place."""
+    """The result of a tool, or a plugin's result in its place."""
 
     tool_call_id: str
     tool_name: str

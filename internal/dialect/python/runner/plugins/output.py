@@ -1,7 +1,7 @@
-"""What plugins print and log, line by line, each line with the name of its plugin.
+"""Marks each line that plugins print or log with the name of its plugin.
 
-The host reads the lines from the runner's stderr and files each under its plugin. Until take_over is
-called nothing is changed: in a program that uses the package, print is print.
+The host reads the lines from the runner's stderr and logs each for its plugin. Nothing changes before
+take_over is called: in a program that uses the package, print works as usual.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import os
 import sys
 import threading
 
-# Whose code is running. Tasks and threads of a handler inherit it.
+# The plugin whose code is running. Tasks and threads of a handler inherit it.
 current_plugin: contextvars.ContextVar[str] = contextvars.ContextVar("current_plugin", default="")
 
-# A line is MARK name MARK level MARK text. Names are printable, so no MARK is in them; the text may be
-# anything. What comes without a mark was written past Python: by a subprocess, or with os.write.
+# A line is MARK name MARK level MARK text. Names are printable, so they contain no MARK; the text may be
+# anything. A line without a mark was written by a subprocess, or with os.write.
 MARK = "\x1e"
 
-# A line without an end is given one when it is this long; the host cuts it shorter yet.
+# A longer line is ended here; the host shortens it further.
 _LONGEST_PART = 16 << 10
 
 
 class Output:
-    """Lines on their way to a descriptor."""
+    """Writes marked lines to a descriptor."""
 
     def __init__(self, descriptor: int):
         self._descriptor = descriptor
@@ -33,7 +33,7 @@ class Output:
         self._parts: dict[tuple[str, str], str] = {}  # unfinished lines by plugin and level
 
     def write(self, text: str, level: str) -> None:
-        """Send the whole lines of a text, and keep the rest until its end comes."""
+        """Send the whole lines of a text, and store the rest until the line ends."""
         plugin = current_plugin.get()
         with self._lock:
             text = self._parts.pop((plugin, level), "") + text
@@ -46,7 +46,7 @@ class Output:
             self._send(plugin, level, lines)
 
     def finish(self, plugin: str) -> None:
-        """End the line that a plugin left unfinished, as its handler is."""
+        """Send the unfinished line of a plugin whose handler has ended."""
         if not self._parts:
             return
         with self._lock:
@@ -64,7 +64,7 @@ class Output:
 
 
 class Stream(io.TextIOBase):
-    """sys.stdout or sys.stderr, as plugins see it."""
+    """sys.stdout or sys.stderr for plugins."""
 
     encoding = "utf-8"
     errors = "backslashreplace"
@@ -83,15 +83,15 @@ class Stream(io.TextIOBase):
         return True
 
     def reconfigure(self, **_: object) -> None:
-        """Scripts that ask for UTF-8 or for line buffering have both already."""
+        """Do nothing: the stream has UTF-8 and line buffering already."""
 
     def fileno(self) -> int:
-        """For subprocess and os.write, whose lines come without a mark."""
+        """Return the descriptor for subprocess and os.write, whose lines have no mark."""
         return self._descriptor
 
     @property
     def buffer(self) -> io.RawIOBase:
-        """For those who write bytes."""
+        """Return a stream for code that writes bytes."""
         return _Bytes(self)
 
 
@@ -108,7 +108,7 @@ class _Bytes(io.RawIOBase):
 
 
 class LogLines(logging.Handler):
-    """The root logger's way to the output: the message alone, since the level goes in the mark."""
+    """Writes log records to the output: only the message, since the mark has the level."""
 
     def __init__(self, output: Output):
         super().__init__()

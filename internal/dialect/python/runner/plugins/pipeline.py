@@ -1,4 +1,4 @@
-"""The six hooks over a list of plugins, in order."""
+"""Calls the six hooks of a list of plugins, in order."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from .models import PluginContext, ToolCall, ToolResult
 
 
 class PluginPipeline:
-    """Plugins asked one after another. "Plugin errors are logged but don't crash the pipeline"."""
+    """Calls plugins one after another. Their errors are logged, and the others go on: docs/protocols/python.md, row P38."""
 
     def __init__(self, plugins: Sequence[LoadedPlugin], timeout_s: float = DEFAULT_LIMIT):
         self.plugins = list(plugins)
         self.timeout_s = timeout_s  # for each handler
 
     async def on_begin(self, ctx: PluginContext) -> None:
-        """A request starts."""
+        """Tell plugins that a request starts."""
         for plugin in self.plugins:
             await self._ask(plugin, "on_begin", ctx)
 
     async def on_tool_call(self, ctx: PluginContext, call: ToolCall) -> ToolCall:
-        """A tool is about to run; each plugin sees the call as the last one left it."""
+        """Let plugins change a call before the tool runs. Each gets the call as changed by those before it."""
         for plugin in self.plugins:
             changed = await self._ask(plugin, "on_tool_call", ctx, call)
             call = call if changed is None else changed
         return call
 
     async def on_resolve_tool(self, ctx: PluginContext, call: ToolCall) -> ToolResult | None:
-        """Who answers in the tool's place? The first that does; None: nobody."""
+        """Return the first result that a plugin gives in place of the tool, or None."""
         for plugin in self.plugins:
             result = await self._ask(plugin, "on_resolve_tool", ctx, call)
             if result is not None:
@@ -39,7 +39,7 @@ class PluginPipeline:
         return None
 
     async def on_tool_result(self, ctx: PluginContext, call: ToolCall, result: ToolResult) -> ToolResult:
-        """A tool has run; each plugin sees the result as the last one left it."""
+        """Let plugins change a tool's result. Each gets the result as changed by those before it."""
         for plugin in self.plugins:
             changed = await self._ask(plugin, "on_tool_result", ctx, call, result)
             result = result if changed is None else changed
@@ -53,7 +53,7 @@ class PluginPipeline:
         return text
 
     async def on_done(self, ctx: PluginContext) -> None:
-        """A request is over."""
+        """Tell plugins that a request is over."""
         for plugin in self.plugins:
             await self._ask(plugin, "on_done", ctx)
 
@@ -61,7 +61,7 @@ class PluginPipeline:
         return len(self.plugins)
 
     async def _ask(self, plugin: LoadedPlugin, hook: str, *args: Any) -> Any:
-        """What one plugin answers. None: no handler, no opinion, or it failed, and that is logged."""
+        """Return the answer of one plugin. None: it has no handler, changes nothing, or failed, which is logged."""
         if hook not in plugin.hooks:
             return None
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

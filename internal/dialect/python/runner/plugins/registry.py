@@ -13,18 +13,18 @@ logger = logging.getLogger("plugins")
 
 
 class PluginRegistry:
-    """The plugins of a directory, ~/.agent/plugins unless another is given, and any file by its path."""
+    """The plugins of a directory, by default ~/.agent/plugins, and any file by its path."""
 
     def __init__(self, plugins_dir: Path | None = None):
         self.plugins_dir = plugins_dir
-        self._loaded: dict[str, LoadedPlugin] = {}  # by their files
+        self._loaded: dict[str, LoadedPlugin] = {}  # by path
 
     def discover(self) -> list[str]:
-        """The names of all plugins in the directory, loaded or not."""
+        """Return the names of all plugins in the directory, loaded or not."""
         return [path.stem for path in list_plugins(self.plugins_dir)]
 
     def load(self, name: str) -> LoadedPlugin:
-        """The plugin of that name. ValueError: there is none."""
+        """Return the plugin of that name. Raises ValueError if there is none."""
         path = self._find(name)
         return self.get(str(path)) or _told(self.reopen(path))
 
@@ -33,38 +33,38 @@ class PluginRegistry:
         return [self.load(name) for name in names]
 
     def reload(self, name: str) -> LoadedPlugin:
-        """Load a plugin from disk again. Where that fails, the old one stays."""
+        """Load a plugin from disk again. If that fails, the old one stays."""
         return _told(self.reopen(self._find(name)))
 
     def open(self, path: str | Path) -> LoadedPlugin:
-        """The plugin in a file, loaded now unless it was before."""
+        """Return the plugin in a file, and load it if necessary."""
         return self.get(str(path)) or self.reopen(path)
 
     def reopen(self, path: str | Path) -> LoadedPlugin:
-        """The plugin in a file, loaded now. Where that fails, the old one stays. Its warnings are the caller's to tell."""
+        """Load the plugin in a file again. If that fails, the old one stays. The caller reports its warnings."""
         plugin = load_plugin_from_file(path)
         self.close(path)
         self._loaded[str(path)] = plugin
         return plugin
 
     def get(self, path: str) -> LoadedPlugin | None:
-        """The plugin of a file, where it is loaded."""
+        """Return the plugin of a file, or None if it is not loaded."""
         return self._loaded.get(path)
 
     def close(self, path: str | Path) -> None:
-        """Forget the plugin of a file."""
+        """Unload the plugin of a file."""
         plugin = self._loaded.pop(str(path), None)
         if plugin is not None:
             discard(plugin.module)
 
     def _find(self, name: str) -> Path:
-        """The file of a plugin: of that name, or, where there is none, one that calls itself so."""
+        """Return the file of that name, or else the file whose __plugin__ has that name."""
         if isinstance(name, str) and NAME.fullmatch(name) and plugin_path(name, self.plugins_dir).is_file():
             return plugin_path(name, self.plugins_dir)
         for path in list_plugins(self.plugins_dir):
             if declared_name(path) == name:
                 return path
-        plugin_path(name, self.plugins_dir)  # a name that no plugin can have is told apart
+        plugin_path(name, self.plugins_dir)  # raises another error for an invalid name
         raise ValueError(f"Plugin not found: {name}")
 
 

@@ -1,8 +1,8 @@
-"""The host's end of the wire: many calls in flight, one event loop, plugins of one host in it.
+"""Serves the host's requests: many calls at once, in one event loop, for the plugins of one host.
 
     main
       Runner.run
-        _readable | _read_on   bytes as they come
+        _readable | _read_on   bytes as they arrive
           _take                a line: one request
             hello, ping, environ, load, reload, unload, validate, inspect
             call               calls.py
@@ -32,26 +32,26 @@ from .storage import default_dir
 from .threads import MOST_THREADS
 from .wire import WireError
 
-# Threads that are stuck cost memory, and a processor if they spin. They go with the process, which the
-# host is asked to replace once no request has been under way for this long, lest it lose its state.
+# Stuck threads cost memory, and a processor if they spin. They end only with the process. The host is asked to
+# replace it once no request has been under way for this long, so that no request loses its state.
 QUIET = 60.0
 
-# How often that is looked at while a thread is stuck.
+# How often this is checked while a thread is stuck.
 _WATCH = 1.0
 
-# So many stuck threads are not waited with.
+# With this many stuck threads the process is replaced without waiting.
 _TOO_MANY = MOST_THREADS // 2
 
-# Payloads may be twice as deep as an answer, and a little more: what other plugins sent is put into something. Before
-# Python 3.12 the limit of recursion also bounds how deep JSON may be.
+# Payloads may be more than twice as deep as an answer, because the host wraps the answers of other plugins. Before
+# Python 3.12 the recursion limit also limits the depth of JSON.
 _RECURSION = 4 * wire.MOST_LEVELS
 
-# What is still at work when the host has gone has this long to clean up.
+# How long handlers may take to clean up after the host has gone.
 _LAST_WORDS = 0.5
 
 
 class Runner:
-    """One interpreter, serving one host over two descriptors."""
+    """Serves one host over two descriptors."""
 
     def __init__(self, source: int, sink: int, output: Output, quiet: float = QUIET):
         self._source = source
@@ -62,7 +62,7 @@ class Runner:
         self.contexts = Contexts(self._loop.call_later)
         self._lines = wire.Lines(self._take)
         self._over = False
-        self._watched = False  # a look at stuck threads is due
+        self._watched = False  # a check for stuck threads is due
         self._methods: dict[str, Callable[[dict[str, Any]], Any]] = {
             "hello": self._hello,
             "ping": lambda _: None,
@@ -82,11 +82,11 @@ class Runner:
             try:
                 self._loop.run_forever()
             except (SystemExit, KeyboardInterrupt):
-                pass  # a plugin's background task wanted to end the program, which is not its own
+                pass  # raised by a plugin's background task, which must not end the process
         self._wind_up()
 
     def _wind_up(self) -> None:
-        """Let what is still at work see its cancellation, but not for long; and so what follows it."""
+        """Cancel the running tasks, and those that they start, and wait a moment for them."""
         for _ in range(2):
             tasks = asyncio.all_tasks(self._loop)
             for task in tasks:
@@ -104,7 +104,7 @@ class Runner:
     def _readable(self) -> None:
         chunk = wire.read(self._source)
         if chunk == b"":
-            self._loop.remove_reader(self._source)  # it would be readable for ever
+            self._loop.remove_reader(self._source)  # it would stay readable forever
         if chunk is not None:
             self._feed(chunk)
 
@@ -122,7 +122,7 @@ class Runner:
         self._loop.stop()
 
     def _take(self, line: bytes) -> None:
-        """One request. A call is answered later, everything else at once."""
+        """Handle one request. A call is answered later, everything else at once."""
         try:
             message = wire.decode(line)
         except (ValueError, RecursionError) as error:
@@ -138,11 +138,11 @@ class Runner:
                 raise WireError(wire.UNKNOWN_METHOD, f"there is no method {method}")
         except WireError as error:
             self.refuse(ident, error)
-        except Exception as error:  # a fault of ours: say so, and go on
+        except Exception as error:  # a bug of the runner: report it, and go on
             self.refuse(ident, WireError(wire.INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
 
     def reply(self, ident: int | None, result: Any) -> None:
-        """Answer a request. The errors of wire.encode are for a result that has no JSON."""
+        """Answer a request. Raises the errors of wire.encode if the result cannot be encoded."""
         self._send({"jsonrpc": "2.0", "id": ident, "result": result})
 
     def refuse(self, ident: int | None, error: WireError) -> None:
@@ -159,12 +159,12 @@ class Runner:
     # Plugins
 
     def _hello(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The handshake. The host's directory is not the one the interpreter was chosen in."""
+        """Shake hands, and change to the host's directory. The interpreter was started in another one."""
         if params.get("dir"):
             try:
                 os.chdir(params["dir"])
             except OSError:
-                if not params.get("confined"):  # else it is not there for this interpreter
+                if not params.get("confined"):  # a sandboxed interpreter may not see it
                     raise
         return {"version": sys.version.split()[0], "executable": sys.executable}
 
@@ -189,12 +189,12 @@ class Runner:
         return self._opened(load, _path(params))
 
     def _inspect(self, params: dict[str, Any]) -> dict[str, Any]:
-        from .inspection import inspect_plugin_source  # most interpreters never inspect one
+        from .inspection import inspect_plugin_source  # most interpreters never need it
 
         return self._opened(lambda path: inspect_plugin_source(params["content"], path), _path(params))
 
     def _opened(self, load: Callable[[Path], LoadedPlugin], path: str | Path) -> dict[str, Any]:
-        """Load a plugin, its output under the name of its file, and tell what it is."""
+        """Load a plugin and describe it. Its output is marked with the name of its file."""
         path = Path(path)
         token = current_plugin.set(path.stem)
         try:
@@ -217,13 +217,13 @@ class Runner:
         plugin = plugin_registry.get(path)
         if plugin is None:
             raise WireError(wire.NOT_LOADED, f"{path} is not loaded")
-        if params["hook"] not in plugin.hooks:  # it went with a reload
+        if params["hook"] not in plugin.hooks:  # a reload has removed it
             self.reply(ident, None)
         else:
             Call(self, ident, plugin, params).start()
 
     def ended(self, plugin: LoadedPlugin, overrun: bool) -> None:
-        """A call has been answered."""
+        """Clean up after a call."""
         self._output.finish(plugin.name)
         if overrun:
             self._watch()
@@ -231,13 +231,13 @@ class Runner:
     # Threads that are stuck
 
     def _watch(self) -> None:
-        """After a handler took too long, see in a while whether it still holds its thread."""
+        """Schedule a check whether a handler that took too long still blocks its thread."""
         if not self._watched:
             self._watched = True
             self._loop.call_later(min(_WATCH, self._quiet), self._look)
 
     def _look(self) -> None:
-        """Ask the host for another process, where a thread is stuck and nobody would miss this one."""
+        """Ask the host for a new process if a thread is stuck and no request is under way."""
         self._watched = False
         stuck = threads.stuck
         if not stuck:
@@ -248,7 +248,7 @@ class Runner:
 
 
 def _path(params: dict[str, Any]) -> Path:
-    """Where a plugin that is not there yet would be. Its file may have any name, as one that is there may; a path it may not have."""
+    """Return where the file of a draft would be. Its name may be any file name, but not a path."""
     name = params["name"]
     if not isinstance(name, str) or Path(name).name != name:
         raise WireError(wire.LOAD_FAILED, f"Invalid plugin name: {name!r}")
@@ -256,7 +256,7 @@ def _path(params: dict[str, Any]) -> Path:
 
 
 def main() -> None:
-    """Serve the host on what were stdin and stdout, and keep both from everybody else."""
+    """Serve the host on the original stdin and stdout, which plugins cannot reach."""
     source, sink = os.dup(0), os.dup(1)  # neither is inherited by subprocesses
     if hasattr(os, "set_blocking"):
         os.set_blocking(sink, True)
@@ -268,12 +268,12 @@ def main() -> None:
         os.register_at_fork(after_in_child=partial(_let_go, source, sink))
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION))
     if hasattr(faulthandler, "register"):
-        # The host ends an interpreter that is blocked with SIGTERM: its last words are where.
+        # The host ends a blocked interpreter with SIGTERM, which makes it write its stacks.
         faulthandler.register(signal.SIGTERM, file=2, all_threads=True, chain=True)
     Runner(source, sink, take_over(2)).run()
 
 
 def _let_go(*descriptors: int) -> None:
-    """A fork of a plugin's must neither write to the wire nor hold it open."""
+    """Close the pipes to the host in a process that a plugin forked."""
     for descriptor in descriptors:
         os.close(descriptor)

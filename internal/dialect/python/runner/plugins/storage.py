@@ -9,17 +9,17 @@ from pathlib import Path
 
 from .loader import discard, load_plugin_from_source
 
-# What a plugin may be saved as. Nothing of this shape leads out of the directory.
+# The names under which a plugin can be saved. None of them leads out of the directory.
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 
 def default_dir() -> Path:
-    """Where plugins live. It follows $HOME, and is asked each time."""
+    """Return the plugins directory. It depends on the current $HOME."""
     return Path.home() / ".agent" / "plugins"
 
 
 def list_plugins(plugins_dir: Path | None = None) -> list[Path]:
-    """The files of all plugins, by name. Hidden files and those that begin with _ are none."""
+    """Return the files of all plugins, by name. Hidden files and those that begin with _ are not plugins."""
     try:
         paths = list((plugins_dir or default_dir()).glob("*.py"))
     except OSError:
@@ -28,17 +28,16 @@ def list_plugins(plugins_dir: Path | None = None) -> list[Path]:
 
 
 def plugin_path(name: str, plugins_dir: Path | None = None) -> Path:
-    """The file of a plugin of that name, be it there or not. A bad name is a ValueError."""
+    """Return the file of a plugin, whether it exists or not. Raises ValueError for an invalid name."""
     if not (isinstance(name, str) and NAME.fullmatch(name)):
         raise ValueError(f"Invalid plugin name: {name!r} (letters, digits, _ and -, 64 at most)")
     return (plugins_dir or default_dir()) / f"{name}.py"
 
 
 def save_plugin(name: str, content: str, plugins_dir: Path | None = None) -> Path:
-    """Save a plugin, or replace it; the file is whole at every moment.
+    """Save or replace a plugin atomically, and return the file's path.
 
-    The content is loaded first to see that it is a plugin: PluginError where it is not, and the old
-    file stays. Returns the file's path.
+    The content is loaded first. Raises PluginError if it is not a plugin; the old file stays then.
     """
     path = plugin_path(name, plugins_dir)
     data = content.encode()
@@ -49,7 +48,7 @@ def save_plugin(name: str, content: str, plugins_dir: Path | None = None) -> Pat
 
 
 def delete_plugin(name: str, plugins_dir: Path | None = None) -> bool:
-    """Delete a plugin. False: there was none."""
+    """Delete a plugin. Return False if there was none."""
     try:
         plugin_path(name, plugins_dir).unlink()
     except FileNotFoundError:
@@ -58,8 +57,8 @@ def delete_plugin(name: str, plugins_dir: Path | None = None) -> bool:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write beside the file and move it there. A link in its place is replaced, never written through."""
-    import tempfile  # slow to import, and most interpreters never save a plugin
+    """Write a temporary file and move it into place. A link in its place is replaced, not followed."""
+    import tempfile  # slow to import, and most interpreters never need it
 
     path = path.parent.resolve() / path.name
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
@@ -77,7 +76,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _mode(path: Path) -> int:
-    """The permissions the file has, or those of a new one that only its owner writes."""
+    """Return the permissions of the file, or those of a new one."""
     try:
         return path.lstat().st_mode & 0o777 if not path.is_symlink() else 0o644
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Threads for handlers that are not async, so that one that blocks holds up nobody else."""
+"""Threads for handlers that are not async, so that one that blocks does not delay the others."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-# Waiting costs a thread next to nothing. Past this number calls queue, within their time limit.
+# A waiting thread costs little. With more calls than this, calls wait, within their time limit.
 MOST_THREADS = 64
 
 
 class Threads:
-    """A pool that outlives stuck jobs.
+    """A pool of threads that tolerates stuck jobs.
 
-    Its threads are daemons: a handler that never returns must not keep the interpreter from ending,
-    as it would in concurrent.futures. Such a thread cannot be ended, only counted.
+    Its threads are daemons: a handler that never returns must not keep the interpreter from exiting,
+    as it would in concurrent.futures. Such a thread cannot be stopped, only counted.
     """
 
     def __init__(self, most: int = MOST_THREADS):
@@ -25,12 +25,12 @@ class Threads:
         self._most = most
         self._lock = threading.Lock()  # protects the fields below, and each job's running and abandoned
         self._alive = 0
-        self._idle = 0  # too high once all threads there may be are alive, and of no use by then
+        self._idle = 0  # too high once MOST_THREADS are alive, but not used any more then
         self._stuck = 0
 
     @property
     def stuck(self) -> int:
-        """How many threads still run a function that nobody waits for any more."""
+        """Return how many threads run a function whose call was cancelled."""
         with self._lock:
             return self._stuck
 
@@ -59,7 +59,7 @@ class Threads:
             if self._begin(job):
                 job.work()
             self._end(job)
-            del job  # with its arguments, which may be large
+            del job  # its arguments may be large
 
     def _begin(self, job: _Job) -> bool:
         with self._lock:
@@ -81,7 +81,7 @@ class Threads:
 
 
 class _Job:
-    """One function on its way through a thread."""
+    """One function to run in a thread."""
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]):
         self.loop = asyncio.get_running_loop()
@@ -92,18 +92,18 @@ class _Job:
         self.running = self.abandoned = False
 
     def work(self) -> None:
-        """Run the function, in a thread, and send what comes of it to the loop."""
+        """Run the function in a thread, and send its result to the loop."""
         value, error = None, None
         try:
             value = self.context.run(self.function, *self.args)
-        except StopIteration as stop:  # means something else to a future
+        except StopIteration as stop:  # a future cannot hold it
             error = RuntimeError(f"StopIteration: {stop}")
         except BaseException as raised:
             error = raised
         try:
             self.loop.call_soon_threadsafe(self._deliver, value, error)
         except RuntimeError:
-            pass  # the loop is closed: nobody waits
+            pass  # the loop is closed, so the result is not needed
 
     def _deliver(self, value: Any, error: BaseException | None) -> None:
         if self.future.done():

@@ -10,7 +10,7 @@ from typing import Any
 
 _CHUNK = 256 << 10
 
-# The codes of errors, as the host knows them.
+# Error codes, as in ../../wire.go.
 PARSE_ERROR = -32700
 UNKNOWN_METHOD = -32601
 INTERNAL_ERROR = -32603
@@ -20,7 +20,7 @@ NOT_LOADED = -32002
 LOAD_FAILED = -32003
 TOO_DEEP = -32004
 
-# How deep a value may be that goes to the host; it refuses a deeper one.
+# How deep a value for the host may be nested. The host refuses deeper ones.
 MOST_LEVELS = 1000
 
 _compact = {"separators": (",", ":"), "allow_nan": False}
@@ -28,12 +28,12 @@ _encode = json.JSONEncoder(ensure_ascii=False, **_compact).encode
 _encode_ascii = json.JSONEncoder(ensure_ascii=True, **_compact).encode
 _decode = json.JSONDecoder().decode
 
-# The id of a message that cannot be decoded, at either end of it.
+# Matches the id at the beginning or the end of a message that cannot be decoded.
 _ID = re.compile(rb'^\{"jsonrpc":"2\.0","id":(\d+),|"id":(\d+)\}$')
 
 
 class WireError(Exception):
-    """An error that goes back to the host."""
+    """An error that is sent to the host."""
 
     def __init__(self, code: int, message: str, data: dict[str, Any] | None = None):
         super().__init__(message)
@@ -42,38 +42,38 @@ class WireError(Exception):
 
 
 class TooDeepError(ValueError):
-    """A value that is nested deeper than the host takes."""
+    """A value is nested deeper than the host accepts."""
 
     def __init__(self) -> None:
         super().__init__(f"its answer is nested deeper than the limit of {MOST_LEVELS} levels")
 
 
 def encode(value: Any) -> bytes:
-    """Compact JSON. ValueError, TypeError or RecursionError: the value has none."""
+    """Return compact JSON. Raises ValueError, TypeError or RecursionError if the value cannot be encoded."""
     text = _encode(value)
     try:
         return text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair has no UTF-8, but an escape
+    except UnicodeEncodeError:  # half a surrogate pair cannot be UTF-8, but can be escaped
         return _encode_ascii(value).encode()
 
 
 def decode(line: bytes) -> Any:
-    """The message in a line. ValueError or RecursionError: there is none."""
+    """Return the message in a line. Raises ValueError or RecursionError if there is none."""
     return _decode(line.decode())
 
 
 def id_of(line: bytes) -> int | None:
-    """The id of a request that cannot be decoded, so that it can be answered all the same."""
+    """Return the id of a request that cannot be decoded, so that it can be answered with an error."""
     match = _ID.search(line)
     return int(match[1] or match[2]) if match else None
 
 
 class Lines:
-    """Bytes that come in pieces, cut into lines."""
+    """Splits chunks of bytes into lines."""
 
     def __init__(self, take: Callable[[bytes], None]):
         self._take = take
-        self._parts: list[bytes] = []  # of the line that has not ended
+        self._parts: list[bytes] = []  # of the unfinished line
 
     def feed(self, chunk: bytes) -> None:
         first, *rest = chunk.split(b"\n")
@@ -86,7 +86,7 @@ class Lines:
 
 
 def read(descriptor: int) -> bytes | None:
-    """What there is to read; nothing at the end, None where it has not come yet."""
+    """Return available bytes: b"" at the end, None if there are none yet."""
     try:
         return os.read(descriptor, _CHUNK)
     except BlockingIOError:
@@ -94,7 +94,7 @@ def read(descriptor: int) -> bytes | None:
 
 
 def write(descriptor: int, message: bytes) -> None:
-    """Write a whole message and its newline, in one piece where the pipe takes it."""
+    """Write a message and its newline, in one piece if it fits the pipe."""
     data = memoryview(message + b"\n")
     while data:
         data = data[os.write(descriptor, data) :]
