@@ -46,7 +46,7 @@ class PluginPipeline:
         return result
 
     async def on_final(self, ctx: PluginContext, text: str) -> str:
-        """The answer, before it is given. An empty one too: it is the host that asks nobody then."""
+        """Let plugins change the final answer, even an empty one. The host itself does not call on_final for an empty text."""
         for plugin in self.plugins:
             changed = await self._ask(plugin, "on_final", ctx, text)
             text = text if changed is None else changed

@@ -29,7 +29,7 @@ class PluginRegistry:
         return self.get(str(path)) or _told(self.reopen(path))
 
     def load_many(self, names: Iterable[str]) -> list[LoadedPlugin]:
-        """The plugins of those names, in order. It fails with the first that cannot be loaded."""
+        """Return the plugins of those names, in order. Raises the error of the first one that cannot be loaded."""
         return [self.load(name) for name in names]
 
     def reload(self, name: str) -> LoadedPlugin:
