@@ -14,15 +14,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/editfile"
 )
 
-// An Approval is what Codex wants to have on record before it runs a hook: without it the hook is
-// passed over in silence.
+// An Approval is a record that Codex needs before it runs a hook. Without it Codex silently ignores
+// the hook.
 type Approval struct {
 	Event string `json:"event"`
-	Key   string `json:"key"`  // where the hook stands
-	Hash  string `json:"hash"` // what it says
+	Key   string `json:"key"`  // the position of the hook
+	Hash  string `json:"hash"` // the hash of its content
 }
 
-// Approvals are those of our entries in a Codex file.
+// Approvals returns the approvals for our entries in a Codex file.
 func Approvals(p Place, text []byte) ([]Approval, error) {
 	values, err := editfile.ReadJSON(text)
 	if err != nil {
@@ -46,8 +46,8 @@ func Approvals(p Place, text []byte) ([]Approval, error) {
 	return all, nil
 }
 
-// codexHash is the hash of an entry with one handler: of its compact JSON with sorted names,
-// defaults filled in.
+// codexHash returns the hash of an entry with one handler: of its compact JSON, with sorted names
+// and defaults filled in.
 func codexHash(event string, item any) (string, error) {
 	fields, _ := item.(map[string]any)
 	handlers, _ := fields["hooks"].([]any)
@@ -61,7 +61,7 @@ func codexHash(event string, item any) (string, error) {
 		hashed["matcher"] = matcher
 	}
 	var text bytes.Buffer
-	e := json.NewEncoder(&text) // it sorts names
+	e := json.NewEncoder(&text) // the encoder sorts names
 	e.SetEscapeHTML(false)
 	if err := e.Encode(hashed); err != nil {
 		return "", err
@@ -70,7 +70,7 @@ func codexHash(event string, item any) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// snake is an event's name as Codex writes it in keys: PreToolUse is pre_tool_use.
+// snake returns an event's name in the form of Codex's keys: PreToolUse becomes pre_tool_use.
 func snake(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -82,18 +82,18 @@ func snake(name string) string {
 	return b.String()
 }
 
-// codexConfig is the file in which Codex keeps approvals, beside that of the user's hooks.
+// codexConfig returns the file in which Codex stores approvals, beside that of the user's hooks.
 func codexConfig(user Place) editfile.Place {
 	return editfile.Place{Dir: filepath.Dir(user.Path()), Name: "config.toml", Mode: 0o600}
 }
 
-// TrustFile is the file that [Trust] writes.
+// TrustFile returns the file that [Trust] writes.
 func TrustFile(user Place) string {
 	p := codexConfig(user)
 	return filepath.Join(p.Dir, p.Name)
 }
 
-// Trust writes approvals into the user's Codex configuration. It is for a person to ask for.
+// Trust writes approvals into the user's Codex configuration. Call it only if the user asks for it.
 func Trust(user Place, approvals []Approval) (editfile.Result, error) {
 	return editfile.Edit(codexConfig(user), func(text []byte) ([]byte, error) {
 		for _, a := range approvals {

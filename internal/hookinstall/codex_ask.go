@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// A CodexHook is a hook as Codex itself sees it.
+// A CodexHook describes a hook as Codex sees it.
 type CodexHook struct {
 	Key   string `json:"key"`
 	Event string `json:"eventName"`
@@ -19,8 +19,8 @@ type CodexHook struct {
 	Trust string `json:"trustStatus"` // trusted, untrusted, modified …
 }
 
-// AskCodex asks the Codex that the environment's PATH finds which hooks it knows of in a project.
-// Those that nobody has approved it passes over in silence, so that only it can tell.
+// AskCodex returns the hooks that Codex knows in a project. It starts the Codex that is in PATH.
+// Only Codex can tell whether a hook is approved; it silently ignores all others.
 func (p Prober) AskCodex(ctx context.Context) ([]CodexHook, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, probeTime, fmt.Errorf("codex app-server: no answer in %s", probeTime))
 	defer cancel()
@@ -62,7 +62,7 @@ const (
 	codexList  = 2
 )
 
-// codexQuestions is all that the server is sent: who asks, and for what.
+// codexQuestions returns all messages for the server: the handshake, and the request for the hooks.
 func codexQuestions(dir string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -79,7 +79,8 @@ func codexQuestions(dir string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// codexAnswer reads a line of the server's; ok tells whether it is the answer.
+// codexAnswer parses a line of the server. ok reports whether it is the answer to the second
+// request.
 func codexAnswer(line []byte) (hooks []CodexHook, ok bool, err error) {
 	var m struct {
 		ID    json.RawMessage `json:"id"`
@@ -93,7 +94,7 @@ func codexAnswer(line []byte) (hooks []CodexHook, ok bool, err error) {
 		} `json:"result"`
 	}
 	if json.Unmarshal(line, &m) != nil || string(m.ID) != fmt.Sprint(codexList) {
-		return nil, false, nil // a notification, or the answer to the greeting
+		return nil, false, nil // a notification, or the answer to the handshake
 	}
 	if m.Error != nil {
 		return nil, true, fmt.Errorf("codex app-server: %.200s", m.Error.Message)

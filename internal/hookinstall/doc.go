@@ -1,10 +1,9 @@
-// Package hookinstall writes Patchbay into the configuration files of other agents, takes it out
-// again, and tells what is there. Every byte of such a file that is not Patchbay's stays as it is.
+// Package hookinstall writes Patchbay's hooks into the configuration files of other agents, removes
+// them again, and reports which are there. All other bytes of such a file stay as they are.
 //
-//	Find         the file of an agent, of the user or of a project
-//	Install      an entry for each event that package codehook knows
-//	Uninstall    none of them
-//	Inspect      which are there, what they start, and what is odd about them
-//
-// It does not run what it writes; see `patchbay hook status`.
+//	Find         returns the file of an agent, for the user or for a project
+//	Install      writes an entry for each event that package codehook knows
+//	Uninstall    removes these entries
+//	Inspect      lists the entries, the programs that they start, and mistakes
+//	Probe        runs the program of an entry as the agent would
 package hookinstall

@@ -7,16 +7,16 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 )
 
-// A recipe is how an agent's file is written.
+// A recipe says how an agent's file is written.
 type recipe struct {
-	// entry is what stands in the list of an event.
+	// entry returns the entry for one event.
 	entry func(p Program, agent codehook.Agent, event string, timeout time.Duration) any
-	// version is the file's own format version, which must be there; 0: it has none.
+	// version is the required format version of the file; 0: it has none.
 	version int
 }
 
-// recipes has the agents whose file is JSON. Orders of fields are fixed: an agent may ask again
-// when a byte changes.
+// recipes lists the agents whose file is JSON. The order of fields is fixed, because an agent may
+// ask the user again when a byte changes.
 var recipes = map[codehook.Agent]recipe{
 	codehook.Claude:  {entry: matched},
 	codehook.Codex:   {entry: matched},
@@ -26,7 +26,7 @@ var recipes = map[codehook.Agent]recipe{
 	codehook.Copilot: {entry: executed, version: 1},
 }
 
-// command is a handler that a shell starts.
+// A command is a handler that is run by a shell.
 type command struct {
 	Name    string `json:"name,omitempty"`
 	Type    string `json:"type"`
@@ -34,27 +34,28 @@ type command struct {
 	Timeout int64  `json:"timeout"`
 }
 
-// handlers stand behind a matcher; without one they are for everything.
+// handlers is a group of handlers. Without a matcher, as here, they handle every event of their
+// kind.
 type handlers struct {
 	Hooks []command `json:"hooks"`
 }
 
-// matched is an entry as Claude Code, Codex and Qwen Code have it.
+// matched returns an entry for Claude Code, Codex and Qwen Code.
 func matched(p Program, agent codehook.Agent, event string, timeout time.Duration) any {
 	return handlers{[]command{{Type: "command", Command: p.line(agent, event), Timeout: int64(timeout / time.Second)}}}
 }
 
-// named is an entry as Gemini CLI has it: with a name that its lists show, and milliseconds.
+// named returns an entry for Gemini CLI: it has a name, which Gemini CLI lists, and milliseconds.
 func named(p Program, agent codehook.Agent, event string, timeout time.Duration) any {
 	return handlers{[]command{{Name: mainProgram, Type: "command", Command: p.line(agent, event), Timeout: timeout.Milliseconds()}}}
 }
 
-// plain is an entry as Cursor has it.
+// plain returns an entry for Cursor.
 func plain(p Program, agent codehook.Agent, event string, timeout time.Duration) any {
 	return command{Type: "command", Command: p.line(agent, event), Timeout: int64(timeout / time.Second)}
 }
 
-// executed is an entry as Copilot CLI has it, without a shell.
+// executed returns an entry for Copilot CLI, which starts the program without a shell.
 func executed(p Program, agent codehook.Agent, event string, timeout time.Duration) any {
 	return struct {
 		Type    string   `json:"type"`
@@ -64,7 +65,7 @@ func executed(p Program, agent codehook.Agent, event string, timeout time.Durati
 	}{"command", p.Path, p.args(agent, event), int64(timeout / time.Second)}
 }
 
-// item is the entry of an event as JSON.
+// item returns the entry of an event as JSON.
 func (r recipe) item(p Program, agent codehook.Agent, spec codehook.EventSpec) (json.RawMessage, error) {
 	return json.Marshal(r.entry(p, agent, spec.Name, spec.Timeout))
 }

@@ -16,32 +16,32 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// maxFile bounds what is read of a file of another agent's.
+// maxFile limits the size of an agent's file.
 const maxFile = 4 << 20
 
-// An Entry is one event for which a file names Patchbay.
+// An Entry is one event for which a file starts Patchbay.
 type Entry struct {
 	Event   string   `json:"event"`
 	Started []string `json:"command"` // the program and its arguments
 }
 
-// Installed is what a file says of Patchbay.
+// Installed lists Patchbay's entries in a file.
 type Installed struct {
 	Place   Place
 	Entries []Entry
-	Faults  []Fault // what keeps it from working
+	Faults  []Fault // mistakes that keep it from working
 }
 
-// A Fault is something wrong with an installation.
+// A Fault is one mistake in an installation.
 type Fault struct {
 	Problem string
 	Fix     string
 }
 
-// There tells whether Patchbay is in the file at all.
+// There reports whether the file has any entry of Patchbay.
 func (i Installed) There() bool { return len(i.Entries) > 0 }
 
-// Inspect reads what a file says of Patchbay. A file that is not there says nothing.
+// Inspect returns Patchbay's entries in a file. A missing file has none.
 func Inspect(p Place) (Installed, error) {
 	in := Installed{Place: p}
 	text, err := plainfile.Read(p.Path(), maxFile)
@@ -83,7 +83,7 @@ func fileEntries(p Place, text []byte) ([]Entry, error) {
 	return all, nil
 }
 
-// shimEntries reads the program out of a plugin that we wrote.
+// shimEntries reads the program and the events from an OpenCode plugin that we wrote.
 func shimEntries(text []byte) []Entry {
 	if checkShim(text) != nil {
 		return nil
@@ -93,7 +93,7 @@ func shimEntries(text []byte) []Entry {
 	waits := make(map[string]int64)
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "const start = "); ok {
-			_ = json.NewDecoder(strings.NewReader(rest)).Decode(&started) // without it there is no entry
+			_ = json.NewDecoder(strings.NewReader(rest)).Decode(&started) // if it fails, there is no entry
 		}
 		if rest, ok := strings.CutPrefix(line, "const waits = "); ok {
 			_ = json.NewDecoder(strings.NewReader(rest)).Decode(&waits)
@@ -108,7 +108,7 @@ func shimEntries(text []byte) []Entry {
 	return all
 }
 
-// again is the command that mends an installation.
+// again returns the command that repairs an installation.
 func again(p Place) string {
 	command := "patchbay hook install " + string(p.Agent)
 	if p.Project {
@@ -117,7 +117,7 @@ func again(p Place) string {
 	return command
 }
 
-// faultsOfPrograms finds programs that are gone: some agents then refuse every tool.
+// faultsOfPrograms reports programs that are missing: some agents then refuse every tool.
 func faultsOfPrograms(in Installed) []Fault {
 	var faults []Fault
 	seen := make(map[string]bool)
@@ -130,7 +130,7 @@ func faultsOfPrograms(in Installed) []Fault {
 		info, err := os.Stat(program)
 		switch {
 		case !filepath.IsAbs(program):
-			continue // the agent's PATH finds it, or not
+			continue // it depends on the agent's PATH
 		case err != nil:
 			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which is not there", in.Place.Path(), program), "`" + again(in.Place) + "` writes the program that is there now; with `--uninstall` it takes the entries out"})
 		case info.IsDir() || info.Mode().Perm()&0o111 == 0:
@@ -140,7 +140,7 @@ func faultsOfPrograms(in Installed) []Fault {
 	return faults
 }
 
-// faultsOfEvents finds events that nobody is asked about, and events with more than one entry.
+// faultsOfEvents reports events without an entry, and events with more than one.
 func faultsOfEvents(in Installed) []Fault {
 	count := make(map[string]int)
 	for _, e := range in.Entries {
@@ -165,7 +165,7 @@ func faultsOfEvents(in Installed) []Fault {
 	return faults
 }
 
-// Doubles finds installations that have plugins asked twice about the same moment.
+// Doubles reports installations that call plugins twice for the same event.
 func Doubles(all []Installed) []Fault {
 	there := func(agent codehook.Agent, project bool) *Installed {
 		for i := range all {
@@ -186,16 +186,16 @@ func Doubles(all []Installed) []Fault {
 	return faults
 }
 
-// merges tells whether an agent runs a program once that both files name: Claude Code does, if the
-// lines are the same.
+// merges reports whether an agent runs a program only once if both files name it. Claude Code does,
+// if the command lines are equal.
 func merges(agent codehook.Agent, a, b *Installed) bool {
 	return agent == codehook.Claude && slices.EqualFunc(a.Entries, b.Entries, func(x, y Entry) bool {
 		return x.Event == y.Event && slices.Equal(x.Started, y.Started)
 	})
 }
 
-// All are the installations of every agent, for the user and for a project. A file that cannot be
-// read is no installation, and an error.
+// All returns the installations of every agent, for the user and for a project. For a file that
+// cannot be read it returns an error.
 func All(home, project string, getenv func(string) string) ([]Installed, []error) {
 	var all []Installed
 	var errs []error
@@ -204,7 +204,7 @@ func All(home, project string, getenv func(string) string) ([]Installed, []error
 		for _, root := range []string{"", project} {
 			place, err := Find(agent, home, root, getenv)
 			if err != nil || seen[place.Path()] {
-				continue // without a home nothing is installed in it; and a home may be the project
+				continue // without a home nothing is installed there; and the home may be the project
 			}
 			seen[place.Path()] = true
 			in, err := Inspect(place)

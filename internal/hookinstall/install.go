@@ -14,18 +14,18 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/editfile"
 )
 
-// A Change is what is done to a file, or would be.
+// A Change is a change of a file, done or planned.
 type Change struct {
 	Path    string
 	Changed bool
-	Removed bool   // the file goes
-	Backup  string // where the text from before is; "": nowhere
-	Old     string // the text from before
+	Removed bool   // the file is removed
+	Backup  string // the file with the old text; "": there is none
+	Old     string // the old text
 	New     string
 }
 
-// Install writes an entry for each of the agent's events, in the place of what an earlier one
-// wrote. With dry nothing is written.
+// Install writes an entry for each of the agent's events, and replaces the entries of an earlier
+// installation. With dry it writes nothing.
 func Install(p Place, program Program, dry bool) (Change, error) {
 	return apply(p, dry, func(old []byte) ([]byte, error) {
 		if p.Agent == codehook.OpenCode {
@@ -35,7 +35,7 @@ func Install(p Place, program Program, dry bool) (Change, error) {
 	})
 }
 
-// Uninstall takes out what Install wrote. A file with nothing left in it goes.
+// Uninstall removes the entries that Install wrote. A file that is then empty is removed.
 func Uninstall(p Place, dry bool) (Change, error) {
 	return apply(p, dry, func(old []byte) ([]byte, error) {
 		if p.Agent == codehook.OpenCode {
@@ -45,7 +45,7 @@ func Uninstall(p Place, dry bool) (Change, error) {
 	})
 }
 
-// apply edits the file, or says what would become of it.
+// apply edits the file, or returns the planned change.
 func apply(p Place, dry bool, change func([]byte) ([]byte, error)) (Change, error) {
 	c := Change{Path: p.Path()}
 	noted := func(old []byte) ([]byte, error) {
@@ -74,7 +74,7 @@ func apply(p Place, dry bool, change func([]byte) ([]byte, error)) (Change, erro
 	return c, nil
 }
 
-// entries is a file with our entries in it, and none that we do not want any more.
+// entries returns a file with our entries, and without those for events that are no longer wanted.
 func entries(agent codehook.Agent, program Program, data []byte) ([]byte, error) {
 	r := recipes[agent]
 	var err error
@@ -97,7 +97,7 @@ func entries(agent codehook.Agent, program Program, data []byte) ([]byte, error)
 	return drop(agent, data, func(event string) bool { return !wanted[event] })
 }
 
-// none is a file without our entries; nil: there is nothing left in it.
+// none returns a file without our entries, or nil if nothing is left in it.
 func none(agent codehook.Agent, data []byte) ([]byte, error) {
 	left, err := drop(agent, data, func(string) bool { return true })
 	if err != nil || bytes.Equal(left, data) {
@@ -105,7 +105,7 @@ func none(agent codehook.Agent, data []byte) ([]byte, error) {
 	}
 	var values map[string]json.RawMessage
 	if json.Unmarshal(left, &values) != nil {
-		return left, nil // with comments in it: somebody's
+		return left, nil // it has comments, so it belongs to the user
 	}
 	if r := recipes[agent]; r.version != 0 && string(values["version"]) == strconv.Itoa(r.version) {
 		delete(values, "version")
@@ -116,7 +116,7 @@ func none(agent codehook.Agent, data []byte) ([]byte, error) {
 	return left, nil
 }
 
-// versioned is a file with its format version, where it says none.
+// versioned returns a file with its format version, and adds the version if it is missing.
 func versioned(data []byte, version int) ([]byte, error) {
 	values, err := editfile.ReadJSON(data)
 	if err != nil {
@@ -141,7 +141,7 @@ func put(agent codehook.Agent, data []byte, event string, item json.RawMessage) 
 	return editfile.PutItem(data, []string{"hooks", event}, func(item any) bool { own, _ := whose(agent, item); return own > 0 }, item)
 }
 
-// drop takes our entries out of the lists of events.
+// drop removes our entries from the lists of events.
 func drop(agent codehook.Agent, data []byte, from func(event string) bool) ([]byte, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return data, nil
@@ -166,8 +166,8 @@ func drop(agent codehook.Agent, data []byte, from func(event string) bool) ([]by
 	return data, nil
 }
 
-// unmixed refuses a file in which somebody put a program of their own into our entry: it would go
-// with ours.
+// unmixed refuses a file in which the user added another program to our entry. That program would
+// be replaced or removed together with ours.
 func unmixed(agent codehook.Agent, data []byte, event string) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil

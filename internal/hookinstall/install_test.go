@@ -10,10 +10,10 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 )
 
-// noVariables is an environment without any.
+// noVariables is an empty environment.
 func noVariables(string) string { return "" }
 
-// place is the file of an agent in an empty home, or of a project.
+// place returns the file of an agent in an empty home, or of a project.
 func place(t *testing.T, agent codehook.Agent, project bool) Place {
 	t.Helper()
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func place(t *testing.T, agent codehook.Agent, project bool) Place {
 	return p
 }
 
-// self is a program that is there.
+// self returns a program that exists.
 func self(t *testing.T) Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "with a blank", "patchbay-hook")
@@ -53,8 +53,8 @@ func eachPlace(t *testing.T, test func(t *testing.T, p Place)) {
 	}
 }
 
-// TestInstallAndUninstall: every event is there, once, whatever is done again; and nothing is left
-// in the end.
+// TestInstallAndUninstall: each event has one entry, also after a second install, and after an
+// uninstall nothing is left.
 func TestInstallAndUninstall(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p Place) {
 		program := self(t)
@@ -102,12 +102,12 @@ func TestInstallAndUninstall(t *testing.T) {
 	})
 }
 
-// TestOthersStay: a file that somebody wrote, with hooks of their own, comments and odd spaces, is
-// the same byte for byte after installing and taking out, and has everything in it between.
+// TestOthersStay: a user's file with hooks, comments and unusual spaces is the same, byte for byte,
+// after install and uninstall, and has all of them in between.
 func TestOthersStay(t *testing.T) {
 	for agent := range recipes {
 		if agent == codehook.Copilot {
-			continue // its file is our own
+			continue // its file is only ours
 		}
 		event := codehook.Events(agent)[0].Name
 		text := "{\n\t// mine\n\t\"theme\":   \"dark\",\n\t\"version\": 1,\n\t\"hooks\": {\n\t\t\"" + event + "\": [\n\t\t\t{ \"hooks\": [ {\"type\":\"command\", \"command\":\"./own.sh\"} ] }\n\t\t]\n\t},\n\t\"last\": [1,2]\n}\n"
@@ -140,8 +140,8 @@ func TestOthersStay(t *testing.T) {
 	}
 }
 
-// TestOlderEntries: another program, an event that is not wanted any more and a second entry make
-// way.
+// TestOlderEntries: entries with another program, for unwanted events, and double entries are
+// replaced.
 func TestOlderEntries(t *testing.T) {
 	p := place(t, codehook.Claude, false)
 	write(t, p, `{"hooks": {
@@ -207,7 +207,7 @@ func TestFind(t *testing.T) {
 	if _, err := Find(codehook.Claude, "", "", noVariables); err == nil {
 		t.Error("without a home")
 	}
-	// People link such files to where they keep them.
+	// Some users link such files to another directory.
 	home, kept := t.TempDir(), filepath.Join(t.TempDir(), "settings.json")
 	if err := os.WriteFile(kept, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestApprovals: the hash is the one that Codex itself comes to for this entry.
+// TestApprovals: the hash equals the one that Codex computes for this entry.
 func TestApprovals(t *testing.T) {
 	p := Place{Agent: codehook.Codex, Dir: "/x", Name: "hooks.json"}
 	got, err := Approvals(p, []byte(`{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"own"}]},
@@ -247,7 +247,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestDoubles: the same moment would be told twice.
+// TestDoubles: two installations that would send the same event are reported.
 func TestDoubles(t *testing.T) {
 	dir := t.TempDir()
 	program := self(t)
@@ -274,7 +274,7 @@ func TestDoubles(t *testing.T) {
 	}
 }
 
-// TestHomeIsAProject: one file is one installation.
+// TestHomeIsAProject: if the home is the project, its file is one installation.
 func TestHomeIsAProject(t *testing.T) {
 	p := place(t, codehook.Claude, false)
 	if _, err := Install(p, self(t), false); err != nil {

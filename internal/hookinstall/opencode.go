@@ -23,7 +23,7 @@ const shimMark = "Written by `patchbay hook install opencode`"
 // errForeign is returned for a file in the plugin's place that we did not write.
 var errForeign = errors.New("the file was not written by Patchbay: move it away first")
 
-// shim is the plugin that starts a program.
+// shim returns the plugin that starts program p.
 func shim(old []byte, p Program) ([]byte, error) {
 	if err := checkShim(old); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func shim(old []byte, p Program) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// checkShim refuses a file that is somebody else's.
+// checkShim refuses a file that we did not write.
 func checkShim(old []byte) error {
 	first, _, _ := bytes.Cut(old, []byte("\n"))
 	if len(bytes.TrimSpace(old)) > 0 && !bytes.Contains(first, []byte(shimMark)) {

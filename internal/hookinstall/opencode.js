@@ -1,13 +1,13 @@
 // Written by `patchbay hook install opencode`: installing again replaces this file, `--uninstall` removes it.
-// OpenCode's hooks are functions in its own process. This plugin passes them to Patchbay, a line of JSON each, and
-// puts what comes back into OpenCode's objects, in place: OpenCode looks at nothing else.
+// OpenCode's hooks are functions in its own process. This plugin sends each call to Patchbay as a line of JSON, and
+// changes OpenCode's objects in place as the answer says, because OpenCode looks at nothing else.
 import { spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 
 const start = "START" // the program and its arguments
 const waits = "WAITS" // hook or event → how long an answer may take, in milliseconds
 const gates = "GATES" // hook → the points at which something can be refused
-const closed = "CLOSED" // the file that says where a plugin has to be asked
+const closed = "CLOSED" // the file that lists the plugins that must agree
 
 const wayOut = "To go on without Patchbay set PATCHBAY_HOOK=off, or run `patchbay hook install opencode --uninstall`."
 
@@ -15,7 +15,7 @@ let child = null // the program, while it runs
 let next = 1
 const waiting = new Map() // id → what to do with the answer
 
-// giveUp tells those who wait for a program that has ended.
+// giveUp ends all waiting calls to a program that has ended.
 function giveUp(program, why) {
   if (child !== program) return
   child = null
@@ -35,7 +35,7 @@ function running() {
   })
   program.on("error", (e) => giveUp(program, `${start[0]} cannot be started: ${e.message}`))
   program.on("exit", (code, signal) => giveUp(program, `${start[0]} has ended (${signal ?? code})`))
-  program.stdin.on("error", () => {}) // the exit says more
+  program.stdin.on("error", () => {}) // the exit event says more
   return program
 }
 
@@ -44,11 +44,11 @@ function answered(line) {
     const reply = JSON.parse(line)
     waiting.get(reply.id)?.(reply)
   } catch {
-    // a line that is no answer: whoever waits for one gives up in time
+    // a line that is not an answer: the call that waits for one times out
   }
 }
 
-// ask sends one event. What comes is {output}, {deny}, neither, or {failed}.
+// ask sends one event. The reply has output, deny, neither, or failed.
 function ask(name, message) {
   return new Promise((resolve) => {
     const id = next++
@@ -63,7 +63,7 @@ function ask(name, message) {
   })
 }
 
-// put makes a value of an object another one, without replacing the object that is there.
+// put changes a value of an object. A nested object is changed in place, not replaced.
 function put(object, key, value) {
   const old = object[key]
   if (Array.isArray(old) && Array.isArray(value)) {
@@ -78,7 +78,7 @@ function put(object, key, value) {
 
 const isObject = (v) => v !== null && typeof v === "object" && !Array.isArray(v)
 
-// mustAsk says who has to be asked at a hook, where Patchbay itself cannot be.
+// mustAsk returns the plugins that must agree at a hook, if Patchbay does not answer.
 function mustAsk(name, directory) {
   const points = gates[name] ?? []
   if (points.length === 0) return []
@@ -86,7 +86,7 @@ function mustAsk(name, directory) {
   try {
     file = JSON.parse(readFileSync(closed, "utf8"))
   } catch (e) {
-    return e.code === "ENOENT" ? [] : [`${closed} (${e.message})`] // without the file no plugin ever had to
+    return e.code === "ENOENT" ? [] : [`${closed} (${e.message})`] // without the file no plugin must agree
   }
   const by = file.projects?.[directory] ?? file.points ?? {}
   return [...new Set(points.flatMap((point) => by[point] ?? []))]
@@ -123,7 +123,7 @@ export const Patchbay = async ({ directory, worktree }) => {
     },
   }
   for (const name of Object.keys(waits)) {
-    if (name === "dispose" || name.startsWith("session.")) continue // told by event
+    if (name === "dispose" || name.startsWith("session.")) continue // these come through the hook event
     hooks[name] = (input, output) => handle(name, { event: name, input: { ...input, directory: dir }, output }, output, dir)
   }
   return hooks

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// driver calls the plugin's hooks as OpenCode does, and prints what became of its objects.
+// driver calls the plugin's hooks as OpenCode does, and prints its objects afterwards.
 const driver = `
 import { Patchbay } from "./patchbay.mjs"
 const hooks = await Patchbay({ directory: process.argv[2] })
@@ -29,8 +29,8 @@ for (const command of process.argv.slice(3)) {
 await hooks.dispose()
 `
 
-// playing is a program in Patchbay's place. It answers by what it reads, and writes down what that
-// was.
+// playing is a program that stands in for Patchbay. Its answers depend on what it reads, which it
+// also records.
 const playing = `#!/usr/bin/env node
 import { appendFileSync } from "node:fs"
 import { createInterface } from "node:readline"
@@ -92,8 +92,8 @@ func TestOpenCodePlugin(t *testing.T) {
 	}
 }
 
-// TestOpenCodeWithoutPatchbay: where no plugin has to be asked the tool runs; where one has to, it
-// does not, and the way out is told.
+// TestOpenCodeWithoutPatchbay: without Patchbay a tool runs if no plugin must agree. Otherwise it
+// is refused, and the error says how to go on.
 func TestOpenCodeWithoutPatchbay(t *testing.T) {
 	dir := t.TempDir()
 	closed, broken := filepath.Join(dir, "closed.json"), filepath.Join(dir, "broken.json")

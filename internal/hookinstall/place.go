@@ -8,26 +8,26 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 )
 
-// A Place is the file in which an agent reads of hooks.
+// A Place is the file in which an agent reads its hooks.
 type Place struct {
 	Agent   codehook.Agent
-	Project bool   // of a project, in place of the user's own
-	Dir     string // the user's home, or the project, or a directory that the agent's own variable names
+	Project bool   // the file of a project, not the user's
+	Dir     string // the user's home, the project, or the directory that the agent's variable names
 	Name    string // below Dir, with slashes
 }
 
-// Path is the file's path.
+// Path returns the path of the file.
 func (p Place) Path() string { return filepath.Join(p.Dir, filepath.FromSlash(p.Name)) }
 
-// ErrAgent is wrapped by the error of a name that is no agent's.
+// ErrAgent is wrapped by the error for an unknown agent.
 var ErrAgent = errors.New("no such agent")
 
-// A layout is where an agent keeps its hooks.
+// A layout says where an agent reads its hooks.
 type layout struct {
 	user     string // below the home directory
 	project  string // below a project's root
-	variable string // an environment variable of the agent's that stands for the first directory of user
-	base     string // that directory
+	variable string // an environment variable of the agent that replaces the directory base
+	base     string // the first directory of user
 }
 
 var layouts = map[codehook.Agent]layout{
@@ -40,7 +40,8 @@ var layouts = map[codehook.Agent]layout{
 	codehook.OpenCode: {user: ".config/opencode/plugins/patchbay.js", project: ".opencode/plugins/patchbay.js", variable: "XDG_CONFIG_HOME", base: ".config"},
 }
 
-// Find is where an agent reads of hooks. With a project, that is the project's own file.
+// Find returns the file in which an agent reads its hooks: the user's, or the project's if project
+// is not "".
 func Find(agent codehook.Agent, home, project string, getenv func(string) string) (Place, error) {
 	l, ok := layouts[agent]
 	if !ok {
@@ -61,8 +62,8 @@ func Find(agent codehook.Agent, home, project string, getenv func(string) string
 	return followed(Place{Agent: agent, Dir: home, Name: l.user}), nil
 }
 
-// followed is the place that a link leads to: people keep such files elsewhere, and link to them. A
-// project's file is not followed: it came with the project.
+// followed returns the place that a symbolic link leads to, because some users keep such files
+// elsewhere. A link of a project is not followed: it came with the project.
 func followed(p Place) Place {
 	if real, err := filepath.EvalSymlinks(p.Path()); err == nil && real != p.Path() {
 		p.Dir, p.Name = filepath.Dir(real), filepath.Base(real)

@@ -17,30 +17,30 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// A Prober starts what agents would start, and looks at what they would be told.
+// A Prober runs the programs that agents would run, and checks their answers.
 type Prober struct {
 	Environ []string
-	Dir     string // a project
+	Dir     string // the project
 	Logger  *slog.Logger
 }
 
-// Bounds of a probe.
+// The limits of a probe.
 const (
 	probeTime  = 30 * time.Second
 	probeGrace = 2 * time.Second
 	probeBytes = 1 << 20
 )
 
-// A Proof is what came of a probe.
+// A Proof is the result of a probe.
 type Proof struct {
-	Event string        `json:"event"` // that was told
+	Event string        `json:"event"` // the event that was sent
 	Took  time.Duration `json:"-"`
-	Fault *Fault        `json:"-"` // nil: the agent gets an answer that it understands
+	Fault *Fault        `json:"-"` // nil: the agent gets a valid answer
 }
 
-// Probe has an installation's program told of a tool call, as the agent would do it: a command that
-// prints one word, which no plugin has a reason to refuse. The plugins are asked, and see that the
-// session is Patchbay's own.
+// Probe sends an event before a tool call to an installed program, as the agent would. The call is
+// a command that prints one word, which no plugin has a reason to refuse. Plugins are called, and
+// can see by the id that the session is Patchbay's own.
 func (p Prober) Probe(ctx context.Context, in Installed) Proof {
 	i := slices.IndexFunc(in.Entries, func(e Entry) bool { return asksBefore(in.Place.Agent, e.Event) })
 	if i < 0 {
@@ -66,7 +66,7 @@ func (p Prober) Probe(ctx context.Context, in Installed) Proof {
 	return proof
 }
 
-// asksBefore tells whether an event asks about a tool call before it runs.
+// asksBefore reports whether an event comes before a tool call.
 func asksBefore(agent codehook.Agent, event string) bool {
 	return slices.ContainsFunc(codehook.Events(agent), func(s codehook.EventSpec) bool {
 		return s.Name == event && slices.Contains(s.Points, hook.ToolBefore)
@@ -90,7 +90,7 @@ func (p Prober) run(ctx context.Context, started []string, input []byte) (codeho
 	return codehook.Answer{Stdout: string(r.Stdout), Stderr: r.Stderr, ExitCode: r.Exit.Code}, nil
 }
 
-// sample is an event that an agent would send before it prints a word.
+// sample returns the event that an agent sends before a command that prints a word.
 func sample(agent codehook.Agent, event, dir string) ([]byte, error) {
 	const session, call = "patchbay-status", "call-1"
 	arguments := map[string]any{"command": "echo patchbay"}
@@ -114,7 +114,7 @@ func jsonLine(v any) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// understood looks whether an agent would understand an answer to a harmless event.
+// understood checks that an answer to a harmless event is valid for the agent.
 func understood(agent codehook.Agent, a codehook.Answer) error {
 	if a.ExitCode != 0 {
 		return fmt.Errorf("it ended with exit code %d: %s", a.ExitCode, strings.TrimSpace(a.Stderr+a.Stdout))

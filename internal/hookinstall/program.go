@@ -10,13 +10,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// A Program is what agents are told to start.
+// A Program is the program that agents start.
 type Program struct {
 	Path string   // absolute
 	Args []string // before the agent's name
 
-	// Closed is the file that says at which points a plugin has to be asked: see package hookroad.
-	// OpenCode's plugin reads it where the program is gone.
+	// Closed is the file that lists the plugins that must agree: see package hookroad. OpenCode's
+	// plugin reads it if the program is missing.
 	Closed string
 }
 
@@ -26,12 +26,12 @@ const (
 	thinProgram = "patchbay-hook"
 )
 
-// args are the arguments for an event.
+// args returns the arguments for an event.
 func (p Program) args(agent codehook.Agent, event string) []string {
 	return append(slices.Clone(p.Args), string(agent), "--event", event)
 }
 
-// line is the command line for an event, as a shell reads it.
+// line returns the command line for an event, quoted for a shell.
 func (p Program) line(agent codehook.Agent, event string) string {
 	words := append([]string{p.Path}, p.args(agent, event)...)
 	for i, word := range words {
@@ -40,7 +40,7 @@ func (p Program) line(agent codehook.Agent, event string) string {
 	return strings.Join(words, " ")
 }
 
-// words takes a command line apart as far as [Program.line] puts one together.
+// words splits a command line that [Program.line] has made.
 func words(line string) []string {
 	var out []string
 	var word []byte
@@ -75,7 +75,7 @@ type handler struct {
 	Hooks   []handler `json:"hooks"`
 }
 
-// started is the command line of a handler in words.
+// started returns the command line of a handler as words.
 func (h handler) started() []string {
 	if h.Exec != "" {
 		return append([]string{h.Exec}, h.Args...)
@@ -83,7 +83,8 @@ func (h handler) started() []string {
 	return append(words(h.Command), h.Args...)
 }
 
-// ours tells whether a command line starts Patchbay for an agent, wherever the program is.
+// ours reports whether a command line starts Patchbay for an agent. The program may be in any
+// directory.
 func ours(agent codehook.Agent, started []string) bool {
 	if len(started) < 2 {
 		return false
@@ -99,12 +100,12 @@ func ours(agent codehook.Agent, started []string) bool {
 	return len(rest) > 0 && rest[0] == string(agent)
 }
 
-// group reads an item of an agent's list: a program, or programs behind one matcher.
+// group returns the programs of an item in an agent's list: one, or several behind a matcher.
 func group(item any) []handler {
 	text, err := json.Marshal(item)
 	var h handler
 	if err != nil || json.Unmarshal(text, &h) != nil {
-		return nil // an item of another kind is somebody else's
+		return nil // an item of another form is not ours
 	}
 	if len(h.Hooks) > 0 {
 		return h.Hooks
@@ -112,7 +113,7 @@ func group(item any) []handler {
 	return []handler{h}
 }
 
-// whose tells how many of an item's programs are ours, and how many there are.
+// whose returns how many of an item's programs are ours, and how many there are.
 func whose(agent codehook.Agent, item any) (own, all int) {
 	handlers := group(item)
 	for _, h := range handlers {
