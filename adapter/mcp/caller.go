@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// A request is one of a client, as far as all of them are alike.
+// A request has the parts that all requests of a client share.
 type request struct {
 	session      *sdk.ServerSession
 	meta         map[string]any
@@ -22,8 +22,8 @@ type request struct {
 	state        string
 }
 
-// caller is the client behind a request, for the server behind the plugin. ctx is the request's:
-// what is said in it reaches the client in the answer's own stream.
+// caller describes the client behind a request, for the MCP server behind the plugin. ctx is that
+// of the request: messages sent with it reach the client in the stream of the answer.
 func caller(ctx context.Context, r request) *mcpcall.Caller {
 	c := &mcpcall.Caller{Modern: isModern(r.session), State: r.state}
 	if !c.Modern {
@@ -52,7 +52,7 @@ func isModern(s *sdk.ServerSession) bool {
 	return p == nil || p.ProtocolVersion >= mcpcall.Modern
 }
 
-// encoded is a value as JSON; nil where there is none.
+// encoded returns a value as JSON, or nil if there is none.
 func encoded(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil || string(text) == "null" {
@@ -61,7 +61,7 @@ func encoded(v any) json.RawMessage {
 	return text
 }
 
-// progress and log are of no use to a client that is gone: their errors say that alone.
+// progress and log ignore errors, which mean only that the client is gone.
 func progress(ctx context.Context, s *sdk.ServerSession, params json.RawMessage) {
 	var p sdk.ProgressNotificationParams
 	if json.Unmarshal(params, &p) == nil {
@@ -72,11 +72,11 @@ func progress(ctx context.Context, s *sdk.ServerSession, params json.RawMessage)
 func log(ctx context.Context, s *sdk.ServerSession, params json.RawMessage) {
 	var p sdk.LoggingMessageParams
 	if json.Unmarshal(params, &p) == nil {
-		_ = s.Log(ctx, &p) // deprecated since 2026-07-28, and what clients of before know
+		_ = s.Log(ctx, &p) // deprecated since 2026-07-28, but older clients know it
 	}
 }
 
-// ask puts a server's question to the client.
+// ask sends a server's question to the client.
 func ask(ctx context.Context, s *sdk.ServerSession, method string, params json.RawMessage) (json.RawMessage, error) {
 	var result any
 	var err error

@@ -19,7 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// callTool takes one call of a client's through plugins and tool.
+// callTool runs one tool call of a client, through the plugins and the tool.
 func (s *Server) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -36,7 +36,7 @@ func (s *Server) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.C
 	return s.answer(ctx, call, result)
 }
 
-// inputs is nothing where there are none: an empty map would be an answer.
+// inputs returns nil if there are no inputs: an empty map would count as an answer.
 func inputs(m sdk.InputResponseMap) any {
 	if m == nil {
 		return nil
@@ -44,7 +44,7 @@ func inputs(m sdk.InputResponseMap) any {
 	return m
 }
 
-// around is what a call has around it.
+// around returns the host of one tool call.
 func (s *Server) around(id, callID string, req *sdk.CallToolRequest) *adapter.ToolHost {
 	return &adapter.ToolHost{
 		Fire: func(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
@@ -70,8 +70,8 @@ func (s *Server) observe(e Event) {
 	}
 }
 
-// sessionID is the session that a client's calls belong to. One of the modern kind has none: its
-// calls are those of nobody in particular.
+// sessionID returns the session to which a client's calls belong. Clients of the modern protocol
+// have no session; their calls share one.
 func sessionID(ss *sdk.ServerSession) string {
 	if id := ss.ID(); id != "" {
 		return "mcp-" + id
@@ -79,8 +79,8 @@ func sessionID(ss *sdk.ServerSession) string {
 	return "mcp"
 }
 
-// answer is a result as MCP has it. A tool that failed is a result too; an error of the protocol is
-// passed on as one.
+// answer returns a result in the form of MCP. A tool that failed has a result too. An error of the
+// protocol is passed on as an error.
 func (s *Server) answer(ctx context.Context, call *adapter.ToolCall, r adapter.ToolResult) (*sdk.CallToolResult, error) {
 	if call.Failure != nil {
 		if ctx.Err() != nil {
@@ -102,13 +102,13 @@ func (s *Server) answer(ctx context.Context, call *adapter.ToolCall, r adapter.T
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: adapter.Told(r)}}, IsError: !r.Success}, nil
 }
 
-// ours is what a server says beside a result, less who it is: to the client we are that.
+// ours removes the server's name from the metadata of a result: to the client we are the server.
 func ours(m sdk.Meta) sdk.Meta {
 	delete(m, mcpcall.MetaServer)
 	return m
 }
 
-// protocolError is the error that a server answered with; nil: it is of another kind.
+// protocolError returns the error that a server answered with, or nil if err is another error.
 func protocolError(err error) error {
 	rpc, ok := errors.AsType[*wire.RPCError](err)
 	if !ok {
@@ -117,7 +117,7 @@ func protocolError(err error) error {
 	return &jsonrpc.Error{Code: int64(rpc.Code), Message: rpc.Message, Data: rpc.Data}
 }
 
-// ask makes a request of a plugin for a client.
+// ask sends a client's request to a plugin.
 func (s *Server) ask(ctx context.Context, plugin, method string, params any, r request) (json.RawMessage, error) {
 	text, err := json.Marshal(params)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Server) ask(ctx context.Context, plugin, method string, params any, r r
 	return result, nil
 }
 
-// owner is whose an offer is.
+// owner returns the plugin that has an offer.
 func (s *Server) owner(kind Kind, name string) (string, error) {
 	for _, o := range s.options.Host.Offers() {
 		if o.Kind == kind && o.Name == name {
@@ -165,7 +165,7 @@ func (s *Server) getPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sdk
 	return &out, err
 }
 
-// uriParams names a resource.
+// uriParams identifies a resource.
 type uriParams struct {
 	URI string `json:"uri"`
 }
@@ -207,7 +207,8 @@ func (s *Server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 	return &out, err
 }
 
-// subscribe follows a resource of a plugin's. What is no plugin's is nothing that could change.
+// subscribe asks the plugin to report changes of a resource. It fails if no plugin has the
+// resource.
 func (s *Server) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
 	plugin, err := s.owner(Resources, req.Params.URI)
 	if err != nil {
@@ -217,5 +218,5 @@ func (s *Server) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error
 	return err
 }
 
-// unsubscribe leaves the plugin as it is: other clients may follow the same resource.
+// unsubscribe does not tell the plugin, because other clients may follow the same resource.
 func (s *Server) unsubscribe(context.Context, *sdk.UnsubscribeRequest) error { return nil }

@@ -1,16 +1,16 @@
-// Package mcp offers what plugins have to any MCP client: their tools, and the prompts and
-// resources of the MCP servers among them. It speaks every revision of the protocol, over pipes and
-// over HTTP.
+// Package mcp is an MCP server that offers the tools of plugins, and the prompts and resources of
+// the MCP servers among them, to any MCP client. It speaks every revision of the protocol, over
+// pipes and over HTTP.
 //
-// It is a host like the agent: a call of a tool goes through tool.before, tool.resolve and
-// tool.after. What a client has to do with a call that an MCP server answers (progress, log,
-// questions) travels in the call's context, as an mcpcall.Caller.
+// It calls tools as the agent does: a call goes through tool.before, tool.resolve and tool.after.
+// If an MCP server answers the call, its messages for the client (progress, log, questions) go
+// through an mcpcall.Caller in the call's context.
 //
-//	New                    a server with what the host has now
-//	  Server.sync          when plugins come, go or change              sync.go
-//	Server.Run             one client, over pipes                       mcp.go
-//	Server.Handler         many clients, over HTTP: both kinds of the protocol at one address    http.go
-//	  tool.call            one call: adapter.ToolCall                   calls.go
-//	  server.ask           prompts/get, resources/read, …
-//	    caller             who asks, for the server behind              caller.go
+//	New                    makes a server with what the host offers now
+//	  Server.sync          updates it when plugins change                        sync.go
+//	Server.Run             serves one client, over pipes                         mcp.go
+//	Server.Handler         serves many clients, over HTTP, in both kinds of the protocol    http.go
+//	  Server.callTool      runs one call, through adapter.ToolCall               calls.go
+//	  Server.ask           prompts/get, resources/read, …
+//	    caller             describes the client to the server behind the plugin  caller.go
 package mcp

@@ -9,18 +9,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/mcpcall"
 )
 
-// sessionIdle is how long a session may be without a request: its client has gone without a word.
+// sessionIdle is how long a session may be without a request. After that its client is assumed
+// gone.
 const sessionIdle = time.Hour
 
-// Handler serves clients over HTTP. Who is let in is for those to say who call it: it looks at
-// neither names nor origins.
+// Handler serves clients over HTTP. It checks neither the host nor the origin of a request: the
+// caller must do that.
 //
-// Both kinds of the protocol have one address. A request of the modern kind names its method, or
-// that version, in its header, and has no session; every other one is of the kind with a handshake.
+// Both kinds of the protocol have one address. A request of the modern kind has its method, or its
+// version, in its header, and has no session. Every other request belongs to the kind with a
+// handshake.
 func (s *Server) Handler(mostBody int64) http.Handler {
 	server := func(*http.Request) *sdk.Server { return s.sdk }
 	options := sdk.StreamableHTTPOptions{Logger: s.log, MaxRequestBodyBytes: mostBody, SessionTimeout: sessionIdle,
-		DisableLocalhostProtection: true, // the gate in front has looked at the host, and knows more names
+		DisableLocalhostProtection: true, // the caller has checked the host, and knows more names
 		EventStore:                 sdk.NewMemoryEventStore(nil), PropagateRequestCancellation: true}
 	sessions := sdk.NewStreamableHTTPHandler(server, &options)
 	single := options

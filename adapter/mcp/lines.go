@@ -9,13 +9,13 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// lastGrace is how long answers are waited for when a client has said its last word. A client that
-// wants more waits itself.
+// lastGrace is how long Read waits for pending answers at the end of the input. A client that needs
+// more time keeps its pipe open.
 const lastGrace = 2 * time.Second
 
-// lines are the two streams of a client that speaks over pipes. The end of its input is told when
-// everything it asked for before has an answer: who writes requests and closes the pipe gets them
-// answered.
+// lines are the two streams of a client over pipes. Read reports the end of the input only after
+// all requests have been answered. So a client may write its requests, close the pipe and read the
+// answers.
 type lines struct {
 	in  *bufio.Reader
 	out io.Writer
@@ -24,14 +24,14 @@ type lines struct {
 
 	mu   sync.Mutex    // protects the fields below
 	open int           // requests without an answer
-	none chan struct{} // closed when there is none; nil: nobody waits
+	none chan struct{} // closed when open reaches zero; nil: no goroutine waits
 }
 
 func newLines(in io.Reader, out io.Writer) *lines {
 	return &lines{in: bufio.NewReaderSize(in, 64<<10), out: out}
 }
 
-// Read hands out line by line.
+// Read returns one line, or a part of it.
 func (l *lines) Read(p []byte) (int, error) {
 	if len(l.rest) == 0 {
 		line, err := l.in.ReadSlice('\n')
@@ -47,22 +47,22 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write takes one message at a time.
+// Write writes one message.
 func (l *lines) Write(p []byte) (int, error) {
 	n, err := l.out.Write(p)
 	l.count(p, -1)
 	return n, err
 }
 
-// count keeps count of requests that are read, and of answers that are written. A line that is too
-// long to be looked at is not counted: its answer is not waited for.
+// count counts requests that are read and answers that are written. A line that is too long to be
+// parsed is not counted, so its answer is not waited for.
 func (l *lines) count(line []byte, by int) {
 	o, err := rawjson.Parse(line)
 	if err != nil || len(o.Get("id")) == 0 {
 		return
 	}
 	method, isRequest := o.String("method")
-	if isRequest != (by > 0) || method == "subscriptions/listen" { // that one has no end
+	if isRequest != (by > 0) || method == "subscriptions/listen" { // it is never answered
 		return
 	}
 	l.mu.Lock()
@@ -74,7 +74,7 @@ func (l *lines) count(line []byte, by int) {
 	}
 }
 
-// settle waits until everything has an answer, or for the grace.
+// settle waits until all requests are answered, at most for lastGrace.
 func (l *lines) settle() {
 	l.mu.Lock()
 	if l.open == 0 {
@@ -92,5 +92,5 @@ func (l *lines) settle() {
 	}
 }
 
-// Close leaves the streams to who opened them.
+// Close does not close the streams, which belong to the caller of Run.
 func (l *lines) Close() error { return nil }

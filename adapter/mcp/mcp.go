@@ -17,47 +17,47 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// A Kind says what an [Offer] is.
+// A Kind says what an [Offer] is, or what has changed.
 type Kind string
 
-// The kinds of offers, and of news about them.
+// The kinds of offers and changes.
 const (
 	Tools     Kind = "tools"
 	Prompts   Kind = "prompts"
 	Resources Kind = "resources"
 	Templates Kind = "templates"
-	Resource  Kind = "resource" // one resource is another than it was
+	Resource  Kind = "resource" // the content of one resource has changed
 )
 
-// An Offer is something that a plugin has beside its tools.
+// An Offer is a prompt, a resource or a resource template of a plugin.
 type Offer struct {
 	Kind       Kind
-	Name       string // of a resource its address
+	Name       string // for a resource, its address
 	Plugin     string
 	Definition json.RawMessage
 }
 
-// A Host is what the server needs of Patchbay.
+// A Host is the part of Patchbay that the server needs.
 type Host interface {
 	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
 	Tools() []adapter.Tool
 	Offers() []Offer
 	// Ask calls a method of a plugin.
 	Ask(ctx context.Context, plugin, method string, params json.RawMessage) (json.RawMessage, error)
-	// Watch has f told when there is something else to offer; f returns at once. uri is that of a
-	// resource that has changed.
+	// Watch calls f when tools or offers have changed; f returns at once. uri is the address of a
+	// resource whose content has changed.
 	Watch(f func(kind Kind, uri string)) (stop func())
 }
 
-// Options say what is offered, and how.
+// Options configure a server.
 type Options struct {
 	Host    Host
 	Version string
-	Dir     string // where tools work
-	// Forbid says why a tool that may change things must not run; "" where it may. nil: everything
-	// may.
+	Dir     string // the working directory of tools
+	// Forbid returns why a tool that changes something must not run, or "" if it may. Nil: every
+	// tool may run.
 	Forbid func(ctx context.Context, t *adapter.Tool, c model.ToolCall) string
-	// Observe is told what happens. nil: nobody.
+	// Observe, if not nil, is called with what happens to each call.
 	Observe func(Event)
 	Logger  *slog.Logger // nil discards
 }
@@ -66,29 +66,29 @@ type Options struct {
 type Event struct {
 	Session string
 	Call    string
-	Outcome *hook.Trace // an event went through the plugins; nil: the call is over
+	Outcome *hook.Trace // the outcome of an event at a point; nil: the call is over
 	Name    string      // of the tool
 	Tool    *adapter.ToolCall
 	Result  adapter.ToolResult
 }
 
-// A Server offers what plugins have. It is safe for concurrent use.
+// A Server offers tools, prompts and resources of plugins. It is safe for concurrent use.
 type Server struct {
 	options Options
 	log     *slog.Logger
 	sdk     *sdk.Server
 
-	news chan news // what is to be looked at again
+	news chan news // changes that are still to be handled
 	stop func()
 	ctx  context.Context // ends with the server
 	end  context.CancelFunc
 	work sync.WaitGroup
 
-	mu    sync.Mutex // protects the field below; held while what is offered changes
+	mu    sync.Mutex // protects shown, and is held while the offers change
 	shown shown
 }
 
-// New makes a server of what the host has. Close ends it.
+// New returns a server with what the host offers. Close ends it.
 func New(o Options) *Server {
 	s := &Server{options: o, log: o.Logger, news: make(chan news, 64)}
 	if s.log == nil {
@@ -109,7 +109,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// capabilities are the same whatever there is now: plugins come and go.
+// capabilities are fixed, because plugins may be added at any time.
 func capabilities() *sdk.ServerCapabilities {
 	return &sdk.ServerCapabilities{
 		Tools:       &sdk.ToolCapabilities{ListChanged: true},
@@ -120,7 +120,7 @@ func capabilities() *sdk.ServerCapabilities {
 	}
 }
 
-// Close gives up the calls under way, and ends every session.
+// Close cancels the calls in progress and ends every session.
 func (s *Server) Close() {
 	s.stop()
 	s.end()
@@ -132,7 +132,7 @@ func (s *Server) Close() {
 	}
 }
 
-// bound is a call's context, which ends with the server too.
+// bound returns a context for a call, which also ends with the server.
 func (s *Server) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.ctx, cancel)
@@ -147,7 +147,7 @@ func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	streams := newLines(in, out)
 	err := s.sdk.Run(ctx, &sdk.IOTransport{Reader: streams, Writer: streams})
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
-		return nil // its farewell, or ours
+		return nil // the client, or the caller, has ended the connection
 	}
 	return err
 }

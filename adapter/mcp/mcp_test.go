@@ -30,7 +30,7 @@ type fake struct {
 	tools []adapter.Tool
 	offer []Offer
 	tell  func(Kind, string)
-	fire  func(point hook.Point, payload map[string]any) *hook.Outcome // nil: nobody is asked
+	fire  func(point hook.Point, payload map[string]any) *hook.Outcome // nil: no plugin is called
 	asked []string
 }
 
@@ -93,8 +93,8 @@ func echo(name string) adapter.Tool {
 		}}
 }
 
-// A client is an MCP client of a server with this host, over HTTP. It speaks the newest version
-// that the server does, unless old says otherwise.
+// A client is an MCP client of a server with this host, over HTTP. It speaks the newest version,
+// unless old is set.
 func client(t *testing.T, o Options, old bool, opts *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	s := New(o)
@@ -117,8 +117,8 @@ func client(t *testing.T, o Options, old bool, opts *sdk.ClientOptions) *sdk.Cli
 	return session
 }
 
-// handlerOf is the server as a client meets it; old has it forget the modern kind, as a server of
-// before does.
+// handlerOf returns the server's handler. With old it refuses the modern kind, as an older server
+// does.
 func handlerOf(s *Server, old bool) http.Handler {
 	both := s.Handler(0)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -153,7 +153,7 @@ func text(r *sdk.CallToolResult) string {
 	return strings.Join(texts, "|")
 }
 
-// TestCalls: a call goes through the points that every call goes through.
+// TestCalls: a call goes through the same points as every tool call.
 func TestCalls(t *testing.T) {
 	eras(t, func(t *testing.T, old bool) {
 		f := &fake{tools: []adapter.Tool{echo("echo")}}
@@ -204,7 +204,7 @@ func TestCalls(t *testing.T) {
 	})
 }
 
-// TestRaw: what has more to it than a text reaches the client whole, unless a plugin has changed
+// TestRaw: a result with more than a text reaches the client unchanged, unless a plugin has changed
 // it.
 func TestRaw(t *testing.T) {
 	picture := adapter.Tool{Name: "picture", Run: func(context.Context, adapter.Call) (adapter.ToolResult, error) {
@@ -230,7 +230,7 @@ func TestRaw(t *testing.T) {
 	}
 }
 
-// TestChanges: clients are told when there is something else to offer.
+// TestChanges: clients are notified when tools or offers change.
 func TestChanges(t *testing.T) {
 	eras(t, func(t *testing.T, old bool) {
 		f := &fake{tools: []adapter.Tool{echo("one")}}
@@ -257,7 +257,7 @@ func TestChanges(t *testing.T) {
 			}
 		}
 		if !old {
-			return // it has to ask to be told, and this client does not
+			return // a modern client must subscribe, and this one does not
 		}
 		select {
 		case <-told:
@@ -267,7 +267,7 @@ func TestChanges(t *testing.T) {
 	})
 }
 
-// TestOffers: prompts and resources are asked of the plugin that has them.
+// TestOffers: prompts and resources are requested from the plugin that has them.
 func TestOffers(t *testing.T) {
 	eras(t, func(t *testing.T, old bool) {
 		f := &fake{offer: []Offer{
@@ -294,7 +294,7 @@ func TestOffers(t *testing.T) {
 	})
 }
 
-// TestForbidden: a tool that changes things runs where it may.
+// TestForbidden: a tool that changes something runs only if Forbid allows it.
 func TestForbidden(t *testing.T) {
 	change := echo("change")
 	change.Changes = true
@@ -308,7 +308,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// TestCancellation: what a client gives up is given up.
+// TestCancellation: if the client cancels a call, the call ends.
 func TestCancellation(t *testing.T) {
 	eras(t, func(t *testing.T, old bool) {
 		began, ended := make(chan struct{}), make(chan error, 1)

@@ -12,16 +12,17 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// news is what has changed with the host.
+// news is one change in the host.
 type news struct {
 	kind Kind   // "": unknown
-	uri  string // of a resource that is another than it was
+	uri  string // of a resource whose content has changed
 }
 
-// shown is what clients are shown, by kind and name, with the definition of each.
+// shown holds the definitions that clients see, by kind and name.
 type shown map[Kind]map[string][]byte
 
-// tell takes note of news. Where too much is waiting, everything is looked at anyway.
+// tell queues a change. If the queue is full, it drops the change: a queued change updates
+// everything anyway.
 func (s *Server) tell(kind Kind, uri string) {
 	select {
 	case s.news <- news{kind, uri}:
@@ -29,7 +30,7 @@ func (s *Server) tell(kind Kind, uri string) {
 	}
 }
 
-// follow keeps what clients are shown as the host has it.
+// follow updates the server after each change in the host.
 func (s *Server) follow(ctx context.Context) {
 	for {
 		select {
@@ -47,8 +48,8 @@ func (s *Server) follow(ctx context.Context) {
 	}
 }
 
-// sync shows clients what the host has now. Each change is announced to them, and also that a
-// plugin says that something of a kind has changed, whatever it is.
+// sync makes the server offer what the host has now. Clients are notified of each difference. They
+// are also notified if a plugin reports a change of a kind without a visible difference.
 func (s *Server) sync(n news) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +75,7 @@ func (s *Server) sync(n news) {
 	s.shown = now
 }
 
-// shownBefore runs what adds things.
+// shownBefore runs the functions that add tools and offers.
 func (s *Server) shownBefore(add map[Kind][]func()) {
 	for _, list := range add {
 		for _, do := range list {
@@ -83,8 +84,8 @@ func (s *Server) shownBefore(add map[Kind][]func()) {
 	}
 }
 
-// ifNew adds something that clients are not shown as it is. Of the kind that the news is about
-// everything is added again, which announces it.
+// ifNew returns a function that adds a tool or offer if clients do not see it in this form. If the
+// change n is about its kind, the function adds it in any case, which notifies clients.
 func (s *Server) ifNew(kind Kind, name string, definition []byte, n news, do func() error) func() {
 	was, known := s.shown[kind][name]
 	again := n.kind != "" && (n.kind == kind || n.kind == Resources && kind == Templates)
@@ -98,7 +99,7 @@ func (s *Server) ifNew(kind Kind, name string, definition []byte, n news, do fun
 	}
 }
 
-// guarded turns a panic of the library over somebody's schema or address into an error.
+// guarded returns a panic of the MCP library, caused by an invalid schema or address, as an error.
 func guarded(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -121,7 +122,7 @@ func (s *Server) remove(kind Kind, name string) {
 	}
 }
 
-// definitionOf is a tool as MCP describes it.
+// definitionOf returns the MCP definition of a tool.
 func definitionOf(t adapter.Tool) []byte {
 	if t.Definition != nil {
 		return t.Definition
@@ -154,8 +155,7 @@ func (s *Server) addTool(name string, definition []byte) error {
 	return nil
 }
 
-// objectSchema is a schema of an object, as MCP wants it: one that does not say so is one of any
-// object that it takes.
+// objectSchema returns a schema with the type "object", which MCP requires.
 func objectSchema(schema json.RawMessage) json.RawMessage {
 	o, err := rawjson.Parse(schema)
 	if err != nil {

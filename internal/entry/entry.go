@@ -1,6 +1,6 @@
-// Package entry says what a plugin may store: which keys and values, and how much of them. Every
-// storage that Patchbay brings asks here before it keeps anything, so that a plugin meets the same
-// bounds and the same errors in each of them.
+// Package entry defines what a plugin may store: which keys and values, and how much. Every storage
+// of Patchbay checks keys, values and quotas with it, so that plugins meet the same limits and
+// errors in each of them. It stores nothing itself.
 package entry
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// Bounds of one key and its value.
+// Limits of one key and its value.
 const (
 	MaxKey   = 512     // bytes: longer than any path, short enough to list by the thousand
 	MaxValue = 4 << 20 // bytes: a kaged message has at most 4 MB, so nothing larger can arrive (docs/protocols/kaged.md)
 )
 
-// What a plugin can do wrong. Other errors are the storage's.
+// The mistakes of a plugin. All other errors are failures of the storage.
 var (
 	ErrKey   = errors.New("not a storage key")
 	ErrValue = errors.New("not a storable value")

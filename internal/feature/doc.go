@@ -1,7 +1,7 @@
-// Package feature says which feature flags there are, and what is told of one. Which are on is kept
-// by internal/featurestore. It is not the config file: a flag is switched while things run, by
-// whoever may use the HTTP API.
+// Package feature defines the feature flags. internal/featurestore stores which of them are on. A
+// flag is not a setting of the configuration: it is switched over the HTTP API while the daemon
+// runs.
 //
-//	Known    all flags at their defaults, by hand
-//	Find     one of them; another name is ErrUnknown
+//	Known    returns all flags with their defaults
+//	Find     returns one of them, or ErrUnknown
 package feature

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// ErrUnknown is returned for a flag that there is not.
+// ErrUnknown is returned for a flag that does not exist.
 var ErrUnknown = errors.New("unknown feature")
 
-// A Stage is how far a feature has come.
+// A Stage says how mature a feature is.
 type Stage string
 
 // The stages.
@@ -22,7 +22,7 @@ const (
 // row P48.
 const Plugins = "plugins"
 
-// A Feature is a flag as it stands.
+// A Feature is a flag and its current state.
 type Feature struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -31,7 +31,7 @@ type Feature struct {
 	Enabled     bool   `json:"enabled"`
 }
 
-// Known are the flags at their defaults, by name.
+// Known returns the flags with their defaults, sorted by name.
 func Known() []Feature {
 	return []Feature{
 		// The protocol fixes the description: docs/protocols/python.md, row P48.
@@ -39,7 +39,7 @@ func Known() []Feature {
 	}
 }
 
-// Find returns a flag at its default, or [ErrUnknown].
+// Find returns a flag with its default, or [ErrUnknown].
 func Find(name string) (Feature, error) {
 	list := Known()
 	i := slices.IndexFunc(list, func(f Feature) bool { return f.Name == name })

@@ -5,24 +5,24 @@ import (
 	"io"
 )
 
-// A Remote makes clients for servers at an address. It is handed in by programs that have an HTTP
-// client: linking one takes 4 MB, which programs that embed Patchbay do without.
+// A Remote makes clients for servers at an address. Programs that have an HTTP client pass one;
+// programs that embed Patchbay need not link one, which saves 4 MB.
 type Remote func() Client
 
-// A Client makes requests over HTTP. It follows no redirects.
+// A Client sends requests over HTTP. It follows no redirects.
 type Client interface {
 	Do(ctx context.Context, r Request) (*Response, error)
-	Close() // of idle connections
+	Close() // closes idle connections
 }
 
-// A Request is one over HTTP.
+// A Request is an HTTP request.
 type Request struct {
 	Method, URL string
 	Header      map[string]string
 	Body        []byte
 }
 
-// A Response is the answer. The caller closes its body.
+// A Response is an HTTP response. The caller closes its body.
 type Response struct {
 	Status int
 	Header func(name string) string

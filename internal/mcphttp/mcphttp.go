@@ -1,5 +1,5 @@
-// Package mcphttp is the HTTP client with which MCP servers at an address are reached. It is apart
-// from the dialect so that programs which embed Patchbay need not link it.
+// Package mcphttp is the HTTP client for MCP servers at an address. It is separate from the MCP
+// dialect, so that programs which embed Patchbay need not link it.
 package mcphttp
 
 import (
@@ -12,17 +12,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/mcpcall"
 )
 
-// New makes a client.
+// New returns a client.
 func New() mcpcall.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	return &client{http.Client{Transport: transport,
-		// What is sent may have a secret in its header, which is for the server that was named.
+		// No redirects: the header may contain a secret for the named server only.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
 type client struct{ http http.Client }
 
-// Do makes a request. Its errors do not repeat the address, which may hold a secret.
+// Do sends a request. Its errors do not contain the address, which may contain a secret.
 func (c *client) Do(ctx context.Context, r mcpcall.Request) (*mcpcall.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, bytes.NewReader(r.Body))
 	if err != nil {
@@ -41,5 +41,5 @@ func (c *client) Do(ctx context.Context, r mcpcall.Request) (*mcpcall.Response, 
 	return &mcpcall.Response{Status: resp.StatusCode, Header: resp.Header.Get, Body: resp.Body}, nil
 }
 
-// Close closes connections that nobody uses.
+// Close closes idle connections.
 func (c *client) Close() { c.http.CloseIdleConnections() }

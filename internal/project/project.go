@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// Root is the nearest directory upwards from dir that is under version control, or dir itself.
-// Links are followed, so that a project has one root however it is reached. A directory that does
-// not exist is taken as it is written.
+// Root returns the nearest directory upwards from dir that is under version control, or dir itself.
+// Symbolic links are followed, so that a project has one root on every path to it. A directory that
+// does not exist is used as it is written.
 func Root(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real

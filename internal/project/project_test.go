@@ -25,7 +25,7 @@ func TestRoot(t *testing.T) {
 	for dir, want := range map[string]string{
 		"repo": "repo", "repo/a/b": "repo", "plain/a": "plain/a",
 		"link": "repo", "link/a": "repo", "part": "repo", "away": "plain/a",
-		"repo/out": "plain", // what a link leads to is where it is, not where the link is
+		"repo/out": "plain", // a link belongs to the project of its target
 		"gone":     "gone",
 	} {
 		if got := Root(at(dir)); got != at(want) {

@@ -1,6 +1,6 @@
-// Package version says which Patchbay this is. It is a leaf, so that the smallest program knows it
-// too.
+// Package version has the version of Patchbay. It imports nothing, so that the smallest program can
+// use it.
 package version
 
-// Number is what Patchbay tells plugins and users it is.
+// Number is the version of Patchbay, as plugins and users see it.
 const Number = "0.1.0"
