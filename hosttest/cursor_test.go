@@ -20,9 +20,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
 )
 
-// cursor is Cursor's agent as its SDK runs it on this machine. Its model is out of reach behind
-// Cursor's own backend, so that the backend is played: it asks the agent to run commands, and is
-// sent the results.
+// cursor is Cursor's agent as its SDK runs it on this machine. Its model is behind Cursor's own
+// backend, which cannot be reached. So the test plays the backend: it asks the agent to run
+// commands, and receives the results.
 var cursor = &product{
 	name: "cursor", shell: "shell", arguments: plainCommand, noResult: true, noContext: true,
 	prepare: func(s *stage) {
@@ -44,7 +44,7 @@ var cursor = &product{
 	},
 }
 
-// cursorDriver runs one turn. Streams go over HTTP/1.1, which is what the played backend speaks.
+// cursorDriver runs one turn. The streams use HTTP/1.1, as the played backend does.
 const cursorDriver = `const { Agent, configureCursorSdk, JsonlLocalAgentStore } = await import(process.argv[2])
 configureCursorSdk({ local: { useHttp1ForAgent: true } })
 const agent = await Agent.create({
@@ -59,8 +59,8 @@ agent.close()
 process.exit(0)
 `
 
-// A cursorBackend plays Cursor's backend. What it learns is kept as if it were a request for chat
-// completions: what a model would be sent.
+// A cursorBackend plays Cursor's backend. It stores what a model would be sent, in the form of a
+// request for chat completions.
 type cursorBackend struct {
 	URL string
 
@@ -68,20 +68,20 @@ type cursorBackend struct {
 
 	mu       sync.Mutex // protects the fields below
 	requests []modeltest.Request
-	turns    map[string]*cursorTurn // by the id that the agent gave it
+	turns    map[string]*cursorTurn // by the agent's id
 }
 
-// A cursorTurn has what the agent says in one turn. Each message comes in a request of its own and
-// has a number, since they overtake each other.
+// A cursorTurn has the messages of the agent in one turn. Each message comes in its own request and
+// has a number, because they may arrive in another order.
 type cursorTurn struct {
 	heard chan []byte // messages, in order
 
 	mu    sync.Mutex        // protects the fields below
 	early map[uint64][]byte // messages by number
-	due   uint64            // the number of the next one in heard
+	due   uint64            // the number of the next message for heard
 }
 
-// turn is the turn of that id; the first message of it may come before it begins.
+// turn returns the turn of that id. Its first message may arrive before it begins.
 func (b *cursorBackend) turn(id string) *cursorTurn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +91,7 @@ func (b *cursorBackend) turn(id string) *cursorTurn {
 	return b.turns[id]
 }
 
-// hear takes a message.
+// hear adds a message.
 func (t *cursorTurn) hear(n uint64, data []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,8 +101,7 @@ func (t *cursorTurn) hear(n uint64, data []byte) {
 	}
 }
 
-// await returns the next message that is of one of those kinds. Others are dropped: heartbeats and
-// the like.
+// await returns the next message of one of those kinds. It drops others, such as heartbeats.
 func (t *cursorTurn) await(ctx context.Context, kinds ...int) []byte {
 	for {
 		select {
@@ -123,7 +122,7 @@ func newCursorBackend(t *testing.T, next func(modeltest.Request) modeltest.Reply
 	mux.HandleFunc("/v1/models", b.json(`{"items":[{"id":"fake-model","displayName":"Fake"}]}`))
 	mux.HandleFunc("/agent.v1.AgentService/RunSSE", b.run)
 	mux.HandleFunc("/aiserver.v1.BidiService/BidiAppend", b.hear)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // everything else has an empty answer
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // everything else gets an empty answer
 		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
 	})
 	srv := httptest.NewServer(mux)
@@ -138,16 +137,16 @@ func newCursorBackend(t *testing.T, next func(modeltest.Request) modeltest.Reply
 func (b *cursorBackend) json(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, text) // an agent that went away has what it wanted
+		_, _ = io.WriteString(w, text) // the agent may be gone
 	}
 }
 
-// hear takes a message of the agent. It comes in hexadecimal.
+// hear receives a message of the agent, which is in hexadecimal.
 func (b *cursorBackend) hear(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/proto")
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the agent went away
+		return // the agent is gone
 	}
 	data, err := hex.DecodeString(string(within(body, 1)))
 	if err != nil {
@@ -157,7 +156,7 @@ func (b *cursorBackend) hear(w http.ResponseWriter, r *http.Request) {
 	b.turn(string(within(body, 2, 1))).hear(varint(body, 3), data)
 }
 
-// The fields of messages, by what they are called in the SDK.
+// The fields of messages, with their names in the SDK.
 const (
 	clientRun, clientExec, clientControl = 1, 2, 5
 	execContext, execShell               = 10, 14
@@ -166,12 +165,12 @@ const (
 	shellHookContext                     = 8
 )
 
-// run is one turn: the context is asked for first, then commands are run as the script says.
+// run plays one turn: it asks for the context first, and then runs the commands of the script.
 func (b *cursorBackend) run(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/connect+proto")
 	body, err := io.ReadAll(r.Body)
 	if err != nil || len(body) < envelopeHead {
-		return // the agent went away
+		return // the agent is gone
 	}
 	turn := b.turn(string(within(body[envelopeHead:], 1)))
 	var writing sync.Mutex // protects w
@@ -186,7 +185,7 @@ func (b *cursorBackend) run(w http.ResponseWriter, r *http.Request) {
 	send(nested(2, number(execID, 1), nested(execContext)))
 	about := within(turn.await(r.Context(), clientExec), clientExec, execContext)
 	talk := []object{{"role": "user", "content": string(started) + string(about)}}
-	for calls := uint64(2); r.Context().Err() == nil; { // the context was the first
+	for calls := uint64(2); r.Context().Err() == nil; { // the context was the first call
 		reply := b.next(b.record(talk))
 		if len(reply.Tools) == 0 {
 			send(nested(1, nested(1, text(1, reply.Text))))
@@ -206,8 +205,8 @@ func (b *cursorBackend) run(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// beat calls send every few seconds, until stop is called: after half a minute of silence the agent
-// takes its connection for stalled.
+// beat calls send every few seconds until stop is called: after half a minute without a message,
+// the agent considers its connection stalled.
 func beat(send func()) (stop func()) {
 	quit, over := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -229,17 +228,17 @@ func beat(send func()) (stop func()) {
 	})
 }
 
-// shellCall asks the agent to run a command and to stream what it prints.
+// shellCall asks the agent to run a command and to stream its output.
 func shellCall(t modeltest.Tool) field {
 	var args struct{ Command string }
 	if err := json.Unmarshal([]byte(t.Arguments), &args); err != nil {
-		panic(err) // the product wrote them
+		panic(err) // the test wrote them
 	}
 	return nested(execShell, text(1, args.Command), text(2, ""), number(3, 30_000), text(4, t.ID), number(12, 1))
 }
 
-// results reads what became of the calls from an id up to another: what was printed, why it was
-// refused, what hooks said of it. A call is over when the agent has closed its stream.
+// results reads the results of the calls from one id up to another: the output, the reason of a
+// refusal, and the messages of hooks. A call is over when the agent has closed its stream.
 func (t *cursorTurn) results(ctx context.Context, from, to uint64) map[uint64][]string {
 	said, open := map[uint64][]string{}, to-from
 	for open > 0 && ctx.Err() == nil {
@@ -264,7 +263,7 @@ func (t *cursorTurn) results(ctx context.Context, from, to uint64) map[uint64][]
 	return said
 }
 
-// shellSays are the texts in an event of a shell.
+// shellSays returns the texts in an event of a shell.
 func shellSays(data []byte) []string {
 	var all []string
 	for _, event := range parse(data) {
@@ -279,7 +278,7 @@ func shellSays(data []byte) []string {
 	return all
 }
 
-// readable are the texts in a message.
+// readable returns the texts in a message.
 func readable(data []byte) []string {
 	var all []string
 	for _, f := range parse(data) {
@@ -290,11 +289,11 @@ func readable(data []byte) []string {
 	return all
 }
 
-// record keeps what a model would be sent now.
+// record stores what a model would be sent now.
 func (b *cursorBackend) record(talk []object) modeltest.Request {
 	body, err := json.Marshal(object{"tools": []object{{}}, "messages": talk})
 	if err != nil {
-		panic(err) // texts
+		panic(err) // it has only texts
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -303,19 +302,19 @@ func (b *cursorBackend) record(talk []object) modeltest.Request {
 	return r
 }
 
-// Requests are what a model would have been sent, in order.
+// Requests returns what a model would have been sent, in order.
 func (b *cursorBackend) Requests() []modeltest.Request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]modeltest.Request(nil), b.requests...)
 }
 
-// envelopeHead is what stands before each message of a stream: flags and the length.
+// envelopeHead is the length of the header of each message in a stream: flags and the size.
 const envelopeHead = 5
 
 // envelope writes one message of a stream.
 func envelope(w http.ResponseWriter, flags byte, data []byte) {
 	head := binary.BigEndian.AppendUint32([]byte{flags}, uint32(len(data)))
-	_, _ = w.Write(append(head, data...)) // an agent that went away has what it wanted
+	_, _ = w.Write(append(head, data...)) // the agent may be gone
 	_ = http.NewResponseController(w).Flush()
 }

@@ -1,18 +1,19 @@
-// Package hosttest drives the real coding agents, headless, against a scripted model on loopback,
-// and looks at what the model is sent and at what the tool calls left behind. It has no code of its
-// own, only tests, and they run on Linux.
+// Package hosttest runs the real coding agents, without a terminal, against a scripted model on
+// loopback. It checks what the model is sent and what the tool calls have done. The package
+// contains only tests, and they run only on Linux.
 //
-// The agents are programs of others that npm installs, two gigabytes of them; so the tests are
-// skipped unless PATCHBAY_HOSTS names the directory where they were installed. make test-hosts
-// installs them at the versions in package.json and runs the tests:
+// The agents are programs of others, two gigabytes installed by npm. So the tests are skipped
+// unless PATCHBAY_HOSTS names the directory where they are installed. `make test-hosts` installs
+// them at the versions in package.json and runs the tests:
 //
-//	TestMain            puts the tests into a network namespace where only loopback is
-//	stage               one run: a home directory, a repository, a script for the model
-//	├─ product          how one agent is started (products_test.go), and where its hooks are written
-//	├─ patchbay         the binaries, the plugins in the home directory, the daemon
-//	└─ modeltest        the model: plays the script, and keeps what it was sent
+//	TestMain            runs the tests in a network namespace that has only loopback
+//	stage               is one run: a home directory, a repository, a script for the model
+//	├─ product          says how one agent is started, and where its hooks are (products_test.go)
+//	├─ patchbay         has the programs, the plugins in the home directory, and the daemon
+//	└─ modeltest        is the model: it plays the script and stores what it was sent
 //
-// recipe_test.go shows that each agent runs a turn and its hooks fire, without Patchbay.
-// smoke_test.go is the turn that everybody must pass, with plugins of our own and with those of the
-// protocol documents; matrix_test.go, which runs with HOSTS_MATRIX=1, makes things go wrong.
+// recipe_test.go checks that each agent runs a turn and starts its hooks, without Patchbay.
+// smoke_test.go has the turn that Patchbay must pass in every agent, with plugins of our own and
+// with those of the protocol documents. matrix_test.go, which runs with HOSTS_MATRIX=1, makes
+// plugins and the daemon fail.
 package hosttest

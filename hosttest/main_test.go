@@ -16,7 +16,7 @@ import (
 const (
 	// whereVar names the directory where npm installed the agents.
 	whereVar = "PATCHBAY_HOSTS"
-	// insideVar is set in the process that has a network namespace of its own.
+	// insideVar is set in the process that runs in the network namespace.
 	insideVar = "PATCHBAY_HOSTS_INSIDE"
 )
 
@@ -34,9 +34,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// inside runs the tests again in a network namespace of their own, so that no agent can reach
-// anything but the scripted model. Who is not root becomes it in a user namespace first, which is
-// what it takes to make the other one.
+// inside runs the tests again in a network namespace, so that no agent can reach anything but the
+// scripted model. A user who is not root first becomes root in a user namespace, which is needed to
+// make the other one.
 func inside() int {
 	self, err := os.Executable()
 	if err != nil {
@@ -59,7 +59,7 @@ func inside() int {
 	return 0
 }
 
-// installed is the directory where npm installed the agents. Without it the test is skipped.
+// installed returns the directory where npm installed the agents. Without it the test is skipped.
 func installed(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv(whereVar)

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// matrixVar asks for the matrix: an hour of runs, where the smoke takes minutes.
+// matrixVar turns the matrix on. It takes an hour; the smoke test takes minutes.
 const matrixVar = "HOSTS_MATRIX"
 
-// rows are what goes wrong. Each is played in every agent.
+// rows lists the failures. Each is tested with every agent.
 var rows = []struct {
 	name string
 	play func(*stage)
@@ -46,7 +46,7 @@ func TestMatrix(t *testing.T) {
 		fmt.Fprintf(&table, "%-9s", p.name)
 	}
 	for _, r := range rows {
-		cells := map[*product]string{} // of those that were asked for
+		cells := map[*product]string{} // only for the agents that are tested
 		t.Run(r.name, func(t *testing.T) {
 			for _, p := range products {
 				t.Run(p.name, func(t *testing.T) {
@@ -64,14 +64,14 @@ func TestMatrix(t *testing.T) {
 	t.Logf("the matrix:\n%s", &table)
 }
 
-// fault plays a plugin that misbehaves at one call and is asked about the next one again.
+// fault tests a plugin that misbehaves at one call and is called again at the next.
 func fault(how string, closed bool, timeout string) func(*stage) {
 	return func(s *stage) {
 		s.plugin("faulty", "FAULT", how)
 		s.faulty(closed, timeout)
 		s.withPatchbay()
 		script := [][]string{{"echo trouble >ran; cat ran"}}
-		again := how == "garble" || !closed && timeout != "10m" // else the plugin restarts or is still busy, and the next call has the same fate
+		again := how == "garble" || !closed && timeout != "10m" // otherwise the plugin is restarting or busy, and the next call has the same result
 		if again {
 			script = append(script, []string{"echo fine >later; cat later"})
 		}
@@ -97,7 +97,8 @@ func (s *stage) faulty(closed bool, timeout string) {
 	s.configure(config)
 }
 
-// denied holds the call that writes the file ran: denied with the plugin's name, or let through.
+// denied checks the call that writes the file ran: it must be denied with the plugin's name, or let
+// through.
 func (s *stage) denied(n int, closed bool) {
 	s.Helper()
 	if closed {
@@ -109,7 +110,7 @@ func (s *stage) denied(n int, closed bool) {
 	s.wantResult(n, "trouble")
 }
 
-// killed plays a daemon that is killed while the model thinks.
+// killed tests a daemon that is killed while the model answers.
 func killed(s *stage) {
 	s.plugin("warden")
 	s.withPatchbay()
@@ -124,7 +125,7 @@ func killed(s *stage) {
 	s.wantResult(2, "three")
 }
 
-// missing plays a hook that finds neither a daemon nor the program that could be one.
+// missing tests a hook that finds neither a daemon nor the program to start one.
 func missing(closed bool) func(*stage) {
 	return func(s *stage) {
 		s.nobody(closed)
@@ -136,7 +137,7 @@ func missing(closed bool) func(*stage) {
 	}
 }
 
-// off plays the way out that the denial of missing names.
+// off tests the variable that the denial of missing names.
 func off(s *stage) {
 	s.nobody(true)
 	s.environ = append(s.environ, "PATCHBAY_HOOK=off")
@@ -144,7 +145,7 @@ func off(s *stage) {
 	s.denied(0, false)
 }
 
-// nobody makes a stage where a plugin was asked once and now nobody can be.
+// nobody makes a stage on which a plugin was called once, and now no plugin can be called.
 func (s *stage) nobody(closed bool) {
 	s.Helper()
 	s.plugin("faulty", "FAULT", "nothing")
@@ -162,8 +163,8 @@ func (s *stage) remove(program string) {
 	}
 }
 
-// gone plays programs that were removed without the hooks. Nothing of ours runs then: this shows
-// what docs/hosts/README.md warns of.
+// gone tests programs that were removed without the hooks. No code of ours runs then: it shows the
+// behaviour that docs/hosts warns of.
 func gone(s *stage) {
 	s.withPatchbay()
 	s.remove("patchbay")
@@ -176,7 +177,7 @@ func gone(s *stage) {
 	}
 }
 
-// together plays two calls in one answer of the model.
+// together tests two calls in one answer of the model.
 func together(s *stage) {
 	s.plugin("warden")
 	s.plugin("keeper.py")

@@ -21,10 +21,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// patience bounds every wait for something that is bound to happen.
+// patience limits every wait.
 const patience = time.Minute
 
-// withPatchbay puts Patchbay's programs on the stage and its hooks into the agent's config.
+// withPatchbay copies Patchbay's programs to the stage and installs its hooks in the agent's
+// config.
 func (s *stage) withPatchbay() {
 	s.Helper()
 	for _, name := range []string{"patchbay", "patchbay-hook", "patchbay-jail"} {
@@ -34,7 +35,7 @@ func (s *stage) withPatchbay() {
 	s.installHooks()
 }
 
-// program is where a program of Patchbay's lies on this stage, where it can be removed.
+// program returns the path of one of Patchbay's programs on this stage, where it can be removed.
 func (s *stage) program(name string) string { return filepath.Join(s.home, ".local", "bin", name) }
 
 func (s *stage) copyProgram(from, to string) {
@@ -43,7 +44,7 @@ func (s *stage) copyProgram(from, to string) {
 	if os.Link(from, to) == nil {
 		return
 	}
-	in, err := os.Open(from) // another file system
+	in, err := os.Open(from) // it is on another file system
 	if err != nil {
 		s.Fatalf("%v: make test-hosts builds it", err)
 	}
@@ -60,7 +61,7 @@ func (s *stage) copyProgram(from, to string) {
 	}
 }
 
-// installHooks has Patchbay asked at the agent's events.
+// installHooks installs Patchbay's hooks for the agent's events.
 func (s *stage) installHooks() {
 	s.Helper()
 	args := []string{"hook", "install", s.product.name}
@@ -71,7 +72,7 @@ func (s *stage) installHooks() {
 	s.installed = true
 }
 
-// patchbay runs the command as the person whose home directory it is, and returns what it printed.
+// patchbay runs the command with the stage's home directory, and returns its output.
 func (s *stage) patchbay(args ...string) string {
 	s.Helper()
 	cmd := exec.Command(s.program("patchbay"), args...)
@@ -85,7 +86,7 @@ func (s *stage) patchbay(args ...string) string {
 	return stdout.String()
 }
 
-// daemon asks the daemon, over its socket, and returns the answer.
+// daemon sends a request to the daemon's socket and returns the answer.
 func (s *stage) daemon(path string) string {
 	s.Helper()
 	socket := filepath.Join(s.home, ".local", "state", "patchbay", "patchbay.sock")
@@ -113,8 +114,8 @@ func (s *stage) configure(text string) {
 	s.write(path, before+text+"\n")
 }
 
-// plugin puts a plugin of ours where its dialect is searched for: files of the python dialect end
-// in .py. Each pair of replace is a word in its text and what stands there instead.
+// plugin installs one of our plugins in the place of its dialect; files of the python dialect end
+// in .py. Each pair of replace is a word in its text and the replacement.
 func (s *stage) plugin(name string, replace ...string) {
 	s.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "plugins", name))
@@ -136,8 +137,8 @@ func (s *stage) writePlugin(name, text string) {
 	}
 }
 
-// documentPlugins installs three plugins as the protocol documents print them: the shell blocker,
-// the audit logger and the git context.
+// documentPlugins installs three plugins from the protocol documents: the shell blocker, the audit
+// logger and the git context.
 func (s *stage) documentPlugins() {
 	s.Helper()
 	s.writePlugin("shell_blocker.py", printed(s, "004", "Shell Blocker Plugin"))
@@ -145,7 +146,7 @@ func (s *stage) documentPlugins() {
 	s.writePlugin("git-context", printed(s, "003", "Python: git context plugin"))
 }
 
-// printed is the Python program under a heading of a document.
+// printed returns the Python program under a heading of a document.
 func printed(t testing.TB, number, heading string) string {
 	t.Helper()
 	blocks := plugtest.Seed(t, number).Blocks("python")
@@ -156,10 +157,10 @@ func printed(t testing.TB, number, heading string) string {
 	return blocks[i].Text
 }
 
-// daemons are the process ids of the daemons that hooks on this stage have started.
+// daemons returns the process ids of the daemons that hooks on this stage have started.
 func (s *stage) daemons() []int { return s.processes(s.isDaemon) }
 
-// processes are the ids of all processes that are so.
+// processes returns the ids of all processes for which is returns true.
 func (s *stage) processes(are func(pid int) bool) []int {
 	s.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -176,19 +177,20 @@ func (s *stage) processes(are func(pid int) bool) []int {
 	return pids
 }
 
-// isDaemon reports whether a process is `patchbay hook daemon` or `patchbay serve` out of this
-// stage's directory.
+// isDaemon reports whether a process is `patchbay hook daemon` or `patchbay serve`, started from
+// this stage's directory.
 func (s *stage) isDaemon(pid int) bool {
 	args := argv(pid)
 	return args[0] == s.program("patchbay") && (slices.Contains(args, "daemon") || slices.Contains(args, "serve"))
 }
 
-// isOurs reports whether a process is one of Patchbay's programs out of this stage's directory.
+// isOurs reports whether a process is one of Patchbay's programs, started from this stage's
+// directory.
 func (s *stage) isOurs(pid int) bool {
 	return filepath.Dir(argv(pid)[0]) == filepath.Dir(s.program("patchbay"))
 }
 
-// argv is the command line of a process; of one that is gone, an empty one.
+// argv returns the command line of a process, or nil if it is gone.
 func argv(pid int) []string {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	if err != nil {
@@ -207,8 +209,8 @@ func (s *stage) killDaemon() {
 	s.kill(pids, syscall.SIGKILL)
 }
 
-// endDaemon ends what hooks have left running. A hook may outlive its agent and start another
-// daemon: it is waited for.
+// endDaemon ends the processes that hooks have left running. A hook may outlive its agent and start
+// another daemon, so endDaemon waits for hooks too.
 func (s *stage) endDaemon() {
 	s.await("the end of every hook", func() bool {
 		s.kill(s.daemons(), syscall.SIGTERM)
@@ -231,7 +233,7 @@ func (s *stage) await(what string, ok func() bool) {
 	s.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.Errorf("waited in vain for %s", what) // not Fatal: the model's goroutine waits too
+			s.Errorf("waited in vain for %s", what) // not Fatal: the model's goroutine also waits here
 			return
 		}
 	}

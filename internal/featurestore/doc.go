@@ -1,10 +1,9 @@
-// Package featurestore keeps which feature flags are on, in the engine, so that all processes and
-// machines on it agree.
+// Package featurestore stores in the engine which feature flags are on, so that all processes and
+// machines that use the engine agree.
 //
 //	Features.Set
-//	├─ feature.Find          another name is feature.ErrUnknown
+//	├─ feature.Find          an unknown name is feature.ErrUnknown
 //	└─ engine.Bucket.Put     on or off, until it is set again
 //
-// A flag that was never set is at its default. Which flags there are, and what is told of one, is
-// in internal/feature.
+// A flag that was never set has its default. internal/feature defines the flags.
 package featurestore

@@ -11,10 +11,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/feature"
 )
 
-// bucketName is what the engine knows the flags by.
+// bucketName is the name of the engine's bucket with the flags.
 const bucketName = "features"
 
-// Features are the flags. They are safe for concurrent use.
+// Features stores the flags. It is safe for concurrent use.
 type Features struct {
 	engine engine.Store
 
@@ -22,10 +22,10 @@ type Features struct {
 	bucket engine.Bucket // nil: not opened yet
 }
 
-// New makes the flags. It does no I/O.
+// New returns the flags that are stored in e. It does no I/O.
 func New(e engine.Store) *Features { return &Features{engine: e} }
 
-// List returns all flags, by name.
+// List returns all flags, sorted by name.
 func (f *Features) List(ctx context.Context) ([]feature.Feature, error) {
 	list := feature.Known()
 	for i := range list {
@@ -65,7 +65,7 @@ func (f *Features) Set(ctx context.Context, name string, on bool) (feature.Featu
 	return flag, nil
 }
 
-// read fills in whether a flag is on.
+// read sets flag.Enabled.
 func (f *Features) read(ctx context.Context, flag *feature.Feature) error {
 	bucket, err := f.open(ctx)
 	if err != nil {

@@ -43,7 +43,7 @@ func TestFeatures(t *testing.T) {
 			t.Errorf("got %s, %v", text, err)
 		}
 	})
-	t.Run("a flag that is set is so for everybody", func(t *testing.T) {
+	t.Run("a flag that is set is set for every store of the engine", func(t *testing.T) {
 		for _, on := range []bool{true, true, false} {
 			if got, err := features.Set(ctx, feature.Plugins, on); err != nil || got.Enabled != on {
 				t.Errorf("set: %+v, %v", got, err)
@@ -66,7 +66,7 @@ func TestFeatures(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a value that is none is an error, not an opinion", func(t *testing.T) {
+	t.Run("an invalid value is an error", func(t *testing.T) {
 		if _, err := features.bucket.Put(ctx, feature.Plugins, []byte("perhaps")); err != nil {
 			t.Fatal(err)
 		}
