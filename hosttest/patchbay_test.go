@@ -190,7 +190,7 @@ func (s *stage) isOurs(pid int) bool {
 	return filepath.Dir(argv(pid)[0]) == filepath.Dir(s.program("patchbay"))
 }
 
-// argv returns the command line of a process, or nil if it is gone.
+// argv returns the command line of a process, or one empty word if it is gone.
 func argv(pid int) []string {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	if err != nil {
