@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestAPluginsCommandHasTheTerminal: stdout and stderr are the user's, and the program is in the
@@ -30,9 +32,31 @@ echo "hello $name"
 exit 4
 `
 			home := askerIn(t, c.manifest, program)
-			askAtTerminal(t, home)
+			askAtTerminal(t, home, "your name? ", "Ada\n", "hello Ada", 4)
 		})
 	}
+}
+
+// TestCtrlCReachesAPluginsCommand: it is the program that decides what Ctrl-C means, and it knows
+// the size of the window.
+func TestCtrlCReachesAPluginsCommand(t *testing.T) {
+	askAtTerminal(t, askerIn(t, "", `#!/bin/sh
+case $(cat) in *'"type":"command"'*) ;; *) exit 0 ;; esac
+trap 'echo not today; exit 5' INT
+stty size </dev/tty
+while :; do sleep 0.05; done
+`), "24 80", "\x03", "not today", 5)
+}
+
+// TestPluginsThatAreNotAtTheTerminalCannotAsk: a plugin that runs on pipes has no /dev/tty. One
+// that had it would be stopped as it reads from there, and nobody would know what it waits for.
+func TestPluginsThatAreNotAtTheTerminalCannotAsk(t *testing.T) {
+	home := askerIn(t, "", `#!/bin/sh
+case $(cat) in *'"type":"command"'*) ;; *) exit 0 ;; esac
+echo 'your name? '
+read -r name </dev/tty || exit 6
+`)
+	askAtTerminal(t, home, "your name? ", "Ada\n", "/dev/tty", 6, "--json")
 }
 
 // askerIn is a home with a plugin that has one command.
@@ -55,11 +79,15 @@ func askerIn(t *testing.T, more, program string) (home string) {
 	return home
 }
 
-// askAtTerminal runs the command at a terminal, and answers its question.
-func askAtTerminal(t *testing.T, home string) {
+// askAtTerminal runs the plugin's command at a terminal of 24 lines, types keys at a cue, and wants
+// something on the screen and an exit code.
+func askAtTerminal(t *testing.T, home, cue, keys, shown string, code int, flags ...string) {
 	t.Helper()
 	master, slave := openPair(t)
-	cmd := patchbayIn(home, "asker", "ask", "--now")
+	if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
+		t.Fatal(err)
+	}
+	cmd := patchbayIn(home, append(flags, "asker", "ask", "--now")...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -67,16 +95,18 @@ func askAtTerminal(t *testing.T, home string) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	screen := watch(master)
-	await(t, func() bool { return strings.Contains(screen.String(), "your name? ") || len(ended) > 0 })
-	if _, err := master.WriteString("Ada\n"); err != nil {
+	await(t, func() bool { return strings.Contains(screen.String(), cue) || len(ended) > 0 })
+	if _, err := master.WriteString(keys); err != nil {
 		t.Fatal(err)
 	}
+	await(t, func() bool { return len(ended) > 0 })
 	err := <-ended
-	if code := cmd.ProcessState.ExitCode(); code != 4 {
-		t.Fatalf("exit code %d (%v), on the screen: %q", code, err, screen)
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		t.Fatalf("exit code %d (%v), on the screen: %q", got, err, screen)
 	}
-	await(t, func() bool { return strings.Contains(screen.String(), "hello Ada") })
+	await(t, func() bool { return strings.Contains(screen.String(), shown) })
 }
 
 // A screen is what a terminal shows.

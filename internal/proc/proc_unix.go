@@ -18,11 +18,12 @@ const (
 
 const guardianPossible = true
 
-// childAttr gives the child its own process group, so that all processes that it starts can be
-// signalled together, and Ctrl-C at the host's terminal does not reach it before the host has
-// decided what to do.
+// childAttr gives the child its own session, and so its own process group: all processes that it
+// starts can be signalled together, and Ctrl-C at the host's terminal does not reach it before the
+// host has decided what to do. A group alone would leave it the terminal: a child that reads from
+// /dev/tty in the background is stopped, and the host would wait for it in vain.
 func childAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true}
+	return &syscall.SysProcAttr{Setsid: true}
 }
 
 // guardianAttr puts the guardian in its own session, out of reach of the host's terminal.
@@ -31,8 +32,8 @@ func guardianAttr() *syscall.SysProcAttr {
 }
 
 // sendGroup signals the group. The caller holds p.mu and has checked that the leader is not reaped.
-// A leader can move to another group, even the host's own; then it is signalled through its handle.
-// An error means that no process is left to get the signal.
+// The leader cannot leave its group, because it leads a session. An error means that no process is
+// left to get the signal.
 func (p *Process) sendGroup(s sig) {
 	err := syscall.Kill(-p.Pid(), s)
 	if err != nil || s == sigKill { // not SIGTERM twice, which some programs take as a request to end at once

@@ -112,7 +112,7 @@ func TestStopReachesTheWholeGroup(t *testing.T) {
 			t.Errorf("alive: %v", left)
 		}
 	})
-	t.Run("and a leader that joined another", func(t *testing.T) {
+	t.Run("a leader cannot join another", func(t *testing.T) {
 		p := started(t, g, fake(t, "leaves-group"))
 		if exit := p.Stop(t.Context(), Ladder{Term: patience}); exit.Signal != "SIGTERM" {
 			t.Errorf("%v", exit)
