@@ -9,6 +9,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/entry"
 	"github.com/patchbay-dev/patchbay/internal/schema/sample"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -27,13 +28,17 @@ func (s *kagedSuite) answer(method string, params json.RawMessage) (json.RawMess
 	needs := map[string]capability.Kind{"kaged.storage.get": capability.StorageRead, "kaged.storage.list": capability.StorageRead,
 		"kaged.storage.put": capability.StorageWrite, "kaged.storage.delete": capability.StorageWrite}[method]
 	o, err := rawjson.Parse(params)
+	misfit := "they are no object"
+	if err == nil {
+		misfit = storageMisfit(method, o)
+	}
 	switch {
 	case needs == "":
 		s.seen.note(sawRequest, "it asks the host for %s", shown(method))
 		return nil, &rpcError{Code: codeNoMethod, Message: "no such method"}
-	case err != nil || !fitsStorage(method, o):
-		s.seen.note(sawRequest, "the params of %s do not fit: %s", method, shown(params))
-		return nil, &rpcError{Code: -32602, Message: "the params do not fit"}
+	case misfit != "":
+		s.seen.note(sawRequest, "the params of %s do not fit: %s: %s", method, misfit, shown(params))
+		return nil, &rpcError{Code: -32602, Message: "the params do not fit: " + misfit}
 	case !slices.Contains(s.manifest.Capabilities, capability.Capability{Kind: needs}):
 		s.seen.note(sawStorage, "%s needs the capability %s", method, needs)
 		return nil, &rpcError{Code: -32001, Message: "the capability " + string(needs) + " is missing"}
@@ -41,14 +46,25 @@ func (s *kagedSuite) answer(method string, params json.RawMessage) (json.RawMess
 	return s.kept.serve(method, o), nil
 }
 
-// fitsStorage reports whether the params of a request for storage have their form.
-func fitsStorage(method string, o rawjson.Object) bool {
+// storageMisfit is what is wrong with the params of a request for storage; "": they have their form.
+func storageMisfit(method string, o rawjson.Object) string {
 	if method == "kaged.storage.list" {
-		prefix := o.Get("prefix")
-		return dialect.Missing(prefix) || prefix[0] == '"'
+		if prefix := o.Get("prefix"); !dialect.Missing(prefix) && prefix[0] != '"' {
+			return "prefix is no string"
+		}
+		return ""
 	}
 	key, ok := o.String("key")
-	return ok && key != "" && len(key) <= 512 && (method != "kaged.storage.put" || o.Get("value") != nil)
+	if !ok {
+		return "key is no string"
+	}
+	if err := entry.CheckKey(key); err != nil {
+		return err.Error()
+	}
+	if method == "kaged.storage.put" && o.Get("value") == nil {
+		return "there is no value"
+	}
+	return ""
 }
 
 func (k *kagedStorage) serve(method string, o rawjson.Object) json.RawMessage {
