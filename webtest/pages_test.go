@@ -38,7 +38,7 @@ func TestEveryPage(t *testing.T) {
 		{"/trace", "Trace", "No turn yet"},
 		{"/trace?tab=events", "Trace", "No event"},
 		{"/chat", "Chat", "No session yet"},
-		{"/python", "Python", "Switched off"},
+		{"/python", "Python", "Python plugins are off"},
 		{"/try", "Try", "tuner.greet"},
 		{"/try/point/turn.input", "Try a point", "really run"},
 		{"/jobs", "Jobs", "the lamp"},

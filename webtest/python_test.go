@@ -17,9 +17,9 @@ async def wave(ctx, text):
 func TestPython(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/python")
-	p.see("Switched off")
+	p.see("Python plugins are off")
 	p.click("[role=switch]")
-	p.see("Act on sessions")
+	p.see("Python plugins are on")
 	session := s.begin("sign")
 	if got := s.say(session, "hi").Text; !strings.Contains(got, "-- signed") {
 		t.Fatalf("before: %q", got)
