@@ -22,7 +22,10 @@ type hideout struct {
 
 const secretText = "the operator's secret"
 
-func newHideout(t *testing.T, home string) hideout {
+func newHideout(t *testing.T, home string) hideout { return hideoutWith(t, home, "/proc/self/exe") }
+
+// hideoutWith is one whose env is a link to a copy of this program, where a link can be.
+func hideoutWith(t *testing.T, home, env string) hideout {
 	t.Helper()
 	h := hideout{t: t, home: home, own: home + "/.local/share/plugins/p", secret: home + "/.secret", marker: home + "/ran-outside"}
 	write(t, h.secret+"/key", secretText, 0o600)
@@ -31,7 +34,9 @@ func newHideout(t *testing.T, home string) hideout {
 	write(t, h.secret+"/bin/tool", "#!/bin/sh\necho "+secretText+"\n", 0o755)
 	link(t, "/bin/sh", h.secret+"/bin/linked")
 	write(t, h.own+"/data.txt", "data", 0o644)
-	copyFile(t, "/proc/self/exe", h.own+"/env") // prints every file that is its argument
+	if os.Link(env, h.own+"/env") != nil {
+		copyFile(t, env, h.own+"/env") // prints every file that is its argument
+	}
 	write(t, h.own+"/libexec/pyenv", "#!/bin/sh\necho ran >"+h.marker+"\necho /bin/sh\n", 0o755)
 	write(t, h.own+"/shims/python", h.shim(h.own), 0o755)
 	return h
@@ -184,14 +189,22 @@ func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 		w.command, w.grants = []string{"/bin/sh", "-c", "OWN/run; OWN/env SECRET/key SECRET/lib/key"}, []string{"exec:run:OWN/run"}
 		all = append(all, w)
 	}
+	env := t.TempDir() + "/env" // copied once: it has many megabytes, and there are hundreds of cases
+	copyFile(t, "/proc/self/exe", env)
 	for place, home := range map[string]func(t *testing.T) string{"below a home": outsideTmp, "below /tmp": func(t *testing.T) string { return t.TempDir() }} {
 		for _, c := range all {
-			t.Run(place+"/"+c.name, func(t *testing.T) { newHideout(t, home(t)).hold(c, nil) })
+			t.Run(place+"/"+c.name, func(t *testing.T) {
+				t.Parallel() // a start waits for the kernel most of the time
+				hideoutWith(t, home(t), env).hold(c, nil)
+			})
 		}
 	}
 	system := needSimple(t)
 	for _, c := range all {
-		t.Run("by Landlock alone/"+c.name, func(t *testing.T) { newHideout(t, outsideTmp(t)).hold(c, system) })
+		t.Run("by Landlock alone/"+c.name, func(t *testing.T) {
+			t.Parallel()
+			hideoutWith(t, outsideTmp(t), env).hold(c, system)
+		})
 	}
 }
 
