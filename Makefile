@@ -23,6 +23,7 @@ FUZZ_PACKAGES ?= $(shell grep -rl --include='*_test.go' --exclude-dir=bench '^fu
 FUZZ_CACHE ?= $(shell go env GOCACHE)/fuzz
 # How many processes run a target; empty: as many as there are processors.
 FUZZ_WORKERS ?=
+FUZZ_AT_ONCE ?= 2
 # What the brief run leaves to the long one. To be fuzzed a package is compiled anew with all it imports; these import the
 # engine or the terminal's libraries, which takes minutes.
 FUZZ_SLOW := ./adapter/chat ./adapter/chat/builtin ./adapter/httpapi ./adapter/job ./internal/cli ./internal/daemon ./internal/engine ./internal/engine/blocks \
@@ -33,17 +34,17 @@ LONG := ./internal/sandbox ./internal/engine ./faults ./internal/daemon ./intern
 
 # Packages whose tests start whole programs by the hundred, which takes twice as long and more under the race detector. What the programs are made of
 # is tested with it in packages of its own; make soak has it look at these too.
-UNRACED := ./cmd/patchbay ./examples ./internal/conformance ./internal/sandbox/escape
+UNRACED := ./cmd/patchbay ./internal/sandbox/escape ./internal/conformance ./examples
 
 # What a package leaves out under the race detector for that reason, and is run without it.
 CROWDED := ./internal/sandbox -run TestAsNobody
 
-# How many packages are tested at once. Their tests wait for processes and clocks most of the time: of the wall time of the long ones a sixth
-# to a half is processor time, with one core each.
-TEST_PACKAGES ?= 4
+# How many packages are tested at once under the race detector; beside them runs one without it. Their tests wait for processes and clocks most
+# of the time: of the wall time of the long ones a sixth to a half is processor time, with one core each.
+TEST_PACKAGES ?= 3
 
 # -vet: make check has it done, for the code as it is built. -parallel: tests that say that they are parallel wait most of the time.
-TEST_ALWAYS := -vet=off -p $(TEST_PACKAGES) -parallel 4 -timeout $(TEST_TIMEOUT)
+TEST_ALWAYS := -vet=off -parallel 4 -timeout $(TEST_TIMEOUT)
 
 # Keeps the race detector from sleeping for a second at the end of every process.
 export GORACE ?= atexit_sleep_ms=0
@@ -91,17 +92,10 @@ build: ## bin/patchbay, bin/patchbay-hook for quicker hooks, and bin/patchbay-ja
 # The race detector is the one thing here that needs cgo, and a C compiler with it.
 test: tools ## all tests, under the race detector where a C compiler is present
 	@if CGO_ENABLED=1 go list -race . >/dev/null 2>&1 && command -v "$$(go env CC)" >/dev/null; then \
-		echo 'go test -race, all packages but $(UNRACED)'; \
-		CGO_ENABLED=1 go test -race $(TEST_ALWAYS) $(TEST_FLAGS) $(LONG) $$(go list ./... | grep -vxFf <(go list $(UNRACED))); \
-		echo 'go test -race in $(SDK)'; \
-		for module in $(SDK); do (cd "$$module" && CGO_ENABLED=1 go test -race $(TEST_ALWAYS) $(TEST_FLAGS) ./...); done; \
-		echo 'go test $(UNRACED), and beside it $(CROWDED)'; \
-		go test $(TEST_ALWAYS) $(TEST_FLAGS) $(CROWDED) & crowded=$$!; failed=0; \
-		go test $(TEST_ALWAYS) $(TEST_FLAGS) $(UNRACED) || failed=1; \
-		wait $$crowded || failed=1; exit $$failed; \
+		$(MAKE) -j 2 raced unraced; \
 	else \
 		echo 'test: no C compiler, or a platform without the race detector: races are not looked for'; \
-		go test $(TEST_ALWAYS) $(TEST_FLAGS) ./...; \
+		go test $(TEST_ALWAYS) -p $(TEST_PACKAGES) $(TEST_FLAGS) ./...; \
 		for module in $(SDK); do (cd "$$module" && go test $(TEST_ALWAYS) $(TEST_FLAGS) ./...); done; \
 	fi
 	@if [[ "$$(go env GOOS)" == linux ]] && ! unshare --user --map-root-user true 2>/dev/null; then \
@@ -113,6 +107,20 @@ test: tools ## all tests, under the race detector where a C compiler is present
 	@if [[ -z "$${PATCHBAY_HOST_SAMPLES:-}" ]]; then \
 		echo 'test: PATCHBAY_HOST_SAMPLES is not set: the test against the events of real agents was skipped; events of our own making (adapter/codehook/testdata/events) stood in for them'; \
 	fi
+
+.PHONY: raced unraced
+
+raced: # all packages under the race detector but those that are too slow with it, and then what else they leave out
+	@echo 'go test -race, all packages but $(UNRACED)'
+	@CGO_ENABLED=1 go test -race $(TEST_ALWAYS) -p $(TEST_PACKAGES) $(TEST_FLAGS) $(LONG) $$(go list ./... | grep -vxFf <(go list $(UNRACED)))
+	@echo 'go test -race in $(SDK)'
+	@for module in $(SDK); do (cd "$$module" && CGO_ENABLED=1 go test -race $(TEST_ALWAYS) $(TEST_FLAGS) ./...); done
+	@echo 'go test $(CROWDED)'
+	@go test $(TEST_ALWAYS) $(TEST_FLAGS) $(CROWDED)
+
+unraced: # the others, one after another, since each has many processes at once
+	@echo 'go test $(UNRACED)'
+	@go test $(TEST_ALWAYS) -p 1 $(TEST_FLAGS) $(UNRACED)
 
 # Where CI is true a missing tool is a failure, lest a whole language go untested in silence.
 tools: ## what the tests run; installed by apt-get where that is possible
@@ -193,10 +201,11 @@ fuzz: ## every fuzz target for FUZZ_TIME
 		done; \
 	done
 
-# From the seeds alone, so that it takes the same time everywhere. Two packages at once, with a process each: most of the time is linking and starting.
+# From the seeds alone, so that it takes the same time everywhere. FUZZ_AT_ONCE packages at once, with a process each: most of the time is linking
+# and starting.
 fuzzbrief: ## every fuzz target that is quick to build, for a few seconds: what CI runs
 	@cache="$$(mktemp -d)"; trap 'rm -rf "$$cache"' EXIT; \
-	printf '%s\n' $(filter-out $(FUZZ_SLOW),$(FUZZ_PACKAGES)) | xargs -P 2 -I '{}' \
+	printf '%s\n' $(filter-out $(FUZZ_SLOW),$(FUZZ_PACKAGES)) | xargs -P $(FUZZ_AT_ONCE) -I '{}' \
 		$(MAKE) fuzz FUZZ_TIME=1000x FUZZ_WORKERS=1 FUZZ_CACHE="$$cache" FUZZ_PACKAGES='{}'
 
 bench: ## Patchbay against its peers, one run
