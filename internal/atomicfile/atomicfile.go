@@ -16,14 +16,14 @@ const draftPrefix = ".patchbay-"
 
 // Options are how a file is replaced. The zero value writes one that the user alone may read.
 type Options struct {
-	Mode   fs.FileMode          // of the new file, whatever the umask; 0: 0600
-	Masked bool                 // the umask takes off of Mode what the user wants off
-	Dress  func(*os.File) error // is given the draft before it is closed, for its owner for instance
-	Ready  func() error         // is asked right before the draft takes its place; an error keeps the file as it was
+	Mode    fs.FileMode          // of the new file, whatever the umask; 0: 0600
+	Masked  bool                 // the umask takes off of Mode what the user wants off
+	Prepare func(*os.File) error // is given the draft before it is closed, for its owner for instance
+	Ready   func() error         // is asked right before the draft takes its place; an error keeps the file as it was
 
-	// Fleeting is for a file that may be lost or cut off with the power: it is not written through
+	// NoSync is for a file that may be lost or cut off with the power: it is not written through
 	// to the disk.
-	Fleeting bool
+	NoSync bool
 }
 
 // Write replaces the file at path. Its directory has to be there.
@@ -39,11 +39,11 @@ func Write(path string, text []byte, o Options) error {
 // way to it leads out of root.
 func WriteIn(root *os.Root, name string, text []byte, o Options) error {
 	draft := filepath.Join(filepath.Dir(name), draftPrefix+rand.Text()+".tmp")
-	f, err := root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, o.first())
+	f, err := root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, o.draftMode())
 	if err != nil {
 		return err
 	}
-	err = fill(f, text, o)
+	err = writeDraft(f, text, o)
 	if err == nil && o.Ready != nil {
 		err = o.Ready()
 	}
@@ -53,7 +53,7 @@ func WriteIn(root *os.Root, name string, text []byte, o Options) error {
 	if err != nil {
 		return errors.Join(err, root.Remove(draft))
 	}
-	if o.Fleeting {
+	if o.NoSync {
 		return nil
 	}
 	return syncDir(root.Open(filepath.Dir(name)))
@@ -72,25 +72,25 @@ func Adopt(draft, path string) error {
 // mode is that of the new file.
 func (o Options) mode() fs.FileMode { return cmp.Or(o.Mode, 0o600) }
 
-// first is the mode of a draft while it is written.
-func (o Options) first() fs.FileMode {
+// draftMode is the mode of a draft while it is written.
+func (o Options) draftMode() fs.FileMode {
 	if o.Masked {
 		return o.mode()
 	}
 	return 0o600
 }
 
-// fill writes a draft through to the disk: without that a loss of power after the renaming could
+// writeDraft writes a draft through to the disk: without that a loss of power after the renaming could
 // leave an empty file.
-func fill(f *os.File, text []byte, o Options) error {
+func writeDraft(f *os.File, text []byte, o Options) error {
 	_, err := f.Write(text)
-	if err == nil && o.Dress != nil {
-		err = o.Dress(f)
+	if err == nil && o.Prepare != nil {
+		err = o.Prepare(f)
 	}
 	if err == nil && !o.Masked {
 		err = f.Chmod(o.mode())
 	}
-	if err == nil && !o.Fleeting {
+	if err == nil && !o.NoSync {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())

@@ -88,8 +88,8 @@ func TestWhatFailsChangesNothing(t *testing.T) {
 	no := errors.New("no")
 	for rule, o := range map[string]Options{
 		"the last look":   {Ready: func() error { return no }},
-		"the new owner":   {Dress: func(*os.File) error { return no }},
-		"a draft is gone": {Dress: func(f *os.File) error { return errors.Join(f.Close(), no) }},
+		"the new owner":   {Prepare: func(*os.File) error { return no }},
+		"a draft is gone": {Prepare: func(f *os.File) error { return errors.Join(f.Close(), no) }},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			dir := t.TempDir()

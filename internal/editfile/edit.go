@@ -224,7 +224,7 @@ func (e *edit) unchanged() error {
 
 // write puts a text in the place of a file. ready is asked right before.
 func (e *edit) write(name string, text []byte, ready func() error) error {
-	return atomicfile.WriteIn(e.root, filepath.FromSlash(name), text, atomicfile.Options{Mode: e.mode, Dress: e.dress, Ready: ready})
+	return atomicfile.WriteIn(e.root, filepath.FromSlash(name), text, atomicfile.Options{Mode: e.mode, Prepare: e.dress, Ready: ready})
 }
 
 // dress gives a new file the owner of the old one.

@@ -28,9 +28,9 @@ func Open(path string) (*os.File, error) {
 }
 
 // OpenWithin is Open for who waits for the lock as long as patience lasts.
-func OpenWithin(path string, patience time.Duration) (*os.File, error) {
+func OpenWithin(path string, timeout time.Duration) (*os.File, error) {
 	const pace = 20 * time.Millisecond
-	for deadline := time.Now().Add(patience); ; time.Sleep(pace) {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(pace) {
 		f, err := Open(path)
 		if err == nil || !errors.Is(err, ErrLocked) || time.Now().After(deadline) {
 			return f, err

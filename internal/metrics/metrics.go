@@ -63,8 +63,8 @@ type series[T any] struct {
 // separator stands between label values in a key. It is in no UTF-8.
 const separator = "\xff"
 
-// at has a number changed.
-func (s *series[T]) at(values []string, change func(T) T) {
+// change has a number changed.
+func (s *series[T]) change(values []string, change func(T) T) {
 	var key strings.Builder
 	for i, value := range values {
 		if i > 0 {
@@ -109,7 +109,7 @@ func (r *Registry) Counter(name, help string, labels ...string) *Counter {
 
 // Add adds to what is counted under these values of the labels.
 func (c *Counter) Add(n float64, values ...string) {
-	c.series.at(values, func(old float64) float64 { return old + n })
+	c.series.change(values, func(old float64) float64 { return old + n })
 }
 
 func (c *Counter) write(p *page) {
@@ -137,7 +137,7 @@ func (r *Registry) Histogram(name, help string, bounds []float64, labels ...stri
 
 // Observe adds one value.
 func (h *Histogram) Observe(v float64, values ...string) {
-	h.series.at(values, func(d *distribution) *distribution {
+	h.series.change(values, func(d *distribution) *distribution {
 		if d == nil {
 			d = &distribution{counts: make([]uint64, len(h.bounds)+1)}
 		}
@@ -165,25 +165,25 @@ func (h *Histogram) bound(i int) string {
 	if i == len(h.bounds) {
 		return "+Inf"
 	}
-	return format(h.bounds[i])
+	return formatNumber(h.bounds[i])
 }
 
 // A Show takes one number, with the values of its labels.
 type Show func(n float64, values ...string)
 
-// observed are numbers that are read when somebody asks.
-type observed struct {
+// observedFamily are numbers that are read when somebody asks.
+type observedFamily struct {
 	heading
 	read func(Show)
 }
 
 // Observe shows what read does, each time that somebody asks.
 func (r *Registry) Observe(kind Kind, name, help string, labels []string, read func(Show)) {
-	r.add(&observed{heading{name, help, kind, labels}, read})
+	r.add(&observedFamily{heading{name, help, kind, labels}, read})
 }
 
-func (o *observed) write(p *page) {
+func (o *observedFamily) write(p *page) {
 	var now series[float64]
-	o.read(func(n float64, values ...string) { now.at(values, func(old float64) float64 { return old + n }) })
+	o.read(func(n float64, values ...string) { now.change(values, func(old float64) float64 { return old + n }) })
 	now.each(func(values []string, n float64) { p.number(o.name, o.labels, values, n) })
 }

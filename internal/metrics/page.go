@@ -48,11 +48,11 @@ func (p *page) number(name string, labels, values []string, n float64) {
 	if len(labels) > 0 {
 		p.text.WriteByte('}')
 	}
-	p.text.WriteString(" " + format(n) + "\n")
+	p.text.WriteString(" " + formatNumber(n) + "\n")
 }
 
-// format is a number in the words of the format.
-func format(n float64) string {
+// formatNumber is a number in the words of the format.
+func formatNumber(n float64) string {
 	switch {
 	case math.IsInf(n, 1):
 		return "+Inf"

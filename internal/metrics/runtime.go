@@ -15,18 +15,18 @@ func (r *Registry) Runtime() {
 	r.measure("go_threads", "Threads that were made.", func() float64 { return float64(pprof.Lookup("threadcreate").Count()) })
 	r.measure("go_sched_gomaxprocs_threads", "How many threads run Go code at a time.", func() float64 { return float64(runtime.GOMAXPROCS(0)) })
 	r.measure("go_gc_gomemlimit_bytes", "The limit on memory that the runtime was given.", func() float64 { return float64(debug.SetMemoryLimit(-1)) })
-	r.add(pauses{&heading{"go_gc_duration_seconds", "How long collections of garbage stopped the program.", "summary", nil}})
-	r.add(&memory{heading: &heading{name: "go_memstats"}})
+	r.add(gcPauses{&heading{"go_gc_duration_seconds", "How long collections of garbage stopped the program.", "summary", nil}})
+	r.add(&memStats{heading: &heading{name: "go_memstats"}})
 }
 
 func (r *Registry) measure(name, help string, read func() float64) {
 	r.Observe(Measured, name, help, nil, func(show Show) { show(read()) })
 }
 
-// pauses are a summary.
-type pauses struct{ *heading }
+// gcPauses are a summary.
+type gcPauses struct{ *heading }
 
-func (s pauses) write(p *page) {
+func (s gcPauses) write(p *page) {
 	stats := debug.GCStats{PauseQuantiles: make([]time.Duration, 5)}
 	debug.ReadGCStats(&stats)
 	for i, quantile := range []string{"0", "0.25", "0.5", "0.75", "1"} {
@@ -36,10 +36,10 @@ func (s pauses) write(p *page) {
 	p.number(s.name+"_count", nil, nil, float64(stats.NumGC))
 }
 
-// memory is many families, of one look: each look stops the program for a moment.
-type memory struct{ *heading }
+// memStats is many families, of one look: each look stops the program for a moment.
+type memStats struct{ *heading }
 
-func (*memory) write(p *page) {
+func (*memStats) write(p *page) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	for _, f := range []struct {

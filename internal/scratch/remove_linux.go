@@ -62,15 +62,15 @@ func (r *remover) remove(name string) error {
 	for _, inner := range names {
 		gone, failed := unlink(dir, inner)
 		if failed == nil && !gone {
-			failed = r.raise(dir, inner)
+			failed = r.moveToTop(dir, inner)
 		}
 		err = errors.Join(err, failed)
 	}
 	return errors.Join(err, unix.Unlinkat(int(r.top.Fd()), name, unix.AT_REMOVEDIR))
 }
 
-// raise moves a directory to the top, under a name that is free.
-func (r *remover) raise(from *os.File, name string) error {
+// moveToTop moves a directory to the top, under a name that is free.
+func (r *remover) moveToTop(from *os.File, name string) error {
 	for {
 		r.moved++
 		err := unix.Renameat2(int(from.Fd()), name, int(r.top.Fd()), strconv.Itoa(r.moved), unix.RENAME_NOREPLACE)

@@ -37,15 +37,15 @@ func Left(dir string) ([]string, error) {
 	var left []string
 	for _, e := range entries {
 		h, ok := ownerOf(e.Name(), self)
-		if path := filepath.Join(dir, e.Name()); ok && h.State() == lease.Dead && isOwn(path) {
+		if path := filepath.Join(dir, e.Name()); ok && h.State() == lease.Dead && isOwnDir(path) {
 			left = append(left, path)
 		}
 	}
 	return left, nil
 }
 
-// isOwn reports whether a path is a directory, and this user's: others may make such names.
-func isOwn(path string) bool {
+// isOwnDir reports whether a path is a directory, and this user's: others may make such names.
+func isOwnDir(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() {
 		return false

@@ -94,7 +94,7 @@ func store(dir *os.Root, name string, text []byte) error {
 	if info, err := dir.Lstat(name); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(text)) {
 		return nil
 	}
-	return atomicfile.WriteIn(dir, name, text, atomicfile.Options{Fleeting: true})
+	return atomicfile.WriteIn(dir, name, text, atomicfile.Options{NoSync: true})
 }
 
 // contents reads the files of roots that are wanted, as far as their texts are kept or shown. The
