@@ -6,7 +6,7 @@
 // plugin; secrets are taken out of them.
 //
 //	Store.Tee         a slog.Handler that passes records on, and keeps those about plugins
-//	└─ Store.keep     one line, appended at once: several processes write the same file
+//	└─ Store.appendLine   one line, appended at once: several processes write the same file
 //	Store.Lines       the last lines
 //	Store.Follow      those that come
 package pluginlog

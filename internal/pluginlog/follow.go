@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// lookEvery is how often a log is looked at that somebody follows.
-const lookEvery = 200 * time.Millisecond
+// pollEvery is how often a log is looked at that somebody follows.
+const pollEvery = 200 * time.Millisecond
 
 // A Follower reads the lines of a log as they come.
 type Follower struct {
@@ -40,18 +40,18 @@ func (s *Store) Follow(dialect, name string, most int) ([]Line, *Follower, error
 // Next waits for more lines. It ends with ctx.
 func (f *Follower) Next(ctx context.Context) ([]Line, error) {
 	for {
-		lines, err := f.look()
+		lines, err := f.poll()
 		if len(lines) > 0 || err != nil {
 			return lines, err
 		}
-		if err := pause.For(ctx, lookEvery); err != nil {
+		if err := pause.For(ctx, pollEvery); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// look reads what has come. Where a new file was begun, the rest of the old one comes first.
-func (f *Follower) look() ([]Line, error) {
+// poll reads what has come. Where a new file was begun, the rest of the old one comes first.
+func (f *Follower) poll() ([]Line, error) {
 	now, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -61,8 +61,8 @@ func (f *Follower) look() ([]Line, error) {
 	}
 	var rest []Line
 	if f.file != nil && !os.SameFile(f.file, now) {
-		if old, err := os.Stat(older(f.path)); err == nil && os.SameFile(old, f.file) {
-			if rest, _, err = readFrom(older(f.path), f.offset); err != nil {
+		if old, err := os.Stat(rotatedPath(f.path)); err == nil && os.SameFile(old, f.file) {
+			if rest, _, err = readFrom(rotatedPath(f.path), f.offset); err != nil {
 				return nil, err
 			}
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // Tee keeps the records about plugins, from info on, and passes all on that next wants.
-func (s *Store) Tee(next slog.Handler) slog.Handler { return &handler{take: s.keep, next: next} }
+func (s *Store) Tee(next slog.Handler) slog.Handler { return &handler{take: s.appendLine, next: next} }
 
 // Watch is a handler that passes records on to next, and tells of those about a plugin: its
 // dialect, its name, and what would be kept of the record. Secrets are still in it. It must return
@@ -41,7 +41,7 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	if plugin, dialect, text := h.about(r); plugin != "" && dialect != "" && r.Level >= slog.LevelInfo {
 		if err := h.take(dialect, plugin, Line{Time: r.Time.UTC(), Level: level(r), Text: text}); err != nil {
-			h.complain(ctx, r, err)
+			h.warnLost(ctx, r, err)
 		}
 	}
 	if !h.next.Enabled(ctx, r.Level) {
@@ -50,8 +50,8 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
-// complain says that a line is lost.
-func (h *handler) complain(ctx context.Context, r slog.Record, err error) {
+// warnLost says that a line is lost.
+func (h *handler) warnLost(ctx context.Context, r slog.Record, err error) {
 	told := slog.NewRecord(r.Time, slog.LevelWarn, "what plugins say is not kept: see to it that the state directory can be written", 0)
 	told.AddAttrs(slog.Any("err", err))
 	_ = h.next.Handle(ctx, told) // there is nobody else to tell

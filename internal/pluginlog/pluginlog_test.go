@@ -63,7 +63,7 @@ func TestBounded(t *testing.T) {
 		other := &Store{Dir: s.Dir} // another process
 		all.Go(func() {
 			for range 200 {
-				if err := other.keep("mine", "flood", Line{Time: time.Now(), Level: "stderr", Text: strings.Repeat("x", 5000)}); err != nil {
+				if err := other.appendLine("mine", "flood", Line{Time: time.Now(), Level: "stderr", Text: strings.Repeat("x", 5000)}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -96,7 +96,7 @@ func TestFollow(t *testing.T) {
 	defer cancel()
 	say := func(text string) {
 		t.Helper()
-		if err := s.keep("mine", "tags", Line{Time: time.Now(), Level: "stderr", Text: text}); err != nil {
+		if err := s.appendLine("mine", "tags", Line{Time: time.Now(), Level: "stderr", Text: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,7 +105,7 @@ func TestFollow(t *testing.T) {
 		t.Fatal(lines, err)
 	}
 	say("two")
-	if err := os.Rename(s.File("mine", "tags"), older(s.File("mine", "tags"))); err != nil {
+	if err := os.Rename(s.File("mine", "tags"), rotatedPath(s.File("mine", "tags"))); err != nil {
 		t.Fatal(err)
 	}
 	say("three")

@@ -45,11 +45,11 @@ func Dir(state string) string { return filepath.Join(state, "plugins") }
 // File is where the log of a plugin is. Whatever the plugin is called, it lies in the store's
 // directory.
 func (s *Store) File(dialect, name string) string {
-	return filepath.Join(s.Dir, safe(dialect), safe(name)+".log")
+	return filepath.Join(s.Dir, safeName(dialect), safeName(name)+".log")
 }
 
-// safe is a name that leads nowhere, and is another for another name.
-func safe(name string) string {
+// safeName is a name that leads nowhere, and is another for another name.
+func safeName(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(excerpt.Head(name, 80)) {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
@@ -64,9 +64,9 @@ func safe(name string) string {
 	return b.String()
 }
 
-// keep appends a line. The error is told once, until a line can be kept again.
-func (s *Store) keep(dialect, name string, l Line) error {
-	s.once.Do(s.learn)
+// appendLine appends a line. The error is told once, until a line can be kept again.
+func (s *Store) appendLine(dialect, name string, l Line) error {
+	s.once.Do(s.loadSecrets)
 	l.Text = s.hidden.Replace(excerpt.Head(l.Text, maxLine))
 	text, err := json.Marshal(l)
 	if err != nil {
@@ -83,15 +83,15 @@ func (s *Store) keep(dialect, name string, l Line) error {
 	return err
 }
 
-// shortest is the shortest text that is taken for a secret: a shorter one is in every other line.
-const shortest = 6
+// minSecret is the shortest text that is taken for a secret: a shorter one is in every other line.
+const minSecret = 6
 
-// learn asks for the secrets.
-func (s *Store) learn() {
+// loadSecrets asks for the secrets.
+func (s *Store) loadSecrets() {
 	var pairs []string
 	if s.Secrets != nil {
 		for _, text := range s.Secrets() {
-			if len(text) >= shortest {
+			if len(text) >= minSecret {
 				pairs = append(pairs, text, "[secret]")
 			}
 		}
@@ -124,8 +124,8 @@ func appendTo(path string, line []byte) (err error) {
 	return err
 }
 
-// older is where the lines before the present file are.
-func older(path string) string { return path + ".1" }
+// rotatedPath is where the lines before the present file are.
+func rotatedPath(path string) string { return path + ".1" }
 
 // rotate begins a new file. Of several processes that find the file full, one does.
 func rotate(path string) (err error) {
@@ -140,13 +140,13 @@ func rotate(path string) (err error) {
 	if info, err := os.Lstat(path); err != nil || info.Size() <= maxFile {
 		return nil // another process has
 	}
-	return os.Rename(path, older(path))
+	return os.Rename(path, rotatedPath(path))
 }
 
 // Lines are the last lines of a plugin's log, at most so many.
 func (s *Store) Lines(dialect, name string, most int) ([]Line, error) {
 	var all []Line
-	for _, path := range []string{older(s.File(dialect, name)), s.File(dialect, name)} {
+	for _, path := range []string{rotatedPath(s.File(dialect, name)), s.File(dialect, name)} {
 		lines, _, err := readFrom(path, 0)
 		if err != nil {
 			return nil, err
