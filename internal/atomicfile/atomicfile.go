@@ -10,23 +10,23 @@ import (
 	"syscall"
 )
 
-// draftPrefix is how the name of a draft begins. It is hidden, and of no kind that anybody looks
-// for.
+// draftPrefix begins the name of a draft. The name is hidden, and no program looks for files with
+// it.
 const draftPrefix = ".patchbay-"
 
-// Options are how a file is replaced. The zero value writes one that the user alone may read.
+// Options say how a file is replaced. The zero value writes a file that only the user may read.
 type Options struct {
-	Mode    fs.FileMode          // of the new file, whatever the umask; 0: 0600
-	Masked  bool                 // the umask takes off of Mode what the user wants off
-	Prepare func(*os.File) error // is given the draft before it is closed, for its owner for instance
-	Ready   func() error         // is asked right before the draft takes its place; an error keeps the file as it was
+	Mode    fs.FileMode          // of the new file; the umask does not apply; 0: 0600
+	Masked  bool                 // the umask applies to Mode
+	Prepare func(*os.File) error // called with the draft before it is closed, for example to set its owner
+	Ready   func() error         // called right before the rename; if it returns an error, the file stays as it was
 
-	// NoSync is for a file that may be lost or cut off with the power: it is not written through
-	// to the disk.
+	// NoSync is for a file that may be lost or cut off at a power failure: it is not flushed to
+	// disk.
 	NoSync bool
 }
 
-// Write replaces the file at path. Its directory has to be there.
+// Write replaces the file at path. Its directory must exist.
 func Write(path string, text []byte, o Options) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -35,8 +35,8 @@ func Write(path string, text []byte, o Options) error {
 	return errors.Join(WriteIn(root, filepath.Base(path), text, o), root.Close())
 }
 
-// WriteIn replaces a file below root. The directory of the name has to be there, and no link on the
-// way to it leads out of root.
+// WriteIn replaces a file below root. The directory of the name must exist, and no link on the way
+// may lead out of root.
 func WriteIn(root *os.Root, name string, text []byte, o Options) error {
 	draft := filepath.Join(filepath.Dir(name), draftPrefix+rand.Text()+".tmp")
 	f, err := root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, o.draftMode())
@@ -59,9 +59,8 @@ func WriteIn(root *os.Root, name string, text []byte, o Options) error {
 	return syncDir(root.Open(filepath.Dir(name)))
 }
 
-// Adopt gives a draft its name, for a file that is too large or too long under way for [Write]. The
-// draft lies in the same directory, and its writer has written it through to the disk and closed
-// it.
+// Adopt renames a draft to path, for a file that is too large, or takes too long to write, for
+// [Write]. The draft must be in the same directory, flushed to disk and closed.
 func Adopt(draft, path string) error {
 	if err := os.Rename(draft, path); err != nil {
 		return err
@@ -69,10 +68,10 @@ func Adopt(draft, path string) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// mode is that of the new file.
+// mode returns the mode of the new file.
 func (o Options) mode() fs.FileMode { return cmp.Or(o.Mode, 0o600) }
 
-// draftMode is the mode of a draft while it is written.
+// draftMode returns the mode of a draft while it is written.
 func (o Options) draftMode() fs.FileMode {
 	if o.Masked {
 		return o.mode()
@@ -80,8 +79,8 @@ func (o Options) draftMode() fs.FileMode {
 	return 0o600
 }
 
-// writeDraft writes a draft through to the disk: without that a loss of power after the renaming could
-// leave an empty file.
+// writeDraft writes a draft and flushes it to disk. Without that a power failure after the rename
+// could leave an empty file.
 func writeDraft(f *os.File, text []byte, o Options) error {
 	_, err := f.Write(text)
 	if err == nil && o.Prepare != nil {
@@ -96,8 +95,8 @@ func writeDraft(f *os.File, text []byte, o Options) error {
 	return errors.Join(err, f.Close())
 }
 
-// SyncDir makes the names in a directory survive the loss of power. Systems that cannot sync a
-// directory need not.
+// SyncDir flushes the names in a directory, so that they survive a power failure. It ignores the
+// error of systems that cannot flush a directory.
 func SyncDir(dir string) error { return syncDir(os.Open(dir)) }
 
 func syncDir(f *os.File, err error) error {

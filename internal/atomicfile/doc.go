@@ -1,14 +1,14 @@
-// Package atomicfile replaces files as a whole: whoever reads finds the old text or the new one,
-// also after kill -9 and the loss of power.
+// Package atomicfile replaces files as a whole: a reader finds the old text or the new one, also
+// after kill -9 and a power failure.
 //
 //	Write, WriteIn
-//	  draft       a file with another name in the same directory: written, its mode set, on disk
-//	  Ready       the caller's last look at the file that is replaced
-//	  Rename      the draft takes its place; a link there is replaced, not followed
-//	  SyncDir     the directory, with the new name, is on disk
-//	Adopt         the last two, for a draft that its writer kept
+//	  draft       a file with another name in the same directory: written, its mode set, flushed to disk
+//	  Ready       the caller's last check of the file that is replaced
+//	  Rename      the draft takes the place of the file; a link there is replaced, not followed
+//	  SyncDir     the directory with the new name is flushed to disk
+//	Adopt         the last two steps, for a draft that the caller has written
 //
-// A draft that a killed process has left is called .patchbay-….tmp. It does not lock: two who write
-// at once leave the text of one of them. To change what a person wrote, with a backup, is the
-// affair of package editfile. It imports nothing of the module.
+// The draft of a killed process stays as .patchbay-….tmp. The package does not lock: if two
+// processes write at once, the text of one of them remains. Package editfile changes files that a
+// person wrote, and makes backups. This package imports nothing of the module.
 package atomicfile

@@ -1,5 +1,4 @@
-// Package filelock takes the lock of a file. The kernel gives it back when the process ends,
-// however it ends.
+// Package filelock locks files. The kernel releases a lock when the process ends, however it ends.
 package filelock
 
 import (
@@ -8,14 +7,14 @@ import (
 	"time"
 )
 
-// ErrLocked says that another process, or another opening of the file in this one, has the lock.
+// ErrLocked is returned if another process has the lock, or another open file of this process.
 var ErrLocked = errors.New("locked")
 
-// Try takes the lock of an open file, or returns [ErrLocked]. Closing the file gives it back. The
-// file is never to be removed: a lock on a file that has no name any more would keep nobody out.
+// Try locks an open file, or returns [ErrLocked]. Closing the file releases the lock. The file must
+// never be removed: a lock on a file without a name locks nothing.
 func Try(f *os.File) error { return lock(f) }
 
-// Open opens the file, which is made where there is none, and takes its lock.
+// Open opens the file, or creates it, and locks it.
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -27,7 +26,7 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// OpenWithin is Open for who waits for the lock as long as patience lasts.
+// OpenWithin is like Open, but waits for the lock up to timeout.
 func OpenWithin(path string, timeout time.Duration) (*os.File, error) {
 	const pace = 20 * time.Millisecond
 	for deadline := time.Now().Add(timeout); ; time.Sleep(pace) {

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock locks the open file, not the process: a second opening in this process is kept out as well.
+// lock locks the open file and not the process: a second open file of this process does not get the
+// lock either.
 func lock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lock locks one byte far behind the end of the file. Locks are mandatory on Windows: locking the
-// content would keep others from reading whose lock it is.
+// lock locks one byte far behind the end of the file. Locks are mandatory on Windows: a lock on the
+// content would keep others from reading who has it.
 func lock(f *os.File) error {
 	const exclusive = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	at := &windows.Overlapped{OffsetHigh: 1 << 30}

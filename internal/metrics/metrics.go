@@ -1,6 +1,6 @@
-// Package metrics counts what happens in a program, for Prometheus to read: counters, gauges that
-// are read when somebody asks, histograms, in the text format (version 0.0.4). Names and labels are
-// the program's own and few; label values may be any text.
+// Package metrics provides metrics of a program for Prometheus: counters, histograms, and values
+// that are read at each request, in the text format (version 0.0.4). Names and labels are fixed and
+// few; label values may be any text.
 package metrics
 
 import (
@@ -9,28 +9,28 @@ import (
 	"sync"
 )
 
-// A Registry is what is shown together. It is safe for concurrent use.
+// A Registry holds the metrics that are shown together. It is safe for concurrent use.
 type Registry struct {
 	mu       sync.Mutex // protects families
 	families []family
 }
 
-// A family is all that has one name.
+// A family is all metrics with one name.
 type family interface {
 	head() *heading
 	write(p *page)
 }
 
-// Kind is what Prometheus takes a number for.
+// A Kind is the type of a metric in Prometheus.
 type Kind string
 
-// The kinds of numbers that are read when somebody asks.
+// The kinds of metrics that are read at each request.
 const (
-	Counted  Kind = "counter" // it only grows
+	Counted  Kind = "counter" // it never decreases
 	Measured Kind = "gauge"
 )
 
-// heading is what is told of a family before its numbers.
+// A heading is what the text format has before the values of a family.
 type heading struct {
 	name, help string
 	kind       Kind
@@ -45,7 +45,7 @@ func (r *Registry) add(f family) {
 	r.families = append(r.families, f)
 }
 
-// sorted are the families by their names.
+// sorted returns the families by name.
 func (r *Registry) sorted() []family {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,16 +54,16 @@ func (r *Registry) sorted() []family {
 	return list
 }
 
-// series are numbers by the values of their labels.
+// A series holds values by the values of their labels.
 type series[T any] struct {
-	mu     sync.Mutex // protects the field below, and what is in it
+	mu     sync.Mutex // protects values, and what they point to
 	values map[string]T
 }
 
-// separator stands between label values in a key. It is in no UTF-8.
+// separator separates label values in a key. It is not valid in UTF-8.
 const separator = "\xff"
 
-// change has a number changed.
+// change changes one value.
 func (s *series[T]) change(values []string, change func(T) T) {
 	var key strings.Builder
 	for i, value := range values {
@@ -80,7 +80,7 @@ func (s *series[T]) change(values []string, change func(T) T) {
 	s.values[key.String()] = change(s.values[key.String()])
 }
 
-// each shows the numbers in the order of their labels.
+// each calls show with the values in the order of their labels.
 func (s *series[T]) each(show func(values []string, n T)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,20 +94,20 @@ func (s *series[T]) each(show func(values []string, n T)) {
 	}
 }
 
-// A Counter counts.
+// A Counter is a value that only grows.
 type Counter struct {
 	heading
 	series series[float64]
 }
 
-// Counter makes a counter. Its name ends in _total.
+// Counter makes a counter. Its name ends with _total.
 func (r *Registry) Counter(name, help string, labels ...string) *Counter {
 	c := &Counter{heading: heading{name, help, Counted, labels}}
 	r.add(c)
 	return c
 }
 
-// Add adds to what is counted under these values of the labels.
+// Add adds n to the counter with these label values.
 func (c *Counter) Add(n float64, values ...string) {
 	c.series.change(values, func(old float64) float64 { return old + n })
 }
@@ -116,7 +116,7 @@ func (c *Counter) write(p *page) {
 	c.series.each(func(values []string, n float64) { p.number(c.name, c.labels, values, n) })
 }
 
-// A Histogram counts how often values were in which range.
+// A Histogram counts values by range.
 type Histogram struct {
 	heading
 	bounds []float64
@@ -124,24 +124,24 @@ type Histogram struct {
 }
 
 type distribution struct {
-	counts []uint64 // within each bound, and above the last one
+	counts []uint64 // for each bound, and above the last one
 	sum    float64
 }
 
-// Histogram makes a histogram with these upper bounds, which grow.
+// Histogram makes a histogram with these upper bounds, in ascending order.
 func (r *Registry) Histogram(name, help string, bounds []float64, labels ...string) *Histogram {
 	h := &Histogram{heading: heading{name, help, "histogram", labels}, bounds: bounds}
 	r.add(h)
 	return h
 }
 
-// Observe adds one value.
+// Observe counts one value.
 func (h *Histogram) Observe(v float64, values ...string) {
 	h.series.change(values, func(d *distribution) *distribution {
 		if d == nil {
 			d = &distribution{counts: make([]uint64, len(h.bounds)+1)}
 		}
-		at, _ := slices.BinarySearch(h.bounds, v) // a bound is within its range
+		at, _ := slices.BinarySearch(h.bounds, v) // a value that equals a bound belongs to that range
 		d.counts[at]++
 		d.sum += v
 		return d
@@ -168,16 +168,16 @@ func (h *Histogram) bound(i int) string {
 	return formatNumber(h.bounds[i])
 }
 
-// A Show takes one number, with the values of its labels.
+// A Show function takes one value with its label values.
 type Show func(n float64, values ...string)
 
-// observedFamily are numbers that are read when somebody asks.
+// An observedFamily is read at each request.
 type observedFamily struct {
 	heading
 	read func(Show)
 }
 
-// Observe shows what read does, each time that somebody asks.
+// Observe adds a metric whose values read reports at each request.
 func (r *Registry) Observe(kind Kind, name, help string, labels []string, read func(Show)) {
 	r.add(&observedFamily{heading{name, help, kind, labels}, read})
 }

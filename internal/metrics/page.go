@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// ServeHTTP shows everything.
+// ServeHTTP writes all metrics.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = w.Write(r.text()) // whoever asked is gone
+	_, _ = w.Write(r.text()) // an error means that the client has gone
 }
 
 func (r *Registry) text() []byte {
@@ -23,10 +23,10 @@ func (r *Registry) text() []byte {
 	return p.text.Bytes()
 }
 
-// A page is what is shown, in the making.
+// A page is the text that is being built.
 type page struct {
 	text    bytes.Buffer
-	heading *heading // of the family that comes; nil once it was written: one without numbers has none
+	heading *heading // of the next family; nil after it was written. A family without values gets no heading
 }
 
 var (
@@ -34,7 +34,7 @@ var (
 	valueEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-// number adds a line.
+// number adds the line of one value.
 func (p *page) number(name string, labels, values []string, n float64) {
 	if h := p.heading; h != nil {
 		p.text.WriteString("# HELP " + h.name + " " + helpEscapes.Replace(h.help) + "\n# TYPE " + h.name + " " + string(h.kind) + "\n")
@@ -51,7 +51,7 @@ func (p *page) number(name string, labels, values []string, n float64) {
 	p.text.WriteString(" " + formatNumber(n) + "\n")
 }
 
-// formatNumber is a number in the words of the format.
+// formatNumber formats a value for the text format.
 func formatNumber(n float64) string {
 	switch {
 	case math.IsInf(n, 1):

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Process shows what the system knows of the program's process.
+// Process adds metrics of the program's process.
 func (r *Registry) Process() {
 	r.Observe(Counted, "process_cpu_seconds_total", "Processor time that was used.", nil, func(show Show) { show(cpuSeconds()) })
 	r.measure("process_open_fds", "File descriptors in use.", openFiles)
@@ -30,7 +30,7 @@ func openFiles() float64 {
 	if err != nil {
 		return 0
 	}
-	return float64(len(list) - 1) // one of them is open to read the list
+	return float64(len(list) - 1) // one of them was opened to read the list
 }
 
 func maxFiles() float64 {
@@ -41,20 +41,20 @@ func maxFiles() float64 {
 	return float64(l.Cur)
 }
 
-// Fields of /proc/self/stat, counted from the one after the name.
+// Indexes of fields in /proc/self/stat, counted from the one after the name.
 const (
 	startField = 19
 	vsizeField = 20
 	rssField   = 21
 )
 
-// statField is one of them; 0 where it cannot be read.
+// statField returns a field, or 0 if it cannot be read.
 func statField(i int) int {
 	text, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		return 0
 	}
-	rest := string(text[strings.LastIndexByte(string(text), ')')+1:]) // a name may have anything in it
+	rest := string(text[strings.LastIndexByte(string(text), ')')+1:]) // the name may contain anything
 	fields := strings.Fields(rest)
 	if i >= len(fields) {
 		return 0
@@ -63,10 +63,10 @@ func statField(i int) int {
 	return n
 }
 
-// ticks is how many of the kernel's ticks are a second, for programs.
+// ticks is the number of clock ticks in a second that the kernel reports to programs.
 const ticks = 100
 
-// startTime is when the machine was started, and how long after that the process was.
+// startTime returns when the process was started: the boot time and the ticks since then.
 func startTime() float64 {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

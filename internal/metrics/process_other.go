@@ -2,5 +2,5 @@
 
 package metrics
 
-// Process shows what the system knows of the program's process: on Linux only.
+// Process adds nothing: the metrics of the process exist on Linux only.
 func (r *Registry) Process() {}

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Runtime shows what Go's runtime knows of the program, under the names that Prometheus' own
-// library for Go gives it.
+// Runtime adds metrics of Go's runtime, with the names that the Prometheus library for Go uses.
 func (r *Registry) Runtime() {
 	r.Observe(Measured, "go_info", "The version of Go.", []string{"version"}, func(show Show) { show(1, runtime.Version()) })
 	r.measure("go_goroutines", "Goroutines.", func() float64 { return float64(runtime.NumGoroutine()) })
@@ -23,7 +22,7 @@ func (r *Registry) measure(name, help string, read func() float64) {
 	r.Observe(Measured, name, help, nil, func(show Show) { show(read()) })
 }
 
-// gcPauses are a summary.
+// gcPauses is a summary of the garbage collector's pauses.
 type gcPauses struct{ *heading }
 
 func (s gcPauses) write(p *page) {
@@ -36,7 +35,8 @@ func (s gcPauses) write(p *page) {
 	p.number(s.name+"_count", nil, nil, float64(stats.NumGC))
 }
 
-// memStats is many families, of one look: each look stops the program for a moment.
+// memStats has many families that come from one call, because each call stops the program for a
+// moment.
 type memStats struct{ *heading }
 
 func (*memStats) write(p *page) {

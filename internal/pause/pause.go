@@ -1,5 +1,4 @@
-// Package pause waits as long as somebody wants it to. It knows nothing about what is waited for
-// and imports nothing of the module.
+// Package pause waits for a time that a context may cut short. It imports nothing of the module.
 package pause
 
 import (
@@ -7,7 +6,7 @@ import (
 	"time"
 )
 
-// For waits a while. It ends early, with the context's error, where that ends first.
+// For waits for d. If ctx ends first, it returns the context's error at once.
 func For(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -2,5 +2,5 @@
 
 package plainfile
 
-// nonblock is nothing where named pipes are no files of a directory.
+// nonblock is 0: on this system no file of a directory is a named pipe.
 const nonblock = 0

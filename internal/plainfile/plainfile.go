@@ -1,7 +1,7 @@
-// Package plainfile reads files that people or plugins have put somewhere: configurations,
-// manifests, code. Only a regular file is read, and only up to a bound. A named pipe would keep the
-// reader waiting for a writer, a device may never end, and merely opening some devices does
-// something. It imports nothing of the module.
+// Package plainfile reads files that people or plugins have written: configurations, manifests,
+// code. It reads only regular files, and only up to a bound. Opening a named pipe waits for a
+// writer, reading a device may never end, and opening some devices has an effect. The package
+// imports nothing of the module.
 package plainfile
 
 import (
@@ -12,10 +12,10 @@ import (
 	"os"
 )
 
-// ErrKind is wrapped by the error of what is not a regular file.
+// ErrKind is wrapped by the error for anything but a regular file.
 var ErrKind = errors.New("not a regular file")
 
-// A SizeError is the error of a file that is larger than its reader expects.
+// A SizeError is returned for a file that is larger than allowed.
 type SizeError struct {
 	Path string
 	Most int // bytes
@@ -23,7 +23,7 @@ type SizeError struct {
 
 func (e *SizeError) Error() string { return fmt.Sprintf("%s: larger than %s", e.Path, size(e.Most)) }
 
-// size writes a number of bytes in KiB where it is a whole number of them.
+// size formats a number of bytes, in KiB if it is a multiple.
 func size(n int) string {
 	if n >= 1<<10 && n%(1<<10) == 0 {
 		return fmt.Sprintf("%d KiB", n>>10)
@@ -31,26 +31,26 @@ func size(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Open opens a regular file, or what a link to one leads to, for reading. It never waits.
+// Open opens a regular file for reading. It follows links and never blocks.
 //
-// The kind is looked at twice. The first look keeps a device from being opened at all; the second
-// is at the file that is open, since another may have taken its place meanwhile.
+// It checks the kind of the file twice. The check before opening avoids opening a device. The check
+// after opening is there because another file may have taken its place.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		at.Op = "open" // what was asked for
+		at.Op = "open" // the operation that the caller requested
 	}
 	return open(path, info, err, os.OpenFile)
 }
 
-// OpenIn is Open for a file within a root, out of which no link leads. The error of one that does
-// is the root's own.
+// OpenIn is like Open for a file in a root. For a link that leads out of the root, the error is the
+// root's.
 func OpenIn(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(name)
 	return open(name, info, err, root.OpenFile)
 }
 
-// open opens what was looked at, without and with an error, and looks again.
+// open opens the file whose Stat returned info and err, and checks the kind of the open file again.
 func open(path string, info fs.FileInfo, err error, openFile func(string, int, fs.FileMode) (*os.File, error)) (*os.File, error) {
 	if err != nil {
 		return nil, err
@@ -71,7 +71,8 @@ func open(path string, info fs.FileInfo, err error, openFile func(string, int, f
 	return f, nil
 }
 
-// Read reads a regular file of at most that many bytes; a larger one is a [*SizeError].
+// Read reads a regular file of at most most bytes. If the file is larger, the error is a
+// [*SizeError].
 func Read(path string, most int) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -81,7 +82,7 @@ func Read(path string, most int) ([]byte, error) {
 	return ReadFrom(f, most)
 }
 
-// ReadFrom is Read for a file that [Open] has opened.
+// ReadFrom is like Read for a file that [Open] has opened.
 func ReadFrom(f *os.File, most int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
 	if err != nil {
@@ -100,7 +101,7 @@ func check(path string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it is %s: %w", kind(info.Mode()), ErrKind)}
 }
 
-// kind names what is not a regular file.
+// kind describes a file that is not regular.
 func kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():

@@ -1,12 +1,12 @@
-// Package pluginlog keeps what plugins write to stderr, and what the host says of them, in a file
-// for each plugin below the state directory: `patchbay plugin logs` shows it. A file has a bound,
-// and the one before it is kept.
+// Package pluginlog stores what plugins write to stderr and what the host logs about them, in one
+// file for each plugin below the state directory. `patchbay plugin logs` shows it. A file has a
+// maximum size; when it is full, a new one is begun and the previous one is kept.
 //
-// It starts nothing and knows no dialect. What it keeps are the records of a log that name a
-// plugin; secrets are taken out of them.
+// The package starts nothing and knows no dialect. It stores log records that name a plugin, and
+// removes secrets from them.
 //
-//	Store.Tee         a slog.Handler that passes records on, and keeps those about plugins
-//	└─ Store.appendLine   one line, appended at once: several processes write the same file
-//	Store.Lines       the last lines
-//	Store.Follow      those that come
+//	Store.Tee             a slog.Handler that passes records on and stores those about plugins
+//	└─ Store.appendLine   appends one line in one write: several processes write the same file
+//	Store.Lines           returns the last lines
+//	Store.Follow          returns the last lines and a Follower for new ones
 package pluginlog

@@ -10,17 +10,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// pollEvery is how often a log is looked at that somebody follows.
+// pollEvery is how often a Follower looks for new lines.
 const pollEvery = 200 * time.Millisecond
 
-// A Follower reads the lines of a log as they come.
+// A Follower reads new lines of a log.
 type Follower struct {
 	path   string
-	file   os.FileInfo // that is being read; nil: there is none yet
+	file   os.FileInfo // the file that is being read; nil: it does not exist yet
 	offset int64
 }
 
-// Follow returns the last lines, and a follower for those that come after them.
+// Follow returns at most the last most lines, and a follower for the lines after them.
 func (s *Store) Follow(dialect, name string, most int) ([]Line, *Follower, error) {
 	f := &Follower{path: s.File(dialect, name)}
 	lines, err := s.Lines(dialect, name, most)
@@ -37,7 +37,7 @@ func (s *Store) Follow(dialect, name string, most int) ([]Line, *Follower, error
 	return lines, f, err
 }
 
-// Next waits for more lines. It ends with ctx.
+// Next waits for new lines, until ctx ends.
 func (f *Follower) Next(ctx context.Context) ([]Line, error) {
 	for {
 		lines, err := f.poll()
@@ -50,7 +50,7 @@ func (f *Follower) Next(ctx context.Context) ([]Line, error) {
 	}
 }
 
-// poll reads what has come. Where a new file was begun, the rest of the old one comes first.
+// poll reads new lines. If a new file was begun, the rest of the old one comes first.
 func (f *Follower) poll() ([]Line, error) {
 	now, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {

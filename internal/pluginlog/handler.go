@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// Tee keeps the records about plugins, from info on, and passes all on that next wants.
+// Tee returns a handler that stores the records about plugins of level info and above, and passes
+// on the records that next wants.
 func (s *Store) Tee(next slog.Handler) slog.Handler { return &handler{take: s.appendLine, next: next} }
 
-// Watch is a handler that passes records on to next, and tells of those about a plugin: its
-// dialect, its name, and what would be kept of the record. Secrets are still in it. It must return
-// at once.
+// Watch returns a handler that passes records on to next. For a record about a plugin it calls tell
+// with the dialect, the name of the plugin, and the line that would be stored. The line may still
+// contain secrets. tell must return at once.
 func Watch(next slog.Handler, tell func(dialect, plugin string, l Line)) slog.Handler {
 	return &handler{next: next, take: func(dialect, plugin string, l Line) error {
 		tell(dialect, plugin, l)
@@ -50,14 +51,14 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
-// warnLost says that a line is lost.
+// warnLost logs that a line could not be stored.
 func (h *handler) warnLost(ctx context.Context, r slog.Record, err error) {
 	told := slog.NewRecord(r.Time, slog.LevelWarn, "what plugins say is not kept: see to it that the state directory can be written", 0)
 	told.AddAttrs(slog.Any("err", err))
-	_ = h.next.Handle(ctx, told) // there is nobody else to tell
+	_ = h.next.Handle(ctx, told) // if this fails too, there is no other place to log it
 }
 
-// about is whom a record is about, and what it says.
+// about returns the plugin and dialect of a record, and its text.
 func (h *handler) about(r slog.Record) (plugin, dialect, text string) {
 	var rest []string
 	line := ""

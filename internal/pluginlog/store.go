@@ -17,38 +17,38 @@ import (
 )
 
 const (
-	maxFile = 1 << 20 // of one file; there are two
-	maxLine = 8 << 10 // as much as the host keeps of a line of stderr
+	maxFile = 1 << 20 // bytes of one file; there are two files
+	maxLine = 8 << 10 // bytes of one line; the host cuts lines of stderr at the same length
 )
 
-// A Store is the logs of all plugins.
+// A Store stores the logs of all plugins.
 type Store struct {
 	Dir     string
-	Secrets func() []string // texts that are not to be kept; asked once, before the first line. May be nil
+	Secrets func() []string // returns texts that must not be stored; called once, before the first line. May be nil
 
 	once    sync.Once
 	hidden  *strings.Replacer
 	mu      sync.Mutex // serialises the writes of this process
-	failing bool       // the last line could not be kept; protected by mu
+	failing bool       // the last line could not be stored; protected by mu
 }
 
-// A Line is one of a plugin's log.
+// A Line is one line of a plugin's log.
 type Line struct {
 	Time  time.Time `json:"time"`
 	Level string    `json:"level"` // stderr | info | warning | error
 	Text  string    `json:"text"`
 }
 
-// Dir is where the logs of plugins are, below a state directory.
+// Dir returns the directory of the plugins' logs below a state directory.
 func Dir(state string) string { return filepath.Join(state, "plugins") }
 
-// File is where the log of a plugin is. Whatever the plugin is called, it lies in the store's
-// directory.
+// File returns the path of a plugin's log. Whatever the name of the plugin, the path is in the
+// store's directory.
 func (s *Store) File(dialect, name string) string {
 	return filepath.Join(s.Dir, safeName(dialect), safeName(name)+".log")
 }
 
-// safeName is a name that leads nowhere, and is another for another name.
+// safeName escapes a name for use as a file name. It uses only the beginning of a long name.
 func safeName(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(excerpt.Head(name, 80)) {
@@ -64,7 +64,7 @@ func safeName(name string) string {
 	return b.String()
 }
 
-// appendLine appends a line. The error is told once, until a line can be kept again.
+// appendLine appends a line. It returns an error only for the first of several failures in a row.
 func (s *Store) appendLine(dialect, name string, l Line) error {
 	s.once.Do(s.loadSecrets)
 	l.Text = s.hidden.Replace(excerpt.Head(l.Text, maxLine))
@@ -83,10 +83,11 @@ func (s *Store) appendLine(dialect, name string, l Line) error {
 	return err
 }
 
-// minSecret is the shortest text that is taken for a secret: a shorter one is in every other line.
+// minSecret is the length of the shortest text that is treated as a secret. A shorter one would
+// occur in many lines.
 const minSecret = 6
 
-// loadSecrets asks for the secrets.
+// loadSecrets prepares the replacement of secrets.
 func (s *Store) loadSecrets() {
 	var pairs []string
 	if s.Secrets != nil {
@@ -120,14 +121,14 @@ func appendTo(path string, line []byte) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	_, err = f.Write(line) // at once, so that lines of several processes do not mix
+	_, err = f.Write(line) // in one write, so that lines of several processes do not mix
 	return err
 }
 
-// rotatedPath is where the lines before the present file are.
+// rotatedPath returns the path of the previous file.
 func rotatedPath(path string) string { return path + ".1" }
 
-// rotate begins a new file. Of several processes that find the file full, one does.
+// rotate begins a new file. If several processes find the file full, one of them does it.
 func rotate(path string) (err error) {
 	guard, err := filelock.Open(filepath.Join(filepath.Dir(path), ".rotate"))
 	if errors.Is(err, filelock.ErrLocked) {
@@ -138,12 +139,12 @@ func rotate(path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, guard.Close()) }()
 	if info, err := os.Lstat(path); err != nil || info.Size() <= maxFile {
-		return nil // another process has
+		return nil // another process has done it
 	}
 	return os.Rename(path, rotatedPath(path))
 }
 
-// Lines are the last lines of a plugin's log, at most so many.
+// Lines returns at most the last most lines of a plugin's log.
 func (s *Store) Lines(dialect, name string, most int) ([]Line, error) {
 	var all []Line
 	for _, path := range []string{rotatedPath(s.File(dialect, name)), s.File(dialect, name)} {
@@ -156,7 +157,8 @@ func (s *Store) Lines(dialect, name string, most int) ([]Line, error) {
 	return all[max(0, len(all)-most):], nil
 }
 
-// readFrom reads the whole lines of a file after an offset. A file that is not there has none.
+// readFrom reads the complete lines of a file after an offset. A file that does not exist has no
+// lines.
 func readFrom(path string, offset int64) (lines []Line, end int64, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -170,14 +172,14 @@ func readFrom(path string, offset int64) (lines []Line, end int64, err error) {
 	if err != nil {
 		return nil, offset, err
 	}
-	text := make([]byte, min(max(info.Size()-offset, 0), 2*maxFile)) // who follows a log asks often
-	n, _ := f.ReadAt(text, offset)                                   // its end is no error
+	text := make([]byte, min(max(info.Size()-offset, 0), 2*maxFile)) // bounded: a follower reads often
+	n, _ := f.ReadAt(text, offset)                                   // the end of the file is not an error
 	text = text[:n]
 	whole := bytes.LastIndexByte(text, '\n') + 1
 	for raw := range bytes.Lines(text[:whole]) {
 		var l Line
 		if json.Unmarshal(raw, &l) != nil {
-			l = Line{Level: "info", Text: excerpt.Of(string(raw), 200)} // damaged, and shown as it is
+			l = Line{Level: "info", Text: excerpt.Of(string(raw), 200)} // a damaged line is shown as it is
 		}
 		lines = append(lines, l)
 	}

@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Remove removes a directory that a plugin could write. os.RemoveAll has a descriptor open for each
-// level, so that a plugin could use up all that the host may have. Here every directory that is
-// found is moved to the top first, and none is ever two levels deep. No link is followed.
+// Remove removes a directory that a plugin could write to. os.RemoveAll has a descriptor open for
+// each level, so a plugin could use up all descriptors of the host. Remove instead moves every
+// directory that it finds to the top, so that no path is more than two levels deep. It follows no
+// link.
 func Remove(path string) error {
 	top, err := openDirAt(unix.AT_FDCWD, path)
 	if err != nil {
@@ -25,7 +26,7 @@ func Remove(path string) error {
 		if errors.Is(err, io.EOF) && !r.again {
 			return os.Remove(path)
 		}
-		if errors.Is(err, io.EOF) { // since the beginning was read, directories have come in
+		if errors.Is(err, io.EOF) { // directories were moved in since the listing began: read it again
 			r.again = false
 			_, err = top.Seek(0, io.SeekStart)
 		}
@@ -40,15 +41,15 @@ func Remove(path string) error {
 
 const entriesAtOnce = 256
 
-// remover empties one directory.
+// A remover empties one directory.
 type remover struct {
 	top   *os.File
 	moved int  // how many directories were moved to the top
-	again bool // some were since the beginning was read last
+	again bool // some were moved since the listing began
 }
 
-// remove removes an entry of the top. What lies in a directory is removed, and the directories in
-// it are moved.
+// remove removes an entry of the top. It deletes the files of a directory, and moves its
+// subdirectories to the top.
 func (r *remover) remove(name string) error {
 	if gone, err := unlink(r.top, name); gone || err != nil {
 		return err
@@ -69,7 +70,7 @@ func (r *remover) remove(name string) error {
 	return errors.Join(err, unix.Unlinkat(int(r.top.Fd()), name, unix.AT_REMOVEDIR))
 }
 
-// moveToTop moves a directory to the top, under a name that is free.
+// moveToTop moves a directory to the top, under an unused name.
 func (r *remover) moveToTop(from *os.File, name string) error {
 	for {
 		r.moved++
@@ -81,7 +82,7 @@ func (r *remover) moveToTop(from *os.File, name string) error {
 	}
 }
 
-// unlink removes a file or an empty directory. gone is false for a directory with something in it.
+// unlink removes a file or an empty directory. gone is false for a directory that is not empty.
 func unlink(dir *os.File, name string) (gone bool, err error) {
 	err = unix.Unlinkat(int(dir.Fd()), name, 0)
 	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) {

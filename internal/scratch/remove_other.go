@@ -4,12 +4,12 @@ package scratch
 
 import "os"
 
-// Remove removes a directory with all that is in it.
+// Remove removes a directory with everything in it.
 func Remove(path string) error { return os.RemoveAll(path) }
 
-// Sweep does nothing: here nobody can tell whether another process is the one that made a
-// directory.
+// Sweep does nothing: on this system it cannot be found out whether the process that made a
+// directory is alive.
 func Sweep(string) error { return nil }
 
-// Left lists nothing, for the same reason.
+// Left returns nothing, for the same reason.
 func Left(string) ([]string, error) { return nil, nil }

@@ -1,11 +1,11 @@
-// Package scratch makes temporary directories whose names say which process made them, and removes
-// those whose process has died before it could.
+// Package scratch makes temporary directories whose names identify the process that made them, and
+// removes the directories of processes that have died.
 //
-//	Make    a directory, after Sweep
-//	MakeIn  one in a place of the caller's
-//	Left    those that dead processes have left
-//	Sweep   removes what dead processes have left
-//	Remove  removes a directory that a hostile program could write
+//	Make    makes a directory, after Sweep
+//	MakeIn  makes one in a directory of the caller
+//	Left    lists those that dead processes have left
+//	Sweep   removes those that dead processes have left
+//	Remove  removes a directory that a hostile program could write to
 package scratch
 
 import (
@@ -19,23 +19,23 @@ import (
 // prefix begins all names.
 const prefix = "patchbay-"
 
-// Make makes a directory in the system's place for temporary files. Its name begins with
-// "patchbay-" and what it is for. First it removes what dead processes have left there; left says
-// what could not be removed, which is no reason not to go on.
+// Make makes a directory in the system's directory for temporary files. Its name begins with
+// "patchbay-" and the purpose. Make first removes the directories of dead processes there; left
+// says which could not be removed, which does not keep Make from succeeding.
 func Make(purpose string) (path string, left, err error) {
 	left = Sweep(os.TempDir())
 	path, err = os.MkdirTemp("", prefix+purpose+"-"+owner(lease.Self())+"-")
 	return path, left, err
 }
 
-// MakeIn makes such a directory in dir, with a dot before its name: nobody who lists dir for a
-// purpose of their own takes it for one of theirs.
+// MakeIn makes such a directory in dir. Its name begins with a dot, so that a program that lists
+// dir for its own purpose ignores it.
 func MakeIn(dir, purpose string) (string, error) {
 	return os.MkdirTemp(dir, "."+prefix+purpose+"-"+owner(lease.Self())+"-")
 }
 
-// owner names a process within a file name: its number, when it began, and a digest of the boot and
-// the namespaces in which both mean something.
+// owner identifies a process in a file name: by its process id, its start time, and a hash of the
+// boot and the namespaces in which both are valid.
 func owner(h lease.Holder) string {
 	return fmt.Sprintf("p%d-s%d-m%s", h.PID, h.Start, digest(h.Machine))
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// Sweep removes the directories in dir that processes of this user have made and left, since they
-// were killed. It goes by the process alone, never by age: one whose process lives, or cannot be
-// known from here, stays.
+// Sweep removes the directories in dir that processes of this user left when they were killed. It
+// decides by the process alone, never by age: a directory stays if its process is alive or cannot
+// be checked from here.
 func Sweep(dir string) error {
 	left, err := Left(dir)
 	errs := []error{err}
 	for _, path := range left {
-		if err := Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may sweep, too
+		if err := Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may have removed it
 			errs = append(errs, fmt.Errorf("%s, which a process that died has left: %w", path, err))
 		}
 	}
@@ -44,7 +44,7 @@ func Left(dir string) ([]string, error) {
 	return left, nil
 }
 
-// isOwnDir reports whether a path is a directory, and this user's: others may make such names.
+// isOwnDir reports whether path is a directory of this user: other users may make such names, too.
 func isOwnDir(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() {
@@ -54,11 +54,11 @@ func isOwnDir(path string) bool {
 	return ok && int(stat.Uid) == os.Geteuid()
 }
 
-// ownedName is a name that Make has given.
+// ownedName matches the names that Make gives.
 var ownedName = pattern.New(`^\.?patchbay-.*-p([0-9]{1,10})-s([0-9]{1,20})-m([0-9a-f]{16})-[0-9]+$`)
 
-// ownerOf is the process that a name speaks of. One of another machine, boot or namespace is nobody
-// that could be asked for.
+// ownerOf returns the process that a name identifies. It returns false for a process of another
+// machine, boot or namespace, since it cannot be checked here.
 func ownerOf(name string, self lease.Holder) (h lease.Holder, ok bool) {
 	m := ownedName.Regexp().FindStringSubmatch(name)
 	if m == nil || self.Machine == "" || m[3] != digest(self.Machine) {
