@@ -12,9 +12,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// WithArguments is a call with arguments that plugins may have had a hand in: none at all are an
-// empty object, a string of JSON is what is in it, and what is no object makes the call malformed,
-// as if the model had written it.
+// WithArguments returns a call with arguments that plugins may have changed. No arguments become an
+// empty object, and a string that contains JSON becomes that JSON. If the result is not an object,
+// the call is malformed, as if the model had written it so.
 func WithArguments(c model.ToolCall, raw json.RawMessage) model.ToolCall {
 	if o, err := rawjson.Parse(raw); err == nil {
 		c.Arguments = o.JSON()
@@ -40,7 +40,7 @@ func WithArguments(c model.ToolCall, raw json.RawMessage) model.ToolCall {
 	return c
 }
 
-// find looks a tool up by its name; where there is none, it says so to the model.
+// find returns the tool with a name. If there is none, fault says so, for the model.
 func find(tools []Tool, name string) (tool *Tool, fault string) {
 	for i := range tools {
 		if tools[i].Name == name {
@@ -59,7 +59,7 @@ func find(tools []Tool, name string) (tool *Tool, fault string) {
 	return nil, fault
 }
 
-// misfit says to the model why a tool cannot take its arguments; "" where it can.
+// misfit returns why a tool cannot take the arguments of a call, for the model, or "" if it can.
 func misfit(t *Tool, c model.ToolCall) string {
 	if c.Malformed != "" {
 		return c.Problem()

@@ -1,4 +1,4 @@
-// Package adapter holds the hosts, one folder each: what turns one kind of program's moments into
-// events at the hub's points. An adapter declares the small interface it needs of Patchbay;
-// *patchbay.Host satisfies it.
+// Package adapter has what all hosts share; each host is a package below it. A host turns the
+// moments of one kind of program into events at the hub's points. Each adapter declares the small
+// interface that it needs of Patchbay, and *patchbay.Host implements it.
 package adapter

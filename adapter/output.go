@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// MaxOutput is how much of a tool's output is kept: 256 KiB is some 64,000 tokens, more than any
-// model makes use of at once.
+// MaxOutput is how much of a tool's output is used, in bytes: 256 KiB is about 64,000 tokens, more
+// than a model can use at once.
 const MaxOutput = 256 << 10
 
-// Told is a result as a model is told it: the output, and the error where the output does not say
-// it already.
+// Told returns a result as text for a model: the output, and the error if the output does not
+// contain it.
 func Told(r ToolResult) string {
 	text := CutMiddle(r.Output, MaxOutput)
 	if r.Error == "" || strings.Contains(text, r.Error) {
@@ -22,8 +22,8 @@ func Told(r ToolResult) string {
 	return text + "error: " + CutMiddle(r.Error, MaxOutput/16)
 }
 
-// CutMiddle keeps the beginning and the end of a text that is too long, and says how much is
-// missing. No character is cut in two.
+// CutMiddle shortens a text to about most bytes: it keeps the beginning and the end, and says how
+// much is missing. It does not split a character.
 func CutMiddle(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -38,5 +38,5 @@ func CutMiddle(text string, most int) string {
 	return fmt.Sprintf("%s\n\n[… %d bytes left out …]\n\n%s", text[:head], tail-head, text[tail:])
 }
 
-// startsRune: every byte but a continuation byte of UTF-8 starts a character.
+// startsRune reports whether b is not a continuation byte of UTF-8.
 func startsRune(b byte) bool { return b&0xC0 != 0x80 }

@@ -7,20 +7,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A Tool is something that a model can have done.
+// A Tool is something that a model can call.
 type Tool struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // JSON Schema of an object
-	Changes     bool            // it may change things: who may decide is asked first
-	Plugin      string          // whose it is; "": built in
+	Changes     bool            // it may change things, so it needs approval
+	Plugin      string          // the plugin that provides it; "": built in
 
-	// Definition is the tool in the words of its protocol, where that has more to say than the
-	// fields above; nil: it has not.
+	// Definition is the tool in the terms of its protocol, if that says more than the fields above;
+	// otherwise nil.
 	Definition json.RawMessage
 
-	// Run does it. A tool that ran and failed is a result; the error is for those that could not
-	// run.
+	// Run runs the tool. If the tool ran and failed, that is a result; an error means that it could
+	// not run.
 	Run func(ctx context.Context, call Call) (ToolResult, error)
 }
 
@@ -29,22 +29,22 @@ type Call struct {
 	ID        string
 	Session   session.Session
 	Arguments json.RawMessage   // an object
-	Progress  func(text string) // output as it comes; never nil; safe from any goroutine
+	Progress  func(text string) // called with output as it comes; never nil; safe for concurrent use
 }
 
-// A ToolResult is what a tool call came to.
+// A ToolResult is the result of a tool call.
 type ToolResult struct {
 	Output  string
 	Success bool
-	Error   string // why not, where Success is false
+	Error   string // why the call failed, if Success is false
 
-	// Raw is the result in the words of the tool's protocol, where that has more to say than a
-	// text: an object. It is dropped when a plugin changes the result.
+	// Raw is the result in the terms of the tool's protocol, if that says more than a text: an
+	// object. It is dropped when a plugin changes the result.
 	Raw json.RawMessage
-	// Pending: the tool asks for something before it goes on, and Raw says for what. It has not run
-	// to its end.
+	// Pending is set if the tool needs something before it can go on. Raw says what. The tool has
+	// not finished.
 	Pending bool
 }
 
-// Failed is the result of a call that came to nothing.
+// Failed returns the result of a call that failed.
 func Failed(why string) ToolResult { return ToolResult{Output: why, Error: why} }

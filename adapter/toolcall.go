@@ -16,56 +16,56 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// InterruptedTool is the result of a call that never came to its end.
+// InterruptedTool is the result of a call that was interrupted.
 const InterruptedTool = "interrupted"
 
-// About is what every event of a request says of it, beside the fields of its point: a python
-// plugin's context is made of it, whichever of its hooks is asked first, and a kaged plugin's
-// _context has the session's id.
+// About is in every event of a request, in addition to the fields of its point. A python plugin's
+// context is made from it, whichever of its hooks is called first, and the _context of a kaged
+// plugin has the session's id.
 type About struct {
 	SessionID  string `json:"session_id"`
 	WorkingDir string `json:"working_dir"`
 	UserText   string `json:"user_text"`
 }
 
-// A ToolHost is what a tool call has around it.
+// A ToolHost is what a tool call needs from its host.
 type ToolHost struct {
 	Fire    func(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
 	About   About
 	Session session.Session
 	Tools   []Tool
 
-	// Forbid says why a tool that may change things must not run; "" where it may. nil: everything
-	// is allowed.
+	// Forbid returns why a tool that may change things must not run, or "" if it may. If Forbid is
+	// nil, everything is allowed.
 	Forbid   func(ctx context.Context, t *Tool, c model.ToolCall) string
-	Progress func() func(text string) // who takes the output as it comes; asked when the tool is run
+	Progress func() func(text string) // returns the function for output as it comes; called when the tool is run
 	Logger   *slog.Logger
 }
 
-// A ToolCall is one call of a tool on its way: the same way for whoever makes it. The goroutine
-// that runs it owns it.
+// A ToolCall is one call of a tool in progress. It takes the same steps in every host. It belongs
+// to the goroutine that runs it.
 //
 //	Run
-//	  before    tool.before: plugins change the call, or answer in the tool's place
+//	  before    tool.before: plugins change the call, or answer instead of the tool
 //	  resolve   tool.resolve: a plugin runs the tool
 //	  execute   the tool itself
 //	  after     tool.after: plugins change the result
 type ToolCall struct {
-	Asked model.ToolCall // as it was made
-	Call  model.ToolCall // as plugins left it
+	Asked model.ToolCall // as the caller made it
+	Call  model.ToolCall // as plugins have changed it
 
-	ResolvedBy *string // the plugin that answered in the tool's place; nil: it ran
-	Failure    error   // why the tool could not be asked, where that is what the result says
+	ResolvedBy *string // the plugin that answered instead of the tool; nil: the tool ran
+	Failure    error   // why the tool could not be called, if that is the result
 
 	host *ToolHost
 }
 
-// NewToolCall is a call that has not begun.
+// NewToolCall returns a call that has not begun.
 func NewToolCall(h *ToolHost, c model.ToolCall) *ToolCall {
 	return &ToolCall{Asked: c, Call: c, host: h}
 }
 
-// toolPayload is a call on the bus. The fields are those of the points.
+// A toolPayload is the event of a call. The fields are those of the points.
 type toolPayload struct {
 	Tool      string          `json:"tool"`
 	CallID    string          `json:"call_id"`
@@ -74,15 +74,15 @@ type toolPayload struct {
 	About
 }
 
-// toolOutcome is what tool.after has beside the call.
+// A toolOutcome has the fields that only tool.after has.
 type toolOutcome struct {
 	Result  string  `json:"result"`
 	Success bool    `json:"success"`
 	Error   *string `json:"error"`
 }
 
-// Run takes the call through plugins and tool. The error is that of a plugin whose failure aborts
-// what the call is part of.
+// Run takes the call through plugins and the tool. The error is that of a plugin whose failure
+// aborts the whole turn or request.
 func (c *ToolCall) Run(ctx context.Context) (ToolResult, error) {
 	answer, err := c.before(ctx)
 	if err != nil || answer != nil {
@@ -109,7 +109,7 @@ func deref(r *ToolResult) ToolResult {
 	return *r
 }
 
-// before lets plugins change the call, or answer in the tool's place.
+// before lets plugins change the call, or answer instead of the tool.
 func (c *ToolCall) before(ctx context.Context) (*ToolResult, error) {
 	out, fields, err := c.fire(ctx, hook.ToolBefore, nil)
 	if err != nil {
@@ -121,16 +121,16 @@ func (c *ToolCall) before(ctx context.Context) (*ToolResult, error) {
 	case hook.Stop:
 		return c.answered(out, fields), nil
 	}
-	// The id is the caller's: results are told apart by it.
+	// Plugins cannot change the id: the caller identifies results by it.
 	c.Call.Name = Plain(fields, "tool")
 	if arguments := fields.Get("arguments"); !bytes.Equal(arguments, c.Call.Arguments) {
-		c.Call.Malformed = "" // a plugin wrote them anew
+		c.Call.Malformed = "" // a plugin has rewritten them
 		c.Call = WithArguments(c.Call, arguments)
 	}
 	return nil, nil
 }
 
-// resolve asks whether a plugin runs this tool. The first result wins: docs/protocols/python.md,
+// resolve lets a plugin run the tool. The first result wins: docs/protocols/python.md,
 // on_resolve_tool.
 func (c *ToolCall) resolve(ctx context.Context) (answer *ToolResult, denied bool, err error) {
 	out, fields, err := c.fire(ctx, hook.ToolResolve, nil)
@@ -146,8 +146,7 @@ func (c *ToolCall) resolve(ctx context.Context) (answer *ToolResult, denied bool
 	return nil, false, nil
 }
 
-// after lets plugins change the result. What has more to it than a text stays as it is where they
-// do not.
+// after lets plugins change the result. If they do not, the original is returned, with Raw.
 func (c *ToolCall) after(ctx context.Context, was ToolResult) (ToolResult, error) {
 	outcome := &toolOutcome{Result: was.Output, Success: was.Success}
 	if was.Error != "" {
@@ -182,15 +181,15 @@ func (c *ToolCall) fire(ctx context.Context, point hook.Point, outcome *toolOutc
 	return out, fields, nil
 }
 
-// refused is a plugin's no to the call, which the model is told.
+// refused returns the result of a call that a plugin refused, for the model.
 func (c *ToolCall) refused(out *hook.Outcome) *ToolResult {
 	c.ResolvedBy = &out.By
 	result := Failed(fmt.Sprintf("refused by plugin %s: %s", out.By, cmp.Or(out.Reason, "no reason given")))
 	return &result
 }
 
-// answered is a plugin's answer in the tool's place. One without a result is a plugin that only
-// meant to stop the tool.
+// answered returns a plugin's answer instead of the tool's. An answer without a result is a
+// refusal.
 func (c *ToolCall) answered(out *hook.Outcome, fields hook.Object) *ToolResult {
 	if Missing(fields.Get("result")) {
 		return c.refused(out)
@@ -200,13 +199,13 @@ func (c *ToolCall) answered(out *hook.Outcome, fields hook.Object) *ToolResult {
 	return &result
 }
 
-// readResult reads a result from a payload; one that says nothing of its success is one.
+// readResult reads a result from a payload. It is a success unless the payload says otherwise.
 func readResult(fields hook.Object) ToolResult {
 	return ToolResult{Output: Plain(fields, "result"), Success: string(fields.Get("success")) != "false", Error: Plain(fields, "error")}
 }
 
-// execute runs the tool, where it exists, takes these arguments, and may. It tells whether there
-// was anything to run.
+// execute runs the tool if it exists, accepts the arguments and is allowed. ran reports whether the
+// tool was run.
 func (c *ToolCall) execute(ctx context.Context) (result ToolResult, ran bool) {
 	tool, fault := find(c.host.Tools, c.Call.Name)
 	if fault == "" {
@@ -233,7 +232,7 @@ func (c *ToolCall) execute(ctx context.Context) (result ToolResult, ran bool) {
 	return result, true
 }
 
-// perform calls the tool. One that panics has failed, and its caller goes on.
+// perform calls the tool. A panic of the tool becomes an error.
 func (c *ToolCall) perform(ctx context.Context, tool *Tool) (result ToolResult, err error) {
 	if tool.Run == nil {
 		return ToolResult{}, errors.New("the tool cannot be run")
@@ -248,7 +247,8 @@ func (c *ToolCall) perform(ctx context.Context, tool *Tool) (result ToolResult, 
 	return tool.Run(ctx, Call{ID: c.Asked.ID, Session: c.host.Session, Arguments: c.Call.Arguments, Progress: c.host.Progress()})
 }
 
-// Plain is a payload field as text: what is not a string is serialised, and nothing at all is "".
+// Plain returns a field of a payload as text. A value that is not a string is returned as JSON, and
+// a missing one as "".
 func Plain(fields hook.Object, name string) string {
 	v := fields.Get(name)
 	if text, ok := rawjson.Unquote(v); ok {
@@ -260,5 +260,5 @@ func Plain(fields hook.Object, name string) string {
 	return string(v)
 }
 
-// Missing tells whether a field of a payload has no value.
+// Missing reports whether a field of a payload has no value.
 func Missing(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }

@@ -1,6 +1,6 @@
 // Package command takes any command of any program through four points: command.validate,
-// command.before, the command itself, command.after, command.done. Plugins may rewrite its
-// arguments, answer in its place, and transform its result.
+// command.before, command.after and command.done. Plugins may rewrite its arguments, answer instead
+// of it, and transform its result.
 //
 //	Pipeline.Run          pipeline.go
 //	  command.validate    arguments as typed
@@ -9,8 +9,8 @@
 //	  Program.Execute
 //	  command.after       the result, before it is shown
 //	  Program.Show
-//	  command.done        everybody is told, and waited for
+//	  command.done        reports the end to plugins, and waits for them
 //
-// It knows no shell, no terminal and no argument parser; package cobracmd wraps the commands of a
-// Cobra program, and the patchbay command wraps any program.
+// The package knows no shell, no terminal and no argument parser. Package cobracmd wraps the
+// commands of a Cobra program, and the patchbay command wraps any program.
 package command

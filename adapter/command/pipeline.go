@@ -9,22 +9,22 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// Host is what a pipeline needs of Patchbay.
+// A Host is what a pipeline needs of Patchbay.
 type Host interface {
 	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
 	Wants(point hook.Point, payload any) bool
 }
 
-// A Command is one run of a command: what the four points carry.
+// A Command is one run of a command. The four points carry it.
 type Command struct {
 	Name   string            // e.g. "todo.add", or a program's base name
-	Args   []string          // what is not a flag
+	Args   []string          // the words that are not flags
 	Flags  map[string]string // by name, as text
-	Result json.RawMessage   // null until there is one
-	Time   time.Time         // when it began
+	Result json.RawMessage   // null as long as there is none
+	Time   time.Time         // when the command began
 }
 
-// payload is a command on the bus. Its fields are those of the points.
+// A payload is the event of a command. Its fields are those of the points.
 type payload struct {
 	Command   string            `json:"command"`
 	Args      []string          `json:"args"`
@@ -37,19 +37,19 @@ type payload struct {
 type Pipeline struct {
 	Host  Host
 	Now   func() time.Time    // nil: time.Now
-	Fired func(*hook.Outcome) // is shown what became of each stage; may be nil
+	Fired func(*hook.Outcome) // called with the outcome of each stage; may be nil
 }
 
-// A Program is whoever's command it is: the parts of a run that are its own.
+// A Program provides the steps of a run that depend on the program.
 type Program interface {
 	// Parse reads the arguments as plugins left them after command.validate, and calls then with
-	// the command as it understands it.
+	// the parsed command.
 	Parse(ctx context.Context, c Command, then func(context.Context, Command) error) error
-	// Execute runs the command as plugins left it after command.before. Where capture is set, the
-	// output is the result and is not shown yet. It is not called where a plugin answered in the
-	// command's place.
+	// Execute runs the command as plugins left it after command.before. If capture is set, it
+	// returns the output as the result and does not show it. It is not called if a plugin has
+	// answered instead of the command.
 	Execute(ctx context.Context, c Command, capture bool) (result json.RawMessage, err error)
-	// Show shows a result that Execute captured, or that a plugin brought, as plugins left it.
+	// Show shows a result that Execute captured or that a plugin returned, as plugins left it.
 	Show(c Command) error
 }
 
@@ -71,24 +71,23 @@ func (r *Refused) Error() string {
 	return text
 }
 
-// Run takes one command through its stages. Whatever happened, command.done is told of it before
-// Run returns. A plugin's refusal is a [*Refused] error; so is a stop without a result before the
-// command ran.
+// Run takes one command through its stages. Whatever happens, it fires command.done before it
+// returns. If a plugin refuses the command, or stops it without a result before it ran, the error
+// is a [*Refused].
 func (p *Pipeline) Run(ctx context.Context, c Command, program Program) error {
 	if c.Time.IsZero() {
 		c.Time = p.now()
 	}
 	r := &run{pipeline: p, program: program, command: c}
 	err := r.stages(ctx)
-	// No answer to a notification changes anything, and a command that was interrupted has still
-	// been run.
+	// Plugins cannot change anything here, and a command that was interrupted has still run.
 	if _, doneErr := p.Host.Fire(context.WithoutCancel(ctx), hook.CommandDone, r.command.payload()); err == nil {
 		err = doneErr
 	}
 	return err
 }
 
-// A run is one command on its way.
+// A run is one command in progress.
 type run struct {
 	pipeline *Pipeline
 	program  Program
@@ -107,7 +106,7 @@ func (r *run) stages(ctx context.Context) error {
 	return r.program.Parse(ctx, r.command, r.parsed)
 }
 
-// parsed goes on with a command whose arguments are understood.
+// parsed continues with a command whose arguments are parsed.
 func (r *run) parsed(ctx context.Context, c Command) error {
 	c.Time, c.Result = r.command.Time, r.command.Result
 	r.command = c
@@ -128,8 +127,8 @@ func (r *run) parsed(ctx context.Context, c Command) error {
 	return r.program.Show(r.command)
 }
 
-// stage fires one point and reads back what plugins made of the command. It reports whether a
-// plugin stopped it with a result of its own.
+// stage fires one point and reads the command as plugins have changed it. answered reports whether
+// a plugin stopped the command and returned a result.
 func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err error) {
 	c := &r.command
 	out, err := r.pipeline.Host.Fire(ctx, point, c.payload())
@@ -171,7 +170,7 @@ func (c *Command) payload() payload {
 	return out
 }
 
-// read takes over what plugins may change: everything but the time.
+// read applies the changes of plugins, which may change everything but the time.
 func (c *Command) read(raw json.RawMessage) error {
 	var in payload
 	if err := json.Unmarshal(raw, &in); err != nil {

@@ -5,19 +5,18 @@
 //	...
 //	defer host.Close()
 //	err = cobracmd.Execute(ctx, root, os.Args[1:], host)
-//
-// A command is named by its path without the program, with dots: "todo.add". What it prints with
-// cmd.OutOrStdout, or the value it hands to [SetResult], is its result, which plugins may transform
-// before it is shown.
+// The name of a command is its path without the program, with dots: "todo.add". Its result is what
+// it prints to cmd.OutOrStdout, or the value that it passes to [SetResult]. Plugins may transform
+// the result before it is shown.
 //
 //	Execute
 //	  command.validate   the arguments as typed, before Cobra parses them, and the flags among them
 //	  cobra              parses flags, checks arguments, finds the command
 //	    wrapped RunE
 //	      command.before arguments and flags as parsed; changed ones are set
-//	      the command's own RunE, its output captured where a plugin wants it
+//	      the command's own RunE; its output is captured if a plugin wants it
 //	      command.after  the result
-//	  command.done       everybody is told
+//	  command.done       reports the end to plugins
 package cobracmd
 
 import (
@@ -35,9 +34,9 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/command"
 )
 
-// Execute runs a Cobra program's command line through the plugins of host. A command whose plugin
-// refuses it, or cannot be asked, is an error, told in Cobra's way. What plugins did wrong that
-// ends nothing is told to the host's logger alone: give it one.
+// Execute runs the command line of a Cobra program through the plugins of host. If a plugin refuses
+// the command or cannot be called, Execute returns an error and prints it as Cobra does. Failures
+// of plugins that do not end the command are only logged, so give the host a logger.
 func Execute(ctx context.Context, root *cobra.Command, args []string, host command.Host) error {
 	target, rest, err := root.Find(args)
 	if err != nil || !target.Runnable() || passedOver(target) {
@@ -48,12 +47,12 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, host comma
 	p := &command.Pipeline{Host: host}
 	err = p.Run(ctx, command.Command{Name: name(target), Args: rest, Flags: r.typed}, r)
 	if err != nil && !r.parsed && !root.SilenceErrors && !target.SilenceErrors {
-		root.PrintErrln(root.ErrPrefix(), err.Error()) // Cobra was not asked yet, and has said nothing
+		root.PrintErrln(root.ErrPrefix(), err.Error()) // Cobra was not called yet, so it has not printed the error
 	}
 	return err
 }
 
-// passedOver are the commands Cobra makes itself.
+// passedOver reports whether a command is one of those that Cobra adds itself.
 func passedOver(c *cobra.Command) bool {
 	for ; c != nil; c = c.Parent() {
 		if c.Name() == "help" || c.Name() == "completion" || strings.HasPrefix(c.Name(), "__") {
@@ -63,7 +62,7 @@ func passedOver(c *cobra.Command) bool {
 	return false
 }
 
-// name is a command's path without the program, with dots.
+// name returns a command's path without the program, with dots.
 func name(c *cobra.Command) string {
 	_, path, found := strings.Cut(c.CommandPath(), " ")
 	if !found {
@@ -72,16 +71,16 @@ func name(c *cobra.Command) string {
 	return strings.ReplaceAll(path, " ", ".")
 }
 
-// results is where a command's own value waits for the pipeline.
+// results holds a command's own value for the pipeline.
 type results struct{ value json.RawMessage }
 
 type resultsKey struct{}
 
-// SetResult hands a command's own value to the plugins after it, in the place of what it prints.
+// SetResult sets the value that plugins get as the result of a command, instead of what it prints.
 func SetResult(cmd *cobra.Command, value any) error {
 	r, ok := cmd.Context().Value(resultsKey{}).(*results)
 	if !ok {
-		return nil // not run by Execute: nobody asks for it
+		return nil // not run by Execute: no plugin gets it
 	}
 	raw, err := json.Marshal(value)
 	if err != nil {
@@ -91,17 +90,17 @@ func SetResult(cmd *cobra.Command, value any) error {
 	return nil
 }
 
-// A run is one command line under way.
+// A run is one command line in progress.
 type run struct {
 	root    *cobra.Command
 	target  *cobra.Command
 	path    []string          // the words that name the command
 	typed   map[string]string // the flags on the command line
 	results *results
-	parsed  bool // Cobra was asked, and tells errors itself
+	parsed  bool // Cobra was called, and prints errors itself
 }
 
-// Parse lets Cobra parse the arguments as plugins left them, and calls then in the place of the
+// Parse makes Cobra parse the arguments as plugins left them, and calls then instead of the
 // command's own function.
 func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
 	r.parsed = true
@@ -123,7 +122,7 @@ func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Co
 	return r.root.ExecuteContext(context.WithValue(ctx, resultsKey{}, r.results))
 }
 
-// Execute runs the command's own function with what plugins made of it.
+// Execute runs the command's own function with the arguments and flags as plugins left them.
 func (r *run) Execute(_ context.Context, c command.Command, capture bool) (json.RawMessage, error) {
 	if err := setFlags(r.target, c.Flags); err != nil {
 		return nil, err

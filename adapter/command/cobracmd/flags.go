@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// typedFlags are the flags on a command line that is not parsed yet, as text. What cannot be read
-// is left for Cobra to complain about.
+// typedFlags returns the flags of a command line that is not parsed yet, as text. Cobra reports
+// what cannot be parsed.
 func typedFlags(target *cobra.Command, words []string) map[string]string {
 	flags := make(map[string]string)
 	if target.DisableFlagParsing {
@@ -32,7 +32,7 @@ func typedFlags(target *cobra.Command, words []string) map[string]string {
 	}
 	target.InheritedFlags().VisitAll(add)
 	target.Flags().VisitAll(add)
-	_ = scratch.Parse(words) // Cobra parses them once more, and says what is wrong
+	_ = scratch.Parse(words) // Cobra parses them again, and reports errors
 	scratch.Visit(func(f *pflag.Flag) { flags[f.Name] = f.Value.String() })
 	return flags
 }
@@ -54,7 +54,7 @@ func (v *flagText) Set(s string) error {
 
 func (v *flagText) Type() string { return v.kind }
 
-// String is the value as the flag itself would show it.
+// String returns the value as the flag itself would show it.
 func (v *flagText) String() string {
 	text := strings.Join(v.words, ",")
 	if v.list {
@@ -63,8 +63,8 @@ func (v *flagText) String() string {
 	return text
 }
 
-// newFlags are the flags that plugins have added or changed, sorted into those that the command
-// has, and those that only plugins understand.
+// newFlags returns the flags that plugins have added or changed: known are those that the command
+// has, others those that only plugins understand.
 func newFlags(target *cobra.Command, was, now map[string]string) (known, others map[string]string) {
 	known, others = make(map[string]string), make(map[string]string)
 	for name, value := range now {
@@ -78,7 +78,7 @@ func newFlags(target *cobra.Command, was, now map[string]string) (known, others 
 	return known, others
 }
 
-// asWords are flags as they are typed, so that Cobra finds those that it requires.
+// asWords returns flags as words of a command line, so that Cobra finds the required ones.
 func asWords(flags map[string]string) []string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
@@ -87,19 +87,19 @@ func asWords(flags map[string]string) []string {
 	return words
 }
 
-// changedFlags are the flags that were given, as text.
+// changedFlags returns the flags that were set, as text.
 func changedFlags(cmd *cobra.Command) map[string]string {
 	flags := make(map[string]string)
 	cmd.Flags().Visit(func(f *pflag.Flag) { flags[f.Name] = f.Value.String() })
 	return flags
 }
 
-// setFlags gives the command the flags that plugins left.
+// setFlags sets the flags of the command as plugins left them.
 func setFlags(cmd *cobra.Command, flags map[string]string) error {
 	for name, value := range flags {
 		f := cmd.Flags().Lookup(name)
 		if f == nil {
-			continue // plugins may add what only other plugins understand, such as tags
+			continue // plugins may add flags that only other plugins understand, such as tags
 		}
 		if f.Value.String() == value {
 			continue
@@ -111,8 +111,7 @@ func setFlags(cmd *cobra.Command, flags map[string]string) error {
 	return nil
 }
 
-// setFlag gives a flag one value. A flag that is a list is replaced: Set would add to what was
-// typed.
+// setFlag sets one flag. A list is replaced, since Set would add to what was typed.
 func setFlag(flags *pflag.FlagSet, f *pflag.Flag, value string) error {
 	list, ok := f.Value.(pflag.SliceValue)
 	if !ok {
