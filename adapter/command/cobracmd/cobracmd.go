@@ -5,6 +5,7 @@
 //	...
 //	defer host.Close()
 //	err = cobracmd.Execute(ctx, root, os.Args[1:], host)
+//
 // The name of a command is its path without the program, with dots: "todo.add". Its result is what
 // it prints to cmd.OutOrStdout, or the value that it passes to [SetResult]. Plugins may transform
 // the result before it is shown.
