@@ -87,7 +87,7 @@ func withDir(path, home string) sandbox.Place {
 	info, err := os.Stat(path)
 	rel, relErr := filepath.Rel(filepath.Dir(path), home)
 	apart := relErr != nil || !filepath.IsLocal(rel)
-	return sandbox.Place{Path: path, Around: err == nil && !info.IsDir() && apart}
+	return sandbox.Place{Path: path, WithDir: err == nil && !info.IsDir() && apart}
 }
 
 // Projects lists the places in which projects configure plugins: of the project at work, and of
@@ -103,7 +103,7 @@ func Projects(work string, grants []capability.Capability) []sandbox.Place {
 	var list []sandbox.Place
 	for _, root := range roots {
 		if filepath.IsAbs(root) {
-			list = append(list, sandbox.Place{Path: filepath.Dir(filepath.Join(root, config.ProjectFile)), Make: true, Yields: true})
+			list = append(list, sandbox.Place{Path: filepath.Dir(filepath.Join(root, config.ProjectFile)), Make: true, BestEffort: true})
 		}
 	}
 	return list

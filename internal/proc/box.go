@@ -41,10 +41,10 @@ type Launch struct {
 	Files  int    // the number of descriptors beyond the three standard ones
 	Limits limits.Limits
 
-	// Behind returns the program that a shim of pyenv or a similar tool stands for, or "" if that
-	// is not certain. It runs the shim's tool outside of any box. So the box must call it only for
-	// shims that the operator installed, with the operator's own environment.
-	Behind func(shim string, environ []string) string
+	// ShimTarget returns the program that a shim of pyenv or a similar tool stands for, or "" if
+	// that is not certain. It runs the shim's tool outside of any box. So the box must call it only
+	// for shims that the operator installed, with the operator's own environment.
+	ShimTarget func(shim string, environ []string) string
 
 	// Descriptors counts the host's descriptors that the box uses while the program runs: see
 	// [limits.Descriptors.Take].
@@ -66,8 +66,8 @@ type Packed struct {
 	// Start runs a program in a box that was built ahead, and waits until it runs. It is nil if the
 	// box was not built ahead. It returns [ErrStale], or errors as Await does.
 	Start func(ctx context.Context, l Launch) error
-	// Over is called when nothing of the process is left, or if it was not started.
-	Over func()
+	// Close is called when nothing of the process is left, or if it was not started.
+	Close func()
 }
 
 // pack packs the command into the Spec's box, if it has one. If ahead is set, the box is built
@@ -112,9 +112,9 @@ func (g *Group) launch(ctx context.Context, s Spec, c program.Command) (Launch, 
 		return Launch{}, err
 	}
 	behind := func(shim string, environ []string) string {
-		return g.programs.Behind(ctx, shim, c.Argv[1:], dir, environ)
+		return g.programs.ShimTarget(ctx, shim, c.Argv[1:], dir, environ)
 	}
-	return Launch{Path: path, Argv: c.Argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, Behind: behind, Descriptors: g.descriptors}, nil
+	return Launch{Path: path, Argv: c.Argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, ShimTarget: behind, Descriptors: g.descriptors}, nil
 }
 
 // refusedError returns the error for a program that its box refuses to start, with the fix that the
@@ -145,9 +145,9 @@ func (p *Process) awaitProgram(ctx context.Context, s Spec, c program.Command) e
 	}
 	err := p.packed.Await(ctx)
 	switch {
-	case p.birth.ahead && err == nil:
+	case p.mode.ahead && err == nil:
 		return nil // no program runs yet
-	case p.birth.ahead:
+	case p.mode.ahead:
 		p.begin(s)
 	default:
 		close(p.awaited)

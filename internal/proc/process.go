@@ -56,7 +56,7 @@ type Process struct {
 	group   *Group
 	os      *os.Process
 	mark    uint64 // the mark of the process and its descendants; 0 if it has none
-	birth   birth
+	mode    startMode
 	linger  time.Duration    // see Spec.Linger
 	packed  *Packed          // the process that stands for the program; nil if it is the program itself
 	awaited chan struct{}    // closed when packed.Await has returned
@@ -80,8 +80,8 @@ type Process struct {
 	killed bool
 }
 
-// birth says how a process is used. Its owner decides that.
-type birth struct {
+// startMode says how a process is used. Its owner decides that.
+type startMode struct {
 	perCall bool           // processes that it leaves behind after a normal exit may go on
 	brief   bool           // it will end soon, so a thread may block on it
 	ahead   bool           // its box is built before there is a program for it
@@ -131,7 +131,7 @@ func (p *Process) hasLeft() bool {
 // of the leader, which is also the id of the group, cannot be reused.
 func (p *Process) watch() {
 	defer p.group.work.Done()
-	if p.birth.brief {
+	if p.mode.brief {
 		awaitExitSoon(p.os)
 	} else {
 		awaitExit(p.os)
@@ -144,7 +144,7 @@ func (p *Process) watch() {
 	}
 	p.finishReading()
 	if p.packed != nil {
-		p.packed.Over()
+		p.packed.Close()
 	}
 	p.group.remove(p)
 	p.group.descriptors.Give(p.cost)
@@ -157,8 +157,8 @@ func (p *Process) recordLeaderEnd() {
 	p.gone = true
 	p.mu.Unlock()
 	close(p.left)
-	if p.birth.onLeft != nil {
-		p.birth.onLeft(p)
+	if p.mode.onLeft != nil {
+		p.mode.onLeft(p)
 	}
 }
 
@@ -185,7 +185,7 @@ func (p *Process) killLeftovers() {
 func (p *Process) spares() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.birth.perCall && !p.termed && !p.killed
+	return p.mode.perCall && !p.termed && !p.killed
 }
 
 // letGroupFinish waits for the members of a group that was sent SIGTERM, until their time is over,
@@ -266,7 +266,7 @@ func cpuOf(state *os.ProcessState) time.Duration {
 // because a grandchild may hold the pipes for as long as it runs.
 func (p *Process) finishReading() {
 	deadline := time.Now().Add(drainDelay)
-	if p.birth.perCall {
+	if p.mode.perCall {
 		_ = p.stdout.SetReadDeadline(deadline)
 	}
 	_ = p.stderr.src.SetReadDeadline(deadline)

@@ -26,7 +26,7 @@ func (g *Group) resolve(ctx context.Context, s Spec) (program.Command, error) {
 func (g *Group) ask(ctx context.Context, q program.Request) ([]byte, error) {
 	s := Spec{Path: q.Path, Args: q.Args, Dir: q.Dir, Env: q.Env}
 	c := program.Command{Path: q.Path, Argv: append([]string{q.Path}, q.Args...), File: q.Path}
-	p, err := g.spawn(ctx, s, c, birth{perCall: true, brief: true})
+	p, err := g.spawn(ctx, s, c, startMode{perCall: true, brief: true})
 	if err != nil {
 		return nil, err
 	}

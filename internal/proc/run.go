@@ -40,7 +40,7 @@ type Result struct {
 // Run does not wait for processes that the program started and that still hold stdout: they may go
 // on in the background. They are killed when the host ends, or if ctx ended before the program did.
 func (g *Group) Run(ctx context.Context, s Spec, c Call) (*Result, error) {
-	p, err := g.start(ctx, s, birth{perCall: true, brief: true})
+	p, err := g.start(ctx, s, startMode{perCall: true, brief: true})
 	if err != nil {
 		return nil, err
 	}

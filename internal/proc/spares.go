@@ -229,7 +229,7 @@ func (s *spares) makeRoom() bool {
 
 // build builds a spare. It does not report an error: the next call tries itself, and reports it.
 func (s *spares) build(key spareKey, spec Spec) {
-	p, err := s.group.start(s.ctx, spec, birth{perCall: true, ahead: true, onLeft: s.lost})
+	p, err := s.group.start(s.ctx, spec, startMode{perCall: true, ahead: true, onLeft: s.lost})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := s.slots[key]

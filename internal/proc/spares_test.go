@@ -39,7 +39,7 @@ func (b *builder) Build(l Launch) (*Packed, error) {
 }
 
 func (b *builder) pack(l Launch) (*Packed, error) {
-	return &Packed{Path: l.Path, Argv: l.Argv, Await: func(context.Context) error { return nil }, Over: func() {}}, nil
+	return &Packed{Path: l.Path, Argv: l.Argv, Await: func(context.Context) error { return nil }, Close: func() {}}, nil
 }
 
 // boxed returns an echoing program in such a box.

@@ -130,7 +130,7 @@ func (s *Standby) state() (due bool, failed int) {
 // add starts one process. It does not report an error: Run then starts a process itself, and
 // reports it.
 func (s *Standby) add() {
-	p, err := s.group.start(s.ctx, s.spec, birth{perCall: true, onLeft: s.lost})
+	p, err := s.group.start(s.ctx, s.spec, startMode{perCall: true, onLeft: s.lost})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

@@ -54,7 +54,7 @@ type Spec struct {
 // error for a program that cannot be started is a *[program.StartError]. When the leader ends, the
 // rest of its group is killed.
 func (g *Group) Start(ctx context.Context, s Spec) (*Process, error) {
-	p, err := g.start(ctx, s, birth{})
+	p, err := g.start(ctx, s, startMode{})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (g *Group) Start(ctx context.Context, s Spec) (*Process, error) {
 
 // start starts every child of the group. When it returns, the child is marked. The guardian is up
 // too, unless several processes are being started together.
-func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
+func (g *Group) start(ctx context.Context, s Spec, b startMode) (*Process, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -121,7 +121,7 @@ func fixOf(err error) string {
 
 // spawn creates the pipes, the process, its mark and its two goroutines. It takes the descriptors
 // for the process, which are given back when the process has ended or was not created.
-func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (*Process, error) {
+func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b startMode) (*Process, error) {
 	if err := g.takeFor(s, c); err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (
 		enforcer.Abandon()
 		pipes.closeHost()
 		if packed != nil {
-			packed.Over()
+			packed.Close()
 		}
 		return nil, explain(ctx, s, c, err)
 	}
@@ -180,7 +180,7 @@ func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (
 		group:   g,
 		os:      proc,
 		mark:    mark,
-		birth:   b,
+		mode:    b,
 		linger:  s.Linger,
 		packed:  packed,
 		awaited: make(chan struct{}),

@@ -73,9 +73,9 @@ func (r *Resolver) Resolve(ctx context.Context, q Request) (Command, error) {
 	return c, nil
 }
 
-// Behind returns the program that a shim stands for if it is started with these arguments, in this
-// directory and environment. It returns "" if that is not certain.
-func (r *Resolver) Behind(ctx context.Context, shim string, args []string, dir string, env []string) string {
+// ShimTarget returns the program that a shim stands for if it is started with these arguments, in
+// this directory and environment. It returns "" if that is not certain.
+func (r *Resolver) ShimTarget(ctx context.Context, shim string, args []string, dir string, env []string) string {
 	return r.shims.real(ctx, r.ask, shimUse{shim: shim, args: args, dir: dir, env: env})
 }
 

@@ -130,11 +130,11 @@ var ownPriority = []uint32{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDUL
 func (p block) others() block {
 	p = p.argument(unix.SYS_PRLIMIT64, arg(0), block{ifEqual(0, allowCall()), notNull(2, refuse(unix.EPERM))})
 	for _, number := range ownPriority {
-		p = p.argument(number, arg(0), block{onlyIf(0, refuse(unix.EPERM))})
+		p = p.argument(number, arg(0), block{ifNotEqual(0, refuse(unix.EPERM))})
 	}
 	everybody := map[uint32]uint32{unix.SYS_SETPRIORITY: unix.PRIO_USER, unix.SYS_IOPRIO_SET: ioprioUser}
 	for _, number := range []uint32{unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET} {
-		p = p.argument(number, arg(0), block{ifEqual(everybody[number], refuse(unix.EPERM)), load(arg(1)), onlyIf(0, refuse(unix.EPERM))})
+		p = p.argument(number, arg(0), block{ifEqual(everybody[number], refuse(unix.EPERM)), load(arg(1)), ifNotEqual(0, refuse(unix.EPERM))})
 	}
 	return p
 }

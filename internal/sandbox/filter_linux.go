@@ -97,7 +97,7 @@ func archHere() uint32 {
 // namespaces the filter also refuses calls that this version of Landlock does not control.
 func (d *draft) filter(landlock int) []unix.SockFilter {
 	p := block{
-		load(offArch), onlyIf(archHere(), refuse(unix.EPERM)),
+		load(offArch), ifNotEqual(archHere(), refuse(unix.EPERM)),
 		load(offNumber), ifAtLeast(unknownCalls, refuse(unix.ENOSYS)),
 	}
 	for _, number := range refused {
@@ -151,7 +151,7 @@ func (d *draft) sockets() block {
 	if !d.Simple || d.Sockets {
 		b = append(b, ifEqual(unix.AF_INET, allowCall()), ifEqual(unix.AF_INET6, allowCall()))
 	}
-	return append(b, onlyIf(unix.AF_NETLINK, refuse(unix.EAFNOSUPPORT)),
+	return append(b, ifNotEqual(unix.AF_NETLINK, refuse(unix.EAFNOSUPPORT)),
 		load(arg(2)), ifEqual(unix.NETLINK_ROUTE, allowCall()), []unix.SockFilter{refuse(unix.EAFNOSUPPORT)})
 }
 
@@ -184,8 +184,8 @@ func ifEqual(k uint32, then unix.SockFilter) []unix.SockFilter {
 	return []unix.SockFilter{{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: k}, then}
 }
 
-// onlyIf runs otherwise if the loaded value is not k.
-func onlyIf(k uint32, otherwise unix.SockFilter) []unix.SockFilter {
+// ifNotEqual runs otherwise if the loaded value is not k.
+func ifNotEqual(k uint32, otherwise unix.SockFilter) []unix.SockFilter {
 	return []unix.SockFilter{{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: k}, otherwise}
 }
 
@@ -199,7 +199,7 @@ func ifAny(bits uint32, then unix.SockFilter) []unix.SockFilter {
 
 // notNull runs then if argument n, a pointer, is not null.
 func notNull(n uint32, then unix.SockFilter) []unix.SockFilter {
-	return slices.Concat(load(arg(n)), onlyIf(0, then), load(arg(n)+4), onlyIf(0, then))
+	return slices.Concat(load(arg(n)), ifNotEqual(0, then), load(arg(n)+4), ifNotEqual(0, then))
 }
 
 // only masks the loaded value.

@@ -81,7 +81,7 @@ func (p *planner) excepted(path, place string) bool {
 // would not be covered.
 func (p *planner) cover(place Place) error {
 	w := walk(place.Path)
-	if place.Around {
+	if place.WithDir {
 		dir := filepath.Dir(w.end)
 		if slices.Contains(p.origins.writable, dir) {
 			return mayReplace(dir, w.end)
@@ -90,7 +90,7 @@ func (p *planner) cover(place Place) error {
 	}
 	root, write := p.containing(w)
 	switch {
-	case root == "", !write && !place.Hidden, p.plan.Simple && place.Yields:
+	case root == "", !write && !place.Hidden, p.plan.Simple && place.BestEffort:
 		return nil
 	case p.plan.Simple && (write || !p.opts.ReadAll):
 		return &Refusal{Why: fmt.Sprintf("%s contains %s, which is Patchbay's own, and Landlock alone cannot exclude a part of a directory: grant less, or move that", root, place.Path)}

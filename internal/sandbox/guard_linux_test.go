@@ -119,7 +119,7 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 				t.Errorf("%s: %v", grant, err)
 			}
 		}
-		yielding := []Place{{Path: dir + "/project/.patchbay", Make: true, Yields: true}}
+		yielding := []Place{{Path: dir + "/project/.patchbay", Make: true, BestEffort: true}}
 		write(t, dir+"/project/file", "", 0o644)
 		expect(t, sh(Options{Guarded: yielding, Grants: grants(t, "write:fs:"+dir+"/project"), System: system}, "echo hi >"+dir+"/project/file && echo put"), "put")
 		if exists(dir + "/project/.patchbay") {

@@ -236,9 +236,9 @@ func (w way) exists() bool { return exists(w.end) }
 
 // A Refusal is the error for something that a plugin asks for and its sandbox does not allow.
 type Refusal struct {
-	Why   string // what was asked for, and why it is refused
-	Grant string // the capability that would allow it; empty if none would
-	Mend  string // what else would help; may be empty
+	Why      string // what was asked for, and why it is refused
+	Grant    string // the capability that would allow it; empty if none would
+	OtherFix string // what else would help; may be empty
 }
 
 func (r *Refusal) Error() string {
@@ -251,7 +251,7 @@ func (r *Refusal) Error() string {
 // Fix returns what to add to the configuration, or what else to do.
 func (r *Refusal) Fix() string {
 	if r.Grant == "" {
-		return r.Mend
+		return r.OtherFix
 	}
 	return fmt.Sprintf("if the plugin may have it, add %q to its capabilities", r.Grant)
 }

@@ -143,7 +143,7 @@ func (p *planner) search(call program.EnvCall) (path string, err error) {
 	}
 	if err == nil {
 		err = &Refusal{Why: fmt.Sprintf("%s, which env is to start, is not in the PATH %s", call.Name, strings.Join(program.SearchPath(call.Env), ":")),
-			Mend: "install " + call.Name + ", or extend the PATH given to the plugin"}
+			OtherFix: "install " + call.Name + ", or extend the PATH given to the plugin"}
 	}
 	return "", err
 }
@@ -276,10 +276,10 @@ func (p *planner) insteadOfShim(shim, program string) {
 // certain. The program must belong to the same installation as the shim, because a file of the
 // plugin may choose the version.
 func (p *planner) shimTarget(shim string) string {
-	if p.launch.Behind == nil {
+	if p.launch.ShimTarget == nil {
 		return ""
 	}
-	real := p.launch.Behind(shim, p.shimEnviron())
+	real := p.launch.ShimTarget(shim, p.shimEnviron())
 	if real == "" || !below(realPath(real), filepath.Dir(filepath.Dir(shim))) || p.origins.check(walk(real)) != nil {
 		return ""
 	}

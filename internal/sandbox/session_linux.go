@@ -113,7 +113,7 @@ func (s *session) pack(plan *draft) (*proc.Packed, error) {
 		Path: jailProgram(), Argv: []string{jail.Outer}, Env: jail.Environ(jail.Outer, plan.Files),
 		Files: []*os.File{theirs, file},
 		Await: s.await,
-		Over:  s.close,
+		Close: s.close,
 	}, nil
 }
 
