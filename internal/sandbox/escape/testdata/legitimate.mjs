@@ -1,4 +1,4 @@
-// What a plugin in JavaScript must be able to do in the box: legitimate.mjs NAME KEY=VALUE…, or list. Prints "ok" or why not.
+// The work that a plugin in JavaScript must be able to do in the box: legitimate.mjs NAME KEY=VALUE…, or list. Prints "ok" or why not.
 
 import assert from "node:assert";
 import { execFileSync } from "node:child_process";

@@ -1,4 +1,4 @@
-"""What a plugin in Python must be able to do in the box: legitimate.py NAME KEY=VALUE…, or list. Prints "ok" or why not."""
+"""The work that a plugin in Python must be able to do in the box: legitimate.py NAME KEY=VALUE…, or list. Prints "ok" or why not."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def read_granted_path(t):
 
 @works
 def write_granted_path(t):
-    """The host looks at what is written."""
+    """The host checks the file that is written."""
     os.mkdir(t["scratch"] + "/directory")
     with open(t["scratch"] + "/directory/written", "w") as file:
         file.write("by the plugin")
@@ -71,7 +71,7 @@ def work_in_own_directory(t):
 
 @works
 def read_pipe(t):
-    """Of what may be read, a pipe may."""
+    """A pipe among files that may be read can be read."""
     os.close(os.open(t["granted"] + "/pipe", os.O_RDONLY | os.O_NONBLOCK))
 
 
@@ -313,7 +313,7 @@ def know_itself(t):
 
 @works
 def use_memory_file(t):
-    """As long as it says that it will not be executed."""
+    """With the flag that says that it will not be executed."""
     MFD_NOEXEC_SEAL = 8
     fd = os.memfd_create("x", os.MFD_CLOEXEC | MFD_NOEXEC_SEAL)
     os.write(fd, b"x")

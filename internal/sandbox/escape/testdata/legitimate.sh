@@ -1,4 +1,4 @@
-# What a plugin in Bash must be able to do in the box: legitimate.sh NAME KEY=VALUE…, or list. Prints "ok" or why not.
+# The work that a plugin in Bash must be able to do in the box: legitimate.sh NAME KEY=VALUE…, or list. Prints "ok" or why not.
 
 works_read_own_files() { [[ $(<"$0") == *works_* ]]; }
 works_read_granted_path() { [[ $(<"$note") == 'to be read' ]]; }

@@ -1,10 +1,10 @@
-# Attempts to get out of the sandbox, one function each, with what Bash alone can do and with programs it may find.
+# Attempts to get out of the sandbox, one function each, with Bash alone and with programs that it may find.
 #
 #     bash escapes.sh list
 #     bash escapes.sh NAME KEY=VALUE…
 #
-# The keys, and the line on stdout that says how it went, are those of the Python attempts: content, did, claim, held, n/a.
-# An attempt whose command fails has held; its complaint is the reason.
+# The keys, and the line on stdout with the result, are those of the Python attempts: content, did, claim, held, n/a.
+# If the command of an attempt fails, the result is held, with its error message as the reason.
 
 content() { printf 'content %s\n' "${1//$'\n'/ }"; }
 did() { printf 'did %s\n' "$1"; }
@@ -29,7 +29,7 @@ for pair; do
 	declare "$pair"
 done
 
-# Complaints are kept for the reason; descriptor 9 is the real stderr, which nobody reads.
+# Error messages are kept for the reason; descriptor 9 is the real stderr, which is not read.
 { said=$("$attempt" 2>&1); } 9>&2
 case $said in
 content\ * | did\ * | claim\ * | held\ * | n/a\ *) printf '%s\n' "$said" ;;

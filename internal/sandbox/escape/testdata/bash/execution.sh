@@ -1,4 +1,4 @@
-# Running what was not granted.
+# Running programs that were not granted.
 
 escape_run_forbidden_program() { content "$("$prog")"; }
 escape_run_forbidden_by_exec() { content "$(exec -a harmless "$prog")"; }
@@ -18,17 +18,17 @@ escape_run_program_among_libraries_by_loader() { [[ $barred ]] && version=$("$lo
 escape_run_as_debugger() { content "$(shopt -s extdebug; trap '"$prog"' DEBUG; :)"; }
 escape_run_by_command_not_found() { content "$(command_not_found_handle() { "$prog"; }; no_such_command)"; }
 
-# Bash has no chmod, but a new file may be born executable: cp keeps a mode.
+# Bash has no chmod, but a copy can be executable: cp keeps the mode.
 escape_run_dropped_copy() { cp "$tool" "$scratch/copy" && "$scratch/copy" >/dev/null && claim 'the copy ran'; }
 escape_run_dropped_script() {
 	printf '#!%s\necho in a script\n' "$BASH" >"$scratch/script" && chmod +x "$scratch/script" &&
 		[[ $("$scratch/script") == 'in a script' ]] && claim 'a script with a shebang ran'
 }
-# dropped was put there executable, as another plugin with the same grant would.
+# Another plugin with the same grant could have put the executable file dropped there.
 escape_run_what_was_dropped() { content "$("$scratch/dropped")"; }
 escape_run_what_was_dropped_by_child() { content "$(bash -c '"$1"' - "$scratch/dropped")"; }
 
-# A library that is loaded into Bash itself. That it has no such builtin is found out only after it was mapped.
+# Loads a library into Bash itself. Bash maps it before it finds out that it has no such builtin.
 escape_load_builtin() {
 	local said
 	said=$(enable -f "$scratch/library.so" nothing 2>&1)

@@ -1,8 +1,8 @@
-# Bash opens sockets by itself: /dev/tcp and /dev/udp are no files but names it knows.
+# Bash opens sockets itself: /dev/tcp and /dev/udp are not files, but names that Bash knows.
 
 ask_tcp() { local line; exec {fd}<>"/dev/tcp/$1/$2" && read -r -t 1.5 line <&"$fd" && content "$line"; }
 
-# Bash reads a packet's first byte and loses the rest; that there is one is enough.
+# Bash reads the first byte of a packet and loses the rest; one byte is enough.
 ask_udp() { exec {fd}<>"/dev/udp/$1/$2" && printf ask >&"$fd" && read -r -t 0.3 -n 1 _ <&"$fd" && claim 'an answer came'; }
 
 escape_tcp_other_port() { ask_tcp 127.0.0.1 "$other_port"; }
@@ -19,7 +19,7 @@ escape_udp() { ask_udp 127.0.0.1 "$udp_port"; }
 escape_udp_ipv6() { ask_udp ::1 "$udp_port"; }
 escape_udp_other_host() { ask_udp "$other_host" "$udp_port"; }
 
-# Straight to the server on port 53: a question for text at STRAY.leak.test. It counts if the canary server hears it.
+# A query for text at STRAY.leak.test, directly to the server on port 53. It counts if the canary server receives it.
 escape_dns_server() {
 	exec {fd}<>/dev/udp/127.0.0.1/53 || return
 	printf '\0\7\1\0\0\1\0\0\0\0\0\0\x%x%s\4leak\4test\0\0\20\0\1' "${#stray}" "$stray" >&"$fd"

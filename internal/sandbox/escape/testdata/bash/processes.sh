@@ -1,4 +1,4 @@
-# Seeing and stopping other processes; what is inherited.
+# Seeing and stopping other processes; inherited descriptors.
 
 text_of() { local all; mapfile -d '' -t all <"$1" && content "${all[*]}"; }
 
@@ -33,10 +33,10 @@ escape_signal_host() { kill -USR2 "$host_pid" && did signalled; }
 escape_ask_for_process() { kill -0 "$canary_pid" && claim 'it exists'; }
 escape_ask_for_process_in_proc() { [[ -d /proc/$canary_pid ]] && claim 'it exists' || held 'it is not seen'; }
 
-# What is left behind waits on a pipe to which nobody writes, without a program for it.
+# The process that is left behind waits on a pipe without a writer, and needs no program for that.
 wait_long='read -r -t 20 _ <> <(:); :'
 
-# A job that is disowned, in the background of the background, deaf to signals.
+# A disowned job, started by a background job, that ignores signals.
 escape_survive() {
 	(
 		trap '' TERM HUP INT

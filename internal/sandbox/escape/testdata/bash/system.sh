@@ -1,4 +1,4 @@
-# Powers over the machine. What is written is what was there.
+# Powers over the machine. Only current values are written.
 
 rewritten() { local value; value=$(<"$1") && printf '%s' "$value" >"$1" && claim "$1 can be written"; }
 

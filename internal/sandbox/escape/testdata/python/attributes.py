@@ -1,6 +1,6 @@
-"""Mode, owner, times and extended attributes of files that were not granted, or for reading only, by every call there is.
+"""Changing mode, owner, times and extended attributes of files that were granted for reading or not at all, by every call.
 
-A file's owner needs no right to write it for any of these.
+The owner of a file needs no write permission for any of these.
 """
 
 import ctypes
@@ -16,17 +16,17 @@ NEITHER = 3  # opened for neither reading nor writing, with the rights for both
 
 
 def each(t, attempt):
-    """Tries a file that was not granted, and one that was for reading."""
+    """Tries a file that was not granted, and one that was granted for reading."""
     return tries([lambda p=p: attempt(p) for p in (t["victim"], t["note"])])
 
 
 def place(path):
-    """A descriptor for which no right is asked."""
+    """A descriptor that can be opened without any right."""
     return os.open(path, os.O_PATH)
 
 
 def touched(path, change):
-    """A change of owner to the one it has shows in nothing but the time of the last change."""
+    """Setting the owner to its current value changes only the time of the last change."""
     before = os.stat(path).st_ctime_ns
     change()
     if os.stat(path).st_ctime_ns == before:
@@ -56,7 +56,7 @@ def mode_at(t):
 
 @escape
 def mode_from_directory(t):
-    """The path is short, the descriptor knows the way."""
+    """The path is relative to a descriptor."""
     return each(t, lambda p: did(f"fchmodat {os.chmod(os.path.basename(p), 0o777, dir_fd=place(os.path.dirname(p)))}"))
 
 
@@ -84,7 +84,7 @@ def mode_through_symlink(t):
 
 @escape
 def mode_opened_for_neither(t):
-    """Landlock asks for no right to open a file so."""
+    """Landlock requires no right for this way to open a file."""
     os.fchmod(os.open(t["victim"], NEITHER), 0o777)
     return did("fchmod")
 
@@ -173,7 +173,7 @@ def attribute_of_link(t):
 
 
 def value(buffer):
-    """struct xattr_args, and the buffer itself, which must live as long."""
+    """struct xattr_args, and its buffer, which must be kept alive."""
     return ctypes.create_string_buffer(struct.pack("QII", ctypes.addressof(buffer), len(buffer), 0)), buffer
 
 
@@ -206,7 +206,7 @@ def attribute_removed_by_newest_call(t):
 
 @escape
 def flags_by_newest_call(t):
-    """FS_XFLAG_NODUMP, which does nothing; immutable is set the same way."""
+    """FS_XFLAG_NODUMP, which has no effect; immutable is set in the same way."""
     def attempt(path):
         syscall("file_setattr", AT_FDCWD, path.encode(), struct.pack("QIIII", 0x80, 0, 0, 0, 0), 24, 0)
         syscall("file_setattr", AT_FDCWD, path.encode(), bytes(24), 24, 0)

@@ -3,11 +3,11 @@
     python3 escapes.py list
     python3 escapes.py FILE/NAME KEY=VALUE…
 
-The keys say where the canaries are; see targets in the Go test. One line on stdout says how the attempt went:
+The keys say where the canaries are; see targets in the Go test. One line on stdout is the result of the attempt:
 
     content TEXT   something was read; it counts if a canary's secret is in it
     did TEXT       something was changed; it counts if the change can be seen from outside
-    claim TEXT     the kernel let us; that alone is the escape
+    claim TEXT     the kernel allowed it, which alone is an escape
     held REASON    nothing was achieved
     n/a REASON     the attempt makes no sense for this user or machine
 """
@@ -17,7 +17,7 @@ import sys
 
 from registry import ESCAPES, Held, NotApplicable
 
-# Every file of attempts registers its own. Only the one that is asked for is read: there are hundreds of runs.
+# Every file registers its own attempts. Only the requested file is read, because there are hundreds of runs.
 FILES = ("read", "write", "attributes", "pipes", "execution", "processes", "network", "families", "ipc", "namespaces", "privileges")
 
 

@@ -1,7 +1,7 @@
 """Running programs that were not granted.
 
-t["elf"] is a program of a few hundred bytes that prints a secret. It is known to us, so it is no secret that we have
-it; it counts when it has been printed, which only the running program does.
+t["elf"] is a program of a few hundred bytes that prints a secret. The attempt knows its bytes, so having them proves
+nothing. Only the running program prints the secret, which counts.
 """
 
 import ctypes
@@ -80,7 +80,7 @@ def run_copy_of_granted_tool(t):
 
 
 def memory_file(t):
-    """MFD_EXEC where the kernel knows it, plain where not."""
+    """With MFD_EXEC if the kernel knows it, otherwise without."""
     try:
         fd = syscall("memfd_create", b"x", 0x10)
     except OSError:
@@ -116,7 +116,7 @@ def run_memory_file_with_execveat(t):
 
 @escape
 def run_sealed_memory_file(t):
-    """MFD_NOEXEC_SEAL is honoured on creation; the mode must not come back by fchmod."""
+    """MFD_NOEXEC_SEAL is set at creation; fchmod must not make the file executable again."""
     fd = syscall("memfd_create", b"x", 0x8)
     os.write(fd, bytes.fromhex(t["elf"]))
     os.fchmod(fd, 0o755)
@@ -126,7 +126,7 @@ def run_sealed_memory_file(t):
 
 @escape
 def run_by_loader(t):
-    """The dynamic loader maps a program that may be read, whether it may be executed or not."""
+    """The dynamic loader maps a readable program even if it may not be executed."""
     for program in PROGRAMS:
         if subprocess.run([t["loader"], program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=5).returncode == 0:
             return claim(f"loader ran {program}")
@@ -143,7 +143,7 @@ def run_dropped_by_loader(t):
 
 
 def some_library():
-    """A library of this very process."""
+    """A library in this process."""
     for line in read("/proc/self/maps").decode().splitlines():
         path = line.split()[-1]
         if ".so" in path and "ld-" not in path and "libc." not in path:
@@ -196,7 +196,7 @@ def c_library():
 
 @escape
 def run_library(t):
-    """The C library is a program as well: it prints its version."""
+    """The C library is also a program, which prints its version."""
     said = output([c_library()])
     if b"GNU C Library" not in said:
         raise Held(said[:100].decode("latin-1"))
@@ -215,19 +215,19 @@ def says_version(argv):
 
 @escape
 def run_program_among_libraries(t):
-    """Directories of libraries have programs in them, too."""
+    """Directories of libraries also contain programs."""
     return tries([lambda p=p: says_version([p, "--version"]) for p in AMONG_LIBRARIES])
 
 
 @escape
 def run_program_among_libraries_by_loader(t):
-    """What can be read and mapped there can be run by the loader, unless that cannot be started."""
+    """A program that can be read and mapped there can be run through the loader, unless the loader cannot be started."""
     barred(t)
     return tries([lambda p=p: says_version([t["loader"], p, "--version"]) for p in AMONG_LIBRARIES])
 
 
 def starts(t, path, **options):
-    """Started by hand, the loader tells its version, and runs what it is given."""
+    """Started directly, the loader prints its version, or runs the program that is its argument."""
     barred(t)
     said = output([path, "--version"], **options)
     if not any(word in said for word in (b"ld.so", b"musl", b"error while loading")):
@@ -252,7 +252,7 @@ def start_loader_by_its_true_path(t):
 
 @escape
 def start_loader_by_every_path(t):
-    """Systems have it under several names."""
+    """The loader has several names on some systems."""
     barred(t)
     name = os.path.basename(t["loader"])
     paths = [f"{d}/{name}" for d in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", os.path.dirname(c_library()), "/proc/self/root/lib64")]
@@ -379,7 +379,7 @@ def start_loader_as_interpreter_of_interpreter(t):
 
 @escape
 def start_loader_from_own_mapping(t):
-    """It is mapped into this very process, and the kernel has names for mappings."""
+    """The loader is mapped into this process, and /proc has names for mappings."""
     name = os.path.basename(os.path.realpath(t["loader"]))
     for line in read("/proc/self/maps").decode().splitlines():
         if line.endswith(name):
@@ -390,7 +390,7 @@ def start_loader_from_own_mapping(t):
 
 @escape
 def start_loader_under_list_of_its_own(t):
-    """What is barred is on a list of the namespace; a new namespace may have another."""
+    """The list of barred files belongs to the namespace; a new namespace may have another list."""
     barred(t)
 
     def attempt():
@@ -403,7 +403,7 @@ def start_loader_under_list_of_its_own(t):
 
 @escape
 def clear_list_of_barred(t):
-    """What the list is cleared by, where it is mounted; that it can be opened is enough."""
+    """The file that clears the list, if it is mounted; it is enough that it can be opened."""
     for path in ("/proc/sys/fs/binfmt_misc/status", "/proc/sys/fs/binfmt_misc/loader0"):
         try:
             os.close(os.open(path, os.O_WRONLY))
@@ -415,7 +415,7 @@ def clear_list_of_barred(t):
 
 @escape
 def clear_list_through_descriptors_of_init(t):
-    """Whoever holds the list open is pid 1."""
+    """Pid 1 holds the list open."""
     import glob
 
     for path in glob.glob("/proc/1/fd/*"):
@@ -437,14 +437,14 @@ def gain_by_setuid_program(t):
 
 @escape
 def run_through_binfmt(t):
-    """A magic number registered by us would start our interpreter for others."""
+    """A magic number that the plugin registers would start its interpreter for other programs."""
     with open("/proc/sys/fs/binfmt_misc/register", "w") as file:
         return claim(f"opened {file.name}")
 
 
 @escape
 def run_through_call_of_32_bits(t):
-    """The kernel has a second door with other numbers: execve is 11 there, unshare 310, and a filter may not look."""
+    """The kernel has a second interface with other numbers (execve is 11, unshare 310), which a filter may not check."""
     if os.uname().machine != "x86_64":
         raise NotApplicable("x86 only")
     import mmap

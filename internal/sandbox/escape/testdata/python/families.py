@@ -1,4 +1,4 @@
-"""Sockets of other kinds: unix, and the families that a plugin has no business with."""
+"""Sockets of other kinds: Unix sockets, and families that no plugin needs."""
 
 import array
 import os
@@ -40,7 +40,7 @@ def unix_socket_of_packets(t):
 
 @escape
 def unix_socket_in_directory_granted_for_reading(t):
-    """To connect is not to read: behind /run there is more than files."""
+    """Connecting to a socket is not reading a file."""
     return ask_unix(f"{t['granted']}/socket")
 
 
@@ -74,7 +74,7 @@ def abstract_datagram(t):
 
 @escape
 def abstract_socket_passes_descriptor(t):
-    """A friend outside hands over an open file; none of our rules is asked then."""
+    """An accomplice outside sends an open file, to which no rule of the sandbox applies."""
     with socket.socket(socket.AF_UNIX) as s:
         s.settimeout(TIMEOUT)
         s.connect("\0" + t["abstract_passing"])
@@ -85,7 +85,7 @@ def abstract_socket_passes_descriptor(t):
 
 @escape
 def claim_name_of_host(t):
-    """Listening on an abstract name that a program of the host will call."""
+    """Listening on an abstract name to which a program of the host will connect."""
     with socket.socket(socket.AF_UNIX) as s:
         s.bind("\0" + t["abstract_called"])
         s.listen()
@@ -100,7 +100,7 @@ def opened(family, kind=socket.SOCK_RAW, protocol=0):
 
 @escape
 def vsock(t):
-    """The way to a virtual machine's host. Only opened: a connection would leave the machine."""
+    """The interface to a virtual machine's host. It is only opened, because a connection would leave the machine."""
     return opened(40, socket.SOCK_STREAM)
 
 
@@ -116,7 +116,7 @@ def packet_socket(t):
 
 @escape
 def packet_socket_sniffs(t):
-    """Every packet on the loopback device, other people's included."""
+    """Every packet on the loopback device, including those of other programs."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as s:
         s.bind(("lo", 0))
         s.settimeout(TIMEOUT)
@@ -145,7 +145,7 @@ def netfilter(t):
 
 @escape
 def socket_diagnosis(t):
-    """Asks for every listening TCP socket; the host's would be among them."""
+    """Lists every listening TCP socket, which would include the host's."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4) as s:
         s.settimeout(TIMEOUT / 5)
         body = struct.pack("BBBxI48s", socket.AF_INET, 6, 0, 1 << 10, b"")
@@ -158,7 +158,7 @@ def socket_diagnosis(t):
 
 @escape
 def rare_families(t):
-    """Bluetooth, CAN, TIPC, RDS, XDP and the rest: rarely used code of the kernel, often its weakest."""
+    """Bluetooth, CAN, TIPC, RDS, XDP and others: rarely used and often weak code of the kernel."""
     allowed = {socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK}
     found = []
     for family in set(range(1, 48)) - allowed:
@@ -175,7 +175,7 @@ def rare_families(t):
 
 @escape
 def io_uring(t):
-    """A second door to most system calls, which no filter sees."""
+    """A second interface to most system calls, which a filter does not see."""
     syscall("io_uring_setup", 4, bytes(120))
     return claim("set up")
 

@@ -79,7 +79,7 @@ def keyring_list(t):
 
 @escape
 def keyring_used_at_all(t):
-    """Keys outlive the process that left them, and the kernel's code for them has had its share of holes."""
+    """Keys outlive the process that created them, and the kernel's code for them has had security holes."""
     return claim(f"key {syscall('add_key', b'user', b'escape', b'x', 1, -1)}")
 
 
@@ -90,7 +90,7 @@ def keyring_of_session(t):
 
 @escape
 def terminal_written(t):
-    """The operator's terminal: what is written there looks like the host's words."""
+    """The operator's terminal: text written there looks like output of the host."""
     with open("/dev/tty", "wb", buffering=0) as tty:
         tty.write(t["stray"].encode())
     return did("written")
@@ -98,7 +98,7 @@ def terminal_written(t):
 
 @escape
 def terminal_injected(t):
-    """TIOCSTI types for the operator."""
+    """TIOCSTI simulates input at the operator's terminal."""
     import fcntl
 
     with open("/dev/tty", "rb", buffering=0) as tty:

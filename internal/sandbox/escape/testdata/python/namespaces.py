@@ -1,4 +1,4 @@
-"""Making or entering namespaces, and mounting: most holes of the last years began with a user namespace."""
+"""Creating or entering namespaces, and mounting: most recent security holes began with a user namespace."""
 
 import ctypes
 import os
@@ -54,7 +54,7 @@ def clone_user(t):
 
 @escape
 def clone3_user(t):
-    """The flags are behind a pointer, where a filter cannot look."""
+    """The flags are in memory, which a filter cannot read."""
     arguments = (ctypes.c_uint64 * 8)(NEWUSER, 0, 0, 0, 17, 0, 0, 0)
     return cloned(lambda: syscall("clone3", arguments, ctypes.sizeof(arguments)))
 
@@ -84,7 +84,7 @@ def enter_names_of_host(t):
 
 @escape
 def enter_user_of_parent(t):
-    """The namespace that owns ours, asked for by NS_GET_PARENT and NS_GET_USERNS."""
+    """The namespace that owns this one, by NS_GET_PARENT and NS_GET_USERNS."""
     import fcntl
 
     def attempt():
@@ -132,7 +132,7 @@ def mount_sysfs(t):
 
 @escape
 def mount_bind(t):
-    """The secret directory laid over the granted one."""
+    """Mounts the secret directory over the granted one."""
     call("mount", t["secret"].encode(), t["scratch"].encode(), None, ctypes.c_ulong(MS_BIND), None)
     try:
         return content(read(f"{t['scratch']}/canary"))
@@ -142,7 +142,7 @@ def mount_bind(t):
 
 @escape
 def mount_remounted_writable(t):
-    """granted for reading is read-only by its mount alone."""
+    """Only its mount makes the directory that is granted for reading read-only."""
     try:
         call("mount", None, t["granted"].encode(), None, ctypes.c_ulong(MS_REMOUNT | MS_BIND), None)
     except OSError:
@@ -174,7 +174,7 @@ def mount_tree_copied(t):
 
 @escape
 def mount_tree_copied_and_opened_up(t):
-    """open_tree_attr copies a tree and changes its attributes in one call: here it takes read-only away."""
+    """open_tree_attr copies a tree and changes its attributes in one call; here it removes read-only."""
     attributes = ctypes.create_string_buffer(struct.pack("QQQQ", 0, 1, 0, 0))
     return claim(f"tree {syscall('open_tree_attr', -100, t['granted'].encode(), 1, attributes, 32)}")
 
@@ -194,7 +194,7 @@ def mount_overlay(t):
 
 @escape
 def unmount(t):
-    """What a mount hides is seen again without it."""
+    """Files under a mount are visible again without it."""
     places = (t["mount"], t["scratch"], t["granted"], t["own"])
     tries([lambda p=p: call("umount2", p.encode(), MNT_DETACH) for p in places])
     return claim("unmounted")
@@ -215,7 +215,7 @@ def pivot(t):
 
 @escape
 def break_out_of_root(t):
-    """The oldest of all: a second chroot forgets the first."""
+    """The oldest escape: a second chroot ends the first."""
     def attempt():
         here = os.open("/", os.O_RDONLY)
         os.chroot(t["scratch"])
@@ -251,7 +251,7 @@ def change_domain_name(t):
 
 @escape
 def change_id_maps(t):
-    """In a user namespace that lets its maps be written again, nobody could become root."""
+    """In a user namespace whose maps can be written again, the plugin could become root."""
     def attempt():
         with open("/proc/self/uid_map") as file:
             before = file.read()
@@ -265,7 +265,7 @@ def change_id_maps(t):
 
 @escape
 def filesystem_in_memory(t):
-    """A file system of the attacker's making is code for the kernel to trip over."""
+    """A file system image made by an attacker can exploit bugs of the kernel."""
     def attempt():
         write(f"{t['scratch']}/image", bytes(1 << 16))
         call("mount", f"{t['scratch']}/image".encode(), t["granted"].encode(), b"ext4", ctypes.c_ulong(0), b"loop")

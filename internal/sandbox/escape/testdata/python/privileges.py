@@ -1,6 +1,6 @@
 """Powers over the machine: devices, clocks, limits, capabilities, the kernel itself.
 
-Nothing here leaves a trace where it succeeds: what is written is what was there, what is set is what was set.
+A successful attempt leaves no trace: it writes and sets only the values that were there before.
 """
 
 import ctypes
@@ -48,7 +48,7 @@ def become_another_group(t):
 
 @escape
 def drop_groups(t):
-    """Giving a group up opens what is closed to that group."""
+    """Leaving a group gives access to files that are closed to that group."""
     return in_child(lambda: claim(f"setgroups {os.setgroups([1])}"))
 
 
@@ -80,7 +80,7 @@ def raise_limits(t):
 
 @escape
 def allow_core(t):
-    """A core is written where the machine says, by a program of root's, and may be large."""
+    """A program of root writes the core where the machine's setting says, and it may be large."""
     def attempt():
         _, hard = resource.getrlimit(resource.RLIMIT_CORE)
         resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
@@ -98,7 +98,7 @@ def raise_priority(t):
 
 @escape
 def set_clock(t):
-    """ADJ_TICK, to what it is."""
+    """ADJ_TICK, with its current value."""
     state = ctypes.create_string_buffer(208)
     syscall("adjtimex", state)
     struct.pack_into("I", state, 0, 0x4000)
@@ -114,7 +114,7 @@ def make_device(t):
 
 @escape
 def make_whiteout(t):
-    """A device that everybody may make: where an overlay file system has the directory, it hides a file."""
+    """A device that any user may create: in a directory of an overlay file system it hides a file."""
     os.mknod(f"{t['scratch']}/whiteout", stat.S_IFCHR, os.makedev(0, 0))
     return did("a whiteout")
 
@@ -128,7 +128,7 @@ def leave_whiteout(t):
 
 @escape
 def lease_file(t):
-    """Whoever opens it outside waits for us, for 45 seconds at most."""
+    """A process outside that opens the file waits, for up to 45 seconds."""
     fd = os.open(write(f"{t['scratch']}/leased", b"x"), os.O_RDONLY)
     fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     return claim("leased")
@@ -198,7 +198,7 @@ def open_device_of_virtual_machines(t):
 
 
 def rewritten(path):
-    """Writes what is there already."""
+    """Writes the current value."""
     value = read(path)
     with open(path, "wb", buffering=0) as file:
         file.write(value.strip() or b"\n")
@@ -207,7 +207,7 @@ def rewritten(path):
 
 @escape
 def write_core_pattern(t):
-    """A program named there is run by the kernel, as root, outside of everything."""
+    """The kernel runs a program named there as root, outside of any sandbox."""
     return rewritten("/proc/sys/kernel/core_pattern")
 
 
@@ -236,7 +236,7 @@ def open_magic_keys(t):
 
 @escape
 def change_own_score(t):
-    """Below its own value, another process is killed when memory runs out."""
+    """With a lower score, another process is killed instead when memory runs out."""
     with open("/proc/self/oom_score_adj", "r+") as file:
         file.write("-1000")
     return claim("never killed for memory")
@@ -259,7 +259,7 @@ def make_cgroup(t):
 
 @escape
 def leave_cgroup(t):
-    """The limits of the group end with the membership."""
+    """A process that leaves the group has no limits of the group any more."""
     def attempt(directory):
         os.close(os.open(f"{directory}/cgroup.procs", os.O_WRONLY))
         return claim(f"{directory}/cgroup.procs can be written")
@@ -279,7 +279,7 @@ def write_release_agent(t):
 
 @escape
 def load_kernel_program(t):
-    """bpf(2): the smallest program there is, r0 = 0; exit."""
+    """bpf(2) with the smallest program: r0 = 0; exit."""
     code = ctypes.create_string_buffer(struct.pack("BBhi", 0xB7, 0, 0, 0) + struct.pack("BBhi", 0x95, 0, 0, 0))
     licence = ctypes.create_string_buffer(b"GPL")
     attributes = struct.pack("IIQQIIQI", 1, 2, ctypes.addressof(code), ctypes.addressof(licence), 0, 0, 0, 0)
@@ -293,14 +293,14 @@ def make_kernel_map(t):
 
 @escape
 def count_events(t):
-    """perf_event_open on ourselves, in user space, as any user may by default."""
+    """perf_event_open on this process, in user space, as any user may by default."""
     attributes = ctypes.create_string_buffer(struct.pack("IIQQQQQ", 1, 128, 1, 0, 0, 0, 0x1 | 0x20 | 0x40), 128)
     return claim(f"events {syscall('perf_event_open', attributes, 0, -1, -1, 0)}")
 
 
 @escape
 def handle_page_faults(t):
-    """userfaultfd: the kernel waits for us in the middle of its work; a favourite of exploits."""
+    """userfaultfd: the kernel waits for the plugin in the middle of its work, which exploits use."""
     return tries([lambda flags=flags: claim(f"faults {syscall('userfaultfd', flags)}") for flags in (0, 1)])
 
 
@@ -311,7 +311,7 @@ def watch_whole_disk(t):
 
 @escape
 def load_next_kernel(t):
-    """With nothing in it, kexec_load unloads what nobody has loaded."""
+    """Without segments kexec_load unloads, and nothing is loaded."""
     return claim(f"kexec_load says {syscall('kexec_load', 0, 0, None, 0)}")
 
 
@@ -324,7 +324,7 @@ def use_ports(t):
 
 @escape
 def change_personality(t):
-    """READ_IMPLIES_EXEC and no randomised addresses, for all that we start."""
+    """READ_IMPLIES_EXEC and no randomised addresses, for all child processes."""
     return in_child(lambda: claim(f"personality {syscall('personality', 0x0440000)}"))
 
 
@@ -358,13 +358,13 @@ def lock_all_memory(t):
 
 @escape
 def run_in_real_time(t):
-    """A real-time process starves all others of its processor."""
+    """A real-time process takes its processor from all others."""
     return in_child(lambda: claim(f"{os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))}"))
 
 
 @escape
 def give_file_capabilities(t):
-    """A program in a granted directory, with capabilities for whoever runs it."""
+    """A program in a granted directory, with capabilities for any user that runs it."""
     path = write(f"{t['scratch']}/capable", b"x", 0o755)
     os.setxattr(path, "security.capability", struct.pack("<IIIII", 0x02000001, 0xFFFFFFFF, 0, 0, 0))
     return claim("set")

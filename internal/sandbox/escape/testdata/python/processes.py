@@ -1,4 +1,4 @@
-"""Seeing, reading, stopping and changing processes that are not ours."""
+"""Seeing, reading, stopping and changing processes outside the sandbox."""
 
 import ctypes
 import fcntl
@@ -42,7 +42,7 @@ def read_environment_of_init(t):
 
 @escape
 def search_all_processes(t):
-    """Whatever is to be seen of anybody, on any number."""
+    """Anything that is visible of any process, by its pid."""
     found = []
     for path in glob.glob("/proc/[0-9]*/[ec][nm][vd]*"):
         if path.split("/")[2] == str(os.getpid()):
@@ -134,7 +134,7 @@ def steal_descriptor_of_host(t):
 
 @escape
 def steal_descriptors_of_init(t):
-    """Its control socket, say."""
+    """For example its control socket."""
     pidfd = syscall("pidfd_open", 1, 0)
     return claim(str(tries([lambda n=n: syscall("pidfd_getfd", pidfd, n, 0) for n in range(16)])))
 
@@ -184,7 +184,7 @@ def kill_by_queued_signal(t):
 
 @escape
 def kill_by_descriptor_owner(t):
-    """The kernel sends the signal for us when a pipe becomes readable."""
+    """The kernel sends the signal when a pipe becomes readable."""
     reader, writer = os.pipe()
     fcntl.fcntl(reader, fcntl.F_SETOWN, int(t["canary_pid"]))
     fcntl.fcntl(reader, 10, int(signal.SIGTERM))  # F_SETSIG
@@ -234,7 +234,7 @@ def compare_with_host(t):
 
 @escape
 def survive(t):
-    """Two forks, a session of its own and deaf ears: still there when the plugin has ended?"""
+    """Two forks, its own session and ignored signals: is it still running when the plugin has ended?"""
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:

@@ -1,4 +1,4 @@
-"""Learning what is in files, and about files, that were not granted."""
+"""Reading files that were not granted, and data about them."""
 
 import ctypes
 import os
@@ -97,7 +97,7 @@ def read_descriptor_of_init(t):
 
 @escape
 def read_by_file_handle(t):
-    """Handles are guessable: on ext4 they are the inode's number and, if not zero, its generation."""
+    """Handles can be guessed: on ext4 they consist of the inode number and, if not zero, its generation."""
     kind, _, value = t["handle"].partition(":")
     value = bytes.fromhex(value)
     handle = ctypes.create_string_buffer(struct.pack("Ii", len(value), int(kind)) + value)
@@ -132,7 +132,7 @@ def list_tmp(t):
 
 @escape
 def list_parents(t):
-    """Directories on the way to a grant must not show what else is in them."""
+    """Directories on the way to a grant must not show their other entries."""
     names, path = [], t["granted"]
     while path != "/":
         path = os.path.dirname(path)
@@ -150,7 +150,7 @@ def stat_file(t):
 
 @escape
 def stat_file_with_statx(t):
-    """Through libc's own wrapper; a filter may know one of the two calls only."""
+    """Through libc's wrapper, because a filter may know only one of the two calls."""
     out = ctypes.create_string_buffer(256)
     if libc.statx(-100, t["canary"].encode(), 0, 0xFFF, out) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -170,7 +170,7 @@ def read_symlink(t):
 
 @escape
 def watch_directory(t):
-    """inotify tells of every name that is opened, without a right to read."""
+    """inotify reports every name that is opened, without a right to read it."""
     fd = libc.inotify_init()
     if libc.inotify_add_watch(fd, t["secret"].encode(), 0xFFF) < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -179,7 +179,7 @@ def watch_directory(t):
 
 @escape
 def tell_existing_from_missing(t):
-    """A refusal that differs for what exists is an answer."""
+    """If existing files are refused with another error, that is an answer."""
     def refusal(attempt, path):
         try:
             attempt(path)

@@ -1,4 +1,4 @@
-"""The list of attempts, and what they share: outcomes, raw system calls, child processes."""
+"""The list of attempts, and their common functions: results, raw system calls, child processes."""
 
 import ctypes
 import os
@@ -21,14 +21,14 @@ def escape(function):
 
 
 def content(value):
-    """What was read. The harness looks for a secret in it, so that an empty copy of the real thing does not count."""
+    """Reports what was read. The harness looks for a secret in it, so that an empty copy does not count."""
     if isinstance(value, bytes):
         value = value.replace(b"\0", b" ").decode("latin-1")
     return f"content {value}"
 
 
 def did(what):
-    """What was changed. The harness looks whether it was, so that a change to a private copy does not count."""
+    """Reports what was changed. The harness checks it from outside, so that a change to a private copy does not count."""
     return f"did {what}"
 
 
@@ -39,7 +39,7 @@ def claim(what):
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 
-# Numbers that differ between the machines we know; those from 424 on are the same everywhere.
+# Numbers that differ between the two kinds of machines; those from 424 on are the same everywhere.
 NUMBERS = {
     "x86_64": {
         "ptrace": 101, "syslog": 103, "personality": 135, "pivot_root": 155, "adjtimex": 159, "ioperm": 173,
@@ -82,7 +82,7 @@ def syscall(name, *args):
 
 
 def call(function, *args):
-    """One libc function that says -1 on failure."""
+    """Calls one libc function, which returns -1 on failure."""
     result = getattr(libc, function)(*args)
     if result < 0:
         raise OSError(ctypes.get_errno(), f"{function}: {os.strerror(ctypes.get_errno())}")
@@ -106,7 +106,7 @@ def copy(source, target, mode=0o644):
 
 
 def output(argv, **options):
-    """What a program prints, its complaints included."""
+    """Returns the output of a program, including its error messages."""
     import subprocess  # slow to import, and few attempts need it
 
     run = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=5, **options)
@@ -114,7 +114,7 @@ def output(argv, **options):
 
 
 def in_child(attempt):
-    """Runs attempt in a forked child, whose refusal becomes ours: some attempts cannot be taken back."""
+    """Runs attempt in a forked child and raises its refusal, because some attempts cannot be undone."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -135,7 +135,7 @@ def in_child(attempt):
 
 
 def tries(attempts):
-    """The first of several ways that works; otherwise the last refusal."""
+    """Returns the result of the first way that works; otherwise raises the last refusal."""
     refusal = Held("nothing to try")
     for attempt in attempts:
         try:

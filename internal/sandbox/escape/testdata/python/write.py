@@ -151,7 +151,7 @@ def write_root_of_init(t):
 
 @escape
 def write_a_name_everywhere(t):
-    """Places that programs find writable by habit."""
+    """Directories that are usually writable."""
     done = []
     for place in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/dev/mqueue", os.path.dirname(t["scratch"])):
         try:
@@ -193,7 +193,7 @@ def write_hard_link_to_granted(t):
 
 @escape
 def change_mode_by_descriptor(t):
-    """fchmod asks for no writable descriptor, only for the owner."""
+    """fchmod needs the owner, but not a writable descriptor."""
     os.fchmod(os.open(t["note"], os.O_RDONLY), 0o777)
     return did("fchmod")
 
@@ -212,7 +212,7 @@ def change_attribute_by_descriptor(t):
 
 @escape
 def change_flags_by_descriptor(t):
-    """FS_NODUMP_FL, which does nothing; immutable is set the same way."""
+    """FS_NODUMP_FL, which has no effect; immutable is set in the same way."""
     fd = os.open(t["note"], os.O_RDONLY)
     flags = array.array("l", [0])
     fcntl.ioctl(fd, 0x80086601, flags, True)
@@ -242,7 +242,7 @@ def replace_granted_directory(t):
 
 @escape
 def replace_scratch_by_symlink(t):
-    """Whoever opens the granted directory next would be led elsewhere."""
+    """The next program that opens the granted directory would be led elsewhere."""
     aside = t["scratch"] + ".aside"
     os.rename(t["scratch"], aside)
     os.rename(aside, t["scratch"])
@@ -265,7 +265,7 @@ def add_to_own_code(t):
 
 @escape
 def write_interpreter(t):
-    """Never truncated, never written: that it can be opened is enough."""
+    """Neither truncated nor written: it is enough that it can be opened."""
     os.close(os.open("/proc/self/exe", os.O_WRONLY))
     return claim("opened for writing")
 
@@ -292,7 +292,7 @@ def copy_over_with_fallocate(t):
 
 @escape
 def make_setuid_file(t):
-    """Left behind in a granted directory, for anybody to run as the host's user."""
+    """Left in a granted directory, where any user could run it as the host's user."""
     os.chmod(write(f"{t['scratch']}/suid", b"x"), 0o4755)
     return did("a setuid file")
 
