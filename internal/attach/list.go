@@ -26,7 +26,7 @@ func List(ctx context.Context, dir string) []string {
 		switch {
 		case err != nil:
 			return nil // files that cannot be read are not offered
-		case d.IsDir() && name != "." && crowded(d.Name()):
+		case d.IsDir() && name != "." && skippedDir(d.Name()):
 			return fs.SkipDir
 		case d.Type().IsRegular():
 			out = append(out, name)
@@ -36,7 +36,7 @@ func List(ctx context.Context, dir string) []string {
 	return out
 }
 
-func crowded(name string) bool {
+func skippedDir(name string) bool {
 	return strings.HasPrefix(name, ".") || slices.Contains([]string{"node_modules", "vendor", "__pycache__", "target", "dist"}, name)
 }
 

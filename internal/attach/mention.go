@@ -12,7 +12,7 @@ import (
 func Mentions(text string) []string {
 	var out []string
 	for i, r := range text {
-		if r != '@' || !opens(text[:i]) {
+		if r != '@' || !canBeginWord(text[:i]) {
 			continue
 		}
 		if word := mention(text[i+1:]); word != "" && !slices.Contains(out, word) {
@@ -22,8 +22,8 @@ func Mentions(text string) []string {
 	return out
 }
 
-// opens reports whether a word can begin after a text.
-func opens(before string) bool {
+// canBeginWord reports whether a word can begin after a text.
+func canBeginWord(before string) bool {
 	r, size := utf8.DecodeLastRuneInString(before)
 	return size == 0 || unicode.IsSpace(r) || strings.ContainsRune("([{\"'`", r)
 }
@@ -60,7 +60,7 @@ func readings(word string) []string {
 // @.
 func Typing(text string) (word string, start int, ok bool) {
 	at := strings.LastIndexByte(text, '@')
-	if at < 0 || !opens(text[:at]) {
+	if at < 0 || !canBeginWord(text[:at]) {
 		return "", 0, false
 	}
 	word = strings.TrimPrefix(text[at+1:], `"`)
