@@ -283,8 +283,8 @@ type Limited interface {
 	Most() int
 }
 
-// Wiring is the set of hooks that the host puts on its bus for one plugin.
-type Wiring interface {
+// A HookSet is the set of hooks that the host puts on its bus for one plugin.
+type HookSet interface {
 	Hooks() []hook.Hook
 	Connector
 }
@@ -294,7 +294,7 @@ type Wiring interface {
 type Declarer interface {
 	// Declared returns the hooks of a plugin that cannot be opened; each of them fails with why. ok
 	// is false if its hooks are unknown.
-	Declared(f Found, why error) (w Wiring, ok bool)
+	Declared(f Found, why error) (set HookSet, ok bool)
 }
 
 // A ConfigChecker is a plugin that can check a configuration, for example the one that a job sends
@@ -364,19 +364,19 @@ type StorageQuota struct {
 
 // Runtime is the part of the host that a dialect uses.
 type Runtime struct {
-	Procs       *proc.Group
-	Log         *slog.Logger // with plugin and dialect set; never nil
-	Env         Env
-	Storage     Storage                               // the plugin's own; nil: it has none
-	Settings    func(called string) (Settings, error) // for a plugin whose own name is known only once it runs; may be nil
-	Note        func(p Problem, unusable bool)        // is called with what Odd and Unusable report; may be nil
-	Rewire      func()                                // must be called when a plugin's Hooks have changed; may be nil
-	Notify      func(Notification)                    // is called with each notification that the plugin has declared; may be nil
-	Changed     func(Change)                          // must be called by a [Lister] when its offers have changed; may be nil
-	HostVersion string
-	Dir         string // the host's working directory
-	ProjectRoot string // the root of the project in which the host works
-	ProjectID   string
+	Procs        *proc.Group
+	Log          *slog.Logger // with plugin and dialect set; never nil
+	Env          Env
+	Storage      Storage                               // the plugin's own; nil: it has none
+	Settings     func(called string) (Settings, error) // for a plugin whose own name is known only once it runs; may be nil
+	Note         func(p Problem, unusable bool)        // is called with what Odd and Unusable report; may be nil
+	HooksChanged func()                                // must be called when a plugin's Hooks have changed; may be nil
+	Notify       func(Notification)                    // is called with each notification that the plugin has declared; may be nil
+	Changed      func(Change)                          // must be called by a [Lister] when its offers have changed; may be nil
+	HostVersion  string
+	Dir          string // the host's working directory
+	ProjectRoot  string // the root of the project in which the host works
+	ProjectID    string
 
 	// Program is started instead of the plugin's file, if that file only points to it. "": the file
 	// itself is the program.

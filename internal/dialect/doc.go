@@ -8,7 +8,7 @@
 //
 //	Dialect.Find         reads files and manifests; starts nothing
 //	Dialect.Open         starts the process, shakes hands
-//	  Plugin.Hooks       one hook.Hook per native hook, wired by the host
+//	  Plugin.Hooks       one hook.Hook per native hook, which the host registers
 //	  Plugin.CallTool    [ToolCaller], if it has tools
 //	  Plugin.CallMethod  [MethodCaller], if it has methods
 //	Plugin.Close         ends the plugin as the protocol demands, then the stop ladder

@@ -44,7 +44,7 @@ func (h *Host) logLeftOut(e *entry) {
 }
 
 // wiring returns the source of the entry's hooks, or nil if it has none.
-func (e *entry) wiring() dialect.Wiring {
+func (e *entry) wiring() dialect.HookSet {
 	if e.plugin == nil {
 		return e.absent
 	}

@@ -84,9 +84,9 @@ type entry struct {
 	own      sections // the configuration's tables about it
 	dialect  dialect.Dialect
 	settings dialect.Settings
-	plugin   dialect.Plugin // nil unless ready
-	absent   dialect.Wiring // its hooks, which all fail, if it is broken and its files declare them
-	info     dialect.Info   // from its files, then from the running plugin
+	plugin   dialect.Plugin  // nil unless ready
+	absent   dialect.HookSet // its hooks, which all fail, if it is broken and its files declare them
+	info     dialect.Info    // from its files, then from the running plugin
 	state    dialect.State
 	err      error  // why it is not ready
 	leftOut  bool   // the log already says so

@@ -103,7 +103,7 @@ func (o *ownPoint) seen(ev *hook.Event) *hook.Event {
 }
 
 // connectAt connects a plugin's hook to a point, which may be one of the program's own.
-func (h *Host) connectAt(w dialect.Wiring, name string, p hook.Point) (hook.Hook, error) {
+func (h *Host) connectAt(w dialect.HookSet, name string, p hook.Point) (hook.Hook, error) {
 	own := h.ownPoints[p]
 	if own == nil {
 		return w.Connect(name, p)

@@ -238,14 +238,14 @@ func (h *Host) storage(e *entry) dialect.Storage {
 // runtime returns the parts of the runtime that are the same for all plugins.
 func (h *Host) runtime(log *slog.Logger) *dialect.Runtime {
 	return &dialect.Runtime{
-		Procs:       h.procs,
-		Log:         log,
-		Env:         h.setup().env,
-		Rewire:      h.rewire,
-		Changed:     h.changed,
-		HostVersion: Version,
-		Dir:         h.setup().Dir,
-		ProjectRoot: h.setup().projectRoot,
-		ProjectID:   filepath.Base(h.setup().projectRoot),
+		Procs:        h.procs,
+		Log:          log,
+		Env:          h.setup().env,
+		HooksChanged: h.rewire,
+		Changed:      h.changed,
+		HostVersion:  Version,
+		Dir:          h.setup().Dir,
+		ProjectRoot:  h.setup().projectRoot,
+		ProjectID:    filepath.Base(h.setup().projectRoot),
 	}
 }

@@ -14,5 +14,5 @@
 //
 // What it is not: it knows no agents, schedules or manifests of jobs. adapter/job decides which
 // plugin a job calls, with which config and for which events. The names and limits of the protocol
-// are in wire.go.
+// are in protocol.go.
 package dotagent

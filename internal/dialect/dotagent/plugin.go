@@ -138,7 +138,7 @@ func (p *plugin) Hooks() []hook.Hook {
 	var hooks []hook.Hook
 	for i := range native {
 		if len(p.manifest.Kinds) == 0 || slices.Contains(p.manifest.Kinds, native[i].kind) {
-			h := p.wire(&native[i])
+			h := p.hookOf(&native[i])
 			h.ByName = len(p.manifest.Kinds) == 0
 			hooks = append(hooks, h)
 		}
@@ -159,12 +159,12 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	if err != nil {
 		return hook.Hook{}, err
 	}
-	return p.wire(t), nil
+	return p.hookOf(t), nil
 }
 
-// wire returns the hook of a translation. A preflight that fails refuses at every point, also where
+// hookOf returns the hook of a translation. A preflight that fails refuses at every point, also where
 // the failure table would skip it: docs/protocols/dotagent.md, row D37.
-func (p *plugin) wire(t *translation) hook.Hook {
+func (p *plugin) hookOf(t *translation) hook.Hook {
 	h := hook.Hook{Name: t.kind, Point: t.point, Timeout: timeouts[t.kind], Observer: t.kind != kindPreflight,
 		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.invoke(ctx, t, ev) }}
 	if t.kind == kindPreflight {

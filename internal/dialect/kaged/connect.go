@@ -12,7 +12,7 @@ import (
 // elsewhere lists the points other than their own to which hooks can be connected. on_session_start
 // injects context, so it can be connected where context is gathered. on_session_idle gets a text to
 // store, so it can be connected where a text is finished. The compaction hooks need a compaction.
-var elsewhere = []wiring{
+var elsewhere = []translation{
 	{hook: "on_session_start", point: hook.PromptContext, ask: without("dynamic_context"), answer: injectedInto("dynamic_context")},
 	{hook: "on_session_idle", point: hook.TurnFinal, ask: transcriptOf("text"), answer: nothing},
 	{hook: "on_session_idle", point: hook.TurnDone, ask: transcriptOf("text"), answer: nothing},
@@ -48,8 +48,8 @@ func injectedInto(name string) func(json.RawMessage, hook.Object) (hook.Reply, e
 	}
 }
 
-// findWiring returns the entry of a hook at a point. The error names the points to which that hook
+// connection returns the entry of a hook at a point. The error names the points to which that hook
 // can be connected.
-func findWiring(name string, p hook.Point) (*wiring, error) {
-	return dialect.Connection(Name, dialect.Spot{Hook: name, Point: p}, (*wiring).spot, natively, elsewhere)
+func connection(name string, p hook.Point) (*translation, error) {
+	return dialect.Connection(Name, dialect.Spot{Hook: name, Point: p}, (*translation).spot, native, elsewhere)
 }

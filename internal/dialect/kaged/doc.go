@@ -15,11 +15,11 @@
 //	    plugin.connect            start, initialize, initialized         link.go
 //	  heart.beat                  health.check at intervals              health.go
 //	plugin.Hooks | Connect        one hook.Hook per kaged hook           plugin.go
-//	  wiring.ask                  event to params                        translate.go, connect.go
+//	  translation.ask                  event to params                        translate.go, connect.go
 //	  plugin.call                 the one place that calls a process     link.go
 //	    wire.Peer.Call
 //	    dialect.CallFailure       the error, as a hook.Error
-//	  wiring.read                 result to reply
+//	  translation.read                 result to reply
 //	plugin.CallTool               arguments checked, `_context` added    calls.go
 //	plugin.CallMethod             declared methods only
 //	plugin.Reconfigure            replaces the process between two calls    renew.go, gate.go

@@ -35,7 +35,7 @@ func (d *Dialect) Places(env dialect.Env) []dialect.Place {
 
 // Points returns the points of the four hooks.
 func (d *Dialect) Points() []hook.Point {
-	return dialect.Points(natively, (*wiring).spot)
+	return dialect.Points(native, (*translation).spot)
 }
 
 // Find lists the plugins in $XDG_DATA_HOME/kaged/plugins, one directory each, in the order of their

@@ -131,9 +131,9 @@ func (p *plugin) Info() dialect.Info { return *infoOf(p.manifest) }
 // Hooks returns the hooks of the manifest, at their own points.
 func (p *plugin) Hooks() []hook.Hook {
 	var hooks []hook.Hook
-	for i := range natively {
-		if slices.Contains(p.manifest.Hooks, natively[i].hook) {
-			hooks = append(hooks, p.hook(&natively[i]))
+	for i := range native {
+		if slices.Contains(p.manifest.Hooks, native[i].hook) {
+			hooks = append(hooks, p.hook(&native[i]))
 		}
 	}
 	return hooks
@@ -144,14 +144,14 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	if !slices.Contains(p.manifest.Hooks, name) {
 		return hook.Hook{}, fmt.Errorf("plugin %s has no hook %q, only %s", p.manifest.Name, name, orNone(p.manifest.Hooks))
 	}
-	w, err := findWiring(name, point)
+	w, err := connection(name, point)
 	if err != nil {
 		return hook.Hook{}, err
 	}
 	return p.hook(w), nil
 }
 
-func (p *plugin) hook(w *wiring) hook.Hook {
+func (p *plugin) hook(w *translation) hook.Hook {
 	h := hook.Hook{Plugin: p.manifest.Name, Dialect: Name, Name: w.hook, Point: w.point,
 		Priority: hook.DefaultPriority, Timeout: cmp.Or(p.settings.Timeout, p.manifest.HookTimeout),
 		Observer: w.hook == "on_session_idle" && w.point == hook.TurnFinal} // the answer of this hook is null
@@ -165,7 +165,7 @@ func (p *plugin) hook(w *wiring) hook.Hook {
 }
 
 // ask calls the plugin for one event and reads its answer.
-func (p *plugin) ask(ctx context.Context, w *wiring, ev *hook.Event) (hook.Reply, error) {
+func (p *plugin) ask(ctx context.Context, w *translation, ev *hook.Event) (hook.Reply, error) {
 	sessionID, _ := ev.Payload.String("session_id")
 	sessionID = cmp.Or(sessionID, hook.Session(ctx))
 	root, _ := ev.Payload.String("project_root")

@@ -61,13 +61,13 @@ func TestSeedHooks(t *testing.T) {
 		if row.Name != "hooks" {
 			continue
 		}
-		for i := range natively {
-			if !strings.Contains(row.Text, `"`+natively[i].hook+`"`) {
-				t.Errorf("%s is not in the document", natively[i].hook)
+		for i := range native {
+			if !strings.Contains(row.Text, `"`+native[i].hook+`"`) {
+				t.Errorf("%s is not in the document", native[i].hook)
 			}
 		}
-		if n := strings.Count(row.Text, ` | "`) + 1; n != len(natively) {
-			t.Errorf("the document allows %d hooks, this package has %d", n, len(natively))
+		if n := strings.Count(row.Text, ` | "`) + 1; n != len(native) {
+			t.Errorf("the document allows %d hooks, this package has %d", n, len(native))
 		}
 		return
 	}

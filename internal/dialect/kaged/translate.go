@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A wiring is one kaged hook at one point. ask turns the event into params, and answer turns the
+// A translation is one kaged hook at one point. ask turns the event into params, and answer turns the
 // result into a reply.
-type wiring struct {
+type translation struct {
 	hook  string // in the words of the protocol
 	point hook.Point
 	// ask returns the params. It must not modify the payload.
@@ -21,11 +21,11 @@ type wiring struct {
 	answer func(result json.RawMessage, payload hook.Object) (hook.Reply, error)
 }
 
-func (w *wiring) spot() dialect.Spot { return dialect.Spot{Hook: w.hook, Point: w.point} }
+func (w *translation) spot() dialect.Spot { return dialect.Spot{Hook: w.hook, Point: w.point} }
 
-// natively lists the four hooks of the protocol at their own points: docs/protocols/kaged.md, rows
+// native lists the four hooks of the protocol at their own points: docs/protocols/kaged.md, rows
 // K88 to K91.
-var natively = []wiring{
+var native = []translation{
 	{hook: "on_session_start", point: hook.SessionStart, ask: without("inject"), answer: injected},
 	{hook: "on_session_idle", point: hook.SessionIdle, ask: without(), answer: nothing},
 	{hook: "pre_compact", point: hook.CompactBefore, ask: without("summary"), answer: compacted},
@@ -45,7 +45,7 @@ func without(answers ...string) func(hook.Object) hook.Object {
 }
 
 // read turns a hook's result into a reply. null changes nothing.
-func (w *wiring) read(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
+func (w *translation) read(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
 	if isNull(result) {
 		return hook.Reply{}, nil
 	}

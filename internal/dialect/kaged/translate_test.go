@@ -20,9 +20,9 @@ func parse(t *testing.T, s string) hook.Object {
 	return o
 }
 
-func wired(t *testing.T, name string, p hook.Point) *wiring {
+func translationOf(t *testing.T, name string, p hook.Point) *translation {
 	t.Helper()
-	w, err := findWiring(name, p)
+	w, err := connection(name, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestParams(t *testing.T) {
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			payload := parse(t, tc.payload)
-			got := wired(t, tc.hook, tc.point).ask(payload).JSON()
+			got := translationOf(t, tc.hook, tc.point).ask(payload).JSON()
 			if string(got) != tc.want {
 				t.Errorf("params %s, want %s", got, tc.want)
 			}
@@ -105,7 +105,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			payload := parse(t, `{"dynamic_context":"old"}`)
-			reply, err := wired(t, tc.hook, tc.point).read(json.RawMessage(tc.result), payload)
+			reply, err := translationOf(t, tc.hook, tc.point).read(json.RawMessage(tc.result), payload)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func TestGarbledAnswers(t *testing.T) {
 		{"a long answer is cut", "on_session_start", hook.SessionStart, `"` + strings.Repeat("x", 1000) + `"`, `…`},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			reply, err := wired(t, tc.hook, tc.point).read(json.RawMessage(tc.result), nil)
+			reply, err := translationOf(t, tc.hook, tc.point).read(json.RawMessage(tc.result), nil)
 			if !errors.Is(err, hook.Garbled) || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("error %v, want a garbled one that says %q", err, tc.says)
 			}
@@ -158,7 +158,7 @@ func TestGarbledAnswers(t *testing.T) {
 }
 
 func TestAnObserversAnswerDoesNotCount(t *testing.T) {
-	w := *wired(t, "pre_compact", hook.CompactBefore)
+	w := *translationOf(t, "pre_compact", hook.CompactBefore)
 	w.answer = observed
 	reply, err := w.read(json.RawMessage(`{"messages":[]}`), nil)
 	if err != nil || len(reply.Set) > 0 || reply.Verdict != "" || len(reply.Notes) != 1 {
@@ -167,11 +167,11 @@ func TestAnObserversAnswerDoesNotCount(t *testing.T) {
 }
 
 func TestAConnectionThatMeansNothingSaysWhereItWould(t *testing.T) {
-	_, err := findWiring("on_session_idle", hook.ToolBefore)
+	_, err := connection("on_session_idle", hook.ToolBefore)
 	if err == nil || !strings.Contains(err.Error(), "session.idle") || !strings.Contains(err.Error(), "turn.done") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := findWiring("on_fire", hook.TurnDone); err == nil || !strings.Contains(err.Error(), `"on_fire"`) {
+	if _, err := connection("on_fire", hook.TurnDone); err == nil || !strings.Contains(err.Error(), `"on_fire"`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -182,7 +182,7 @@ func FuzzAnswers(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, result string) {
-		for _, list := range [][]wiring{natively, elsewhere} {
+		for _, list := range [][]translation{native, elsewhere} {
 			for i := range list {
 				w := &list[i]
 				reply, err := w.read(json.RawMessage(result), hook.Object{})

@@ -20,7 +20,7 @@ type absent struct {
 
 // Declared returns the hooks of a plugin that cannot be opened; each of them fails with why. ok is
 // false if the manifest cannot be read or has no hooks.
-func (*Dialect) Declared(f dialect.Found, why error) (dialect.Wiring, bool) {
+func (*Dialect) Declared(f dialect.Found, why error) (dialect.HookSet, bool) {
 	m, ok := f.Manifest.(*manifest)
 	if !ok || len(m.hooks) == 0 {
 		return nil, false
@@ -29,7 +29,7 @@ func (*Dialect) Declared(f dialect.Found, why error) (dialect.Wiring, bool) {
 }
 
 // Hooks returns the hooks of the manifest.
-func (a *absent) Hooks() []hook.Hook { return a.manifest.wireAll(a.fails) }
+func (a *absent) Hooks() []hook.Hook { return a.manifest.nativeHooks(a.fails) }
 
 // Connect returns one of its stages at another point.
 func (a *absent) Connect(name string, point hook.Point) (hook.Hook, error) {
@@ -47,12 +47,12 @@ type (
 	caller func(*translation) call
 )
 
-// wireAll returns the manifest's hooks, each at the point of its stage. They are in the order of
+// nativeHooks returns the manifest's hooks, each at the point of its stage. They are in the order of
 // docs/protocols/mine.md, row M37; the hub keeps the order among hooks of one plugin.
-func (m *manifest) wireAll(of caller) []hook.Hook {
+func (m *manifest) nativeHooks(of caller) []hook.Hook {
 	var hooks []hook.Hook
 	for _, r := range m.hooks {
-		hooks = append(hooks, wired(nativeAt(r.stage), []registration{r}, of))
+		hooks = append(hooks, newHook(nativeAt(r.stage), []registration{r}, of))
 	}
 	return hooks
 }
@@ -69,13 +69,13 @@ func (m *manifest) connect(name string, point hook.Point, of caller) (hook.Hook,
 	if err != nil {
 		return hook.Hook{}, err
 	}
-	return wired(t, have, of), nil
+	return newHook(t, have, of), nil
 }
 
-// wired returns a hook for some registrations of one stage. It is called only if one of their
+// newHook returns a hook for some registrations of one stage. It is called only if one of their
 // patterns matches the event's command. A notify hook that fails never aborts the event, even at a
 // chain: docs/protocols/mine.md, row M39.
-func wired(t *translation, of []registration, by caller) hook.Hook {
+func newHook(t *translation, of []registration, by caller) hook.Hook {
 	h := hook.Hook{Name: t.stage, Point: t.point, Call: by(t), For: patterns(of), OwnMode: modeOf(t.stage)}
 	if t.command != "" {
 		h.Match = func(ev *hook.Event) bool { return anyMatches(of, dialect.Plain(ev.Payload.Get(t.command))) }

@@ -9,7 +9,7 @@
 //	Hooks, Connect      plugin.go      prevalidate, preexec, postexec, notify
 //	  show              translate.go   event to context (connect.go: at points of other hosts)
 //	  run               call.go        one process; standby, deadline, group kill
-//	  parseReply        wire.go        stdout to what the plugin changed
+//	  parseReply        protocol.go        stdout to what the plugin changed
 //	Declared            absent.go      the hooks of a plugin that cannot be opened, all of which fail
 //	RunCommand          command.go     one of the plugin's commands, its output passed on as it arrives
 //	  atTerminal        terminal.go    the same for a user at a terminal, which the program then uses directly
@@ -17,5 +17,5 @@
 //	Close               lifecycle.go   sends the event shutdown
 //
 // What it is not: it does not run the user's commands and parses no arguments. adapter/command
-// does, and fires the four points. The names and limits of the protocol are in wire.go.
+// does, and fires the four points. The names and limits of the protocol are in protocol.go.
 package mine

@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// An invocationWire is the message that the fake reads.
-type invocationWire struct {
+// A message is the message that the fake reads.
+type message struct {
 	Type    string          `json:"type"`
 	Event   string          `json:"event"`
 	Command string          `json:"command"`
@@ -44,7 +44,7 @@ func play(behaviour string) (code int) {
 	if err != nil {
 		return 99
 	}
-	var in invocationWire
+	var in message
 	if err := json.Unmarshal(stdin, &in); err != nil {
 		return 97
 	}

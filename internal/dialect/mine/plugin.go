@@ -74,7 +74,7 @@ func configDir(env dialect.Env) string {
 func (p *plugin) Info() dialect.Info { return *p.manifest.info() }
 
 // Hooks returns the manifest's hooks, each at the point of its stage.
-func (p *plugin) Hooks() []hook.Hook { return p.manifest.wireAll(p.asks) }
+func (p *plugin) Hooks() []hook.Hook { return p.manifest.nativeHooks(p.asks) }
 
 // Connect returns one of the plugin's stages at another point.
 func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {

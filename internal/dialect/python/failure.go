@@ -73,7 +73,7 @@ func loadFailure(path string, err error, process *proc.Process) error {
 	if !ok || rpc.Code != codeLoadFailed {
 		return callFailure(err, process)
 	}
-	var place placeWire
+	var place placeJSON
 	if len(rpc.Data) > 0 {
 		if err := json.Unmarshal(rpc.Data, &place); err != nil {
 			return hook.Failure(hook.Garbled, err)
@@ -122,7 +122,7 @@ func withoutName(line string) string {
 // raisedAt returns the type and the line of an exception. The text of a KeyError, for example, is
 // only the key.
 func raisedAt(data json.RawMessage) string {
-	var r raisedWire
+	var r raisedJSON
 	if err := json.Unmarshal(data, &r); err != nil || r.Line == 0 {
 		return ""
 	}

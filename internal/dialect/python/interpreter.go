@@ -64,7 +64,7 @@ func (i *interpreter) hello(ctx context.Context, dir string, confined bool) erro
 	if err != nil {
 		return i.unstarted(ctx, err)
 	}
-	var h helloWire
+	var h helloJSON
 	if err := json.Unmarshal(result, &h); err != nil {
 		return hook.Failure(hook.Garbled, fmt.Errorf("python3: the handshake: %w", err))
 	}

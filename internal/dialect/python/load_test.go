@@ -250,7 +250,7 @@ func TestValidate(t *testing.T) {
 		{"code that waits", "import time\n\ntime.sleep(600)", "a.py took more than 2s to load", hook.Timeout, 3},
 		{"code that ends the interpreter", "import os; os._exit(9)", "the code ended the interpreter: exit code 9", hook.Crash, 0},
 		{"code that kills it", "import os; os.kill(os.getpid(), 9)", "the code ended the interpreter: ", hook.Crash, 0},
-		{"code that cuts the wire", "import os; os.closerange(3, 64)", "the code ended the interpreter: ", hook.Crash, 0},
+		{"code that closes the pipes to the host", "import os; os.closerange(3, 64)", "the code ended the interpreter: ", hook.Crash, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := validate("a", c.content)

@@ -316,7 +316,7 @@ func (p *plugin) Hooks() []hook.Hook {
 	var hooks []hook.Hook
 	for i := range native {
 		if slices.Contains(p.described().Hooks, native[i].hook) {
-			hooks = append(hooks, p.wire(&native[i]))
+			hooks = append(hooks, p.hookOf(&native[i]))
 		}
 	}
 	return hooks
@@ -332,12 +332,12 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	if err != nil {
 		return hook.Hook{}, err
 	}
-	return p.wire(t), nil
+	return p.hookOf(t), nil
 }
 
-// wire returns the hook of a translation. The runner enforces the handler's limit; the hook has a
+// hookOf returns the hook of a translation. The runner enforces the handler's limit; the hook has a
 // little more time, so that the runner can report it.
-func (p *plugin) wire(t *translation) hook.Hook {
+func (p *plugin) hookOf(t *translation) hook.Hook {
 	h := hook.Hook{Name: t.hook, Point: t.point, Timeout: p.limit + grace, Queue: Name, // one after another: docs/protocols/python.md, rows P52 to P57
 		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.ask(ctx, t, ev) }}
 	if t.match != nil {

@@ -232,7 +232,7 @@ async def f(ctx, text):
 	s.logged("forged")
 	s.logged(`line="from a child"`)
 	if strings.Contains(s.log.String(), "unexpected output") {
-		t.Error("something reached the wire")
+		t.Error("something reached the messages to the host")
 	}
 }
 
@@ -351,7 +351,7 @@ func TestAPluginThatIsClosedIsForgotten(t *testing.T) {
 		}
 	}
 	s.plugins = s.plugins[1:]
-	s.wire()
+	s.register()
 	if got := s.final("r", "x"); got != "x b" {
 		t.Errorf("text %q", got)
 	}

@@ -82,7 +82,7 @@ func (s *stage) openEach(settings func(name string) dialect.Settings) *stage {
 		}
 		s.plugins = append(s.plugins, p)
 	}
-	s.wire()
+	s.register()
 	return s
 }
 
@@ -93,7 +93,7 @@ func (s *stage) runtime(name string) *dialect.Runtime {
 	return &rt
 }
 
-func (s *stage) wire() {
+func (s *stage) register() {
 	s.t.Helper()
 	var hooks []hook.Hook
 	for i, p := range s.plugins {

@@ -96,8 +96,8 @@ func (p *plugin) Reload(ctx context.Context) error {
 	}
 	have := p.described().Hooks
 	p.log.Info("plugin reloaded", "hooks", have)
-	if !slices.Equal(had, have) && p.rt.Rewire != nil {
-		p.rt.Rewire()
+	if !slices.Equal(had, have) && p.rt.HooksChanged != nil {
+		p.rt.HooksChanged()
 	}
 	return nil
 }

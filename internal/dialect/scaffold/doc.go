@@ -13,5 +13,5 @@
 //	Close                session.go    the request shutdown, then the stop ladder
 //
 // What it is not: it does not decide what a plugin's failure does to an event (dialect.Failures
-// does). The names and limits of the protocol are in wire.go.
+// does). The names and limits of the protocol are in protocol.go.
 package scaffold

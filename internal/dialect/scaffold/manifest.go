@@ -28,7 +28,7 @@ type manifest struct {
 // is ignored with a warning, so that the rest of the plugin can be used:
 // docs/protocols/scaffold.md, rows S29 and S31.
 func parseManifest(result json.RawMessage) (*manifest, error) {
-	var w manifestWire
+	var w manifestJSON
 	if err := json.Unmarshal(result, &w); err != nil {
 		return nil, fmt.Errorf("the manifest is not an object: %w", err)
 	}
@@ -123,7 +123,7 @@ func (m *manifest) readTools(raw json.RawMessage) {
 	var list []json.RawMessage
 	m.optional("tools", raw, &list)
 	for i, entry := range list {
-		var t toolWire
+		var t toolJSON
 		if err := json.Unmarshal(entry, &t); err != nil {
 			m.lose("tools[%d] is left out: it is not a tool: %s", i, dialect.JSONMismatch(err))
 			continue
@@ -133,7 +133,7 @@ func (m *manifest) readTools(raw json.RawMessage) {
 }
 
 // addTool adds a tool under its full name: docs/protocols/scaffold.md, row S40.
-func (m *manifest) addTool(i int, t toolWire) {
+func (m *manifest) addTool(i int, t toolJSON) {
 	full := "plugin_" + m.Name + "_" + t.Name
 	if t.Name == "" {
 		m.lose("tools[%d] is left out: it has no name", i)
@@ -159,7 +159,7 @@ func (m *manifest) addTool(i int, t toolWire) {
 }
 
 // parameterSchema turns the protocol's list of parameters into JSON Schema.
-func parameterSchema(parameters []parameterWire) (json.RawMessage, error) {
+func parameterSchema(parameters []parameterJSON) (json.RawMessage, error) {
 	type property struct {
 		Type        string `json:"type,omitempty"`
 		Description string `json:"description,omitempty"`

@@ -30,7 +30,7 @@ func (p *plugin) Info() dialect.Info { return p.manifest.Info }
 func (p *plugin) Hooks() []hook.Hook {
 	var hooks []hook.Hook
 	for _, name := range p.manifest.Hooks {
-		hooks = append(hooks, p.wire(translationOf(name)))
+		hooks = append(hooks, p.hookOf(translationOf(name)))
 	}
 	return hooks
 }
@@ -44,10 +44,10 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	if err != nil {
 		return hook.Hook{}, err
 	}
-	return p.wire(t), nil
+	return p.hookOf(t), nil
 }
 
-func (p *plugin) wire(t *translation) hook.Hook {
+func (p *plugin) hookOf(t *translation) hook.Hook {
 	method := methodHook + t.name
 	return hook.Hook{Name: t.name, Point: t.point, Timeout: replyTimeout,
 		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) {
@@ -110,7 +110,7 @@ func (p *plugin) ask(ctx context.Context, method string, params json.RawMessage)
 	if err != nil {
 		return nil, hook.Failure(hook.Unavailable, err)
 	}
-	result, err := s.wire.Call(ctx, method, params)
+	result, err := s.conn.Call(ctx, method, params)
 	if err == nil {
 		return result, nil
 	}

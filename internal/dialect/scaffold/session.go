@@ -22,7 +22,7 @@ type launch struct {
 // A session is one process of a plugin, from the handshake to its end.
 type session struct {
 	process  *proc.Process
-	wire     *wire.Serial
+	conn     *wire.Serial
 	manifest *manifest
 }
 
@@ -33,7 +33,7 @@ func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.
 		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}}
 	kept, err := proc.Keep(ctx, proc.KeepOptions[*session]{
 		Open:  p.connect,
-		Close: func(s *session) { _ = s.wire.Close() }, // the pipes were closed with the process
+		Close: func(s *session) { _ = s.conn.Close() }, // the pipes were closed with the process
 		OnExit: func(exit proc.Exit, stderr string) {
 			rt.Log.Warn("plugin ended, and is restarted", "exit", exit.String(), "stderr", stderr)
 		},
@@ -54,7 +54,7 @@ func (p *plugin) connect(ctx context.Context) (*session, *proc.Process, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &session{process: process, wire: wire.NewSerial(process.Stdout(), process.Stdin(), wire.Options{
+	s := &session{process: process, conn: wire.NewSerial(process.Stdout(), process.Stdin(), wire.Options{
 		MaxSend: mostRequest, MaxReceive: p.launch.rt.Most(mostReply), OnNoise: p.launch.noise.Take})}
 	if err := p.handshake(ctx, s); err != nil {
 		s.kill()
@@ -72,7 +72,7 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout,
 		fmt.Errorf("no answer to initialize within %s", replyTimeout))
 	defer cancel()
-	result, err := s.wire.Call(ctx, methodInitialize, initializeParams)
+	result, err := s.conn.Call(ctx, methodInitialize, initializeParams)
 	if errors.Is(err, context.DeadlineExceeded) {
 		<-ctx.Done() // the context's timer may fire a moment after the pipe's
 	}
@@ -116,11 +116,11 @@ func (p *plugin) Close(ctx context.Context) error {
 		callCtx, cancel := context.WithTimeout(ctx, replyTimeout)
 		defer cancel()
 		ladder := proc.Ladder{Term: killGrace}
-		if _, err := s.wire.Call(callCtx, methodShutdown, []byte("{}")); err == nil {
+		if _, err := s.conn.Call(callCtx, methodShutdown, []byte("{}")); err == nil {
 			ladder.Stdin = killGrace // it exits after its answer: docs/protocols/scaffold.md, row S19
 		}
 		s.process.Stop(ctx, ladder)
-		_ = s.wire.Close() // the pipes were closed with the process
+		_ = s.conn.Close() // the pipes were closed with the process
 	})
 	return nil
 }
@@ -128,5 +128,5 @@ func (p *plugin) Close(ctx context.Context) error {
 // kill ends a process without sending shutdown.
 func (s *session) kill() {
 	s.process.Stop(context.Background(), proc.Ladder{})
-	_ = s.wire.Close()
+	_ = s.conn.Close()
 }

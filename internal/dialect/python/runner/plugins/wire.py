@@ -10,7 +10,7 @@ from typing import Any
 
 _CHUNK = 256 << 10
 
-# Error codes, as in ../../wire.go.
+# Error codes, as in ../../messages.go.
 PARSE_ERROR = -32700
 UNKNOWN_METHOD = -32601
 INTERNAL_ERROR = -32603

@@ -38,9 +38,9 @@ const blocked = `{"blocked":"Plugin blocked execution"}`
 // initializeParams are the params of initialize: docs/protocols/scaffold.md, row S28.
 var initializeParams = json.RawMessage(`{"protocol_version":1}`)
 
-// manifestWire is the answer to initialize. Its fields are raw, so that a fault in an optional
+// manifestJSON is the answer to initialize. Its fields are raw, so that a fault in an optional
 // field can be reported without losing the others.
-type manifestWire struct {
+type manifestJSON struct {
 	Name        json.RawMessage `json:"name"`
 	Version     json.RawMessage `json:"version"`
 	Description json.RawMessage `json:"description"`
@@ -49,13 +49,13 @@ type manifestWire struct {
 	Priority    json.RawMessage `json:"priority"`
 }
 
-type toolWire struct {
+type toolJSON struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
-	Parameters  []parameterWire `json:"parameters"`
+	Parameters  []parameterJSON `json:"parameters"`
 }
 
-type parameterWire struct {
+type parameterJSON struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"`
 	Description string `json:"description"`

@@ -66,14 +66,14 @@ const (
 // runner/plugins/output.py.
 const logMark = "\x1e"
 
-// helloWire is the answer to hello.
-type helloWire struct {
+// helloJSON is the answer to hello.
+type helloJSON struct {
 	Version    string `json:"version"`
 	Executable string `json:"executable"`
 }
 
-// placeWire is the data of an error about a file.
-type placeWire struct {
+// placeJSON is the data of an error about a file.
+type placeJSON struct {
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
 	Fix    string `json:"fix"`
@@ -81,8 +81,8 @@ type placeWire struct {
 	Reaches bool `json:"reaches"` // it failed because of a file, a module or the network
 }
 
-// raisedWire is the data of an error about an exception in a handler.
-type raisedWire struct {
+// raisedJSON is the data of an error about an exception in a handler.
+type raisedJSON struct {
 	Type string `json:"type"`
 	Line int    `json:"line"`
 }
