@@ -17,7 +17,7 @@ func TestHeadline(t *testing.T) {
 		"a: given up after 3 attempts":         {Agent: "a", Event: GivenUp, Attempts: 3},
 		"a has recovered":                      {Agent: "a", Event: Recovered},
 		"a: a preflight check stopped the run": {Agent: "a", Event: Preflight},
-		"a has not succeeded for too long":           {Agent: "a", Event: Stale},
+		"a has not succeeded for too long":     {Agent: "a", Event: Stale},
 		"a: other":                             {Agent: "a", Event: "other"},
 		"an agent":                             {},
 		"its own title":                        {Agent: "a", Event: Success, Title: "its\nown\ttitle\x1b[31m"},
