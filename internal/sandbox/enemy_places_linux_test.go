@@ -109,7 +109,7 @@ func TestFilesOfItsOwnInTheOpen(t *testing.T) {
 		{"a configuration around which it may write", "write:fs:" + dir, Place{Path: dir + "/patchbay.toml"}, "refused: it may change " + dir},
 		{"a hidden one around which it may write", "write:fs:" + dir, Place{Path: dir + "/patchbay.toml", Hidden: true}, "refused: it may change " + dir},
 		{"one that is not there, and hidden", "write:fs:" + dir, Place{Path: dir + "/new.toml", Hidden: true}, "refused: it may change " + dir},
-		{"a hidden one that is not there, in a directory that is not", "read:fs:" + dir, Place{Path: dir + "/new/secrets.toml", Hidden: true}, "refused: where it is not there yet"},
+		{"a hidden one that is not there, in a directory that is not", "read:fs:" + dir, Place{Path: dir + "/new/secrets.toml", Hidden: true}, "refused: to hide Patchbay's files in it"},
 		{"a hidden one around which it may read", "read:fs:" + dir, Place{Path: dir + "/patchbay.toml", Hidden: true}, "other"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
