@@ -178,12 +178,16 @@ func stateUsage(cmd *cobra.Command) {
 	}
 }
 
-// asUsage is an error about the command line, with a fix in any case.
+// asUsage returns err as a usage error that has a fix: its own, or else how the command is used.
 func asUsage(cmd *cobra.Command, err error) error {
 	if err == nil || statedKind(err) != "" && fixOf(err) != "" {
 		return err
 	}
-	return &problem{kind: kindUsage, err: err, fix: "usage: " + useLine(cmd) + "; `" + cmd.CommandPath() + " --help` has examples"}
+	fix := fixOf(err)
+	if fix == "" {
+		fix = "usage: " + useLine(cmd) + "; `" + cmd.CommandPath() + " --help` has examples"
+	}
+	return &problem{kind: kindUsage, err: err, fix: fix}
 }
 
 // newGroupCommand is a command that only has subcommands; alone it shows its help.

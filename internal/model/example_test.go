@@ -42,5 +42,5 @@ func ExampleConfig_With() {
 	fmt.Println(err)
 	// Output:
 	// anthropic large <nil>
-	// unknown model provider "large": write PROVIDER:NAME, the providers are anthropic, openai, offline (openai is also every compatible endpoint)
+	// unknown model provider "large"; write PROVIDER:NAME, where PROVIDER is one of anthropic, openai, offline (openai is also every compatible endpoint)
 }

@@ -86,14 +86,25 @@ func ParseName(s string) (provider, name string, err error) {
 	case !slices.Contains(Providers(), provider):
 		return "", "", unknownProvider(provider)
 	case name == "" && provider != ProviderOffline:
-		return "", "", fmt.Errorf("model %q has no name: write %s:NAME", cut(s), provider)
+		return "", "", &nameError{problem: fmt.Sprintf("model %q has no name", cut(s)), fix: fmt.Sprintf("write %s:NAME", provider)}
 	}
 	return provider, name, nil
 }
 
+// A nameError is a wrong name of a model.
+type nameError struct{ problem, fix string }
+
+func (e *nameError) Error() string { return e.problem + "; " + e.fix }
+
+// Fix returns how to write the name.
+func (e *nameError) Fix() string { return e.fix }
+
 func unknownProvider(provider string) error {
-	return fmt.Errorf("unknown model provider %q: write PROVIDER:NAME, the providers are %s (openai is also every compatible endpoint)",
-		cut(provider), strings.Join(Providers(), ", "))
+	return &nameError{
+		problem: fmt.Sprintf("unknown model provider %q", cut(provider)),
+		fix: fmt.Sprintf("write PROVIDER:NAME, where PROVIDER is one of %s (openai is also every compatible endpoint)",
+			strings.Join(Providers(), ", ")),
+	}
 }
 
 func (c Config) withDefaults() Config {

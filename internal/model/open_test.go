@@ -22,9 +22,9 @@ func TestParseName(t *testing.T) {
 		{"openai:llama3:8b", "openai", "llama3:8b", ""},
 		{" openai:a/b ", "openai", "a/b", ""},
 		{"offline", "offline", "", ""},
-		{"openai", "", "", "has no name: write openai:NAME"},
+		{"openai", "", "", "has no name; write openai:NAME"},
 		{"openai:", "", "", "has no name"},
-		{"gpt-4o", "", "", `unknown model provider "gpt-4o": write PROVIDER:NAME, the providers are anthropic, openai, offline`},
+		{"gpt-4o", "", "", `unknown model provider "gpt-4o"; write PROVIDER:NAME, where PROVIDER is one of anthropic, openai, offline`},
 		{"", "", "", "write PROVIDER:NAME"},
 		{"Anthropic:x", "", "", "unknown model provider"},
 	} {
