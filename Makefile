@@ -264,6 +264,7 @@ test-hosts: build ## the real coding agents against a scripted model: needs npm,
 # Not part of CI, which has no npm; the tests of package web look at what is committed. WEBTEST_SCREENSHOTS=DIR keeps pictures of the pages.
 test-web: ## the web page: built anew and compared with web/dist, then walked in Chromium; needs npm
 	@if command -v npm >/dev/null; then \
+		[ "$$(node --version)" = "v$$(cat web/.node-version)" ] || echo "test-web: this is Node $$(node --version); web/dist is built with v$$(cat web/.node-version)"; \
 		(cd web && npm ci --no-audit --no-fund --loglevel=error && npm run build -- --outDir .built --logLevel error) || exit 1; \
 		if diff -r web/dist web/.built >/dev/null; then rm -rf web/.built; else \
 			diff -rq web/dist web/.built; rm -rf web/.built; \

@@ -3,9 +3,14 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,7 +52,7 @@ var (
 // Everything that the page names is there, and nothing is there that it does not name.
 func TestDistIsComplete(t *testing.T) {
 	all := files(t)
-	named := map[string]bool{"index.html": true}
+	named := map[string]bool{"index.html": true, "sources.sha256": true}
 	for name, text := range all {
 		found := inPage.FindAllStringSubmatch(text, -1)
 		if strings.HasSuffix(name, ".js") {
@@ -67,6 +72,40 @@ func TestDistIsComplete(t *testing.T) {
 		if !named[name] {
 			t.Errorf("%s is there, and no file names it: build into an empty folder", name)
 		}
+	}
+}
+
+var (
+	markComment = regexp.MustCompile(`(?s)<!--.*?-->`)
+	lineComment = regexp.MustCompile(`(?m)^[ \t]*//.*$`)
+	emptyLines  = regexp.MustCompile(`\n+`)
+)
+
+// dist was built from the sources beside it. vite.config.js writes the hash that is compared here.
+func TestDistIsBuiltFromTheseSources(t *testing.T) {
+	names := []string{"index.html", "package.json", "package-lock.json", "svelte.config.js", "vite.config.js"}
+	err := fs.WalkDir(os.DirFS("."), "src", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	sum := sha256.New()
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := markComment.ReplaceAllString(string(data), "")
+		text = lineComment.ReplaceAllString(text, "")
+		fmt.Fprintf(sum, "%s\n%s\n", name, emptyLines.ReplaceAllString(text, "\n"))
+	}
+	if got, want := strings.TrimSpace(files(t)["sources.sha256"]), hex.EncodeToString(sum.Sum(nil)); got != want {
+		t.Errorf("web/dist is built from other sources (%.12s, and these are %.12s): run `npm ci && npm run build` in web/, and commit web/dist", got, want)
 	}
 }
 
