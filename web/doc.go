@@ -9,5 +9,5 @@
 //
 // What it is not: access control. The gate of adapter/httpapi decides who is let in before a
 // request comes here, and sets the Content-Security-Policy of the page. Nothing is read before the
-// first request, and no file is copied: embedded bytes are pages of the program's own file.
+// first request, and nothing is kept after it: embedded bytes are pages of the program's own file.
 package web

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -82,7 +84,8 @@ func (p pages) has(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// send answers with a file, or with 304 where the client has it.
+// send answers with a file, or with 304 where the client has it. The file is compressed where the
+// client takes that.
 func (p pages) send(w http.ResponseWriter, r *http.Request, name, cache string) {
 	file, err := p.files.Open(name)
 	if err != nil {
@@ -94,6 +97,11 @@ func (p pages) send(w http.ResponseWriter, r *http.Request, name, cache string) 
 	if !ok {
 		panic("a file that cannot seek: " + name)
 	}
+	w.Header().Set("Vary", "Accept-Encoding")
+	if takesGzip(r) && path.Ext(name) != ".png" {
+		content = compressed(content)
+		w.Header().Set("Content-Encoding", "gzip")
+	}
 	tag, err := etag(content)
 	if err != nil {
 		panic(err) // it is in memory
@@ -102,6 +110,31 @@ func (p pages) send(w http.ResponseWriter, r *http.Request, name, cache string) 
 	w.Header().Set("Cache-Control", cache)
 	w.Header().Set("ETag", tag)
 	http.ServeContent(w, r, name, time.Time{}, content)
+}
+
+// takesGzip tells whether the client names gzip, and does not refuse it by "gzip;q=0".
+func takesGzip(r *http.Request) bool {
+	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, weight, _ := strings.Cut(strings.ReplaceAll(coding, " ", ""), ";")
+		if name == "gzip" && (weight == "" || strings.Trim(weight, "q=0.") != "") {
+			return true
+		}
+	}
+	return false
+}
+
+// compressed is done anew for each request: browsers keep the larger files for good, and a daemon
+// whose page nobody opens keeps nothing in memory.
+func compressed(content io.Reader) io.ReadSeeker {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := io.Copy(w, content); err != nil {
+		panic(err) // it is in memory
+	}
+	if err := w.Close(); err != nil {
+		panic(err) // it goes to memory
+	}
+	return bytes.NewReader(b.Bytes())
 }
 
 // etag is made anew for each request: a hash of so small a file costs less than it would to keep

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"compress/gzip"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -51,6 +53,34 @@ func TestFilesOfThePage(t *testing.T) {
 	}
 	if icon := get(h, "/favicon.svg"); icon.Code != 200 || icon.Header().Get("Content-Type") != "image/svg+xml" {
 		t.Errorf("icon: %d %v", icon.Code, icon.Header())
+	}
+}
+
+func TestFilesAreCompressed(t *testing.T) {
+	long := strings.Repeat("let a = 1\n", 1000)
+	h := newPages(fstest.MapFS{"assets/long-1a2b.js": {Data: []byte(long)}, "icon.png": {Data: []byte(long)}})
+	got := get(h, "/assets/long-1a2b.js", "Accept-Encoding", "br, gzip, deflate")
+	if got.Header().Get("Content-Encoding") != "gzip" || got.Header().Get("Vary") != "Accept-Encoding" || got.Body.Len() > len(long)/10 {
+		t.Errorf("%v, %d bytes", got.Header(), got.Body.Len())
+	}
+	unzip, err := gzip.NewReader(got.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(unzip); err != nil || string(text) != long {
+		t.Errorf("%v, %d bytes", err, len(text))
+	}
+	again := get(h, "/assets/long-1a2b.js", "Accept-Encoding", "gzip", "If-None-Match", got.Header().Get("ETag"))
+	if again.Code != http.StatusNotModified {
+		t.Errorf("again: %d", again.Code)
+	}
+	for _, c := range []struct{ path, accept string }{
+		{"/assets/long-1a2b.js", ""}, {"/assets/long-1a2b.js", "br"}, {"/assets/long-1a2b.js", "gzip; q=0, br"}, {"/assets/long-1a2b.js", "gzip;q=0.000"}, {"/icon.png", "gzip"},
+	} {
+		plain := get(h, c.path, "Accept-Encoding", c.accept)
+		if plain.Header().Get("Content-Encoding") != "" || plain.Body.String() != long || plain.Header().Get("ETag") == got.Header().Get("ETag") {
+			t.Errorf("%s for %q: %v, %d bytes", c.path, c.accept, plain.Header(), plain.Body.Len())
+		}
 	}
 }
 
