@@ -128,7 +128,7 @@ func killed(s *stage) {
 // missing tests a hook that finds neither a daemon nor the program to start one.
 func missing(closed bool) func(*stage) {
 	return func(s *stage) {
-		s.nobody(closed)
+		s.withoutPlugins(closed)
 		s.run("please begin", []string{"echo trouble >ran; cat ran"})
 		s.denied(0, closed)
 		if closed {
@@ -139,14 +139,14 @@ func missing(closed bool) func(*stage) {
 
 // off tests the variable that the denial of missing names.
 func off(s *stage) {
-	s.nobody(true)
+	s.withoutPlugins(true)
 	s.environ = append(s.environ, "PATCHBAY_HOOK=off")
 	s.run("please begin", []string{"echo trouble >ran; cat ran"})
 	s.denied(0, false)
 }
 
-// nobody makes a stage on which a plugin was called once, and now no plugin can be called.
-func (s *stage) nobody(closed bool) {
+// withoutPlugins makes a stage on which a plugin was called once, and now no plugin can be called.
+func (s *stage) withoutPlugins(closed bool) {
 	s.Helper()
 	s.plugin("faulty", "FAULT", "nothing")
 	s.faulty(closed, "")

@@ -36,7 +36,7 @@ func (l *lines) Read(p []byte) (int, error) {
 	if len(l.rest) == 0 {
 		line, err := l.in.ReadSlice('\n')
 		if len(line) == 0 && err != nil && err != bufio.ErrBufferFull {
-			l.settle()
+			l.awaitAnswers()
 			return 0, err
 		}
 		l.count(line, 1)
@@ -74,8 +74,8 @@ func (l *lines) count(line []byte, by int) {
 	}
 }
 
-// settle waits until all requests are answered, at most for lastGrace.
-func (l *lines) settle() {
+// awaitAnswers waits until all requests are answered, at most for lastGrace.
+func (l *lines) awaitAnswers() {
 	l.mu.Lock()
 	if l.open == 0 {
 		l.mu.Unlock()

@@ -20,7 +20,7 @@
 //	  exchange ┬ Reader.line ─ judge ─ scanMessage ─ accept
 //	           └ read ─ nothingToRead ─ transmit ─ (does not fit the pipe) pump
 //	                └ linger.wait, or the runtime's poller
-//	  settle                 stops the pump and the watch on the context
+//	  endCall                stops the pump and the watch on the context
 //	  message.outcome        a copy of the result, or the error
 //
 //	Peer.Call

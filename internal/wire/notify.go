@@ -68,8 +68,8 @@ func (n *notifier) add(m *message, in *Reader) {
 	n.queue <- notification{method, params} // does not block: only this goroutine adds
 }
 
-// settle waits until every notification that is queued now has been passed on.
-func (n *notifier) settle(ctx context.Context) {
+// awaitQueued waits until every notification that is queued now has been passed on.
+func (n *notifier) awaitQueued(ctx context.Context) {
 	for target := n.added.Load(); ; {
 		done, more := n.handed.since()
 		if done >= target {

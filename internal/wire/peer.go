@@ -132,7 +132,7 @@ func (p *Peer) Notify(ctx context.Context, method string, params []byte) error {
 // must not call it.
 func (p *Peer) Settle(ctx context.Context) {
 	if p.notes != nil {
-		p.notes.settle(ctx)
+		p.notes.awaitQueued(ctx)
 	}
 }
 

@@ -86,7 +86,7 @@ func (s *Serial) Call(ctx context.Context, method string, params []byte) (json.R
 	}
 	s.arm(ctx)
 	m, err := s.exchange(ctx)
-	s.settle()
+	s.endCall()
 	if err != nil {
 		return nil, s.explain(method, err)
 	}
@@ -182,8 +182,8 @@ func (s *Serial) lastWords() (message, error) {
 	return message{}, io.EOF
 }
 
-// settle stops the pump and the watch on the context, and drops what is left of the call.
-func (s *Serial) settle() {
+// endCall stops the pump and the watch on the context, and drops what is left of the call.
+func (s *Serial) endCall() {
 	if s.pump != nil {
 		s.stopPump()
 	}

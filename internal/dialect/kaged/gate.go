@@ -61,7 +61,7 @@ func (g *gate) close(ctx context.Context) error {
 		case <-quiet:
 		case <-force:
 			if quiet = g.tryClose(true); quiet != nil {
-				return g.settle(ctx, quiet)
+				return g.awaitCalls(ctx, quiet)
 			}
 			return nil
 		case <-ctx.Done():
@@ -70,8 +70,8 @@ func (g *gate) close(ctx context.Context) error {
 	}
 }
 
-// settle waits for the calls under way, with the gate shut.
-func (g *gate) settle(ctx context.Context, quiet chan struct{}) error {
+// awaitCalls waits for the calls under way, with the gate shut.
+func (g *gate) awaitCalls(ctx context.Context, quiet chan struct{}) error {
 	select {
 	case <-quiet:
 		return nil

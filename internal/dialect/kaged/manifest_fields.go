@@ -28,7 +28,7 @@ var (
 // manifest checks every field: docs/protocols/kaged.md, rows K37 to K46.
 func (c *checker) manifest(top *document.Table) {
 	c.identity(top)
-	c.process(top)
+	c.commandAndEnv(top)
 	c.capabilities(top.Value("capabilities"))
 	c.interfaces(top)
 	c.hooks(top.Value("hooks"))
@@ -139,8 +139,8 @@ func (c *checker) homepage(e document.Value) string {
 	return s
 }
 
-// process checks command and env: docs/protocols/kaged.md, row K39.
-func (c *checker) process(top *document.Table) {
+// commandAndEnv checks command and env: docs/protocols/kaged.md, row K39.
+func (c *checker) commandAndEnv(top *document.Table) {
 	command := top.Value("command")
 	command.Required()
 	c.m.Command = texts(command, c.commandWord)

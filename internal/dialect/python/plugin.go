@@ -90,14 +90,14 @@ func (p *plugin) open(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	p.runner.listen(p.name, p)
-	err := p.settle(ctx)
+	err := p.loadAndAdd(ctx)
 	if err != nil {
 		p.runner.remove(p)
 	}
 	return err
 }
 
-func (p *plugin) settle(ctx context.Context) error {
+func (p *plugin) loadAndAdd(ctx context.Context) error {
 	for try := 1; ; try++ {
 		i, err := p.runner.live(ctx, startTimeout)
 		if err != nil {

@@ -56,7 +56,7 @@ func (c *canaries) reset() error {
 		return err
 	}
 	_ = c.pipes.took("") // discards what was written before
-	if err := c.process(); err != nil {
+	if err := c.startProcess(); err != nil {
 		return err
 	}
 	if mounts, _ := os.ReadFile("/proc/self/mountinfo"); !bytes.Contains(mounts, []byte(c.secret)) {
@@ -166,8 +166,8 @@ func systemLibrary() string {
 	return ""
 }
 
-// process starts the canary process if it is not running.
-func (c *canaries) process() error {
+// startProcess starts the canary process if it is not running.
+func (c *canaries) startProcess() error {
 	if c.proc != nil && !c.dead() {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (c *canaries) changes() []string {
 	if c.ear.usr2.Load() != c.usr2 {
 		found = append(found, "the host was signalled")
 	}
-	c.ear.settle()
+	c.ear.awaitPackets()
 	if c.ear.has(c.stray) {
 		found = append(found, "a server heard of it")
 		c.ear.mu.Lock()

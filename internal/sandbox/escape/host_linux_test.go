@@ -161,7 +161,7 @@ func (c *canaries) targets() []string {
 		"canary": secretDir + "/canary", "victim": secretDir + "/victim", "missing": secretDir + "/missing", "secret": secretDir,
 		"home_canary": homeDir + "/.ssh/key", "granted": grantDir, "note": grantDir + "/note", "scratch": writeDir, "own": ownDir, "notes": notesDir,
 		"prog": secretDir + "/program", "tool": toolDir + "/tool", "setuid": setuid, "loader": loader(), "barred": c.barred, "python": python,
-		"elf": hex.EncodeToString(program(c.secret, c.secret)), "handle": handle(secretDir + "/canary"), "mount": mountDir,
+		"elf": hex.EncodeToString(program(c.secret, c.secret)), "handle": fileHandle(secretDir + "/canary"), "mount": mountDir,
 		"host_pid": strconv.Itoa(os.Getpid()), "canary_pid": strconv.Itoa(c.proc.Pid), "host_fd": strconv.Itoa(int(c.held.Fd())),
 		"memory": fmt.Sprint(uintptr(unsafe.Pointer(&c.shared.memory[0]))), "stray": c.stray,
 		"port": portGranted, "other_port": portOther, "udp_port": portUDP, "listen_port": portListen,
@@ -187,9 +187,9 @@ func loader() string {
 	return "/no/loader"
 }
 
-// handle returns the handle of a file as "type:bytes". If the file system has no handles, an
+// fileHandle returns the handle of a file as "type:bytes". If the file system has no handles, an
 // attempt with it also fails free.
-func handle(path string) string {
+func fileHandle(path string) string {
 	h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, path, 0)
 	if err != nil {
 		return "0:"

@@ -96,7 +96,7 @@ type ear struct {
 	mu    sync.Mutex // protects heard
 	heard strings.Builder
 	usr2  atomic.Int64 // signals that the host received
-	marks atomic.Int64 // of settle
+	marks atomic.Int64 // of awaitPackets
 }
 
 func (e *ear) note(text string) {
@@ -112,9 +112,9 @@ func (e *ear) has(text string) bool {
 	return strings.Contains(strings.ToLower(e.heard.String()), strings.ToLower(text))
 }
 
-// settle waits until every packet sent so far was received, so that a late one is not attributed to
+// awaitPackets waits until every packet sent so far was received, so that a late one is not attributed to
 // the next run. A server receives packets in order, so each server is sent one more.
-func (e *ear) settle() {
+func (e *ear) awaitPackets() {
 	mark := fmt.Sprintf("settled%d", e.marks.Add(1))
 	question := append(make([]byte, 12, 64), byte(len(mark)))
 	question = append(append(question, mark...), 0, 0, 16, 0, 1)
