@@ -84,8 +84,8 @@ func (p *play) configure() {
 	}
 }
 
-// open starts the host. The plugins are the test binary, whose tens of megabytes patchbay.lock would
-// be made from at every start, so that they are exempt from it.
+// open starts the host. The plugins are exempt from patchbay.lock: they are the test binary, and
+// each start would read its tens of megabytes for the lock.
 func (p *play) open() {
 	host, err := pluginhost.Open(p.Context(), &pluginhost.Options{
 		Dir: p.home, Exempt: []string{p.home}, Logger: slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelInfo})),
@@ -249,7 +249,7 @@ func (p *play) left() {
 	}
 }
 
-// close closes the host and checks what is left.
+// close closes the host and checks that it left nothing behind.
 func (p *play) close() {
 	p.Helper()
 	if err := p.host.Close(); err != nil {

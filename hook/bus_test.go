@@ -173,7 +173,7 @@ func TestFirst(t *testing.T) {
 			t.Errorf("the step says %s", out.Steps[0].Verdict)
 		}
 	})
-	t.Run("nobody answers", func(t *testing.T) {
+	t.Run("no plugin answers", func(t *testing.T) {
 		out := fire(t, ToolResolve, `{}`, answer("a", ToolResolve, Reply{}))
 		if out.Verdict != Continue || out.By != "" {
 			t.Errorf("got %s by %q", out.Verdict, out.By)

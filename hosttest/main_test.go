@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 }
 
 // inside runs the tests again in a network namespace, so that no agent can reach anything but the
-// scripted model. A user who is not root first becomes root in a user namespace, which is needed to
-// make the other one.
+// scripted model. An ordinary user first becomes root in a user namespace, which is needed to make
+// the other one.
 func inside() int {
 	self, err := os.Executable()
 	if err != nil {

@@ -26,9 +26,9 @@ var rows = []struct {
 	{"a plugin garbles: the call goes on", fault("garble", false, "20s")},
 	{"a plugin garbles, on_failure = deny: the call is denied", fault("garble", true, "20s")},
 	{"the daemon is killed between two calls: the plugins are asked again", killed},
-	{"nobody can be asked: the call goes on", missing(false)},
-	{"nobody can be asked, on_failure = deny: the call is denied", missing(true)},
-	{"nobody can be asked, on_failure = deny, PATCHBAY_HOOK=off: the call goes on", off},
+	{"no plugin can be asked: the call goes on", missing(false)},
+	{"no plugin can be asked, on_failure = deny: the call is denied", missing(true)},
+	{"no plugin can be asked, on_failure = deny, PATCHBAY_HOOK=off: the call goes on", off},
 	{"the hook's program is gone: what the agent makes of it", gone},
 	{"two calls in one answer: one is rewritten, one blocked", together},
 	// A minute each.

@@ -36,7 +36,7 @@ func BenchmarkCheck64KiBString(b *testing.B) {
 
 // BenchmarkCheck64KiBOfLines has a line break in every line, after which the search starts again.
 func BenchmarkCheck64KiBOfLines(b *testing.B) {
-	doc := rawjson.String(strings.Repeat("the quick brown fox jumps over the lazy dog while nobody at all is looking\n", 860))
+	doc := rawjson.String(strings.Repeat("the quick brown fox jumps over the lazy dog while no one at all is looking\n", 860))
 	b.SetBytes(int64(len(doc)))
 	for b.Loop() {
 		if err := rawjson.Check(doc); err != nil {

@@ -39,11 +39,11 @@ func TestManyLoads(t *testing.T) {
 
 // An address of something that is not there says so, and so does a page that does not exist.
 func TestNotThere(t *testing.T) {
-	p := newTab(t, newSite(t), "/plugins/nobody")
-	p.see("Plugin not found: nobody")
-	p.open("/runs/nobody/daily/20260101T000000.000Z")
+	p := newTab(t, newSite(t), "/plugins/missing")
+	p.see("Plugin not found: missing")
+	p.open("/runs/missing/daily/20260101T000000.000Z")
 	p.see("Not found")
-	p.open("/jobs/nobody")
+	p.open("/jobs/missing")
 	p.see("Job not found")
 }
 

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The README's way from `patchbay serve` to the trace of a first turn, step by step, with the plugin
-// that the README writes and nothing else. It promises twenty seconds.
+// TestFirstTurn follows the README from `patchbay serve` to the trace of a first turn, step by
+// step, with only the plugin that the README writes. The README promises twenty seconds.
 func TestFirstTurn(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(repo, "README.md"))
 	if err != nil {

@@ -315,7 +315,7 @@ func (a *attempt) await(ctx context.Context, p *proc.Process) (int, error) {
 		err = context.Cause(ctx)
 		p.Stop(context.WithoutCancel(ctx), proc.Ladder{Term: termGrace})
 	}
-	_ = p.Stdout().SetReadDeadline(time.Now().Add(time.Second)) // read what is left in the pipe; another process may hold the pipe open
+	_ = p.Stdout().SetReadDeadline(time.Now().Add(time.Second)) // read the rest of the output; another process may hold the pipe open
 	<-read
 	p.Stop(context.WithoutCancel(ctx), proc.Ladder{})
 	return p.Exit().ShellCode(), err

@@ -130,7 +130,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("told %q", r.told)
 		}
 	})
-	t.Run("a run that waits for its next attempt, with nobody", func(t *testing.T) {
+	t.Run("a run that waits for its next attempt, with no runner", func(t *testing.T) {
 		r := newRig(t, time.Date(2026, 3, 2, 0, 30, 0, 0, time.UTC))
 		r.agent("fails", "exit 1", hourly)
 		r.open()

@@ -63,7 +63,7 @@ func (c *fakeClock) Sleep(ctx context.Context, now, until time.Time) {
 	}
 }
 
-// soonest is when the first sleeper wants to wake up; zero: nobody sleeps.
+// soonest returns when the first sleeper wakes up; zero: none sleeps.
 func (c *fakeClock) soonest() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

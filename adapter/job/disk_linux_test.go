@@ -103,7 +103,7 @@ func (d *smallDisk) makeRoom() {
 	select {
 	case <-d.told:
 	case <-time.After(time.Minute):
-		d.t.Fatal("nobody says that the result cannot be written")
+		d.t.Fatal("no message says that the result cannot be written")
 	}
 	must(d.t, os.Remove(d.filling))
 	d.await(func(st job.State) bool { return st.Active == "" && st.Last == job.Succeeded })

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzOrder reads an order from the queue, which other machines and versions write to: it names
-// what is to be run, and is the same order after it was written again; or it is an error.
+// FuzzOrder reads an order from the queue, which other machines and versions write to. The order
+// names a run and is the same after it was written again, or reading it is an error.
 func FuzzOrder(f *testing.F) {
 	for _, seed := range []string{
 		`{"agent":"a","schedule":"s","tick":"2026-01-02T03:04:05Z","run":"a/s/1","attempt":1}`, `{"agent":"a","schedule":"s","run":"r","attempt":0}`, `{}`, `null`, `{"attempt":1e9}`,
@@ -31,7 +31,7 @@ func FuzzOrder(f *testing.F) {
 	})
 }
 
-// FuzzPage reads what is kept of a schedule, and what is made of it at the next look.
+// FuzzPage reads the stored page of a schedule, and the state that the next look makes of it.
 func FuzzPage(f *testing.F) {
 	for _, seed := range []string{
 		`{"agent":"a","schedule":"s","since":"2026-01-02T03:04:05Z","active":"r","attempt":2,"streak":-3}`, `{}`, `{"streak":1e99}`, `{"last_tick":"x"}`, `{"last_status":"no such","attempt":-1}`,

@@ -147,7 +147,7 @@ func (l *leftover) await(s *job.Store, far func(job.State) bool) {
 	}
 }
 
-// heap is what is in use in a process that has just opened the engine, in bytes.
+// heap returns the bytes of heap that a process uses when it has just opened the engine.
 func (l *leftover) heap() int64 {
 	l.t.Helper()
 	time.Sleep(leftoverRemember) // until nothing has to be remembered, for which the engine would read it all

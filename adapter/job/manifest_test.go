@@ -111,8 +111,8 @@ func TestEveryKey(t *testing.T) {
 	check("the number of notifiers", len(m.Notifiers), 1+len(settings))
 }
 
-// TestComplaints: each thing that can be wrong is said with its place, as line:column: message, and
-// what mends it.
+// TestComplaints: each mistake is reported with its place, as line:column: message, and with its
+// fix.
 func TestComplaints(t *testing.T) {
 	const after = 5 // the first line after minimal
 	for _, c := range []struct{ rule, text, want string }{

@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
-// needHolders skips a test where nobody can tell whether a process lives.
+// needHolders skips a test if the system cannot tell whether a process lives.
 func needHolders(t *testing.T) {
 	t.Helper()
 	if lease.Self().State() != lease.Alive {

@@ -155,7 +155,7 @@ func TestRunNow(t *testing.T) {
 			t.Errorf("an interrupted run: %+v", run)
 		}
 		if runs, err := r.store.Runs(t.Context(), "slow", 0); err != nil || len(runs) != 1 {
-			t.Errorf("a person who is refused leaves no record: %+v, %v", runs, err)
+			t.Errorf("a refused person leaves no record: %+v, %v", runs, err)
 		}
 		r.runner.Watch = nil
 	})

@@ -255,7 +255,7 @@ func TestDue(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nothing where nobody knows since when", func(t *testing.T) {
+	t.Run("nothing is due without a time to count from", func(t *testing.T) {
 		if tick, ok := hourly.Due(time.Time{}, at(t, "2026-06-01T08:00:00Z")); ok {
 			t.Errorf("got %s", tick)
 		}

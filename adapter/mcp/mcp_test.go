@@ -285,7 +285,7 @@ func TestOffers(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 		if _, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "memo://two"}); err == nil {
-			t.Error("what nobody offers was read")
+			t.Error("a resource that no server offers was read")
 		}
 		want := []string{`p prompts/get {"name":"greet","arguments":{"who":"Ann"}}`, `r resources/read {"uri":"memo://one"}`}
 		if !slices.Equal(f.asked, want) {

@@ -121,7 +121,7 @@ func TestWhatFailsChangesNothing(t *testing.T) {
 	})
 }
 
-// TestReadersSeeOneOrTheOther: whoever reads while files are replaced finds a whole one.
+// TestReadersSeeOneOrTheOther: a reader finds a whole file while files are replaced.
 func TestReadersSeeOneOrTheOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	texts := []string{strings.Repeat("a", 1<<16), strings.Repeat("b", 1<<16)}

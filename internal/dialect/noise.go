@@ -90,7 +90,7 @@ func noiseText(k wire.NoiseKind) string {
 	case wire.NoiseWrongID:
 		return text + "a reply has an id that fits no call; copy the id of the request into the reply"
 	case wire.NoiseUnasked:
-		return text + "a request or notification that nobody takes here was passed over; declare it, or print it to stderr"
+		return text + "a request or notification that the host does not expect was ignored; declare it, or print it to stderr"
 	}
 	return "an answer to the plugin's own request could not be sent"
 }

@@ -47,7 +47,7 @@ func TestComplaints(t *testing.T) {
 		{"a table", "a = 2026-11-16", func(t *Table) { t.Table("a") }, `1:5: a: must be a table, got a date or time; put a key before each value: { KEY = … }`},
 		{"an item in a table in a list", "a = [{b = 1}]", func(t *Table) { t.Tables("a")[0].Text("b", "") }, `1:11: a[0].b: must be a string, got a whole number; put it into quotes: "…"`},
 		{"a table in a list", "a = 1\nc = [ {b = 1}]", func(t *Table) { t.Names(); t.Tables("c")[0].Self.Bad("", "no") }, `2:7: c[0]: no`},
-		{"a key that nobody knows", "\nverzion = 1", func(t *Table) { t.Text("version", "") }, `2:1: unknown key verzion; did you mean "version"?`},
+		{"an unknown key", "\nverzion = 1", func(t *Table) { t.Text("version", "") }, `2:1: unknown key verzion; did you mean "version"?`},
 		{"a value that JSON does not have", "[a]\nb = inf", func(t *Table) { t.Free("a") }, `1:2: a: +Inf has no counterpart in JSON; write a value that JSON has: plugins get the config as JSON`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -67,7 +67,7 @@ type caller struct {
 }
 
 // namespaces returns those of package jail that matter here. If the host is root, processes inside
-// are nobody for the kernel.
+// run as nobody for the kernel.
 func namespaces() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	uid, gid := os.Geteuid(), os.Getegid()

@@ -105,7 +105,7 @@ func TestOpenCodeWithoutPatchbay(t *testing.T) {
 		{"nothing is closed", filepath.Join(dir, "gone"), filepath.Join(dir, "none.json"), "/p", `"same":true`},
 		{"a point is closed", filepath.Join(dir, "gone"), closed, "/p", "could not ask guard"},
 		{"not in this project", filepath.Join(dir, "gone"), closed, "/open", `"same":true`},
-		{"nobody knows", filepath.Join(dir, "gone"), broken, "/p", "could not ask " + broken},
+		{"the file of closed points is broken", filepath.Join(dir, "gone"), broken, "/p", "could not ask " + broken},
 		{"the program dies", died, closed, "/p", "PATCHBAY_HOOK=off"},
 	} {
 		got := drive(t, Program{Path: tc.program, Closed: tc.closed}, tc.project, "die")

@@ -26,7 +26,7 @@ const boxTasks = 24
 // host's own. It is safe for concurrent use. The zero value is ready to use.
 type Cgroups struct {
 	once sync.Once   // finds the tree
-	tree *cgroupTree // nil if there is none that can be used
+	tree *cgroupTree // nil if no tree can be used
 
 	mu   sync.Mutex // protects the fields below
 	last int        // the number of the last cgroup

@@ -54,7 +54,7 @@ func (s *screen) Notify(app string, _ uint32, icon, title, body string, _ []stri
 	return 1, nil
 }
 
-// all is what was shown so far.
+// all returns the notifications shown so far.
 func (s *screen) all() []shown {
 	s.mu.Lock()
 	defer s.mu.Unlock()

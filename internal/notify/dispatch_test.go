@@ -51,7 +51,7 @@ func (s *sender) Send(ctx context.Context, m Message) error {
 	return nil
 }
 
-// bodies are what was sent, in order.
+// bodies returns the bodies of the sent messages, in order.
 func (s *sender) bodies() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func TestDispatch(t *testing.T) {
 				t.Errorf("got %q", got)
 			}
 		},
-		"a slow route holds up nobody, and only so many are sent at once": func(t *testing.T) {
+		"a slow route delays no other, and only so many messages are sent at once": func(t *testing.T) {
 			d := NewDispatch(DispatchOptions{Parallel: 3})
 			slow, quick := &sender{hold: make(chan struct{})}, &sender{}
 			d.Send(note(Success, "slow"), Route{Name: "slow", Sender: slow})

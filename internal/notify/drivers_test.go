@@ -44,7 +44,7 @@ func TestSlack(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("nobody can be mentioned from a message", func(t *testing.T) {
+	t.Run("a message cannot mention people", func(t *testing.T) {
 		if text := slackText(Message{Title: "<!channel> *x*", Body: "<@U1>"}); strings.ContainsAny(text, "<>") {
 			t.Errorf("got %s", text)
 		}

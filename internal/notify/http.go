@@ -73,7 +73,7 @@ func (e *ServiceError) Unwrap() error {
 	return nil
 }
 
-// A request is what is sent to a service, or shown of it.
+// A request is an HTTP request to a service, to be sent or to be shown.
 type request struct {
 	method string
 	url    string

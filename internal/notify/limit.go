@@ -11,10 +11,14 @@ import (
 // A Limiter keeps a notifier from sending the same event again and again (rate_limit_minutes).
 // These are its rules for one agent, schedule and notifier:
 //
-//   - An event that was sent is not sent again before the time is up. The time is counted for each event separately: an attempt_failed does not hold back a given_up.
-//   - Events that are held back are counted, and the next message of that event says how many there were.
-//   - given_up and recovered are sent at once if they contradict the last message. So the last message never says that something works, or is broken, when that is no longer true.
-//   - A recovery is therefore sent if its failure was. An agent that fails and recovers again and again, and whose failures are held back, sends nothing.
+//   - An event that was sent is not sent again before the time is up. The time is counted for each
+//     event separately: an attempt_failed does not hold back a given_up.
+//   - Events that are held back are counted, and the next message of that event says how many there
+//     were.
+//   - given_up and recovered are sent at once if they contradict the last message. So the last
+//     message never says that something works, or is broken, when that is no longer true.
+//   - A recovery is therefore sent if its failure was. An agent that fails and recovers again and
+//     again, and whose failures are held back, sends nothing.
 //   - A message that could not be sent does not count.
 //
 // A Limiter is safe for concurrent use, also by several machines on the same marks: at worst both
@@ -145,13 +149,13 @@ func (l *Limiter) change(ctx context.Context, key string, f func(*mark) bool) er
 	return nil
 }
 
-// A mark is what is stored for one key.
+// A mark is the stored state of one key.
 type mark struct {
 	Last   state                `json:"last,omitempty"` // what the last message said
 	Events map[string]eventMark `json:"events"`
 }
 
-// An eventMark is what is stored for one event.
+// An eventMark is the stored state of one event.
 type eventMark struct {
 	At         time.Time `json:"at"` // when it was last sent; zero: it was held back and never sent
 	Suppressed int       `json:"suppressed,omitempty"`

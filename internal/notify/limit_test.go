@@ -66,7 +66,7 @@ func TestLimiter(t *testing.T) {
 		{"a schedule as long as the limit is not swallowed by a second", time.Hour, []happening{
 			{"10:00:02", Success, true, 0}, {"11:00:00", Success, true, 0}, {"11:58:59", Success, false, 0},
 		}},
-		{"a clock that was set back silences nobody", time.Hour, []happening{
+		{"a clock that was set back holds back no message", time.Hour, []happening{
 			{"10:00:00", Success, true, 0}, {"09:00:00", Success, true, 0},
 		}},
 	} {
@@ -76,7 +76,7 @@ func TestLimiter(t *testing.T) {
 		})
 	}
 	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
-		t.Run("a clock that jumps an hour "+name+" lets nothing through and silences nobody", func(t *testing.T) {
+		t.Run("a clock that jumps an hour "+name+" lets no message through early and holds back none", func(t *testing.T) {
 			wall, passed := &clock{}, time.Duration(0)
 			wall.set(t, "10:00:00")
 			l := NewLimiter(InMemory(), wall.now)

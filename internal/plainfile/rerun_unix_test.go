@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestKindsAgain: only regular files are read, whoever the user is.
+// TestKindsAgain: only regular files are read, for any user.
 func TestKindsAgain(t *testing.T) {
 	rerun.Tests(t, "TestOnlyRegularFilesAreRead")
 }

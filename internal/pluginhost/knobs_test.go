@@ -272,7 +272,7 @@ func TestAProjectSwitchesNoPluginOff(t *testing.T) {
 		return strings.Contains(f.Problem, "the project's config for it is left out") && strings.Contains(f.Problem, "config.level")
 	})
 	if !found {
-		t.Error("nobody is told that the project's config is left out")
+		t.Error("no finding says that the project's config is left out")
 	}
 }
 

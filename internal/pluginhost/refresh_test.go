@@ -68,7 +68,7 @@ func TestRefresh(t *testing.T) {
 	home.scaffold("zbroken", "three", 700)
 	refresh()
 	if got := message(); got != `{"message":"hi one two three"}` {
-		t.Errorf("a broken plugin that was mended gets another try: %s", got)
+		t.Errorf("a broken plugin that was fixed gets another try: %s", got)
 	}
 
 	if err := os.Remove(filepath.Join(home.home, ".local/scaffold/plugins/two")); err != nil {

@@ -76,7 +76,7 @@ func TestReload(t *testing.T) {
 		home.secrets("")
 		reload(t, host)
 		if got := message(t, host); got != "hi one two" {
-			t.Errorf("mended: got %q", got)
+			t.Errorf("fixed: got %q", got)
 		}
 	})
 	t.Run("a plugin whose file has changed is started anew", func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestReload(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("one whose new file does not work goes on, which is a finding until it is mended", func(t *testing.T) {
+	t.Run("a plugin whose new file does not work goes on, which is a finding until it is fixed", func(t *testing.T) {
 		two := pidOf(host, "two")
 		home.write(".local/scaffold/plugins/two", "#!/bin/sh\nexit 1\n", 0o755)
 		reload(t, host)

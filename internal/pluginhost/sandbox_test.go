@@ -399,7 +399,7 @@ func TestNoGrantOpensPatchbaysOwnPlaces(t *testing.T) {
 		"the agents":          "write:fs:HOME/.config/dotagent/agents/new",
 		"plugins of a kind":   "write:fs:HOME/.agent/plugins",
 		"another plugin":      "write:fs:HOME/.local/share/kaged/plugins/other",
-		"what is kept":        "read:fs:HOME/.local/share/patchbay",
+		"the stored state":    "read:fs:HOME/.local/share/patchbay",
 		"the daemon's socket": "read:fs:HOME/.local/state/patchbay",
 		"the secrets":         "read:fs:HOME/.config/patchbay/secrets.toml",
 	} {

@@ -26,12 +26,12 @@ func TestKept(t *testing.T) {
 	about.Info("stderr", "line", "a token: hush-hush")
 	about.Warn("it is odd", "err", "why")
 	about.Debug("stderr", "line", "too quiet")
-	log.Warn("about nobody")
+	log.Warn("about no plugin")
 	lines, err := s.Lines("scaffold", "shout", 10)
 	if err != nil || len(lines) != 2 || lines[0].Text != "a token: [secret]" || lines[0].Level != "stderr" || lines[1].Text != "it is odd (err: why)" || lines[1].Level != "warning" {
 		t.Errorf("%+v, %v", lines, err)
 	}
-	if got := passed.String(); !strings.Contains(got, "about nobody") || strings.Contains(got, "token") {
+	if got := passed.String(); !strings.Contains(got, "about no plugin") || strings.Contains(got, "token") {
 		t.Errorf("passed on: %s", got)
 	}
 	if info, err := os.Stat(s.File("scaffold", "shout")); err != nil || info.Mode().Perm() != 0o600 {

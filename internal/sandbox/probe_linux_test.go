@@ -39,7 +39,7 @@ func TestProbeWithoutABar(t *testing.T) {
 	needNamespaces(t)
 	needLandlock(t)
 	self := exec.Command("/proc/self/exe", "-fake", "probes")
-	me := func(host int) []syscall.SysProcIDMap { // an ordinary user, whoever runs the test
+	me := func(host int) []syscall.SysProcIDMap { // an ordinary user, also if root runs the test
 		return []syscall.SysProcIDMap{{ContainerID: 1000, HostID: host, Size: 1}}
 	}
 	self.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: me(os.Geteuid()), GidMappings: me(os.Getegid())}

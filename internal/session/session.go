@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// DefaultPage is how many sessions a page has where nobody says.
+// DefaultPage is the number of sessions on a page if the caller names none.
 const DefaultPage = 50
 
 // ErrCursor is returned for a cursor that no page has given.

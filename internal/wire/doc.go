@@ -3,10 +3,12 @@
 //
 // There are two kinds of connection, because wake-ups are most of the cost of a small call:
 //
-//   - [Serial] is for plugins that get one request at a time and send nothing but replies. The goroutine that calls
-//     writes the request and reads the reply itself. At rest it has no goroutine.
-//   - [Peer] is for plugins that get many requests at once, and that send notifications and requests themselves. A
-//     goroutine reads; requests that are sent at the same moment share a write.
+//   - [Serial] is for plugins that get one request at a time and send nothing but replies. The
+//     goroutine that calls writes the request and reads the reply itself. At rest it has no
+//     goroutine.
+//   - [Peer] is for plugins that get many requests at once, and that send notifications and
+//     requests themselves. A goroutine reads; requests that are sent at the same moment share a
+//     write.
 //
 // [Serve] is the other side, for plugins written in Go.
 //

@@ -18,7 +18,7 @@ func newBrisk(t *testing.T) (*Serial, *far) {
 }
 
 func TestLinger(t *testing.T) {
-	t.Run("who answers at once is waited for here, who is slow is left to the poller", func(t *testing.T) {
+	t.Run("the call waits here for a quick plugin, and leaves a slow one to the poller", func(t *testing.T) {
 		s, f, _ := newSerial(t, Options{})
 		go func() {
 			f.read()

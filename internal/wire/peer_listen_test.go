@@ -61,7 +61,7 @@ func TestPeerRequests(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 	})
-	t.Run("an answer that finds nobody is a noise", func(t *testing.T) {
+	t.Run("an answer after the plugin has closed its pipe is a noise", func(t *testing.T) {
 		asked := make(chan struct{})
 		_, f, heard := newPeer(t, PeerOptions{OnRequest: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
 			close(asked)
@@ -105,7 +105,7 @@ func TestPeerNotifications(t *testing.T) {
 			t.Errorf("%d of 20 were handed out", got.Load())
 		}
 	})
-	t.Run("where nobody listens they are a noise", func(t *testing.T) {
+	t.Run("without a listener they are a noise", func(t *testing.T) {
 		_, f, heard := newPeer(t, PeerOptions{})
 		f.write(`{"method":"n"}` + "\n")
 		heard.wait(t, "unasked")
@@ -125,7 +125,7 @@ func TestPeerNotifications(t *testing.T) {
 		_ = p.Close()
 		closed.Store(true)
 	})
-	t.Run("a flood starves nobody, and the surplus is told", func(t *testing.T) {
+	t.Run("a flood delays no call, and the surplus is reported", func(t *testing.T) {
 		const rate, flood = 100, 100_000
 		var handed, dropped atomic.Int32
 		p, f, _ := newPeer(t, PeerOptions{

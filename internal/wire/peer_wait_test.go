@@ -47,7 +47,7 @@ func TestPeerWaits(t *testing.T) {
 			}
 		}
 	})
-	t.Run("nothing ticks where nobody waits", func(t *testing.T) {
+	t.Run("nothing ticks while no call waits", func(t *testing.T) {
 		p, f, _ := newPeer(t, PeerOptions{})
 		f.play(`{"id":1,"result":1}` + "\n")
 		if _, err := p.Call(soon(t), "m", nil); err != nil {

@@ -182,7 +182,7 @@ func (s *Serial) lastWords() (message, error) {
 	return message{}, io.EOF
 }
 
-// endCall stops the pump and the watch on the context, and drops what is left of the call.
+// endCall stops the pump and the watch on the context, and drops the rest of the call.
 func (s *Serial) endCall() {
 	if s.pump != nil {
 		s.stopPump()

@@ -63,8 +63,8 @@ func (v *flagText) String() string {
 	return text
 }
 
-// newFlags returns the flags that plugins have added or changed: known are those that the command
-// has, others those that only plugins understand.
+// newFlags returns the flags that plugins have added or changed. The command has the known ones;
+// only plugins understand the others.
 func newFlags(target *cobra.Command, was, now map[string]string) (known, others map[string]string) {
 	known, others = make(map[string]string), make(map[string]string)
 	for name, value := range now {

@@ -117,7 +117,7 @@ func TestNotExecutable(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if start, ok := errors.AsType[*program.StartError](err); !ok || start.Fix != "chmod +x "+path {
-		t.Errorf("the doctor cannot tell what mends it: %v", err)
+		t.Errorf("the doctor cannot tell how to fix it: %v", err)
 	}
 	if _, err := d.Open(t.Context(), found[0], dialect.Settings{}, plugtest.Runtime(t, t.TempDir())); err == nil {
 		t.Error("it was opened")

@@ -162,8 +162,8 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	return p.hookOf(t), nil
 }
 
-// hookOf returns the hook of a translation. A preflight that fails refuses at every point, also where
-// the failure table would skip it: docs/protocols/dotagent.md, row D37.
+// hookOf returns the hook of a translation. A preflight that fails refuses at every point, also
+// where the failure table would skip it: docs/protocols/dotagent.md, row D37.
 func (p *plugin) hookOf(t *translation) hook.Hook {
 	h := hook.Hook{Name: t.kind, Point: t.point, Timeout: timeouts[t.kind], Observer: t.kind != kindPreflight,
 		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.invoke(ctx, t, ev) }}

@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A translation is one kaged hook at one point. ask turns the event into params, and answer turns the
-// result into a reply.
+// A translation is one kaged hook at one point. ask turns the event into params, and answer turns
+// the result into a reply.
 type translation struct {
 	hook  string // in the words of the protocol
 	point hook.Point

@@ -61,7 +61,7 @@ func (p *plugin) result(ctx context.Context, name string, raw json.RawMessage) (
 	}
 	if kind, _ := o.String("resultType"); kind == "input_required" {
 		if mcpcall.From(ctx) == nil {
-			return failed(name, "the tool asks for something before it goes on, and there is nobody to ask"), nil
+			return failed(name, "the tool asks a question before it goes on, and the caller takes no questions"), nil
 		}
 		return dialect.ToolResult{Tool: name, Success: true, Raw: raw, Pending: true}, nil
 	}

@@ -97,7 +97,7 @@ func (p *plugin) asked(ctx context.Context, l *link, method string, params json.
 		return p.roots(), nil
 	}
 	if err == nil {
-		err = &wire.RPCError{Code: codeNoMethod, Message: "nobody can be asked: the call was not made by an MCP client that takes questions"}
+		err = &wire.RPCError{Code: codeNoMethod, Message: "the question cannot be asked: the call was not made by an MCP client that takes questions"}
 	}
 	return nil, err
 }

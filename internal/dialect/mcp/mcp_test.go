@@ -226,7 +226,7 @@ func TestProgressAndCancellation(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("a call that was given up: %v", err)
 	}
-	until(t, "the server is told that nobody waits", func() bool {
+	until(t, "the server is told that the call was given up", func() bool {
 		lines := plugtest.Recorded(t, b.home)
 		return len(lines) == 1 && strings.HasPrefix(lines[0], "cancelled ")
 	})
@@ -281,9 +281,9 @@ func TestQuestions(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nobody to ask", func(t *testing.T) {
+	t.Run("the caller takes no questions", func(t *testing.T) {
 		b := one(t, plugtest.MCPModern)
-		if r, err := b.call(t.Context(), "small_ask", `{}`); err != nil || r.Success || !strings.Contains(r.Error, "nobody to ask") {
+		if r, err := b.call(t.Context(), "small_ask", `{}`); err != nil || r.Success || !strings.Contains(r.Error, "the caller takes no questions") {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})

@@ -168,7 +168,7 @@ func (c *pipe) cancelled(id uint64, method string) {
 	if method == "initialize" || method == "server/discover" {
 		return // MCP forbids to cancel initialize
 	}
-	_ = c.peer.Notify(context.Background(), "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d,"reason":"nobody waits for it any more"}`, id))
+	_ = c.peer.Notify(context.Background(), "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d,"reason":"the caller no longer waits"}`, id))
 }
 
 func (c *pipe) close() { _ = c.peer.Close() }

@@ -218,7 +218,7 @@ func (w *web) cancelled(id, method string) {
 		return
 	}
 	w.address.plugin.spawn(func() {
-		_ = w.notify(w.ctx, "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%s,"reason":"nobody waits for it any more"}`, id))
+		_ = w.notify(w.ctx, "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%s,"reason":"the caller no longer waits"}`, id))
 	})
 }
 

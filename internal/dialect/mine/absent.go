@@ -47,8 +47,8 @@ type (
 	caller func(*translation) call
 )
 
-// nativeHooks returns the manifest's hooks, each at the point of its stage. They are in the order of
-// docs/protocols/mine.md, row M37; the hub keeps the order among hooks of one plugin.
+// nativeHooks returns the manifest's hooks, each at the point of its stage. They are in the order
+// of docs/protocols/mine.md, row M37; the hub keeps the order among hooks of one plugin.
 func (m *manifest) nativeHooks(of caller) []hook.Hook {
 	var hooks []hook.Hook
 	for _, r := range m.hooks {

@@ -67,7 +67,7 @@ func TestCommandFailures(t *testing.T) {
 			t.Errorf("%d, %v", code, err)
 		}
 	})
-	t.Run("nobody takes the output", func(t *testing.T) {
+	t.Run("the output cannot be written", func(t *testing.T) {
 		_, p := openFake(t, "p")
 		_, err := p.RunCommand(t.Context(), dialect.Command{Name: "sync", Out: closed{}, ErrOut: &bytes.Buffer{}})
 		if !errors.Is(err, errClosed) {
@@ -84,7 +84,7 @@ func TestCommandFailures(t *testing.T) {
 	})
 }
 
-var errClosed = errors.New("nobody is there")
+var errClosed = errors.New("the reader is gone")
 
 type closed struct{}
 

@@ -92,10 +92,10 @@ func TestBlockedAt(t *testing.T) {
 	const loop = "Current thread 0x00007f5633005b80 (most recent call first):\n  File \"/lib/re.py\", line 1 in match\n%s  File \"patchbay/plugins/runner.py\", line 90 in run\n"
 	isPlugin := func(path string) bool { return strings.HasPrefix(path, "/p/") }
 	for name, c := range map[string]struct{ stderr, want string }{
-		"the loop's stack goes first":                           {thread + fmt.Sprintf(loop, "  File \"/p/stubborn.py\", line 6 in f\n"), "stubborn.py:6 in f"},
-		"a thread is blamed where the loop is in nobody's code": {thread + fmt.Sprintf(loop, ""), "patient.py:3 in wait"},
-		"a stack whose head is cut off":                         {"  File \"/p/stubborn.py\", line 6 in f\n  File \"patchbay/plugins/runner.py\", line 90 in run\n", "stubborn.py:6 in f"},
-		"nothing of ours":                                       {"Killed\n", "an unknown place"},
+		"the loop's stack goes first":                          {thread + fmt.Sprintf(loop, "  File \"/p/stubborn.py\", line 6 in f\n"), "stubborn.py:6 in f"},
+		"a thread is blamed if the loop runs no plugin's code": {thread + fmt.Sprintf(loop, ""), "patient.py:3 in wait"},
+		"a stack whose head is cut off":                        {"  File \"/p/stubborn.py\", line 6 in f\n  File \"patchbay/plugins/runner.py\", line 90 in run\n", "stubborn.py:6 in f"},
+		"nothing of ours":                                      {"Killed\n", "an unknown place"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := blockedAt(c.stderr, isPlugin).String(); got != c.want {

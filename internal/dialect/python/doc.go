@@ -17,8 +17,8 @@
 //	OpenInspector        inspector.go    an interpreter that reads one draft after the other
 //	Save                 save.go         its file
 //
-// The messages between host and runner are defined in messages.go. They are not part of the protocol:
-// both ends are in this package.
+// The messages between host and runner are defined in messages.go. They are not part of the
+// protocol: both ends are in this package.
 //
 // What it is not: a sandbox. Plugins of one interpreter can reach each other, and what one does to
 // the process affects all of them.

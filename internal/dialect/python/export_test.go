@@ -65,7 +65,7 @@ func TestExport(t *testing.T) {
 			return os.Symlink(os.DevNull, file)
 		},
 	} {
-		t.Run(name+" is mended", func(t *testing.T) {
+		t.Run(name+" is repaired", func(t *testing.T) {
 			parent := t.TempDir()
 			if err := harm(filepath.Join(export(t, parent), "plugins", "models.py")); err != nil {
 				t.Fatal(err)

@@ -163,7 +163,7 @@ func TestWithoutPython(t *testing.T) {
 func TestExamine(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	home := t.TempDir()
-	t.Run("without plugins nobody needs Python", func(t *testing.T) {
+	t.Run("without plugins Python is not needed", func(t *testing.T) {
 		if problems := New().Examine(dialect.Env{Vars: []string{"HOME=" + home, "PATH="}}); len(problems) != 0 {
 			t.Errorf("problems %+v", problems)
 		}

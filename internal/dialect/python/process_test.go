@@ -129,7 +129,7 @@ func TestSyncHandlers(t *testing.T) {
 			t.Errorf("text %q", got)
 		}
 	})
-	t.Run("one that blocks holds up nobody, and its interpreter lives", func(t *testing.T) {
+	t.Run("a plugin that blocks delays no other, and its interpreter lives", func(t *testing.T) {
 		out := s.fire("r", hook.TurnFinal, `{"text":"block"}`)
 		if err := out.Steps[0].Err; !errors.Is(err, hook.Timeout) {
 			t.Errorf("error %v", err)
@@ -195,7 +195,7 @@ func TestAPluginThatNoLongerLoadsAfterACrash(t *testing.T) {
 			}
 			s.plugins[0].(*plugin).refreshing.Unlock()
 			s.write("a", works)
-			s.eventually("the mended plugin", func() bool { return s.final("r", "x") == "x a b" })
+			s.eventually("the fixed plugin", func() bool { return s.final("r", "x") == "x a b" })
 		})
 	}
 }

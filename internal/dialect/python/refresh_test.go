@@ -75,9 +75,9 @@ func TestAChangeThatDoesNotLoadKeepsTheOldCode(t *testing.T) {
 	if n := strings.Count(s.log.String(), "cannot be loaded"); n != 1 {
 		t.Errorf("it was tried %d times", n)
 	}
-	s.write("only", begins+fmt.Sprintf(appends, "mended"))
+	s.write("only", begins+fmt.Sprintf(appends, "fixed"))
 	s.fire("r", hook.TurnBegin, `{}`)
-	if got := s.final("r", "x"); got != "x mended" {
+	if got := s.final("r", "x"); got != "x fixed" {
 		t.Errorf("text %q", got)
 	}
 }
@@ -94,9 +94,9 @@ func TestAReloadThatHangsCostsTheInterpreter(t *testing.T) {
 	if got := s.final("r", "x"); got != "x b" {
 		t.Errorf("text %q", got)
 	}
-	s.write("a", begins+fmt.Sprintf(appends, "mended"))
+	s.write("a", begins+fmt.Sprintf(appends, "fixed"))
 	s.fire("r", hook.TurnBegin, `{}`)
-	if got := s.final("r", "x"); got != "x mended b" {
+	if got := s.final("r", "x"); got != "x fixed b" {
 		t.Errorf("text %q", got)
 	}
 }

@@ -104,7 +104,7 @@ func TestReplies(t *testing.T) {
 			`{"result":{"output":"","success":true,"error":null}}`, hook.Continue, `{"success":true,"error":null}`},
 		{"a text", onFinal, hook.TurnFinal, `{"text":"a"}`, `{"text":"b"}`, hook.Continue, `{"text":"b"}`},
 		{"a model's reply", onFinal, hook.ModelReply, `{"text":"a"}`, `{"text":"b"}`, hook.Continue, `{"text":"b"}`},
-		{"where nobody listens a text sets nothing", onFinal, hook.JobSink, `{"message":"a"}`, `{"text":"b"}`, hook.Continue, `{}`},
+		{"at a point without a text field a text sets nothing", onFinal, hook.JobSink, `{"message":"a"}`, `{"text":"b"}`, hook.Continue, `{}`},
 		{"a command's name, args and flags", onToolCall, hook.CommandBefore, command,
 			`{"call":{"tool_name":"hg","tool_call_id":"","input":{"args":["pull"],"flags":{}}}}`, hook.Continue, `{"command":"hg","args":["pull"],"flags":{}}`},
 		{"args and flags of another shape are passed over", onToolCall, hook.CommandBefore, command,

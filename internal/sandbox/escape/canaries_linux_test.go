@@ -119,7 +119,7 @@ func (c *canaries) programs() error {
 	return nil
 }
 
-// rewrite restores a file, whoever owned it meanwhile. It keeps the inode if possible.
+// rewrite restores a file, also if it has another owner now. It keeps the inode if possible.
 func rewrite(path, text string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		_ = os.Remove(path)

@@ -34,7 +34,7 @@ var unpromised = map[string][]string{
 		"bash load-builtin", "bash preload-library", "python execution/load-dropped-library", "python execution/make-written-file-executable",
 		"python execution/map-written-file-executable", "python execution/preload-dropped-library", "python execution/run-dropped-by-loader",
 	},
-	"what is left behind is ended by the guardian, and not by the kernel": {
+	"remaining processes are ended by the guardian, and not by the kernel": {
 		"bash survive", "bash survive-as-coprocess", "python processes/survive",
 	},
 	"with write:fs, attributes can be changed by every descriptor": {

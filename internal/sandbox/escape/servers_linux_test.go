@@ -112,8 +112,8 @@ func (e *ear) has(text string) bool {
 	return strings.Contains(strings.ToLower(e.heard.String()), strings.ToLower(text))
 }
 
-// awaitPackets waits until every packet sent so far was received, so that a late one is not attributed to
-// the next run. A server receives packets in order, so each server is sent one more.
+// awaitPackets waits until every packet sent so far was received, so that a late one is not
+// attributed to the next run. A server receives packets in order, so each server is sent one more.
 func (e *ear) awaitPackets() {
 	mark := fmt.Sprintf("settled%d", e.marks.Add(1))
 	question := append(make([]byte, 12, 64), byte(len(mark)))

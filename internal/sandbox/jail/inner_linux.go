@@ -127,8 +127,8 @@ func parseRights(oob []byte) ([]int, error) {
 	return syscall.ParseUnixRights(&messages[0])
 }
 
-// barLoaders bars the loaders, unless middle has done so. A privileged user who is not uid 0 gets
-// an error: only uid 0 can write the list.
+// barLoaders bars the loaders, unless middle has done so. A privileged user with another uid than 0
+// gets an error: only uid 0 can write the list.
 func (s *stage) barLoaders(plan *Plan, privileged bool) error {
 	if plan.needsMiddle(privileged) {
 		return nil

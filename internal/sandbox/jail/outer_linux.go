@@ -2,10 +2,10 @@ package jail
 
 import "syscall"
 
-// nobody is the uid that a program has outside the jail if its host is root. It owns no files and
-// is subject to limits on processes. Inside the jail the program still has uid 0, as it would
+// nobodyID is the uid and gid that a program has outside the jail if its host is root. It owns no files
+// and is subject to limits on processes. Inside the jail the program still has uid 0, as it would
 // without one, and it owns the files that it was granted (idmap).
-const nobody = 65534
+const nobodyID = 65534
 
 // outer clones inner, passes it the files that only the host's user can open, and waits.
 func (s *stage) outer() {
@@ -69,7 +69,7 @@ func (s *stage) lendPipes() {
 	for fd := range 3 + s.files {
 		var stat syscall.Statfs_t
 		if syscall.Fstatfs(fd, &stat) == nil && stat.Type == pipefsMagic {
-			_ = syscall.Fchown(fd, nobody, nobody) // if it fails, only opening by name does not work
+			_ = syscall.Fchown(fd, nobodyID, nobodyID) // if it fails, only opening by name does not work
 		}
 	}
 }
@@ -91,7 +91,7 @@ func cloneAttr(plan *Plan, privileged bool) *syscall.SysProcAttr {
 	}
 	uid, gid := syscall.Geteuid(), syscall.Getegid()
 	if privileged {
-		uid, gid = nobody, nobody
+		uid, gid = nobodyID, nobodyID
 		attr.GidMappingsEnableSetgroups = true
 		attr.Credential = &syscall.Credential{Uid: uint32(plan.User), Gid: uint32(plan.Group)}
 	}

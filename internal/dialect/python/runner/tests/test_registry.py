@@ -47,8 +47,8 @@ class RegistryTest(PluginCase):
         self.assertEqual(self.registry.load("a").name, "a")
 
     def test_an_unknown_plugin(self):
-        with self.assertRaisesRegex(ValueError, "Plugin not found: nobody"):
-            self.registry.load("nobody")
+        with self.assertRaisesRegex(ValueError, "Plugin not found: missing"):
+            self.registry.load("missing")
 
     def test_a_name_that_leads_elsewhere_is_none(self):
         with self.assertRaisesRegex(ValueError, "Invalid plugin name"):
@@ -62,10 +62,10 @@ class RegistryTest(PluginCase):
     def test_load_many_fails_with_the_first_that_cannot_be_loaded(self):
         self.write("good", "")
         self.write("bad", "1/0")
-        with self.assertRaisesRegex(ValueError, "Plugin not found: nobody"):
-            self.registry.load_many(["good", "nobody", "bad"])
+        with self.assertRaisesRegex(ValueError, "Plugin not found: missing"):
+            self.registry.load_many(["good", "missing", "bad"])
         with self.assertRaisesRegex(PluginError, "ZeroDivisionError: division by zero"):
-            self.registry.load_many(["good", "bad", "nobody"])
+            self.registry.load_many(["good", "bad", "missing"])
 
     def test_duplicates_are_a_warning_in_the_log(self):
         self.write("twice", "@on_begin\ndef a(ctx): pass\n@on_begin\ndef b(ctx): pass\n")

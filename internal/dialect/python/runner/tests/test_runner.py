@@ -137,7 +137,7 @@ class RunnerTest(HostCase):
             """,
         )
         names = "abcdefgh"
-        for name in names:  # at once, in a request that nobody has begun
+        for name in names:  # at once, in a request whose on_begin was not called
             self.host.start("call", plugin=path, hook="on_tool_call", request="r", call={**CALL, "tool_name": name})
         replies = [self.host.receive()["result"] for _ in names]
         self.assertEqual(len([r for r in replies if r and "on_begin was asked first" in r["note"]]), 1)

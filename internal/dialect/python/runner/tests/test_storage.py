@@ -81,7 +81,7 @@ class StorageTest(PluginCase):
         self.assertFalse(delete_plugin("a", self.dir))
         self.assertEqual(list_plugins(self.dir), [])
 
-    @unittest.skipIf(sys.platform == "win32" or os.geteuid() == 0, "whoever runs this may write anywhere")
+    @unittest.skipIf(sys.platform == "win32" or os.geteuid() == 0, "root may write anywhere, and Windows ignores the mode")
     def test_a_directory_that_cannot_be_written_is_an_oserror(self):
         self.dir.chmod(0o500)
         self.addCleanup(Path.chmod, self.dir, 0o700)
