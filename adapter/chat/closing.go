@@ -11,19 +11,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// farewellTimeout and farewellGrace bound the time that plugins have at the end of a turn. The
+// afterTurnTimeout and afterInterruptTimeout bound the time that plugins have at the end of a turn. The
 // first is the longest time that a protocol allows for a hook (docs/protocols/kaged.md, row K46).
 // The second applies once the user has interrupted the turn, and is the shortest such time
 // (docs/protocols/scaffold.md, row S41).
 const (
-	farewellTimeout = 60 * time.Second
-	farewellGrace   = 5 * time.Second
+	afterTurnTimeout      = 60 * time.Second
+	afterInterruptTimeout = 5 * time.Second
 )
 
-// final gives the answer to plugins, keeps it, and shows it. Plugins do not get an empty answer:
+// finishReply gives the answer to plugins, keeps it, and shows it. Plugins do not get an empty answer:
 // docs/protocols/python.md, row P56. What is kept is what the user is shown, so that a transcript
 // has nothing in it that a plugin took out.
-func (r *run) final(ctx context.Context, text string) error {
+func (r *run) finishReply(ctx context.Context, text string) error {
 	if text != "" {
 		fields, _, err := r.pass(ctx, hook.TurnFinal, struct {
 			Text string `json:"text"`
@@ -40,9 +40,9 @@ func (r *run) final(ctx context.Context, text string) error {
 	return r.keepReply(ctx, text, nil)
 }
 
-// afterwards tells plugins that the turn is over, however it ended, and that the session is quiet.
-func (r *run) afterwards(ctx context.Context) {
-	ctx, cancel := farewell(ctx)
+// notifyDone tells plugins that the turn is over, however it ended, and that the session is quiet.
+func (r *run) notifyDone(ctx context.Context) {
+	ctx, cancel := afterTurn(ctx)
 	defer cancel()
 	r.notify(ctx, hook.TurnDone, struct {
 		Text     string    `json:"text"`
@@ -68,12 +68,12 @@ func (r *run) notify(ctx context.Context, point hook.Point, payload any) {
 	}
 }
 
-// farewell is a context for what must happen after a turn, also one that was interrupted: it
+// afterTurn is a context for what must happen after a turn, also one that was interrupted: it
 // outlives ctx, but not for long.
-func farewell(ctx context.Context) (context.Context, context.CancelFunc) {
-	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTimeout)
+func afterTurn(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterTurnTimeout)
 	hurry := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(farewellGrace, cancel)
+		timer := time.AfterFunc(afterInterruptTimeout, cancel)
 		context.AfterFunc(out, func() { timer.Stop() })
 	})
 	return out, func() { hurry(); cancel() }

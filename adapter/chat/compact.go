@@ -47,22 +47,22 @@ var ErrNothingToCompact = errors.New("there is nothing to compact yet")
 var errNoCompactor = errors.New("no plugin compacted the transcript: the strategy delegate needs a compactor " +
 	"(a kaged plugin with the role compactor); choose another strategy")
 
-// A shortening is a compaction to be made.
-type shortening struct {
+// A compactionPlan is a compaction to be made.
+type compactionPlan struct {
 	strategy string
 	trigger  string
 	keep     int // messages at the end that stay
 	budget   int // tokens they may have; 0: any number
 }
 
-func (s *shortening) manual() bool { return s.trigger == triggerManual }
+func (s *compactionPlan) manual() bool { return s.trigger == triggerManual }
 
-// A shortened transcript is what a compaction comes to.
-type shortened struct {
+// A compactionResult is what a compaction comes to.
+type compactionResult struct {
 	strategy string // what was really done
 	by       string // the plugin that did it; "": none
 	gone     []model.Message
-	stands   []model.Message
+	messages []model.Message
 	note     string // what went otherwise than asked for
 }
 
@@ -83,7 +83,7 @@ func (a *Agent) CompactNow(ctx context.Context, t Turn, strategy string) (*sessi
 	// Who asks for it wants something to go, however short the transcript is.
 	keep := min(a.Compact.keep(), len(messages)/2)
 	return r.compact(hook.WithRequest(ctx, r.turn.ID),
-		&shortening{strategy: strategy, trigger: triggerManual, keep: keep, budget: r.budget()})
+		&compactionPlan{strategy: strategy, trigger: triggerManual, keep: keep, budget: r.budget()})
 }
 
 // CheckStrategy says whether there is such a strategy, and which there are where not.
@@ -123,16 +123,16 @@ func (r *run) budget() int { return r.agent.limit() / 2 }
 // compacted is no reason not to ask the model.
 func (r *run) compactIfLong(ctx context.Context, tools []model.Tool) error {
 	limit := r.agent.limit()
-	if limit <= 0 || r.size(tools) <= limit {
+	if limit <= 0 || r.estimateSize(tools) <= limit {
 		return nil
 	}
 	_, err := r.compactAuto(ctx, r.budget())
 	return err
 }
 
-// shorten compacts a conversation that the model found too long, whatever we thought of it: the
+// compactTooLong compacts a conversation that the model found too long, whatever we thought of it: the
 // window may be smaller than it is said to be.
-func (r *run) shorten(ctx context.Context) (shorter bool, err error) {
+func (r *run) compactTooLong(ctx context.Context) (shorter bool, err error) {
 	budget := model.Estimate(r.turn.Log.Messages()) / 4
 	if own := r.budget(); own > 0 {
 		budget = min(budget, own)
@@ -142,7 +142,7 @@ func (r *run) shorten(ctx context.Context) (shorter bool, err error) {
 
 // compactAuto compacts without having been asked to, and tells whether it could.
 func (r *run) compactAuto(ctx context.Context, budget int) (done bool, err error) {
-	s := &shortening{strategy: r.agent.Compact.strategy(), trigger: triggerAuto, keep: r.agent.Compact.keep(), budget: budget}
+	s := &compactionPlan{strategy: r.agent.Compact.strategy(), trigger: triggerAuto, keep: r.agent.Compact.keep(), budget: budget}
 	if err := CheckStrategy(s.strategy); err != nil {
 		return false, err
 	}
@@ -158,9 +158,9 @@ func (r *run) compactAuto(ctx context.Context, budget int) (done bool, err error
 	return err == nil, err
 }
 
-// size is how many tokens the conversation has: by the model's own count as far as that goes, and
+// estimateSize is how many tokens the conversation has: by the model's own count as far as that goes, and
 // by our estimate.
-func (r *run) size(tools []model.Tool) int {
+func (r *run) estimateSize(tools []model.Tool) int {
 	messages := r.turn.Log.Messages()
 	request := model.Request{System: r.prompt.text(), Messages: messages, Tools: tools}
 	estimate := request.Estimate()
@@ -172,22 +172,22 @@ func (r *run) size(tools []model.Tool) int {
 
 // compact takes a transcript through its compaction: plugins before, somebody does it, plugins
 // after, and the log keeps what stands.
-func (r *run) compact(ctx context.Context, s *shortening) (*session.Compaction, error) {
+func (r *run) compact(ctx context.Context, s *compactionPlan) (*session.Compaction, error) {
 	all := r.turn.Log.Messages()
-	done, err := r.delegated(ctx, s, all)
+	done, err := r.delegateCompaction(ctx, s, all)
 	if err != nil {
 		return nil, err
 	}
 	if done == nil {
-		if done, err = r.builtIn(ctx, s, all); err != nil {
+		if done, err = r.compactBuiltIn(ctx, s, all); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.retained(ctx, s, done); err != nil {
+	if err := r.retainMessages(ctx, s, done); err != nil {
 		return nil, err
 	}
-	done.stands = mend(done.stands)
-	c := session.Compaction{Strategy: done.strategy, Trigger: s.trigger, By: done.by, Messages: done.stands, Before: len(all)}
+	done.messages = repairToolCalls(done.messages)
+	c := session.Compaction{Strategy: done.strategy, Trigger: s.trigger, By: done.by, Messages: done.messages, Before: len(all)}
 	if err := r.keepCompaction(ctx, c); err != nil {
 		return nil, err
 	}
@@ -205,9 +205,9 @@ func (r *run) keepCompaction(ctx context.Context, c session.Compaction) error {
 	return nil
 }
 
-// delegated lets a plugin compact the transcript: docs/protocols/kaged.md, row K90. It returns nil
+// delegateCompaction lets a plugin compact the transcript: docs/protocols/kaged.md, row K90. It returns nil
 // if no plugin did.
-func (r *run) delegated(ctx context.Context, s *shortening, all []model.Message) (*shortened, error) {
+func (r *run) delegateCompaction(ctx context.Context, s *compactionPlan, all []model.Message) (*compactionResult, error) {
 	fields, out, err := r.pass(ctx, hook.CompactBefore, struct {
 		Messages  []model.Message `json:"messages"`
 		Strategy  string          `json:"strategy"`
@@ -217,7 +217,7 @@ func (r *run) delegated(ctx context.Context, s *shortening, all []model.Message)
 	if err != nil || out.Verdict != hook.Stop {
 		return nil, err
 	}
-	done, err := s.answer(all, fields)
+	done, err := s.readAnswer(all, fields)
 	if err != nil {
 		r.logger.Warn("compactor's answer is passed over", "plugin", out.By, "point", out.Point, "err", err)
 		return nil, nil
@@ -228,9 +228,9 @@ func (r *run) delegated(ctx context.Context, s *shortening, all []model.Message)
 	return done, nil
 }
 
-// answer reads what a compactor answered: messages in place of all, or a summary in place of those
+// readAnswer reads what a compactor answered: messages in place of all, or a summary in place of those
 // that go. Nil means that it answered with what was there.
-func (s *shortening) answer(all []model.Message, fields hook.Object) (*shortened, error) {
+func (s *compactionPlan) readAnswer(all []model.Message, fields hook.Object) (*compactionResult, error) {
 	var first []model.Message
 	if summary := strings.TrimSpace(adapter.Plain(fields, "summary")); summary != "" {
 		first = []model.Message{summaryMessage(adapter.CutMiddle(summary, maxSummary))}
@@ -241,26 +241,26 @@ func (s *shortening) answer(all []model.Message, fields hook.Object) (*shortened
 	}
 	if answered == nil {
 		gone, kept := split(all, s.keep, s.budget)
-		return &shortened{strategy: StrategyDelegate, gone: gone, stands: append(first, kept...)}, nil
+		return &compactionResult{strategy: StrategyDelegate, gone: gone, messages: append(first, kept...)}, nil
 	}
 	messages, err := readMessages(answered)
 	if err != nil {
 		return nil, err
 	}
 	stands := append(first, withCurrent(all, messages)...)
-	return &shortened{strategy: StrategyDelegate, gone: less(all, stands), stands: stands}, nil
+	return &compactionResult{strategy: StrategyDelegate, gone: without(all, stands), messages: stands}, nil
 }
 
-// retained lets plugins bring back messages and add text: docs/protocols/kaged.md, row K91. Both
+// retainMessages lets plugins bring back messages and add text: docs/protocols/kaged.md, row K91. Both
 // come after what opens the transcript, the summary, and before what was kept.
-func (r *run) retained(ctx context.Context, s *shortening, done *shortened) error {
+func (r *run) retainMessages(ctx context.Context, s *compactionPlan, done *compactionResult) error {
 	fields, _, err := r.pass(ctx, hook.CompactAfter, struct {
 		Compacted []model.Message `json:"messages_being_compacted"`
 		Remaining []model.Message `json:"messages_remaining"`
 		Strategy  string          `json:"strategy"`
 		Trigger   string          `json:"trigger"`
 		SessionID string          `json:"session_id"`
-	}{orEmpty(done.gone), orEmpty(done.stands), s.strategy, s.trigger, r.about.SessionID})
+	}{orEmpty(done.gone), orEmpty(done.messages), s.strategy, s.trigger, r.about.SessionID})
 	if err != nil {
 		return err
 	}
@@ -268,11 +268,11 @@ func (r *run) retained(ctx context.Context, s *shortening, done *shortened) erro
 	if err != nil {
 		r.logger.Warn("retained messages are passed over", "point", hook.CompactAfter, "err", err)
 	}
-	add = less(add, done.stands)
+	add = without(add, done.messages)
 	if inject := adapter.Plain(fields, "inject"); strings.TrimSpace(inject) != "" {
 		add = append(add, model.Message{Role: model.System, Content: inject})
 	}
-	done.stands = slices.Insert(done.stands, opening(done.stands), add...)
+	done.messages = slices.Insert(done.messages, countOpening(done.messages), add...)
 	return nil
 }
 

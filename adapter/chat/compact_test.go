@@ -368,7 +368,7 @@ func TestMend(t *testing.T) {
 		{"also at the end", []model.Message{calls("1")}, "assistant:  ls{}\ntool: the result is no longer there (failed)"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			if got := lines(mend(c.in)); got != c.want {
+			if got := lines(repairToolCalls(c.in)); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
 		})

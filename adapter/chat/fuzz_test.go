@@ -68,7 +68,7 @@ func FuzzMessages(f *testing.F) {
 			return
 		}
 		open := map[string]bool{}
-		for i, m := range mend(messages) {
+		for i, m := range repairToolCalls(messages) {
 			if m.Role == model.ToolRole {
 				if !open[m.ToolCallID] {
 					t.Fatalf("message %d of %q answers nothing", i, raw)

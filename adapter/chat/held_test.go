@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// shown is everything of a turn that somebody who watches it reads, the trace apart.
+// pending is everything of a turn that somebody who watches it reads, the trace apart.
 func (b *bed) shown() string {
 	var all strings.Builder
 	for _, e := range b.events {

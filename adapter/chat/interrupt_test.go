@@ -154,15 +154,15 @@ func TestFarewell(t *testing.T) {
 	}
 	t.Run("plugins that are told of the end are not waited for for ever", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			if took := told(t, 0); took != farewellTimeout {
-				t.Errorf("waited %s, want %s", took, farewellTimeout)
+			if took := told(t, 0); took != afterTurnTimeout {
+				t.Errorf("waited %s, want %s", took, afterTurnTimeout)
 			}
 		})
 	})
 	t.Run("and not for long once the user has had enough", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			if took := told(t, time.Second); took != time.Second+farewellGrace {
-				t.Errorf("waited %s, want %s", took, time.Second+farewellGrace)
+			if took := told(t, time.Second); took != time.Second+afterInterruptTimeout {
+				t.Errorf("waited %s, want %s", took, time.Second+afterInterruptTimeout)
 			}
 		})
 	})

@@ -22,7 +22,7 @@ func (r *run) reply(ctx context.Context, last bool) (text string, calls []model.
 	if err != nil {
 		return "", nil, err
 	}
-	r.say(response.Text)
+	r.setSaid(response.Text)
 	fields, _, err := r.pass(ctx, hook.ModelReply, struct {
 		Text      string           `json:"text"`
 		ToolCalls []model.ToolCall `json:"tool_calls"`
@@ -38,21 +38,21 @@ func (r *run) reply(ctx context.Context, last bool) (text string, calls []model.
 		return "", nil, err
 	}
 	text = adapter.Plain(fields, "text")
-	r.say(text)
+	r.setSaid(text)
 	return text, calls, nil
 }
 
-// say notes what is shown and kept of a reply if the turn ends now. Of one that is held, that is
+// setSaid notes what is shown and kept of a reply if the turn ends now. Of one that is held, that is
 // nothing: not all plugins have seen it.
-func (r *run) say(text string) {
+func (r *run) setSaid(text string) {
 	if !r.held {
 		r.said = text
 	}
 }
 
-// holds tells whether the replies of this session are held until plugins have seen them.
+// holdsReplies tells whether the replies of this session are held until plugins have seen them.
 // docs/protocols/scaffold.md: post_llm_response runs before display.
-func (r *run) holds(ctx context.Context) bool {
+func (r *run) holdsReplies(ctx context.Context) bool {
 	host := r.agent.Host
 	return host != nil && (host.Alters(ctx, hook.ModelReply) || host.Alters(ctx, hook.TurnFinal))
 }
@@ -72,7 +72,7 @@ func (r *run) ask(ctx context.Context, last bool) (*model.Response, error) {
 	}
 	response, err := r.call(ctx, request)
 	if errors.Is(err, model.ErrTooLong) && ctx.Err() == nil {
-		shorter, cerr := r.shorten(ctx)
+		shorter, cerr := r.compactTooLong(ctx)
 		if cerr != nil || !shorter {
 			return nil, errors.Join(err, cerr)
 		}
@@ -82,7 +82,7 @@ func (r *run) ask(ctx context.Context, last bool) (*model.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.count(response.Usage, len(request.Messages))
+	r.countTokens(response.Usage, len(request.Messages))
 	if response.Stop == model.StopRefusal && response.Text == "" && len(response.ToolCalls) == 0 {
 		return nil, errRefused
 	}
@@ -92,7 +92,7 @@ func (r *run) ask(ctx context.Context, last bool) (*model.Response, error) {
 // request is the conversation as it stands, compacted where it has grown too long, under the prompt
 // as plugins left it.
 func (r *run) request(ctx context.Context, last bool) (*model.Request, error) {
-	tools := r.offer()
+	tools := r.offerTools()
 	if err := r.compactIfLong(ctx, tools); err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func (r *run) earlier() int {
 	return 0
 }
 
-// offer asks anew which tools there are, and remembers them for the calls to come.
-func (r *run) offer() []model.Tool {
+// offerTools asks anew which tools there are, and remembers them for the calls to come.
+func (r *run) offerTools() []model.Tool {
 	r.offered = nil
 	if r.agent.Tools != nil {
 		r.offered = r.agent.Tools()
@@ -134,17 +134,17 @@ func (r *run) offer() []model.Tool {
 // failed, nothing does.
 func (r *run) call(ctx context.Context, request *model.Request) (*model.Response, error) {
 	r.heard.Reset()
-	r.held, r.waiting = r.holds(ctx), 0
-	response, err := r.agent.Model.Reply(ctx, request, r.hear)
+	r.held, r.waiting = r.holdsReplies(ctx), 0
+	response, err := r.agent.Model.Reply(ctx, request, r.receive)
 	if err != nil && ctx.Err() != nil {
-		r.say(r.heard.String())
+		r.setSaid(r.heard.String())
 	}
 	return response, err
 }
 
-// hear passes on what the model says as it says it; of a reply that is held, only how long it has
+// receive passes on what the model says as it says it; of a reply that is held, only how long it has
 // become.
-func (r *run) hear(d model.Delta) {
+func (r *run) receive(d model.Delta) {
 	switch {
 	case d.Retry != nil:
 		r.heard.Reset()
@@ -169,8 +169,8 @@ func retryText(retry *model.Retry) string {
 	return text
 }
 
-// count adds up tokens, and remembers how long the conversation was by the model's own count.
-func (r *run) count(u model.Usage, messages int) {
+// countTokens adds up tokens, and remembers how long the conversation was by the model's own count.
+func (r *run) countTokens(u model.Usage, messages int) {
 	r.result.Usage.Input += u.Input
 	r.result.Usage.Output += u.Output
 	r.counted, r.countAt = u, messages

@@ -63,8 +63,8 @@ func (a *Agent) Run(ctx context.Context, t Turn) (*Result, error) {
 	r := a.newRun(t)
 	ctx = hook.WithRequest(ctx, r.turn.ID)
 	r.emit(Event{Type: TurnStarted, Text: t.Text})
-	err := r.settle(ctx, r.stages(ctx))
-	r.afterwards(ctx)
+	err := r.recordEnd(ctx, r.runStages(ctx))
+	r.notifyDone(ctx)
 	r.emit(Event{Type: TurnFinished, Result: r.result})
 	r.watch.close()
 	return r.result, err
@@ -94,8 +94,8 @@ func (a *Agent) newRun(t Turn) *run {
 	return r
 }
 
-// stages is the turn up to and including the answer. A plugin's refusal comes back as a [*refusal].
-func (r *run) stages(ctx context.Context) error {
+// runStages is the turn up to and including the answer. A plugin's refusal comes back as a [*refusal].
+func (r *run) runStages(ctx context.Context) error {
 	if r.agent.Model == nil {
 		return errNoModel
 	}
@@ -128,13 +128,13 @@ func (r *run) converse(ctx context.Context) error {
 			return err
 		}
 		if len(calls) == 0 {
-			return r.final(ctx, text)
+			return r.finishReply(ctx, text)
 		}
 		if err := r.keepReply(ctx, text, calls); err != nil {
 			return err
 		}
 		if last {
-			return r.overrun(ctx, calls)
+			return r.endAtLimit(ctx, calls)
 		}
 		if err := r.runTools(ctx, calls); err != nil {
 			return err
@@ -160,9 +160,9 @@ func (r *run) keepReply(ctx context.Context, text string, calls []model.ToolCall
 	return nil
 }
 
-// overrun ends a turn whose model wants tools beyond the limit. Each call is answered, so that the
+// endAtLimit ends a turn whose model wants tools beyond the limit. Each call is answered, so that the
 // conversation can be gone on with.
-func (r *run) overrun(ctx context.Context, calls []model.ToolCall) error {
+func (r *run) endAtLimit(ctx context.Context, calls []model.ToolCall) error {
 	results := make([]model.Message, len(calls))
 	for i, c := range calls {
 		results[i] = toolMessage(c, "not run: the turn reached its limit of model calls", false)
@@ -173,9 +173,9 @@ func (r *run) overrun(ctx context.Context, calls []model.ToolCall) error {
 	return fmt.Errorf("%w (%d): send another message to go on", ErrSteps, r.agent.steps())
 }
 
-// settle says in the result how the turn ended, keeps what was said until then, and returns the
+// recordEnd says in the result how the turn ended, keeps what was said until then, and returns the
 // error that Run returns.
-func (r *run) settle(ctx context.Context, err error) error {
+func (r *run) recordEnd(ctx context.Context, err error) error {
 	refused, isRefusal := errors.AsType[*refusal](err)
 	switch {
 	case err == nil:

@@ -38,8 +38,8 @@ const (
 // errOffline is a model that cannot sum anything up.
 var errOffline = errors.New("the offline model cannot sum up")
 
-// builtIn compacts without plugins.
-func (r *run) builtIn(ctx context.Context, s *shortening, all []model.Message) (*shortened, error) {
+// compactBuiltIn compacts without plugins.
+func (r *run) compactBuiltIn(ctx context.Context, s *compactionPlan, all []model.Message) (*compactionResult, error) {
 	strategy, note := s.strategy, ""
 	if strategy == StrategyDelegate {
 		if s.manual() {
@@ -49,14 +49,14 @@ func (r *run) builtIn(ctx context.Context, s *shortening, all []model.Message) (
 	}
 	keep := s.keep
 	if strategy == StrategyCheckpoint {
-		keep = sinceUser(all)
+		keep = countSinceUser(all)
 	}
 	gone, kept := split(all, keep, s.budget)
 	if len(gone) == 0 {
 		return nil, ErrNothingToCompact
 	}
-	done := &shortened{strategy: strategy, gone: gone, note: note}
-	first, err := r.stead(ctx, strategy, gone)
+	done := &compactionResult{strategy: strategy, gone: gone, note: note}
+	first, err := r.replacement(ctx, strategy, gone)
 	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (r *run) builtIn(ctx context.Context, s *shortening, all []model.Message) (
 		done.note = joinNotes(note, fmt.Sprintf("%s: %v: the oldest messages were dropped instead", strategy, err))
 		done.strategy, first = StrategyDrop, dropMessage(len(gone))
 	}
-	done.stands = append([]model.Message{first}, kept...)
+	done.messages = append([]model.Message{first}, kept...)
 	return done, nil
 }
 
@@ -75,8 +75,8 @@ func joinNotes(a, b string) string {
 	return a + "; " + b
 }
 
-// stead is the message that stands in the stead of those that go.
-func (r *run) stead(ctx context.Context, strategy string, gone []model.Message) (model.Message, error) {
+// replacement is the message that stands in the stead of those that go.
+func (r *run) replacement(ctx context.Context, strategy string, gone []model.Message) (model.Message, error) {
 	if strategy == StrategyDrop {
 		return dropMessage(len(gone)), nil
 	}

@@ -22,7 +22,7 @@ func newToolCall(r *run, c model.ToolCall) *toolCall {
 	call := &toolCall{turn: r, done: make(chan struct{}),
 		use: ToolUse{Name: c.Name, Arguments: c.Arguments, CallID: c.ID, Result: adapter.InterruptedTool, Error: adapter.InterruptedTool}}
 	call.ToolCall = adapter.NewToolCall(&adapter.ToolHost{Fire: r.fire, About: r.about, Session: r.turn.Session, Tools: r.offered,
-		Forbid: call.forbidden, Progress: call.progress, Logger: r.logger}, c)
+		Forbid: call.askUser, Progress: call.progress, Logger: r.logger}, c)
 	return call
 }
 
@@ -33,7 +33,7 @@ func (c *toolCall) run(ctx context.Context) error {
 		return nil // never begun
 	}
 	began := time.Now()
-	c.turn.emit(Event{Type: ToolStarted, Tool: c.shown()})
+	c.turn.emit(Event{Type: ToolStarted, Tool: c.pending()})
 	result, err := c.Run(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -47,9 +47,9 @@ func (c *toolCall) run(ctx context.Context) error {
 	return err
 }
 
-// forbidden asks the user about a tool that may change things, one question at a time. It says why
+// askUser asks the user about a tool that may change things, one question at a time. It says why
 // the tool must not run; "" where it may.
-func (c *toolCall) forbidden(ctx context.Context, tool *Tool, call model.ToolCall) string {
+func (c *toolCall) askUser(ctx context.Context, tool *Tool, call model.ToolCall) string {
 	if c.turn.agent.Approve == nil {
 		return ""
 	}
@@ -76,15 +76,15 @@ func (c *toolCall) forbidden(ctx context.Context, tool *Tool, call model.ToolCal
 // progress shows output as it comes. It uses nothing of the call: a tool may go on talking after it
 // returned.
 func (c *toolCall) progress() func(string) {
-	shown, watch := *c.shown(), c.turn.watch
+	shown, watch := *c.pending(), c.turn.watch
 	return func(text string) {
 		tool := shown
 		watch.tell(Event{Type: ToolOutput, Tool: &tool, Text: text})
 	}
 }
 
-// shown is the call before there is a result.
-func (c *toolCall) shown() *ToolUse {
+// pending is the call before there is a result.
+func (c *toolCall) pending() *ToolUse {
 	return &ToolUse{Name: c.Call.Name, Arguments: c.Call.Arguments, CallID: c.Asked.ID}
 }
 

@@ -52,16 +52,16 @@ func lastUser(all []model.Message) int {
 	return -1
 }
 
-// sinceUser is how many messages there are from the user's last one on.
-func sinceUser(all []model.Message) int {
+// countSinceUser is how many messages there are from the user's last one on.
+func countSinceUser(all []model.Message) int {
 	if i := lastUser(all); i >= 0 {
 		return len(all) - i
 	}
 	return 1
 }
 
-// opening is how many messages at the beginning are the system's.
-func opening(messages []model.Message) int {
+// countOpening is how many messages at the beginning are the system's.
+func countOpening(messages []model.Message) int {
 	i := slices.IndexFunc(messages, func(m model.Message) bool { return m.Role != model.System })
 	if i < 0 {
 		return len(messages)
@@ -69,12 +69,12 @@ func opening(messages []model.Message) int {
 	return i
 }
 
-// mend makes a transcript that others had a hand in fit for a model: a result without its call
+// repairToolCalls makes a transcript that others had a hand in fit for a model: a result without its call
 // goes, and a call without its result gets one that says so.
-func mend(messages []model.Message) []model.Message {
+func repairToolCalls(messages []model.Message) []model.Message {
 	out := make([]model.Message, 0, len(messages))
 	var open []model.ToolCall // calls of the last assistant message that have no result yet
-	settle := func() {
+	addMissing := func() {
 		for _, c := range open {
 			out = append(out, toolMessage(c, "the result is no longer there", false))
 		}
@@ -89,11 +89,11 @@ func mend(messages []model.Message) []model.Message {
 			}
 			continue
 		}
-		settle()
+		addMissing()
 		out = append(out, m)
 		open = slices.Clone(m.ToolCalls)
 	}
-	settle()
+	addMissing()
 	return out
 }
 
@@ -101,25 +101,25 @@ func mend(messages []model.Message) []model.Message {
 // what the model is about to answer.
 func withCurrent(all, messages []model.Message) []model.Message {
 	i := lastUser(all)
-	if i < 0 || slices.ContainsFunc(messages, func(m model.Message) bool { return same(m, all[i]) }) {
+	if i < 0 || slices.ContainsFunc(messages, func(m model.Message) bool { return sameMessage(m, all[i]) }) {
 		return messages
 	}
 	return append(messages, all[i])
 }
 
-// less are the messages that are not among others.
-func less(messages, others []model.Message) []model.Message {
+// without are the messages that are not among others.
+func without(messages, others []model.Message) []model.Message {
 	var out []model.Message
 	for _, m := range messages {
-		if !slices.ContainsFunc(others, func(o model.Message) bool { return same(m, o) }) {
+		if !slices.ContainsFunc(others, func(o model.Message) bool { return sameMessage(m, o) }) {
 			out = append(out, m)
 		}
 	}
 	return out
 }
 
-// same tells whether two messages are one: a plugin may have left out what it does not know.
-func same(a, b model.Message) bool {
+// sameMessage tells whether two messages are one: a plugin may have left out what it does not know.
+func sameMessage(a, b model.Message) bool {
 	return a.Role == b.Role && a.Content == b.Content && a.ToolCallID == b.ToolCallID && len(a.ToolCalls) == len(b.ToolCalls)
 }
 
@@ -195,7 +195,7 @@ func changedList(sent []model.Message, raw json.RawMessage) json.RawMessage {
 	if adapter.Missing(raw) {
 		return nil
 	}
-	if messages, err := readMessages(raw); err == nil && slices.EqualFunc(messages, sent, same) {
+	if messages, err := readMessages(raw); err == nil && slices.EqualFunc(messages, sent, sameMessage) {
 		return nil
 	}
 	return raw
