@@ -176,7 +176,7 @@ func (c *ToolCall) fire(ctx context.Context, point hook.Point, outcome *toolOutc
 	}
 	fields, err := rawjson.Parse(out.Payload)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: the payload came back as no object: %w", point, err)
+		return nil, nil, fmt.Errorf("%s: the payload that came back is not an object: %w", point, err)
 	}
 	return out, fields, nil
 }

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A bed is an agent in a test: a real bus with functions for plugins, a model that plays replies,
-// and everything that happened.
+// A bed is an agent in a test. It has a real bus with functions as plugins, a model that plays
+// replies, and a record of everything that happened.
 type bed struct {
 	Agent
 	t      *testing.T
@@ -41,7 +41,7 @@ func newBed(t *testing.T, replies ...play) *bed {
 	return b
 }
 
-// Fire is the host: a bus.
+// Fire implements Host with a bus.
 func (b *bed) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
 	raw, err := json.Marshal(payload)
 	if err != nil {
@@ -53,7 +53,7 @@ func (b *bed) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Ou
 	return b.bus.Fire(ctx, point, raw)
 }
 
-// Alters is the host's, too.
+// Alters implements Host.
 func (b *bed) Alters(ctx context.Context, point hook.Point) bool { return b.bus.Alters(ctx, point) }
 
 // plug adds a plugin's hook.
@@ -62,12 +62,12 @@ func (b *bed) plug(plugin string, point hook.Point, call func(ctx context.Contex
 	return &b.hooks[len(b.hooks)-1]
 }
 
-// answer adds a plugin that always says the same.
+// answer adds a plugin that always returns the same reply.
 func (b *bed) answer(plugin string, point hook.Point, r hook.Reply) *hook.Hook {
 	return b.plug(plugin, point, func(context.Context, *hook.Event) (hook.Reply, error) { return r, nil })
 }
 
-// tap adds a plugin that says nothing, and returns the payloads it was shown.
+// tap adds a plugin that changes nothing, and returns the payloads that it gets.
 func (b *bed) tap(point hook.Point) *payloads {
 	p := &payloads{t: b.t}
 	b.plug("tap", point, func(ctx context.Context, ev *hook.Event) (hook.Reply, error) {
@@ -80,7 +80,7 @@ func (b *bed) tap(point hook.Point) *payloads {
 	return p
 }
 
-// tool adds a tool that takes anything.
+// tool adds a tool that accepts any arguments.
 func (b *bed) tool(name string, run func(ctx context.Context, c Call) (ToolResult, error)) *Tool {
 	b.tools = append(b.tools, Tool{Name: name, Run: run})
 	return &b.tools[len(b.tools)-1]
@@ -97,7 +97,7 @@ func (b *bed) turn(text string) Turn {
 	return Turn{ID: "turn_1", Session: session.Session{ID: "ses_1", WorkingDir: "/work dir"}, Log: b.log, Text: text, Observe: b.observe}
 }
 
-// observe would be caught by the race detector if it were called twice at a time.
+// observe is not synchronized: the race detector would find two calls at once.
 func (b *bed) observe(e Event) { b.events = append(b.events, e) }
 
 // try runs one turn.
@@ -109,7 +109,7 @@ func (b *bed) try(ctx context.Context, text string) (*Result, error) {
 	return b.Run(ctx, b.turn(text))
 }
 
-// run runs one turn that goes well.
+// run runs one turn that must succeed.
 func (b *bed) run(text string) *Result {
 	b.t.Helper()
 	result, err := b.try(b.t.Context(), text)
@@ -119,7 +119,7 @@ func (b *bed) run(text string) *Result {
 	return result
 }
 
-// transcript is the log, one message a line.
+// transcript returns the log, one message a line.
 func (b *bed) transcript() string { return lines(b.log.Messages()) }
 
 func lines(messages []model.Message) string {
@@ -137,12 +137,12 @@ func lines(messages []model.Message) string {
 	return strings.Join(out, "\n")
 }
 
-// of are the events of a type.
+// of returns the events of a type.
 func (b *bed) of(t EventType) []Event {
 	return slices.DeleteFunc(slices.Clone(b.events), func(e Event) bool { return e.Type != t })
 }
 
-// payloads are what one plugin was shown.
+// payloads holds the payloads that one plugin got.
 type payloads struct {
 	t        *testing.T
 	mu       sync.Mutex // protects the fields below
@@ -156,7 +156,7 @@ func (p *payloads) count() int {
 	return len(p.seen)
 }
 
-// field is a field of the nth payload, raw.
+// field returns a field of the nth payload, as raw JSON.
 func (p *payloads) field(n int, name string) string {
 	p.t.Helper()
 	p.mu.Lock()
@@ -182,7 +182,7 @@ func raw(name, value string) hook.Object {
 // A play is one reply of a model.
 type play func(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error)
 
-// say is a reply, streamed word by word.
+// say returns a reply that is streamed word by word.
 func say(text string, calls ...model.ToolCall) play {
 	return func(_ context.Context, _ *model.Request, stream func(model.Delta)) (*model.Response, error) {
 		if stream != nil {
@@ -194,7 +194,7 @@ func say(text string, calls ...model.ToolCall) play {
 	}
 }
 
-// fail is a model that gives no reply.
+// fail returns a model reply that is an error.
 func fail(err error) play {
 	return func(context.Context, *model.Request, func(model.Delta)) (*model.Response, error) { return nil, err }
 }

@@ -12,56 +12,56 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A Host takes events through plugins; *patchbay.Host is one.
+// A Host fires events through plugins; *patchbay.Host is one.
 //
-// A host may also have a method Listens(context.Context, hook.Point) bool: whether any plugin is
-// asked at a point at all. Where none is, the point of a quiet session, which has the whole
-// transcript in it, is not fired.
+// A host may also have a method Listens(context.Context, hook.Point) bool, which reports whether
+// any plugin is called at a point. If no plugin is, the agent does not fire session.idle, whose
+// payload is the whole transcript.
 type Host interface {
 	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
-	// Alters tells whether a plugin takes part at point that can change the event: those that are
-	// only told of it do not count.
+	// Alters reports whether a plugin that can change the event takes part at point. Plugins that
+	// only observe do not count.
 	Alters(ctx context.Context, point hook.Point) bool
 }
 
-// A Log is one session's transcript while a turn is running; *sessionstore.Turn is one. What Append
-// and Compact returned nil for is kept.
+// A Log is one session's transcript while a turn is running; *sessionstore.Turn is one. Once Append
+// or Compact has returned nil, its messages are stored.
 //
-// A log may also have a method Earlier() int: how many of the model's replies compactions took out.
-// The offline model's script goes on by that count.
+// A log may also have a method Earlier() int, which returns the number of model replies that
+// compactions removed. The script of the offline model continues after that number.
 type Log interface {
-	Messages() []model.Message // as they stand, compactions applied; not to be changed: they need not be copied
+	Messages() []model.Message // after compactions; the caller must not change them, so they need not be copied
 	Append(ctx context.Context, messages ...model.Message) error
 	Compact(ctx context.Context, c session.Compaction) error
 }
 
-// What a tool is, and a call of one, is the same for every host.
+// Every host uses the same tools and calls of tools.
 type (
 	Tool       = adapter.Tool
 	Call       = adapter.Call
 	ToolResult = adapter.ToolResult
 )
 
-// An Agent runs turns: messages in, plugins around, model and tools inside. Its fields are not
-// changed once it is in use; it is safe for concurrent use by many sessions.
+// An Agent runs turns: a message in, plugins around it, model and tools inside. Its fields must not
+// change once it is in use. It is safe for concurrent use by many sessions.
 type Agent struct {
 	Host    Host
 	Model   model.Model
-	Tools   func() []Tool // asked anew for each model call; nil: none
-	Approve Approver      // nil: everything is allowed
+	Tools   func() []Tool // called before each model call; nil: no tools
+	Approve Approver      // nil: every tool may run
 	Prompt  string        // the base prompt; "": the default
-	Project string        // what the project at hand says to agents, at the end of the base prompt; "": nothing
+	Project string        // the project's instructions for agents, added to the end of the base prompt; "": none
 	Steps   int           // model calls in one turn; 0: DefaultSteps
 	Compact CompactOptions
-	Logger  *slog.Logger // nil discards
+	Logger  *slog.Logger // nil: no log
 }
 
 // An Approver decides whether a tool that changes things may run. A refusal has a reason, which the
-// model is told; the error is for a question that could not be put, and counts as a refusal. Of one
-// turn, one question is put at a time.
+// model is told. An error means that the question could not be asked, and counts as a refusal. A
+// turn asks one question at a time.
 type Approver func(ctx context.Context, t Tool, c model.ToolCall) (Approval, error)
 
-// An Approval is an answer to the question whether a tool may run.
+// An Approval is the answer to whether a tool may run.
 type Approval struct {
 	Allowed bool
 	Reason  string
@@ -70,20 +70,20 @@ type Approval struct {
 // CompactOptions say when and how a transcript is compacted.
 type CompactOptions struct {
 	Strategy string  // drop | summarize | delegate | checkpoint; "": summarize
-	At       float64 // of the model's window; 0: 0.8
-	Keep     int     // messages at the end that stay as they are; 0: DefaultKeep
+	At       float64 // part of the model's window at which compaction starts; 0: 0.8
+	Keep     int     // how many messages at the end stay as they are; 0: DefaultKeep
 }
 
-// A Turn is one message of the user's and all that comes of it.
+// A Turn is one message of the user and everything that follows from it.
 type Turn struct {
-	ID      string // "": one is made
+	ID      string // "": a new one
 	Session session.Session
-	Log     Log // nil: one in memory, gone with the turn
+	Log     Log // nil: one in memory, lost after the turn
 	Text    string
-	Observe func(Event) // told what happens as it happens, one event at a time; nil: nobody
+	Observe func(Event) // called with each event of the turn, one at a time; nil: no observer
 }
 
-// A Result is what a turn came to, as `chat -p --json` prints it.
+// A Result says how a turn ended, as `chat -p --json` prints it.
 type Result struct {
 	SessionID string    `json:"session_id"`
 	Text      string    `json:"text"`
@@ -94,7 +94,7 @@ type Result struct {
 	Turn    string         `json:"turn"`
 	Status  session.Status `json:"status"`
 	Reason  string         `json:"reason,omitempty"`  // why it was refused
-	Suggest string         `json:"suggest,omitempty"` // what a person could do about it
+	Suggest string         `json:"suggest,omitempty"` // what the user can do about it
 	Usage   model.Usage    `json:"usage"`
 	Offline bool           `json:"offline,omitempty"` // the built-in offline model answered
 }
@@ -105,31 +105,31 @@ type ToolUse struct {
 	Arguments  json.RawMessage `json:"arguments"` // as executed
 	Result     string          `json:"result"`
 	Success    bool            `json:"success"`
-	ResolvedBy *string         `json:"resolved_by"` // the plugin that answered in the tool's place; null: it ran
+	ResolvedBy *string         `json:"resolved_by"` // the plugin that answered in place of the tool; null: the tool ran
 	CallID     string          `json:"call_id"`
 	Error      string          `json:"error,omitempty"`
 	DurationMS int64           `json:"duration_ms"`
 }
 
-// An EventType says what an [Event] is about.
+// An EventType is the type of an [Event].
 type EventType string
 
-// The events of a turn, in the order in which they can come.
+// The types of events in a turn, in the order in which they can occur.
 const (
 	TurnStarted  EventType = "turn.started"  // Text: the user's message
 	Point        EventType = "point"         // Outcome: an event went through the plugins
-	TextDelta    EventType = "text"          // Text: to be added to the reply
-	TextHeld     EventType = "text.held"     // Held: so much of the reply waits until plugins have seen the whole
-	Retrying     EventType = "retry"         // Text: why; what was streamed of this reply is void
-	ModelReplied EventType = "reply"         // Text: the reply as plugins left it; it replaces what was streamed
+	TextDelta    EventType = "text"          // Text: more of the reply
+	TextHeld     EventType = "text.held"     // Held: the length of the reply so far; it is not shown until plugins have seen all of it
+	Retrying     EventType = "retry"         // Text: why; discard the part of this reply that was streamed
+	ModelReplied EventType = "reply"         // Text: the reply after plugins changed it; it replaces the streamed text
 	ToolStarted  EventType = "tool.started"  // Tool
-	ToolOutput   EventType = "tool.output"   // Tool, Text: output as it comes
+	ToolOutput   EventType = "tool.output"   // Tool, Text: output of the running tool
 	ToolFinished EventType = "tool.finished" // Tool
 	Compacted    EventType = "compacted"     // Compaction
 	TurnFinished EventType = "turn.finished" // Result
 )
 
-// An Event is something that happened in a turn, as streams of it print it.
+// An Event is something that happened in a turn, in the form in which streams print it.
 type Event struct {
 	Type       EventType           `json:"type"`
 	Session    string              `json:"session_id"`
@@ -137,7 +137,7 @@ type Event struct {
 	Time       time.Time           `json:"time"`
 	Text       string              `json:"text,omitempty"`
 	Held       int                 `json:"held,omitempty"` // characters
-	Usage      model.Usage         `json:"-"`              // of a reply, for who watches in this process
+	Usage      model.Usage         `json:"-"`              // of a reply, for observers in this process
 	Tool       *ToolUse            `json:"tool,omitempty"`
 	Outcome    *hook.Trace         `json:"outcome,omitempty"`
 	Compaction *session.Compaction `json:"compaction,omitempty"`

@@ -20,9 +20,9 @@ const (
 	afterInterruptTimeout = 5 * time.Second
 )
 
-// finishReply gives the answer to plugins, keeps it, and shows it. Plugins do not get an empty answer:
-// docs/protocols/python.md, row P56. What is kept is what the user is shown, so that a transcript
-// has nothing in it that a plugin took out.
+// finishReply fires turn.final, stores the answer and shows it. Plugins do not get an empty answer:
+// docs/protocols/python.md, row P56. The log stores the text that the user is shown, so that text
+// which a plugin removed is not in the transcript.
 func (r *run) finishReply(ctx context.Context, text string) error {
 	if text != "" {
 		fields, _, err := r.pass(ctx, hook.TurnFinal, struct {
@@ -40,7 +40,7 @@ func (r *run) finishReply(ctx context.Context, text string) error {
 	return r.keepReply(ctx, text, nil)
 }
 
-// notifyDone tells plugins that the turn is over, however it ended, and that the session is quiet.
+// notifyDone tells plugins that the turn is over, however it ended, and that the session is idle.
 func (r *run) notifyDone(ctx context.Context) {
 	ctx, cancel := afterTurn(ctx)
 	defer cancel()
@@ -61,15 +61,15 @@ func (r *run) notifyDone(ctx context.Context) {
 	}{transcript, r.about.SessionID})
 }
 
-// notify tells plugins of something that nothing they do can change any more.
+// notify tells plugins about something that they can no longer change.
 func (r *run) notify(ctx context.Context, point hook.Point, payload any) {
 	if _, err := r.fire(ctx, point, payload); err != nil {
 		r.logger.Warn("plugins were not told", "point", point, "err", err)
 	}
 }
 
-// afterTurn is a context for what must happen after a turn, also one that was interrupted: it
-// outlives ctx, but not for long.
+// afterTurn returns a context for the calls after a turn, which are also made if the turn was
+// interrupted. It outlives ctx by a limited time.
 func afterTurn(ctx context.Context) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterTurnTimeout)
 	hurry := context.AfterFunc(ctx, func() {
@@ -79,7 +79,7 @@ func afterTurn(ctx context.Context) (context.Context, context.CancelFunc) {
 	return out, func() { hurry(); cancel() }
 }
 
-// End tells plugins that a session is over and will not be gone on with.
+// End tells plugins that a session is over and will not be continued.
 func (a *Agent) End(ctx context.Context, s session.Session) error {
 	_, err := a.fire(ctx, hook.SessionEnd, struct {
 		SessionID string `json:"session_id"`

@@ -14,7 +14,7 @@ import (
 )
 
 func TestFinal(t *testing.T) {
-	t.Run("what plugins make of the answer is returned, kept and shown", func(t *testing.T) {
+	t.Run("the answer is returned, stored and shown as plugins changed it", func(t *testing.T) {
 		b := newBed(t, say("yes"))
 		b.answer("sign", hook.TurnFinal, hook.Reply{Set: set("text", "yes -- me")})
 		result := b.run("hi")
@@ -30,14 +30,14 @@ func TestFinal(t *testing.T) {
 			t.Errorf("fired %q", b.fired)
 		}
 	})
-	t.Run("a refused answer is neither kept nor returned", func(t *testing.T) {
+	t.Run("a refused answer is neither stored nor returned", func(t *testing.T) {
 		b := newBed(t, say("yes"))
 		b.answer("censor", hook.TurnFinal, hook.Reply{Verdict: hook.Deny, Reason: "no"})
 		if result := b.run("hi"); !result.Skipped || result.Text != "" || b.transcript() != "user: hi" {
 			t.Errorf("%+v, transcript %q", result, b.transcript())
 		}
 	})
-	t.Run("a plugin whose failure aborts ends the turn with its error, and the text is neither shown nor kept", func(t *testing.T) {
+	t.Run("a plugin whose failure aborts ends the turn with its error, and the text is neither shown nor stored", func(t *testing.T) {
 		for _, point := range []hook.Point{hook.ModelReply, hook.TurnFinal} {
 			b := newBed(t, say("yes"))
 			h := b.plug("broken", point, func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, errors.New("boom") })
@@ -87,7 +87,7 @@ func TestDone(t *testing.T) {
 			t.Errorf("transcript %s, want %s", got, want)
 		}
 	})
-	t.Run("session.end says which", func(t *testing.T) {
+	t.Run("session.end names the session", func(t *testing.T) {
 		b := newBed(t)
 		end := b.tap(hook.SessionEnd)
 		if err := b.bus.Set(b.hooks); err != nil {
@@ -103,7 +103,7 @@ func TestSteps(t *testing.T) {
 	endless := func(context.Context, *model.Request, func(model.Delta)) (*model.Response, error) {
 		return &model.Response{Text: "on", ToolCalls: []model.ToolCall{{Name: "look"}}}, nil
 	}
-	t.Run("the last call is told that it is the last", func(t *testing.T) {
+	t.Run("the prompt of the last call says that it is the last", func(t *testing.T) {
 		b := newBed(t, endless)
 		b.says("look", "")
 		b.Steps = 2
@@ -113,7 +113,7 @@ func TestSteps(t *testing.T) {
 			t.Errorf("first %q, last %q, %+v", first.System, last.System, result)
 		}
 	})
-	t.Run("a model that wants more is stopped, and every call has a result", func(t *testing.T) {
+	t.Run("a model that asks for more is stopped, and every call has a result", func(t *testing.T) {
 		b := newBed(t, endless, endless, endless)
 		b.says("look", "")
 		b.Steps = 2
@@ -128,7 +128,7 @@ func TestSteps(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	t.Run("they come in order, and say whose they are and when", func(t *testing.T) {
+	t.Run("they come in order, with session, turn and time", func(t *testing.T) {
 		b := newBed(t, say("let me", call("1", "look", `{}`)), say("seen it"))
 		b.tool("look", func(_ context.Context, c Call) (ToolResult, error) {
 			c.Progress("looking")

@@ -16,25 +16,25 @@ import (
 
 // The strategies of compaction.
 const (
-	StrategyDrop       = "drop"       // the oldest messages go
-	StrategySummarize  = "summarize"  // the model sums them up
-	StrategyDelegate   = "delegate"   // a plugin does it, the compactor
-	StrategyCheckpoint = "checkpoint" // the model writes down where things stand, and a fresh context starts from there
+	StrategyDrop       = "drop"       // removes the oldest messages
+	StrategySummarize  = "summarize"  // the model summarizes the oldest messages
+	StrategyDelegate   = "delegate"   // a plugin, the compactor, does it
+	StrategyCheckpoint = "checkpoint" // the model writes down the state of the work, and a new context starts with it
 )
 
-// Strategies lists them.
+// Strategies lists the strategies.
 func Strategies() []string {
 	return []string{StrategyDrop, StrategySummarize, StrategyDelegate, StrategyCheckpoint}
 }
 
-// What starts a compaction, as plugins are told.
+// The triggers of a compaction, as plugins see them.
 const (
 	triggerAuto   = "auto"
 	triggerManual = "manual"
 )
 
-// DefaultKeep is how many messages at the end stay as they are: a few rounds of tools, which a
-// summary would have to repeat.
+// DefaultKeep is how many messages at the end stay as they are. That is a few rounds of tool calls,
+// which a summary would have to repeat.
 const DefaultKeep = 12
 
 // defaultAt leaves room for the reply, and for an estimate that is wrong by a tenth.
@@ -43,31 +43,31 @@ const defaultAt = 0.8
 // ErrNothingToCompact is returned for a transcript that is too short to be compacted.
 var ErrNothingToCompact = errors.New("there is nothing to compact yet")
 
-// errNoCompactor is the strategy delegate without anybody to delegate to.
+// errNoCompactor is returned for the strategy delegate if no plugin compacted the transcript.
 var errNoCompactor = errors.New("no plugin compacted the transcript: the strategy delegate needs a compactor " +
 	"(a kaged plugin with the role compactor); choose another strategy")
 
-// A compactionPlan is a compaction to be made.
+// A compactionPlan says how to compact a transcript.
 type compactionPlan struct {
 	strategy string
 	trigger  string
-	keep     int // messages at the end that stay
-	budget   int // tokens they may have; 0: any number
+	keep     int // how many messages at the end stay
+	budget   int // how many tokens those may have; 0: any number
 }
 
 func (s *compactionPlan) manual() bool { return s.trigger == triggerManual }
 
-// A compactionResult is what a compaction comes to.
+// A compactionResult is a compacted transcript.
 type compactionResult struct {
-	strategy string // what was really done
-	by       string // the plugin that did it; "": none
+	strategy string // the strategy that was used
+	by       string // the plugin that compacted; "": none
 	gone     []model.Message
 	messages []model.Message
-	note     string // what went otherwise than asked for
+	note     string // how the compaction differs from the plan
 }
 
-// CompactNow compacts a session's transcript because the user wants it. Of the turn, the text does
-// not count. An empty strategy is the agent's own.
+// CompactNow compacts a session's transcript because the user asked for it. It ignores the text of
+// the turn. If strategy is empty, the agent's own applies.
 func (a *Agent) CompactNow(ctx context.Context, t Turn, strategy string) (*session.Compaction, error) {
 	strategy = or(strategy, a.Compact.strategy())
 	if err := CheckStrategy(strategy); err != nil {
@@ -80,13 +80,13 @@ func (a *Agent) CompactNow(ctx context.Context, t Turn, strategy string) (*sessi
 	if len(messages) == 0 {
 		return nil, ErrNothingToCompact
 	}
-	// Who asks for it wants something to go, however short the transcript is.
+	// The user wants something to be removed, however short the transcript is.
 	keep := min(a.Compact.keep(), len(messages)/2)
 	return r.compact(hook.WithRequest(ctx, r.turn.ID),
 		&compactionPlan{strategy: strategy, trigger: triggerManual, keep: keep, budget: r.budget()})
 }
 
-// CheckStrategy says whether there is such a strategy, and which there are where not.
+// CheckStrategy returns an error that names the nearest strategies if name is none.
 func CheckStrategy(name string) error {
 	if slices.Contains(Strategies(), name) {
 		return nil
@@ -103,8 +103,8 @@ func (o CompactOptions) keep() int {
 	return o.Keep
 }
 
-// limit is how many tokens a conversation may have before it is compacted; 0 where the model's
-// window is not known.
+// limit returns the number of tokens at which a conversation is compacted; 0 if the model's window
+// is unknown.
 func (a *Agent) limit() int {
 	at := a.Compact.At
 	if at <= 0 {
@@ -116,11 +116,12 @@ func (a *Agent) limit() int {
 	return int(at * float64(a.Model.Info().Window))
 }
 
-// budget: of what is kept, half the limit at most, so that the next compaction is far.
+// budget returns how many tokens the messages that stay may have. It is half the limit, so that the
+// next compaction is far away.
 func (r *run) budget() int { return r.agent.limit() / 2 }
 
-// compactIfLong compacts a conversation that has grown too long for the model. That it cannot be
-// compacted is no reason not to ask the model.
+// compactIfLong compacts a conversation that has become too long for the model. If it cannot be
+// compacted, the model is called all the same.
 func (r *run) compactIfLong(ctx context.Context, tools []model.Tool) error {
 	limit := r.agent.limit()
 	if limit <= 0 || r.estimateSize(tools) <= limit {
@@ -130,8 +131,8 @@ func (r *run) compactIfLong(ctx context.Context, tools []model.Tool) error {
 	return err
 }
 
-// compactTooLong compacts a conversation that the model found too long, whatever we thought of it: the
-// window may be smaller than it is said to be.
+// compactTooLong compacts a conversation that the model rejected as too long. Our own count may be
+// wrong: the window may be smaller than stated.
 func (r *run) compactTooLong(ctx context.Context) (shorter bool, err error) {
 	budget := model.Estimate(r.turn.Log.Messages()) / 4
 	if own := r.budget(); own > 0 {
@@ -140,13 +141,13 @@ func (r *run) compactTooLong(ctx context.Context) (shorter bool, err error) {
 	return r.compactAuto(ctx, max(budget, 1))
 }
 
-// compactAuto compacts without having been asked to, and tells whether it could.
+// compactAuto compacts without a request of the user, and reports whether it did.
 func (r *run) compactAuto(ctx context.Context, budget int) (done bool, err error) {
 	s := &compactionPlan{strategy: r.agent.Compact.strategy(), trigger: triggerAuto, keep: r.agent.Compact.keep(), budget: budget}
 	if err := CheckStrategy(s.strategy); err != nil {
 		return false, err
 	}
-	// One message alone is the summary of the last time.
+	// A single message is the summary of the last compaction.
 	if gone, _ := split(r.turn.Log.Messages(), s.keep, s.budget); len(gone) < 2 {
 		return false, nil
 	}
@@ -158,8 +159,8 @@ func (r *run) compactAuto(ctx context.Context, budget int) (done bool, err error
 	return err == nil, err
 }
 
-// estimateSize is how many tokens the conversation has: by the model's own count as far as that goes, and
-// by our estimate.
+// estimateSize returns the number of tokens in the conversation: the model's own count for the
+// messages that it has seen, and our estimate for the others.
 func (r *run) estimateSize(tools []model.Tool) int {
 	messages := r.turn.Log.Messages()
 	request := model.Request{System: r.prompt.text(), Messages: messages, Tools: tools}
@@ -170,8 +171,8 @@ func (r *run) estimateSize(tools []model.Tool) int {
 	return max(estimate, r.counted.Input+model.Estimate(messages[r.countAt:]))
 }
 
-// compact takes a transcript through its compaction: plugins before, somebody does it, plugins
-// after, and the log keeps what stands.
+// compact fires compact.before, compacts the transcript unless a plugin did, fires compact.after,
+// and stores the result in the log.
 func (r *run) compact(ctx context.Context, s *compactionPlan) (*session.Compaction, error) {
 	all := r.turn.Log.Messages()
 	done, err := r.delegateCompaction(ctx, s, all)
@@ -205,8 +206,8 @@ func (r *run) keepCompaction(ctx context.Context, c session.Compaction) error {
 	return nil
 }
 
-// delegateCompaction lets a plugin compact the transcript: docs/protocols/kaged.md, row K90. It returns nil
-// if no plugin did.
+// delegateCompaction lets a plugin compact the transcript: docs/protocols/kaged.md, row K90. It
+// returns nil if no plugin did.
 func (r *run) delegateCompaction(ctx context.Context, s *compactionPlan, all []model.Message) (*compactionResult, error) {
 	fields, out, err := r.pass(ctx, hook.CompactBefore, struct {
 		Messages  []model.Message `json:"messages"`
@@ -219,7 +220,7 @@ func (r *run) delegateCompaction(ctx context.Context, s *compactionPlan, all []m
 	}
 	done, err := s.readAnswer(all, fields)
 	if err != nil {
-		r.logger.Warn("compactor's answer is passed over", "plugin", out.By, "point", out.Point, "err", err)
+		r.logger.Warn("the compactor's answer is ignored", "plugin", out.By, "point", out.Point, "err", err)
 		return nil, nil
 	}
 	if done != nil {
@@ -228,8 +229,8 @@ func (r *run) delegateCompaction(ctx context.Context, s *compactionPlan, all []m
 	return done, nil
 }
 
-// readAnswer reads what a compactor answered: messages in place of all, or a summary in place of those
-// that go. Nil means that it answered with what was there.
+// readAnswer reads the answer of a compactor: messages that replace all, or a summary that replaces
+// the oldest. It returns nil if the answer changes nothing.
 func (s *compactionPlan) readAnswer(all []model.Message, fields hook.Object) (*compactionResult, error) {
 	var first []model.Message
 	if summary := strings.TrimSpace(adapter.Plain(fields, "summary")); summary != "" {
@@ -251,8 +252,9 @@ func (s *compactionPlan) readAnswer(all []model.Message, fields hook.Object) (*c
 	return &compactionResult{strategy: StrategyDelegate, gone: without(all, stands), messages: stands}, nil
 }
 
-// retainMessages lets plugins bring back messages and add text: docs/protocols/kaged.md, row K91. Both
-// come after what opens the transcript, the summary, and before what was kept.
+// retainMessages lets plugins bring back messages and add text: docs/protocols/kaged.md, row K91.
+// Both go after the messages that open the transcript, such as the summary, and before the messages
+// that stayed.
 func (r *run) retainMessages(ctx context.Context, s *compactionPlan, done *compactionResult) error {
 	fields, _, err := r.pass(ctx, hook.CompactAfter, struct {
 		Compacted []model.Message `json:"messages_being_compacted"`
@@ -266,7 +268,7 @@ func (r *run) retainMessages(ctx context.Context, s *compactionPlan, done *compa
 	}
 	add, err := readRetained(fields.Get("retain"))
 	if err != nil {
-		r.logger.Warn("retained messages are passed over", "point", hook.CompactAfter, "err", err)
+		r.logger.Warn("retained messages are ignored", "point", hook.CompactAfter, "err", err)
 	}
 	add = without(add, done.messages)
 	if inject := adapter.Plain(fields, "inject"); strings.TrimSpace(inject) != "" {

@@ -16,7 +16,7 @@ func message(role model.Role, content string) model.Message {
 	return model.Message{Role: role, Content: content}
 }
 
-// talk is a conversation of n exchanges, numbered from 1.
+// talk returns a conversation of n exchanges, numbered from 1.
 func talk(n int) []model.Message {
 	var out []model.Message
 	for i := range n {
@@ -25,7 +25,7 @@ func talk(n int) []model.Message {
 	return out
 }
 
-// compactNow compacts by hand.
+// compactNow compacts as if the user had asked for it.
 func (b *bed) compactNow(strategy string) (*session.Compaction, error) {
 	b.t.Helper()
 	if err := b.bus.Set(b.hooks); err != nil {
@@ -43,7 +43,7 @@ func (b *bed) compacted(strategy string) *session.Compaction {
 	return c
 }
 
-// newTalk is a bed with a conversation of three exchanges.
+// newTalk returns a bed with a conversation of three exchanges.
 func newTalk(t *testing.T, replies ...play) *bed {
 	b := newBed(t, replies...)
 	b.log = NewMemoryLog(talk(3)...)
@@ -51,7 +51,7 @@ func newTalk(t *testing.T, replies ...play) *bed {
 }
 
 func TestStrategies(t *testing.T) {
-	t.Run("drop: the oldest messages go, and a note says so", func(t *testing.T) {
+	t.Run("drop: the oldest messages are removed, and a note says so", func(t *testing.T) {
 		b := newTalk(t)
 		b.Compact.Keep = 2
 		c := b.compacted(StrategyDrop)
@@ -63,7 +63,7 @@ func TestStrategies(t *testing.T) {
 			t.Error("the model was asked")
 		}
 	})
-	t.Run("summarize: the model sums up what goes", func(t *testing.T) {
+	t.Run("summarize: the model summarizes the removed messages", func(t *testing.T) {
 		b := newTalk(t, say("they counted"))
 		b.Compact.Keep = 2
 		b.compacted("")
@@ -90,7 +90,7 @@ func TestStrategies(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a model that fails: the oldest go, and the event says so", func(t *testing.T) {
+	t.Run("if the model fails, the oldest messages are removed, and the event says so", func(t *testing.T) {
 		for name, reply := range map[string]play{"an error": fail(errors.New("overloaded")), "nothing said": say(" ")} {
 			b := newTalk(t, reply)
 			c := b.compacted(StrategySummarize)
@@ -99,14 +99,14 @@ func TestStrategies(t *testing.T) {
 			}
 		}
 	})
-	t.Run("the offline model sums nothing up", func(t *testing.T) {
+	t.Run("the offline model does not summarize", func(t *testing.T) {
 		b := newTalk(t)
 		b.Model = model.Offline(nil)
 		if c := b.compacted(StrategySummarize); c.Strategy != StrategyDrop {
 			t.Errorf("%+v", c)
 		}
 	})
-	t.Run("delegate without a compactor is an error by hand, and a summary otherwise", func(t *testing.T) {
+	t.Run("delegate without a compactor: an error if the user asked, otherwise a summary", func(t *testing.T) {
 		b := newTalk(t)
 		before := b.transcript()
 		if _, err := b.compactNow(StrategyDelegate); !errors.Is(err, errNoCompactor) || b.transcript() != before {
@@ -137,7 +137,7 @@ func TestStrategies(t *testing.T) {
 }
 
 func TestCompactorPlugins(t *testing.T) {
-	t.Run("they are told everything", func(t *testing.T) {
+	t.Run("the payload has messages, strategy, trigger and session", func(t *testing.T) {
 		b := newTalk(t)
 		before := b.tap(hook.CompactBefore)
 		b.hooks[0].Observer = true
@@ -147,7 +147,7 @@ func TestCompactorPlugins(t *testing.T) {
 			t.Errorf("told %s", before.seen[0].JSON())
 		}
 	})
-	t.Run("a summary stands before what is kept", func(t *testing.T) {
+	t.Run("a summary goes before the messages that stay", func(t *testing.T) {
 		b := newTalk(t)
 		b.Compact.Keep = 2
 		b.answer("short", hook.CompactBefore, hook.Reply{Verdict: hook.Stop, Set: set("summary", "they counted")})
@@ -159,7 +159,7 @@ func TestCompactorPlugins(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	})
-	t.Run("messages replace all, and the user's last one is there again", func(t *testing.T) {
+	t.Run("messages replace all, and the user's last one is added", func(t *testing.T) {
 		b := newTalk(t)
 		b.answer("short", hook.CompactBefore, hook.Reply{Verdict: hook.Stop, Set: raw("messages", `[{"role":"assistant","content":["block"]}]`)})
 		after := b.tap(hook.CompactAfter)
@@ -171,14 +171,14 @@ func TestCompactorPlugins(t *testing.T) {
 			t.Errorf("compacted %s", got)
 		}
 	})
-	t.Run("messages that do not fit together are mended", func(t *testing.T) {
+	t.Run("calls and results that do not fit together are repaired", func(t *testing.T) {
 		b := newTalk(t)
 		b.answer("clumsy", hook.CompactBefore, hook.Reply{Verdict: hook.Stop, Set: raw("messages", `[{"role":"tool","tool_call_id":"1","content":"lost"},{"role":"user","content":"q3"}]`)})
 		if b.compacted(StrategySummarize); b.transcript() != "user: q3" {
 			t.Errorf("transcript %q", b.transcript())
 		}
 	})
-	t.Run("messages that are none are passed over", func(t *testing.T) {
+	t.Run("messages that are not valid are ignored", func(t *testing.T) {
 		for _, messages := range []string{`[1]`, `[{"role":"robot","content":"x"}]`, `"text"`} {
 			b := newTalk(t)
 			b.answer("clumsy", hook.CompactBefore, hook.Reply{Verdict: hook.Stop, Set: raw("messages", messages)})
@@ -198,7 +198,7 @@ func TestCompactorPlugins(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what is retained and injected comes between summary and kept messages", func(t *testing.T) {
+	t.Run("retained and injected messages go between the summary and the messages that stay", func(t *testing.T) {
 		b := newTalk(t)
 		b.Compact.Keep = 2
 		b.answer("keeper", hook.CompactAfter, hook.Reply{Set: append(set("inject", "mind the gap"),
@@ -216,7 +216,7 @@ func TestCompactorPlugins(t *testing.T) {
 	})
 }
 
-// newLong is a bed whose conversation fills the model's window.
+// newLong returns a bed whose conversation fills the model's window.
 func newLong(t *testing.T, replies ...play) *bed {
 	b := newBed(t, replies...)
 	messages := talk(20)
@@ -253,7 +253,7 @@ func TestAutomaticCompaction(t *testing.T) {
 			t.Errorf("%+v", b.log.Compactions())
 		}
 	})
-	t.Run("the model's own count decides where it is higher", func(t *testing.T) {
+	t.Run("the model's own count decides if it is higher", func(t *testing.T) {
 		b := newTalk(t, func(context.Context, *model.Request, func(model.Delta)) (*model.Response, error) {
 			return &model.Response{ToolCalls: []model.ToolCall{call("1", "look", `{}`)}, Usage: model.Usage{Input: 90_000}}, nil
 		})
@@ -263,7 +263,7 @@ func TestAutomaticCompaction(t *testing.T) {
 			t.Errorf("%d compactions", len(b.log.Compactions()))
 		}
 	})
-	t.Run("one that the model finds too long is compacted once and asked again", func(t *testing.T) {
+	t.Run("a conversation that the model finds too long is compacted once and asked again", func(t *testing.T) {
 		tooLong := fail(fmt.Errorf("400: %w", model.ErrTooLong))
 		b := newTalk(t, tooLong, say("answer"))
 		b.Compact.Strategy = StrategyDrop
@@ -290,7 +290,7 @@ func TestAutomaticCompaction(t *testing.T) {
 			t.Errorf("%+v", result)
 		}
 	})
-	t.Run("a script goes on where it was", func(t *testing.T) {
+	t.Run("a script continues after the removed replies", func(t *testing.T) {
 		b := newLong(t)
 		b.log = NewMemoryLog()
 		b.Model = model.Offline(model.Script{{Text: "one"}, {Text: "two"}, {Text: "three"}, {Text: "four"}})
@@ -324,17 +324,17 @@ func TestSplit(t *testing.T) {
 		keep, budget int
 		gone, kept   string
 	}{
-		{"the last ones are kept", talk(2), 2, 0, "user: q1\nassistant: a1", "user: q2\nassistant: a2"},
-		{"all are kept where there are few", talk(1), 5, 0, "", "user: q1\nassistant: a1"},
+		{"the last ones stay", talk(2), 2, 0, "user: q1\nassistant: a1", "user: q2\nassistant: a2"},
+		{"all stay if there are few", talk(1), 5, 0, "", "user: q1\nassistant: a1"},
 		{"a result stays with its call", join(user("q1"), user("q2"), round("1", "one")), 1, 0,
 			"user: q1", "user: q2\nassistant:  ls{}\ntool: one"},
-		{"the user's last message is kept, whatever came of it", join(user("q1"), round("1", "one"), round("2", "two")), 2, 0,
+		{"the user's last message stays, also before many rounds", join(user("q1"), round("1", "one"), round("2", "two")), 2, 0,
 			"assistant:  ls{}\ntool: one", "user: q1\nassistant:  ls{}\ntool: two"},
-		{"fewer are kept where they are too long", join(user("q1"), user("q2"), round("1", long), round("2", "two")), 10, 100,
+		{"fewer stay if they are too long", join(user("q1"), user("q2"), round("1", long), round("2", "two")), 10, 100,
 			"user: q1\nassistant:  ls{}\ntool: " + long, "user: q2\nassistant:  ls{}\ntool: two"},
-		{"the last round is kept, however long", join(user("q1"), round("1", "one"), round("2", long)), 10, 100,
+		{"the last round stays, however long", join(user("q1"), round("1", "one"), round("2", long)), 10, 100,
 			"assistant:  ls{}\ntool: one", "user: q1\nassistant:  ls{}\ntool: " + long},
-		{"without a user's message the tail is kept", round("1", "one"), 1, 0, "", "assistant:  ls{}\ntool: one"},
+		{"without a user's message the tail stays", round("1", "one"), 1, 0, "", "assistant:  ls{}\ntool: one"},
 		{"nothing at all", nil, 3, 0, "", ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -360,9 +360,9 @@ func TestMend(t *testing.T) {
 		in   []model.Message
 		want string
 	}{
-		{"what is whole stays", []model.Message{calls("1", "2"), result("2"), result("1")}, "assistant:  ls{} ls{}\ntool: 2\ntool: 1"},
-		{"a result without its call goes", []model.Message{message(model.User, "q"), result("1")}, "user: q"},
-		{"a second result goes", []model.Message{calls("1"), result("1"), result("1")}, "assistant:  ls{}\ntool: 1"},
+		{"a complete round stays", []model.Message{calls("1", "2"), result("2"), result("1")}, "assistant:  ls{} ls{}\ntool: 2\ntool: 1"},
+		{"a result without its call is removed", []model.Message{message(model.User, "q"), result("1")}, "user: q"},
+		{"a second result is removed", []model.Message{calls("1"), result("1"), result("1")}, "assistant:  ls{}\ntool: 1"},
 		{"a call without its result gets one", []model.Message{calls("1", "2"), result("1"), message(model.User, "q")},
 			"assistant:  ls{} ls{}\ntool: 1\ntool: the result is no longer there (failed)\nuser: q"},
 		{"also at the end", []model.Message{calls("1")}, "assistant:  ls{}\ntool: the result is no longer there (failed)"},

@@ -1,69 +1,101 @@
-// Package chat is the agent: it takes a user's message through plugins, a model and tools, and
-// comes back with the answer. An [Agent] runs turns; everything that a turn touches is given to it:
-// the plugins ([Host]), the model, the tools, the transcript ([Log]), and whoever watches.
+// Package chat implements the agent: it takes a message of the user through plugins, a model and
+// tools, and returns the answer.
 //
-// It is not a terminal, a server or a store of sessions, and it knows no plugin protocol: it fires
-// points, and reads back what plugins made of them.
+// The package is not a terminal, a server or a store of sessions, and it knows no plugin protocol.
+// It fires points and reads the payloads that plugins return. Its parts are given to it by the
+// program: internal/daemon does so for `patchbay chat` and `patchbay serve`.
+//
+// # An agent
+//
+// An [Agent] has a model, and optionally a [Host] with plugins, tools, and an [Approver], which asks
+// the user before a tool changes something:
+//
+//	agent := &chat.Agent{
+//		Model:   provider,
+//		Host:    host, // a *patchbay.Host
+//		Tools:   func() []chat.Tool { return tools },
+//		Approve: ask,
+//	}
+//
+// Tools is called before each model call, because the tools of plugins come and go. Package builtin
+// has the agent's own tools.
 //
 // # A turn
 //
-//	Agent.Run                          run.go
-//	  startSession    session.start    opening.go   an empty transcript: plugins may open it
-//	  begin           turn.begin                    may there be a turn?
-//	  input           turn.input                    the message, rewritten or dropped
-//	  append                                        the message is kept, before the model is asked
-//	  buildPrompt     prompt.context   prompt.go    once a turn
-//	  converse                         run.go       until the model wants no more tools
-//	    reply                          reply.go
-//	      compactIfLong                compact.go
-//	      sendPrompt  prompt.send      prompt.go    before each call to the model
-//	      call                                      the model, streamed
-//	                  model.reply                   text and tool calls, changed perhaps
-//	    keepReply                                   the reply, with its tool calls
-//	    runTools                       tools.go     several at once, results in order
-//	      toolCall.run                 toolcall.go
-//	        before    tool.before                   changes the call, or answers it
-//	        resolve   tool.resolve                  answers it
-//	        execute                                 is it there, do the arguments fit, may it, run
-//	        after     tool.after                    changes the result
-//	  final           turn.final       closing.go   the answer, unless it is empty
-//	  settle                           run.go       done, skipped, interrupted or failed
-//	  afterwards      turn.done        closing.go   however the turn ended
-//	                  session.idle
+// A [Turn] is one message of the user. [Agent.Run] takes it through plugins, model and tools until
+// the model asks for no more tools:
 //
-// All events of a turn have one request id (hook.WithRequest), so that plugins with a state per
-// request share it, and say of which session they are.
+//	result, err := agent.Run(ctx, chat.Turn{Session: s, Log: log, Text: "How long is the question?"})
 //
-// # How a turn ends
+// The [Log] is the transcript of the session. [NewMemoryLog] returns one in memory. Observe gets
+// each [Event] of the turn when it happens, such as streamed text and the output of tools. The
+// [Result] is never nil.
 //
-// A plugin that refuses (turn.begin, or a deny at any point of the turn itself) or drops the
-// message ends the turn as skipped, which is no error. Where the reply itself is refused, at
-// model.reply or turn.final, it is neither shown nor kept. A refusal at a tool's points is the
-// tool's result, and the turn goes on.
+// # The end of a turn
 //
-// A context that ends interrupts the turn: tools are ended by it, what was shown of a reply is
-// kept, and calls without a result get one that says so. The transcript is always fit to be gone on
-// with.
+// Result.Status says how the turn ended:
 //
-// An error is for what went wrong: the model, the transcript, or a plugin whose failure aborts the
-// event (the failure table in package hook decides). What the user said is kept all the same.
+//	done          with an answer
+//	skipped       a plugin refused the turn or dropped the message; Reason says why. Run returns no error
+//	interrupted   the context ended
+//	failed        the model, the transcript, or a plugin whose failure aborts the event
 //
-// # What is shown, and when
+// A plugin that refuses a reply, at model.reply or turn.final, also ends the turn as skipped: the
+// reply is neither shown nor stored. A refusal at the points of a tool call does not end the turn.
+// It is the result of the call, which the model reads.
 //
-// Words are streamed as they come, unless a plugin takes part that can change a reply (Host.Alters
-// at model.reply or turn.final). Then each reply is held until plugins have seen the whole of it:
-// one with tool calls until model.reply is over, one without until turn.final is. Meanwhile
-// observers are told how long it has become. A turn that is interrupted, or that a plugin's failure
-// ends, shows and keeps nothing of a reply that was held.
+// The log is valid for the next turn however this one ended. The user's message is stored before the
+// model is called. An interruption ends the running tools, stores the part of the reply that was
+// shown, and adds a result to each call without one.
+//
+// # Held replies
+//
+// Text is streamed while it arrives, unless a plugin that can change a reply takes part (Host.Alters
+// at model.reply or turn.final). Then each reply is held until plugins have seen all of it: a reply
+// with tool calls until model.reply is over, a reply without until turn.final is over. Meanwhile
+// observers get its length. If the turn is interrupted or fails, nothing of a held reply is shown or
+// stored.
 //
 // # Compaction
 //
-//	compactIfLong, shorten, Agent.CompactNow       compact.go
+// A transcript that fills the model's window is compacted: its oldest messages are replaced as
+// [CompactOptions] say, or by a plugin. [Agent.CompactNow] compacts on request.
+//
+// # The path of a turn
+//
+// All events of a turn have its session, and one request id (hook.WithRequest), so that plugins can
+// keep state for a request.
+//
+//	Agent.Run                            run.go
+//	  startSession      session.start    opening.go     only before the first message
+//	  begin             turn.begin                      plugins may refuse the turn
+//	  input             turn.input                      plugins rewrite or drop the message
+//	  append                                            stores the message
+//	  buildPrompt       prompt.context   prompt.go      once a turn
+//	  converse                           run.go         until the model asks for no tools
+//	    reply                            reply.go
+//	      compactIfLong                  compact.go
+//	      sendPrompt    prompt.send      prompt.go      before each model call
+//	      call                                          calls the model, and streams
+//	                    model.reply                     plugins change text and tool calls
+//	    keepReply                                       stores the reply, with its tool calls
+//	    runTools                         tools.go       several at once, results in order
+//	      toolCall.run                   toolcall.go
+//	        before      tool.before                     changes the call, or answers it
+//	        resolve     tool.resolve                    answers it
+//	        execute                                     checks name, arguments and approval; runs the tool
+//	        after       tool.after                      changes the result
+//	  finishReply       turn.final       closing.go     the answer, unless it is empty
+//	  recordEnd                          run.go         done, skipped, interrupted or failed
+//	  notifyDone        turn.done        closing.go     however the turn ended
+//	                    session.idle
+//
+//	compactIfLong, compactTooLong, Agent.CompactNow     compact.go
 //	  compact
-//	    delegated     compact.before               a plugin does it
-//	    builtIn                        summary.go  or drop, summarize, checkpoint
-//	      split                        transcript.go
-//	    retained      compact.after                plugins bring back and add
-//	    mend                           transcript.go
+//	    delegateCompaction compact.before               a plugin compacts
+//	    compactBuiltIn                   summary.go     or drop, summarize, checkpoint
+//	      split                          transcript.go
+//	    retainMessages  compact.after                   plugins bring back messages and add text
+//	    repairToolCalls                  transcript.go
 //	    Log.Compact
 package chat

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// plugins is a host of one plugin, a function that signs every answer. A program has a
-// *patchbay.Host in its place.
+// plugins is a host with one plugin: a function that signs every answer. A program uses a
+// *patchbay.Host instead.
 type plugins struct{ bus hook.Bus }
 
 func (p *plugins) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
@@ -25,7 +25,7 @@ func (p *plugins) Fire(ctx context.Context, point hook.Point, payload any) (*hoo
 
 func (p *plugins) Alters(ctx context.Context, point hook.Point) bool { return p.bus.Alters(ctx, point) }
 
-// One turn: the model calls a tool, reads its result and answers, and a plugin signs the answer.
+// In this turn the model calls a tool, reads its result and answers, and a plugin signs the answer.
 func ExampleAgent_Run() {
 	sign := hook.Hook{Plugin: "signature", Point: hook.TurnFinal, Call: func(_ context.Context, ev *hook.Event) (hook.Reply, error) {
 		text, _ := ev.Payload.String("text")

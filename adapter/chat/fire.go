@@ -10,11 +10,11 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// about is embedded in the payloads of a turn.
+// about is part of every payload of a turn.
 type about = adapter.About
 
-// A refusal is a plugin's no to the turn. It travels up the stages as an error and ends there: to
-// the caller it is a result.
+// A refusal is the error of a stage at which a plugin refused the turn. Run turns it into a result
+// that says skipped.
 type refusal struct {
 	point            hook.Point
 	by, why, suggest string
@@ -24,12 +24,12 @@ func (e *refusal) Error() string {
 	return fmt.Sprintf("plugin %s refused at %s: %s", e.by, e.point, or(e.why, "no reason given"))
 }
 
-// reason is what the result says.
+// reason returns the reason for the result.
 func (e *refusal) reason() string {
 	return or(e.why, fmt.Sprintf("plugin %s refused at %s", e.by, e.point))
 }
 
-// fire takes one event through the plugins and shows it to the observer, unless nobody was asked.
+// fire fires one event, and shows it to the observer if a plugin was called.
 func (r *run) fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
 	out, err := r.agent.fire(ctx, point, payload)
 	if out != nil && len(out.Steps) > 0 {
@@ -39,7 +39,7 @@ func (r *run) fire(ctx context.Context, point hook.Point, payload any) (*hook.Ou
 	return out, err
 }
 
-// listens tells whether a point is worth firing. A host that does not know is asked.
+// listens reports whether a plugin is called at a point. It reports true if the host cannot tell.
 func (a *Agent) listens(ctx context.Context, point hook.Point) bool {
 	host, knows := a.Host.(interface {
 		Listens(ctx context.Context, point hook.Point) bool
@@ -47,7 +47,7 @@ func (a *Agent) listens(ctx context.Context, point hook.Point) bool {
 	return !knows || host.Listens(ctx, point)
 }
 
-// fire allows for an agent without plugins.
+// fire fires one event. Without a host it returns the payload as it is.
 func (a *Agent) fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
 	if a.Host != nil {
 		return a.Host.Fire(ctx, point, payload)
@@ -56,8 +56,8 @@ func (a *Agent) fire(ctx context.Context, point hook.Point, payload any) (*hook.
 	return &hook.Outcome{Point: point, Verdict: hook.Continue, Payload: raw}, err
 }
 
-// pass takes an event of the turn itself through the plugins and returns the payload as they left
-// it. A denial is a [*refusal].
+// pass fires an event of the turn itself and returns the payload after the plugins changed it. A
+// denial is returned as a [*refusal].
 func (r *run) pass(ctx context.Context, point hook.Point, payload any) (hook.Object, *hook.Outcome, error) {
 	out, err := r.fire(ctx, point, payload)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *run) pass(ctx context.Context, point hook.Point, payload any) (hook.Obj
 	}
 	fields, err := rawjson.Parse(out.Payload)
 	if err != nil {
-		return nil, out, fmt.Errorf("%s: the payload came back as no object: %w", point, err)
+		return nil, out, fmt.Errorf("%s: the payload that came back is not an object: %w", point, err)
 	}
 	return fields, out, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// Whatever a model or a plugin calls arguments, a transcript has an object.
+// FuzzArguments: whatever a model or a plugin sends as arguments, the transcript has an object.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{``, `null`, `{}`, `{"a":1}`, `"{\"a\":1}"`, `"text"`, `[1]`, `{"a":`, "\xff", `"\ud800"`} {
 		f.Add([]byte(seed))
@@ -27,8 +27,8 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// FuzzCalls: tool calls that plugins had a hand in have ids of their own and objects for arguments,
-// or the turn ends.
+// FuzzCalls: tool calls that plugins have changed have unique ids and objects as arguments, or the
+// turn ends.
 func FuzzCalls(f *testing.F) {
 	for _, seed := range []string{``, `null`, `[]`, `[{"id":"1","name":"ls","arguments":"{\"a\":1}"},{"id":"1"}]`, `[{}]`, `[null]`, `{}`, `[{"arguments":[1]}]`, `[{"id":7}]`} {
 		f.Add([]byte(seed))
@@ -55,7 +55,8 @@ func FuzzCalls(f *testing.F) {
 	})
 }
 
-// Whatever a compactor answers, each call that stands has its one result right after it.
+// FuzzMessages: whatever a compactor answers, each call in the transcript has exactly one result,
+// right after it.
 func FuzzMessages(f *testing.F) {
 	for _, seed := range []string{`[]`, `[{"role":"user","content":"q"}]`, `[{"role":"tool","tool_call_id":"1","content":[]}]`,
 		`[{"role":"assistant","content":null,"tool_calls":[{"id":"1","name":"ls","arguments":"{}"},{"id":"1"}]},{"role":"tool","tool_call_id":"1"}]`,
@@ -89,7 +90,7 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// A text that is cut is no longer than it may be, and no character is cut in two.
+// FuzzCutMiddle: a shortened text is within its limit, and no character is cut in two.
 func FuzzCutMiddle(f *testing.F) {
 	f.Add("short", 10)
 	f.Add(strings.Repeat("é", 100), 31)

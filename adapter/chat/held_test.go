@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// pending is everything of a turn that somebody who watches it reads, the trace apart.
+// shown returns everything of a turn that an observer reads, except for the trace.
 func (b *bed) shown() string {
 	var all strings.Builder
 	for _, e := range b.events {
@@ -31,7 +31,7 @@ func upper(_ context.Context, ev *hook.Event) (hook.Reply, error) {
 	return hook.Reply{Set: set("text", strings.ToUpper(text))}, nil
 }
 
-// docs/protocols/scaffold.md: post_llm_response runs before display.
+// Replies are held because post_llm_response runs before display (docs/protocols/scaffold.md).
 func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 	for _, point := range []hook.Point{hook.ModelReply, hook.TurnFinal} {
 		t.Run(string(point), func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 			t.Errorf("shown in the order %s", got)
 		}
 	})
-	t.Run("those who only observe hold nothing", func(t *testing.T) {
+	t.Run("plugins that only observe hold nothing", func(t *testing.T) {
 		b := newBed(t, say("word by word"))
 		b.tap(hook.TurnFinal)
 		b.hooks[0].Observer = true
@@ -73,7 +73,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 			t.Errorf("%d pieces streamed, %d held", len(b.of(TextDelta)), len(b.of(TextHeld)))
 		}
 	})
-	t.Run("unless their failure takes the reply back", func(t *testing.T) {
+	t.Run("unless their failure discards the reply", func(t *testing.T) {
 		b := newBed(t, say("word by word"))
 		h := b.plug("archive", hook.TurnFinal, func(context.Context, *hook.Event) (hook.Reply, error) {
 			return hook.Reply{}, errors.New("the disk is full")
@@ -83,7 +83,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 			t.Errorf("shown %q", b.shown())
 		}
 	})
-	t.Run("nor do those that are not chosen for the session", func(t *testing.T) {
+	t.Run("nor do plugins that are not chosen for the session", func(t *testing.T) {
 		b := newBed(t, say("word by word"))
 		b.plug("upper", hook.TurnFinal, upper)
 		ctx := hook.WithChoice(t.Context(), hook.Choice{Dialect: "test", Plugins: []string{"other"}})
@@ -114,7 +114,8 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 	})
 }
 
-// A reply that is cut off is not shown, and not kept where a resumed session would show it.
+// TestAnInterruptedTurnShowsNothingThatPluginsHaveNotSeen: a reply that is cut off is not shown. It
+// is not stored either, because a resumed session would show it.
 func TestAnInterruptedTurnShowsNothingThatPluginsHaveNotSeen(t *testing.T) {
 	silent := func(t *testing.T, b *bed, result *Result, err error) {
 		t.Helper()
@@ -137,7 +138,7 @@ func TestAnInterruptedTurnShowsNothingThatPluginsHaveNotSeen(t *testing.T) {
 		}
 	})
 	for _, point := range []hook.Point{hook.ModelReply, hook.TurnFinal} {
-		t.Run("while a plugin looks at it: "+string(point), func(t *testing.T) {
+		t.Run("while a plugin has it: "+string(point), func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
 			b := newBed(t, say("the secret"))
 			b.plug("slow", point, func(ctx context.Context, _ *hook.Event) (hook.Reply, error) {
@@ -149,7 +150,7 @@ func TestAnInterruptedTurnShowsNothingThatPluginsHaveNotSeen(t *testing.T) {
 			silent(t, b, result, err)
 		})
 	}
-	t.Run("nor does one that a plugin's failure ended", func(t *testing.T) {
+	t.Run("nor does a turn that a plugin's failure ended", func(t *testing.T) {
 		b := newBed(t, say("the secret"))
 		b.plug("broken", hook.TurnFinal, func(context.Context, *hook.Event) (hook.Reply, error) {
 			return hook.Reply{}, errors.New("no")

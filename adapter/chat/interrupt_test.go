@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// hang is a model that says something and then nothing, until it is interrupted.
+// hang returns a model reply that says something and then waits until it is interrupted.
 func hang(text string, hung func()) play {
 	return func(ctx context.Context, _ *model.Request, stream func(model.Delta)) (*model.Response, error) {
 		stream(model.Delta{Text: text})
@@ -25,7 +25,7 @@ func hang(text string, hung func()) play {
 }
 
 func TestInterrupt(t *testing.T) {
-	t.Run("what was streamed is kept and marked", func(t *testing.T) {
+	t.Run("the streamed text is stored and marked", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		b := newBed(t, hang("once upon a", interrupt))
 		result, err := b.try(ctx, "tell me a story")
@@ -36,7 +36,7 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("text %q, transcript %q", result.Text, b.transcript())
 		}
 	})
-	t.Run("nothing is made up where nothing was streamed", func(t *testing.T) {
+	t.Run("nothing is stored if nothing was streamed", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		b := newBed(t, hang("", interrupt))
 		if _, err := b.try(ctx, "hi"); err == nil || b.transcript() != "user: hi" {
@@ -52,7 +52,7 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("%+v, %v", result, err)
 		}
 	})
-	t.Run("tools are ended, and those without a result get one", func(t *testing.T) {
+	t.Run("tools are ended, and calls without a result get one", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		b := newToolBed(t, call("1", "quick", `{}`), call("2", "slow", `{}`))
 		b.says("quick", "here")
@@ -73,7 +73,7 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("transcript %q", got)
 		}
 	})
-	t.Run("tools that had not begun are not begun", func(t *testing.T) {
+	t.Run("tools that had not started do not start", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		var calls []model.ToolCall
 		for range parallel + 3 {
@@ -90,7 +90,7 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("%v, %d results, %d begun", err, len(result.Tools), len(b.of(ToolStarted)))
 		}
 	})
-	t.Run("a question that nobody answers ends with the turn", func(t *testing.T) {
+	t.Run("an unanswered question ends with the turn", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		b := newToolBed(t, call("1", "write", `{}`), call("2", "write", `{}`))
 		b.echo("write").Changes = true
@@ -104,7 +104,7 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("%+v, %v", result, err)
 		}
 	})
-	t.Run("turn.done fires, in a context that still lives", func(t *testing.T) {
+	t.Run("turn.done fires, in a context that has not ended", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		b := newBed(t, hang("", interrupt))
 		var alive error
@@ -117,7 +117,7 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("%v, context %v, error %s", err, alive, done.field(0, "error"))
 		}
 	})
-	t.Run("an observer under way is interrupted, and the text is kept", func(t *testing.T) {
+	t.Run("an observer under way is interrupted, and the text is stored", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		b := newBed(t, say("the end"))
 		b.plug("slow", hook.TurnFinal, func(ctx context.Context, _ *hook.Event) (hook.Reply, error) {
@@ -133,7 +133,7 @@ func TestInterrupt(t *testing.T) {
 }
 
 func TestFarewell(t *testing.T) {
-	// told tells how long a plugin that never answers is waited for at turn.done.
+	// told returns how long the agent waits at turn.done for a plugin that never answers.
 	told := func(t *testing.T, interruptAfter time.Duration) (took time.Duration) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()
@@ -148,18 +148,18 @@ func TestFarewell(t *testing.T) {
 			return hook.Reply{}, ctx.Err()
 		})
 		if result, err := b.try(ctx, "hi"); err != nil || result.Status != session.Done {
-			t.Errorf("%+v, %v: nobody's failure changes anything", result, err)
+			t.Errorf("%+v, %v: the plugin's failure must change nothing", result, err)
 		}
 		return took
 	}
-	t.Run("plugins that are told of the end are not waited for for ever", func(t *testing.T) {
+	t.Run("the wait for plugins at turn.done is limited", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			if took := told(t, 0); took != afterTurnTimeout {
 				t.Errorf("waited %s, want %s", took, afterTurnTimeout)
 			}
 		})
 	})
-	t.Run("and not for long once the user has had enough", func(t *testing.T) {
+	t.Run("and short after the user has interrupted the turn", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			if took := told(t, time.Second); took != time.Second+afterInterruptTimeout {
 				t.Errorf("waited %s, want %s", took, time.Second+afterInterruptTimeout)

@@ -9,21 +9,21 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A MemoryLog is a transcript that lasts as long as the program: for programs that embed the agent
-// and keep no sessions. It is safe for concurrent use.
+// A MemoryLog is a transcript in memory, for programs that embed the agent and store no sessions.
+// It is safe for concurrent use.
 type MemoryLog struct {
 	mu          sync.Mutex // protects the fields below
 	messages    []model.Message
 	compactions []session.Compaction
-	earlier     int // replies that compactions took out
+	earlier     int // replies that compactions removed
 }
 
-// NewMemoryLog returns a transcript that begins with some messages, or none.
+// NewMemoryLog returns a transcript that begins with messages.
 func NewMemoryLog(messages ...model.Message) *MemoryLog {
 	return &MemoryLog{messages: slices.Clone(messages)}
 }
 
-// Messages are the messages as they stand. They are not to be changed.
+// Messages returns the messages after all compactions. The caller must not change them.
 func (l *MemoryLog) Messages() []model.Message {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,7 +38,7 @@ func (l *MemoryLog) Append(_ context.Context, messages ...model.Message) error {
 	return nil
 }
 
-// Compact replaces the messages by those of the compaction.
+// Compact replaces the messages with those of the compaction.
 func (l *MemoryLog) Compact(_ context.Context, c session.Compaction) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,8 +48,8 @@ func (l *MemoryLog) Compact(_ context.Context, c session.Compaction) error {
 	return nil
 }
 
-// Earlier is how many of the model's replies compactions took out: the script of an offline model
-// goes on where it was.
+// Earlier returns the number of model replies that compactions removed. The script of an offline
+// model continues after that number.
 func (l *MemoryLog) Earlier() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,7 +66,7 @@ func replies(messages []model.Message) int {
 	return n
 }
 
-// Compactions are those there were, oldest first.
+// Compactions returns the compactions, oldest first.
 func (l *MemoryLog) Compactions() []session.Compaction {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,8 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/project"
 )
 
-// startSession tells plugins of a session's first turn. What they inject opens the conversation. A
-// first message that is refused leaves the transcript empty, and the next one is the first again.
+// startSession fires session.start before the first turn of a session. Text that plugins inject
+// opens the conversation. If the first message is refused, the transcript stays empty and the next
+// message is the first.
 func (r *run) startSession(ctx context.Context) error {
 	if len(r.turn.Log.Messages()) > 0 {
 		return nil
@@ -31,14 +32,14 @@ func (r *run) startSession(ctx context.Context) error {
 	return r.append(ctx, model.Message{Role: model.System, Content: inject})
 }
 
-// begin asks whether there is to be a turn at all.
+// begin fires turn.begin: plugins may refuse the turn.
 func (r *run) begin(ctx context.Context) error {
 	_, _, err := r.pass(ctx, hook.TurnBegin, r.about)
 	return err
 }
 
-// input gives the user's message to plugins and returns what they made of it. A plugin that answers
-// skip drops the message: docs/protocols/scaffold.md, row S35.
+// input fires turn.input and returns the user's message after plugins changed it. A plugin that
+// answers skip drops the message: docs/protocols/scaffold.md, row S35.
 func (r *run) input(ctx context.Context) (message string, err error) {
 	fields, out, err := r.pass(ctx, hook.TurnInput, struct {
 		Message string `json:"message"`

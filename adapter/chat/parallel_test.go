@@ -18,12 +18,12 @@ import (
 )
 
 func TestApproval(t *testing.T) {
-	t.Run("the time that the answer takes is not the tool's", func(t *testing.T) {
+	t.Run("the time until the answer does not count as the tool's", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newToolBed(t, call("1", "rm", `{}`))
 			b.echo("rm").Changes = true
 			b.Approve = func(context.Context, Tool, model.ToolCall) (Approval, error) {
-				time.Sleep(time.Minute) // of the bubble's own clock
+				time.Sleep(time.Minute) // on the fake clock of the bubble
 				return Approval{Allowed: true}, nil
 			}
 			if use := b.one(); !use.Success || use.DurationMS > 1000 {
@@ -56,7 +56,7 @@ func TestApproval(t *testing.T) {
 			t.Errorf("%+v", use)
 		}
 	})
-	t.Run("a question that could not be put is a no", func(t *testing.T) {
+	t.Run("a question that could not be asked is a refusal", func(t *testing.T) {
 		b := newToolBed(t, call("1", "write", `{}`))
 		b.echo("write").Changes = true
 		b.Approve = func(context.Context, Tool, model.ToolCall) (Approval, error) {
@@ -79,7 +79,7 @@ func TestApproval(t *testing.T) {
 				t.Errorf("%d questions at once", n)
 			}
 			defer asking.Add(-1)
-			runtime.Gosched() // let another ask, if it could
+			runtime.Gosched() // give another call the chance to ask
 			return Approval{Allowed: true}, nil
 		}
 		b.run("hi")
@@ -95,7 +95,7 @@ func TestParallelTools(t *testing.T) {
 		}
 		b := newToolBed(t, calls...)
 		var running, most atomic.Int32
-		full := make(chan struct{}) // closed when as many run as may
+		full := make(chan struct{}) // closed when the limit is reached
 		var once sync.Once
 		b.tool("work", func(ctx context.Context, c Call) (ToolResult, error) {
 			now := running.Add(1)
@@ -104,7 +104,7 @@ func TestParallelTools(t *testing.T) {
 				once.Do(func() { close(full) })
 			}
 			<-full
-			runtime.Gosched() // let one more begin, if it could
+			runtime.Gosched() // give one more the chance to start
 			running.Add(-1)
 			return ToolResult{Output: c.ID, Success: true}, nil
 		})
@@ -118,7 +118,7 @@ func TestParallelTools(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a result is kept as soon as those before it are", func(t *testing.T) {
+	t.Run("a result is stored as soon as the results before it are", func(t *testing.T) {
 		b := newToolBed(t, call("1", "quick", `{}`), call("2", "slow", `{}`))
 		b.says("quick", "here")
 		kept := &signalLog{MemoryLog: b.log, want: "here", seen: make(chan struct{})}
@@ -137,7 +137,7 @@ func TestParallelTools(t *testing.T) {
 			t.Errorf("%+v, %v", result, err)
 		}
 	})
-	t.Run("calls of one id are told apart", func(t *testing.T) {
+	t.Run("calls with the same id get different ids", func(t *testing.T) {
 		b := newToolBed(t, call("1", "ls", `{}`), call("1", "ls", `{}`), call("", "ls", `{}`))
 		b.echo("ls")
 		result := b.run("hi")
@@ -151,7 +151,7 @@ func TestParallelTools(t *testing.T) {
 	})
 }
 
-// A signalLog tells when it has kept a message.
+// A signalLog signals when it has stored a message.
 type signalLog struct {
 	*MemoryLog
 	want string

@@ -14,13 +14,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// providers are servers on loopback that speak the real wire formats.
+// providers are servers on loopback that speak the real formats.
 var providers = map[string]func(testing.TB, ...modeltest.Reply) *modeltest.Server{
 	model.ProviderAnthropic: modeltest.Anthropic,
 	model.ProviderOpenAI:    modeltest.OpenAI,
 }
 
-// eachProvider runs a rule over both formats.
+// eachProvider runs a test with both formats.
 func eachProvider(t *testing.T, rule string, check func(t *testing.T, b *bed, srv *modeltest.Server)) {
 	for name, start := range providers {
 		t.Run(rule+"/"+name, func(t *testing.T) {
@@ -38,8 +38,8 @@ func eachProvider(t *testing.T, rule string, check func(t *testing.T, b *bed, sr
 	}
 }
 
-// last is the last thing a server was asked, as text: the formats differ, and what must be in them
-// does not.
+// last returns the last request to a server as text. The formats differ, but the tested parts are
+// the same in both.
 func last(srv *modeltest.Server) string { return string(srv.Last().Body) }
 
 func TestProviders(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// errRefused is a provider that would not answer.
-var errRefused = errors.New("the model's provider would not answer this conversation")
+// errRefused is returned if the provider refuses to answer.
+var errRefused = errors.New("the model's provider refused to answer this conversation")
 
-// reply asks the model once and returns what it said as plugins left it. Until it is in the log,
-// r.said has it, unless it is held.
+// reply calls the model once and returns its reply after plugins changed it. r.said has the text
+// until it is in the log, unless it is held.
 func (r *run) reply(ctx context.Context, last bool) (text string, calls []model.ToolCall, err error) {
 	response, err := r.ask(ctx, last)
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *run) reply(ctx context.Context, last bool) (text string, calls []model.
 	return text, calls, nil
 }
 
-// setSaid notes what is shown and kept of a reply if the turn ends now. Of one that is held, that is
+// setSaid sets the text that is shown and stored if the turn ends now. A reply that is held sets
 // nothing: not all plugins have seen it.
 func (r *run) setSaid(text string) {
 	if !r.held {
@@ -50,21 +50,21 @@ func (r *run) setSaid(text string) {
 	}
 }
 
-// holdsReplies tells whether the replies of this session are held until plugins have seen them.
-// docs/protocols/scaffold.md: post_llm_response runs before display.
+// holdsReplies reports whether the replies of this session are held until plugins have seen them:
+// post_llm_response runs before display (docs/protocols/scaffold.md).
 func (r *run) holdsReplies(ctx context.Context) bool {
 	host := r.agent.Host
 	return host != nil && (host.Alters(ctx, hook.ModelReply) || host.Alters(ctx, hook.TurnFinal))
 }
 
-// withhold takes back a reply that a plugin refused: it is neither kept nor left on the screen.
+// withhold discards a reply that a plugin refused: it is not stored, and observers remove it.
 func (r *run) withhold() {
 	r.said, r.result.Text = "", ""
 	r.emit(Event{Type: ModelReplied})
 }
 
-// ask calls the model. A conversation that turns out to be too long is compacted, once, and asked
-// again.
+// ask calls the model. If the model finds the conversation too long, ask compacts it and calls
+// again, once.
 func (r *run) ask(ctx context.Context, last bool) (*model.Response, error) {
 	request, err := r.request(ctx, last)
 	if err != nil {
@@ -89,8 +89,8 @@ func (r *run) ask(ctx context.Context, last bool) (*model.Response, error) {
 	return response, nil
 }
 
-// request is the conversation as it stands, compacted where it has grown too long, under the prompt
-// as plugins left it.
+// request returns the request for the model: the conversation, compacted if it is too long, and the
+// prompt after plugins changed it.
 func (r *run) request(ctx context.Context, last bool) (*model.Request, error) {
 	tools := r.offerTools()
 	if err := r.compactIfLong(ctx, tools); err != nil {
@@ -102,14 +102,14 @@ func (r *run) request(ctx context.Context, last bool) (*model.Request, error) {
 	}
 	request := &model.Request{System: p.text(), Messages: r.turn.Log.Messages(), Tools: tools, Earlier: r.earlier()}
 	if last {
-		// The tools stay: providers refuse conversations with tool calls in them that name no
+		// The tools stay: providers reject a conversation with tool calls in a request without
 		// tools.
 		request.System += "\n\n" + lastStep
 	}
 	return request, nil
 }
 
-// earlier is how many replies are no longer in the transcript, where the log knows.
+// earlier returns the number of replies that are no longer in the transcript, if the log knows it.
 func (r *run) earlier() int {
 	if log, ok := r.turn.Log.(interface{ Earlier() int }); ok {
 		return log.Earlier()
@@ -117,7 +117,7 @@ func (r *run) earlier() int {
 	return 0
 }
 
-// offerTools asks anew which tools there are, and remembers them for the calls to come.
+// offerTools asks which tools there are now, and remembers them for the tool calls of the reply.
 func (r *run) offerTools() []model.Tool {
 	r.offered = nil
 	if r.agent.Tools != nil {
@@ -130,8 +130,8 @@ func (r *run) offerTools() []model.Tool {
 	return tools
 }
 
-// call asks the model. Of a reply that was interrupted, what was heard counts as said; of one that
-// failed, nothing does.
+// call calls the model. If the reply is interrupted, the part that arrived counts as said; if it
+// fails, nothing does.
 func (r *run) call(ctx context.Context, request *model.Request) (*model.Response, error) {
 	r.heard.Reset()
 	r.held, r.waiting = r.holdsReplies(ctx), 0
@@ -142,8 +142,8 @@ func (r *run) call(ctx context.Context, request *model.Request) (*model.Response
 	return response, err
 }
 
-// receive passes on what the model says as it says it; of a reply that is held, only how long it has
-// become.
+// receive passes on the reply while it arrives. Of a reply that is held it passes on only the
+// length.
 func (r *run) receive(d model.Delta) {
 	switch {
 	case d.Retry != nil:
@@ -169,22 +169,23 @@ func retryText(retry *model.Retry) string {
 	return text
 }
 
-// countTokens adds up tokens, and remembers how long the conversation was by the model's own count.
+// countTokens adds up tokens, and remembers the length of the conversation by the model's own
+// count.
 func (r *run) countTokens(u model.Usage, messages int) {
 	r.result.Usage.Input += u.Input
 	r.result.Usage.Output += u.Output
 	r.counted, r.countAt = u, messages
 }
 
-// readCalls reads the tool calls of a reply as plugins left them. What is no list of calls ends the
-// turn: a plugin that garbled the calls may have meant to take one of them away.
+// readCalls reads the tool calls of a reply after plugins changed them. If they are not a list of
+// calls, the turn ends: the plugin may have meant to remove a call.
 func readCalls(raw json.RawMessage) ([]model.ToolCall, error) {
 	if adapter.Missing(raw) {
 		return nil, nil
 	}
 	var calls []model.ToolCall
 	if err := json.Unmarshal(raw, &calls); err != nil {
-		return nil, fmt.Errorf("%s: plugins left tool_calls that are no list of calls: %w", hook.ModelReply, err)
+		return nil, fmt.Errorf("%s: plugins changed tool_calls to something that is not a list of calls: %w", hook.ModelReply, err)
 	}
 	return wellFormed(calls), nil
 }

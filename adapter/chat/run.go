@@ -13,27 +13,27 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// DefaultSteps is how many model calls a turn may have: enough for a change through many files, and
-// an end to a model that goes in circles.
+// DefaultSteps is how many model calls a turn may make. That is enough for a change to many files,
+// and it stops a model that repeats itself.
 const DefaultSteps = 50
 
-// ErrSteps is returned for a turn that wanted more model calls than [Agent.Steps] allows.
+// ErrSteps is returned for a turn that needs more model calls than [Agent.Steps] allows.
 var ErrSteps = errors.New("the turn reached its limit of model calls")
 
-// errNoModel is a turn of an agent that was put together wrongly.
+// errNoModel is returned for an agent without a model.
 var errNoModel = errors.New("the agent has no model")
 
-// keepTimeout bounds what is written to the log. Writing goes on when the turn is interrupted: what
-// has happened is kept.
+// keepTimeout limits a write to the log. A write continues if the turn is interrupted, so that the
+// log has everything that happened.
 const keepTimeout = 10 * time.Second
 
-// interruptedMark ends a reply that was cut off, so that the model knows later that it never said
-// the rest.
+// interruptedMark ends a reply that was cut off. It tells the model later that it did not say the
+// rest.
 const interruptedMark = "\n\n[interrupted]"
 
-// A run is one turn under way. The goroutine that called Run owns it; tool calls run on goroutines
-// of their own, and of a run they use only what does not change (agent, turn, about), the watch and
-// the approval slot, which are safe.
+// A run is one turn in progress. It belongs to the goroutine that called Run. Tool calls run on
+// their own goroutines. They use only the fields that do not change (agent, turn, about), and the
+// watch and the approval slot, which are safe for concurrent use.
 type run struct {
 	agent  *Agent
 	turn   Turn
@@ -42,23 +42,23 @@ type run struct {
 	result *Result
 	began  time.Time
 
-	about    about           // of the session, for payloads
+	about    about           // about the session, for payloads
 	prompt   prompt          // as built for this turn
-	offered  []Tool          // the tools the model was last told of
-	approval chan struct{}   // holds the one question that may be put at a time
-	held     bool            // plugins see the reply under way before anybody else does
-	waiting  int             // how many characters of it have come, where it is held
-	heard    strings.Builder // what came of the reply under way
+	offered  []Tool          // the tools that the last model call named
+	approval chan struct{}   // holds a value while a question is asked: one at a time
+	held     bool            // the current reply is not shown before plugins have seen it
+	waiting  int             // how many characters of a held reply have arrived
+	heard    strings.Builder // the part of the current reply that has arrived
 	said     string          // a reply, or part of one, that may be shown and is not in the log yet
 	counted  model.Usage     // of the last reply
-	countAt  int             // how many messages that reply answered
+	countAt  int             // how many messages that model call had
 }
 
-// Run takes one message of the user's through plugins, model and tools. The result is never nil: it
-// has how far the turn came, whatever the error.
+// Run takes one message of the user through plugins, model and tools. The result is never nil: it
+// says how far the turn came, also if there is an error.
 //
-// A refusal by a plugin is no error: the result is skipped, and has the reason. The error of a turn
-// that was interrupted wraps the cause of the context's end.
+// A refusal by a plugin is not an error: the result is skipped and has the reason. If the turn was
+// interrupted, the error wraps the cause of the context.
 func (a *Agent) Run(ctx context.Context, t Turn) (*Result, error) {
 	r := a.newRun(t)
 	ctx = hook.WithRequest(ctx, r.turn.ID)
@@ -94,7 +94,8 @@ func (a *Agent) newRun(t Turn) *run {
 	return r
 }
 
-// runStages is the turn up to and including the answer. A plugin's refusal comes back as a [*refusal].
+// runStages runs the turn up to and including the answer. It returns a [*refusal] if a plugin
+// refused.
 func (r *run) runStages(ctx context.Context) error {
 	if r.agent.Model == nil {
 		return errNoModel
@@ -109,7 +110,8 @@ func (r *run) runStages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Before the model is asked: whatever happens then, the user need not type it again.
+	// The log has the message before the model is called, so that the user need not type it again
+	// after a failure.
 	if err := r.append(ctx, model.Message{Role: model.User, Content: message}); err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ func (r *run) runStages(ctx context.Context) error {
 	return r.converse(ctx)
 }
 
-// converse asks the model and does what it wants done, until it wants nothing.
+// converse calls the model and runs the tools that it asks for, until it asks for none.
 func (r *run) converse(ctx context.Context) error {
 	for step := 1; ; step++ {
 		last := step >= r.agent.steps()
@@ -149,7 +151,7 @@ func (a *Agent) steps() int {
 	return a.Steps
 }
 
-// keepReply puts a whole reply into the log and shows it.
+// keepReply adds a whole reply to the log and shows it.
 func (r *run) keepReply(ctx context.Context, text string, calls []model.ToolCall) error {
 	err := r.append(ctx, model.Message{Role: model.Assistant, Content: text, ToolCalls: calls})
 	if err != nil {
@@ -160,8 +162,8 @@ func (r *run) keepReply(ctx context.Context, text string, calls []model.ToolCall
 	return nil
 }
 
-// endAtLimit ends a turn whose model wants tools beyond the limit. Each call is answered, so that the
-// conversation can be gone on with.
+// endAtLimit ends a turn whose model asks for tools beyond the limit. Each call gets a result, so
+// that the conversation can continue.
 func (r *run) endAtLimit(ctx context.Context, calls []model.ToolCall) error {
 	results := make([]model.Message, len(calls))
 	for i, c := range calls {
@@ -173,8 +175,8 @@ func (r *run) endAtLimit(ctx context.Context, calls []model.ToolCall) error {
 	return fmt.Errorf("%w (%d): send another message to go on", ErrSteps, r.agent.steps())
 }
 
-// recordEnd says in the result how the turn ended, keeps what was said until then, and returns the
-// error that Run returns.
+// recordEnd records in the result how the turn ended, stores the text said so far, and returns the
+// error for Run to return.
 func (r *run) recordEnd(ctx context.Context, err error) error {
 	refused, isRefusal := errors.AsType[*refusal](err)
 	switch {
@@ -197,8 +199,8 @@ func (r *run) recordEnd(ctx context.Context, err error) error {
 	return err
 }
 
-// interruption is the error of a turn whose context ended. Who pressed a key need not read "context
-// canceled".
+// interruption returns the error of a turn whose context ended. If the user interrupted it, the
+// text is not "context canceled".
 func interruption(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) {
@@ -207,14 +209,14 @@ func interruption(ctx context.Context) error {
 	return fmt.Errorf("interrupted: %w", cause)
 }
 
-// canceled is an interruption that says no more than that.
+// canceled is an interruption by the user. Its text gives no cause.
 type canceled struct{ cause error }
 
 func (canceled) Error() string { return "interrupted" }
 
 func (c canceled) Unwrap() error { return c.cause }
 
-// keepSaid keeps what the model had said of a reply that never came to its end.
+// keepSaid stores the part of an unfinished reply that may be shown.
 func (r *run) keepSaid(ctx context.Context, mark string) error {
 	if r.said == "" {
 		return nil
@@ -224,7 +226,7 @@ func (r *run) keepSaid(ctx context.Context, mark string) error {
 	return r.append(ctx, model.Message{Role: model.Assistant, Content: text + mark})
 }
 
-// append adds messages to the log, also where the turn was interrupted.
+// append adds messages to the log, also after the turn was interrupted.
 func (r *run) append(ctx context.Context, messages ...model.Message) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
 	defer cancel()

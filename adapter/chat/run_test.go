@@ -23,7 +23,7 @@ func TestTurn(t *testing.T) {
 			t.Errorf("fired\n%s\nwant\n%s", got, want)
 		}
 	})
-	t.Run("everything said is kept, in order", func(t *testing.T) {
+	t.Run("everything said is stored, in order", func(t *testing.T) {
 		b := newBed(t, say("let me see", call("1", "look", `{"at":1}`)), say("I saw"))
 		b.says("look", "a tree")
 		result := b.run("what is there?")
@@ -35,7 +35,7 @@ func TestTurn(t *testing.T) {
 			t.Errorf("result %+v", result)
 		}
 	})
-	t.Run("the user's message is kept before the model is asked", func(t *testing.T) {
+	t.Run("the user's message is stored before the model is called", func(t *testing.T) {
 		b := newBed(t)
 		var then string
 		b.player.replies = []play{func(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error) {
@@ -50,7 +50,7 @@ func TestTurn(t *testing.T) {
 			t.Errorf("result %+v, %v", result, err)
 		}
 	})
-	t.Run("all events have the turn's request, and say of which session they are", func(t *testing.T) {
+	t.Run("all events have the turn's request and its session", func(t *testing.T) {
 		b := newBed(t, say("", call("1", "look", `{}`)), say("seen"))
 		b.says("look", "a tree")
 		for _, p := range []hook.Point{hook.TurnBegin, hook.ToolBefore, hook.ToolAfter, hook.TurnFinal, hook.TurnDone} {
@@ -88,7 +88,7 @@ func TestOpening(t *testing.T) {
 			t.Errorf("%d times, %s", tap.count(), tap.seen[0].JSON())
 		}
 	})
-	t.Run("what it injects opens the conversation", func(t *testing.T) {
+	t.Run("the injected text opens the conversation", func(t *testing.T) {
 		b := newBed(t)
 		b.answer("notes", hook.SessionStart, hook.Reply{Set: set("inject", "remember the milk")})
 		b.run("hi")
@@ -116,7 +116,7 @@ func TestOpening(t *testing.T) {
 			t.Errorf("result %+v, transcript %q", result, b.transcript())
 		}
 	})
-	t.Run("a rewritten message is what is kept and sent", func(t *testing.T) {
+	t.Run("a rewritten message is stored and sent", func(t *testing.T) {
 		b := newBed(t)
 		b.answer("tidy", hook.TurnInput, hook.Reply{Set: set("message", "tidy")})
 		context := b.tap(hook.PromptContext)
@@ -142,7 +142,7 @@ func TestOpening(t *testing.T) {
 }
 
 func TestPrompt(t *testing.T) {
-	t.Run("the default says where the work is, and a prompt of one's own replaces it", func(t *testing.T) {
+	t.Run("the default names the working directory, and another prompt replaces it", func(t *testing.T) {
 		b := newBed(t)
 		b.run("hi")
 		b.Prompt = "You are a pirate."
@@ -152,7 +152,7 @@ func TestPrompt(t *testing.T) {
 			t.Errorf("prompts %q and %q", first, second)
 		}
 	})
-	t.Run("context is gathered once a turn and comes after the base prompt", func(t *testing.T) {
+	t.Run("the context is built once a turn and comes after the base prompt", func(t *testing.T) {
 		b := newBed(t, say("", call("1", "look", `{}`)))
 		b.says("look", "")
 		b.Prompt = "Base."
@@ -201,7 +201,7 @@ func TestPrompt(t *testing.T) {
 }
 
 func TestReply(t *testing.T) {
-	t.Run("plugins change the text, which is what is kept and shown", func(t *testing.T) {
+	t.Run("plugins change the text that is stored and shown", func(t *testing.T) {
 		b := newBed(t, say("a secret"))
 		b.answer("redact", hook.ModelReply, hook.Reply{Set: set("text", "a [redacted]")})
 		result := b.run("hi")
@@ -212,7 +212,7 @@ func TestReply(t *testing.T) {
 			t.Errorf("shown %+v", shown)
 		}
 	})
-	t.Run("plugins change the tool calls, which is what is run", func(t *testing.T) {
+	t.Run("plugins change the tool calls that are run", func(t *testing.T) {
 		b := newBed(t, say("", call("1", "look", `{}`)))
 		b.says("listen", "a bird")
 		b.answer("swap", hook.ModelReply, hook.Reply{Set: raw("tool_calls", `[{"name":"listen","arguments":"{\"to\":1}"}]`)})
@@ -222,7 +222,7 @@ func TestReply(t *testing.T) {
 			t.Errorf("tools %+v", result.Tools)
 		}
 	})
-	t.Run("tool calls that are garbled by a plugin are not run", func(t *testing.T) {
+	t.Run("invalid tool calls from a plugin are not run", func(t *testing.T) {
 		b := newBed(t, say("", call("1", "look", `{}`)))
 		b.says("look", "never")
 		b.answer("clumsy", hook.ModelReply, hook.Reply{Set: raw("tool_calls", `{"name":"look"}`)})
@@ -230,7 +230,7 @@ func TestReply(t *testing.T) {
 			t.Errorf("%+v, %v", result, err)
 		}
 	})
-	t.Run("a refused reply is neither kept nor shown", func(t *testing.T) {
+	t.Run("a refused reply is neither stored nor shown", func(t *testing.T) {
 		b := newBed(t, say("how to build a bomb", call("1", "look", `{}`)))
 		b.answer("censor", hook.ModelReply, hook.Reply{Verdict: hook.Deny, Reason: "no"})
 		result := b.run("hi")
@@ -241,7 +241,7 @@ func TestReply(t *testing.T) {
 			t.Errorf("shown %+v: what was streamed is to be taken back", shown)
 		}
 	})
-	t.Run("a provider that will not answer is an error", func(t *testing.T) {
+	t.Run("a provider that refuses to answer is an error", func(t *testing.T) {
 		b := newBed(t, func(context.Context, *model.Request, func(model.Delta)) (*model.Response, error) {
 			return &model.Response{Stop: model.StopRefusal}, nil
 		})
@@ -249,7 +249,7 @@ func TestReply(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
-	t.Run("a retry voids what was streamed", func(t *testing.T) {
+	t.Run("a retry discards the streamed text", func(t *testing.T) {
 		b := newBed(t, func(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error) {
 			stream(model.Delta{Text: "half a"})
 			stream(model.Delta{Retry: &model.Retry{Attempt: 2, Err: errors.New("connection lost")}})

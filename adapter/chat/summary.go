@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// The orders to a model that sums up. The transcript comes as one text of the user's, so that a
-// provider need know nothing of the tools in it.
+// The orders to a model that summarizes. The transcript is one message of the user, so that the
+// provider needs no definitions of the tools in it.
 const (
 	summaryOrder = `You sum up a conversation between a user and an agent, so that the agent can go on with nothing but your summary and the last few messages.
 Keep what the user wants and has decided, what was found out, what was done to which files, and what is still to do. Keep names, paths, commands, numbers and error texts exactly.
@@ -30,13 +30,13 @@ Answer with the checkpoint alone.`
 )
 
 const (
-	maxSummary  = 64 << 10 // a model that repeats the transcript has not summed it up
-	maxQuoted   = 8 << 10  // of one message in what is summed up
-	bytesPerTok = 4        // of English text and code, about
+	maxSummary  = 64 << 10 // a longer summary repeats the transcript
+	maxQuoted   = 8 << 10  // of one message in the material
+	bytesPerTok = 4        // approximate, for English text and code
 )
 
-// errOffline is a model that cannot sum anything up.
-var errOffline = errors.New("the offline model cannot sum up")
+// errOffline is returned by the offline model, which cannot summarize.
+var errOffline = errors.New("the offline model cannot summarize")
 
 // compactBuiltIn compacts without plugins.
 func (r *run) compactBuiltIn(ctx context.Context, s *compactionPlan, all []model.Message) (*compactionResult, error) {
@@ -45,7 +45,7 @@ func (r *run) compactBuiltIn(ctx context.Context, s *compactionPlan, all []model
 		if s.manual() {
 			return nil, errNoCompactor
 		}
-		strategy, note = StrategySummarize, "no plugin compacted the transcript: it is summed up instead"
+		strategy, note = StrategySummarize, "no plugin compacted the transcript: it is summarized instead"
 	}
 	keep := s.keep
 	if strategy == StrategyCheckpoint {
@@ -75,7 +75,7 @@ func joinNotes(a, b string) string {
 	return a + "; " + b
 }
 
-// replacement is the message that stands in the stead of those that go.
+// replacement returns the message that replaces the messages in gone.
 func (r *run) replacement(ctx context.Context, strategy string, gone []model.Message) (model.Message, error) {
 	if strategy == StrategyDrop {
 		return dropMessage(len(gone)), nil
@@ -94,7 +94,8 @@ func (r *run) replacement(ctx context.Context, strategy string, gone []model.Mes
 	return summaryMessage(text), nil
 }
 
-// sumUp asks the model. Nobody listens: it is not part of the conversation.
+// sumUp asks the model for a summary. The reply is not streamed: it is not part of the
+// conversation.
 func (r *run) sumUp(ctx context.Context, order string, gone []model.Message) (string, error) {
 	info := r.agent.Model.Info()
 	if info.Offline {
@@ -120,7 +121,7 @@ func (r *run) sumUp(ctx context.Context, order string, gone []model.Message) (st
 	return adapter.CutMiddle(text, maxSummary), nil
 }
 
-// transcriptText is messages as one text.
+// transcriptText returns messages as one text.
 func transcriptText(messages []model.Message) string {
 	var b strings.Builder
 	for _, m := range messages {

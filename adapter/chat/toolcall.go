@@ -14,7 +14,7 @@ type toolCall struct {
 	*adapter.ToolCall
 	turn *run
 	use  ToolUse
-	wait time.Duration // for the user's answer, which is no part of what the tool took
+	wait time.Duration // for the user's answer; it is not part of the tool's duration
 	done chan struct{}
 }
 
@@ -26,11 +26,11 @@ func newToolCall(r *run, c model.ToolCall) *toolCall {
 	return call
 }
 
-// run takes the call through plugins and tool, and leaves what came of it in c.use. The error is
-// that of a plugin whose failure aborts the turn.
+// run takes the call through plugins and tool, and stores the result in c.use. It returns the error
+// of a plugin whose failure aborts the turn.
 func (c *toolCall) run(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return nil // never begun
+		return nil // not started
 	}
 	began := time.Now()
 	c.turn.emit(Event{Type: ToolStarted, Tool: c.pending()})
@@ -47,8 +47,8 @@ func (c *toolCall) run(ctx context.Context) error {
 	return err
 }
 
-// askUser asks the user about a tool that may change things, one question at a time. It says why
-// the tool must not run; "" where it may.
+// askUser asks the user about a tool that may change things, one question at a time. It returns why
+// the tool must not run; "" if it may.
 func (c *toolCall) askUser(ctx context.Context, tool *Tool, call model.ToolCall) string {
 	if c.turn.agent.Approve == nil {
 		return ""
@@ -66,15 +66,15 @@ func (c *toolCall) askUser(ctx context.Context, tool *Tool, call model.ToolCall)
 	case ctx.Err() != nil:
 		return adapter.InterruptedTool
 	case err != nil:
-		return "not allowed: nobody could be asked: " + err.Error()
+		return "not allowed: the question could not be asked: " + err.Error()
 	case !approval.Allowed:
 		return "not allowed: " + or(approval.Reason, "the user refused")
 	}
 	return ""
 }
 
-// progress shows output as it comes. It uses nothing of the call: a tool may go on talking after it
-// returned.
+// progress returns a function that shows output of the tool. That function uses nothing of the
+// call, because a tool may still produce output after it has returned.
 func (c *toolCall) progress() func(string) {
 	shown, watch := *c.pending(), c.turn.watch
 	return func(text string) {
@@ -83,12 +83,12 @@ func (c *toolCall) progress() func(string) {
 	}
 }
 
-// pending is the call before there is a result.
+// pending returns the call as it is shown before there is a result.
 func (c *toolCall) pending() *ToolUse {
 	return &ToolUse{Name: c.Call.Name, Arguments: c.Call.Arguments, CallID: c.Asked.ID}
 }
 
-// record fills in what came of the call.
+// record stores the result of the call.
 func (c *toolCall) record(result ToolResult, took time.Duration) {
 	c.use.Name, c.use.Arguments, c.use.ResolvedBy = c.Call.Name, c.Call.Arguments, c.ResolvedBy
 	c.use.Result, c.use.Success, c.use.Error = adapter.Told(result), result.Success, ""

@@ -14,11 +14,11 @@ import (
 // a process.
 const parallel = 8
 
-// runTools runs the tool calls of one reply, several at once, and puts their results into the log
-// in the order of the calls, each as soon as those before it are there. Every call gets a result,
-// however the turn goes on: a conversation with a call left open could not be continued.
+// runTools runs the tool calls of one reply, several at once. It adds their results to the log in
+// the order of the calls, each as soon as the results before it are there. Every call gets a
+// result, however the turn ends: a conversation with an open call could not continue.
 //
-// A plugin's failure that aborts the turn interrupts the other calls.
+// If a plugin's failure aborts the turn, the other calls are interrupted.
 func (r *run) runTools(ctx context.Context, calls []model.ToolCall) error {
 	callCtx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
@@ -42,7 +42,7 @@ func (r *run) runTools(ctx context.Context, calls []model.ToolCall) error {
 	return nil
 }
 
-// startWorkers runs the calls, in their order, on a few goroutines. Each owns the call it is at,
+// startWorkers runs the calls in order on a few goroutines. A goroutine owns the call that it runs
 // until it closes the call's done.
 func startWorkers(ctx context.Context, calls []*toolCall, abort context.CancelCauseFunc) *sync.WaitGroup {
 	queue := make(chan *toolCall, len(calls))
@@ -64,13 +64,13 @@ func startWorkers(ctx context.Context, calls []*toolCall, abort context.CancelCa
 	return &workers
 }
 
-// toolMessage is what the model is told about a call.
+// toolMessage returns the message that tells the model the result of a call.
 func toolMessage(c model.ToolCall, text string, success bool) model.Message {
 	return model.Message{Role: model.ToolRole, ToolCallID: c.ID, Name: c.Name, Content: text, Failed: !success}
 }
 
-// wellFormed gives every call an id of its own and an object for arguments. The list is never nil:
-// in a payload it is [].
+// wellFormed gives every call a unique id and an object as arguments. It never returns nil: in a
+// payload the list is [].
 func wellFormed(calls []model.ToolCall) []model.ToolCall {
 	out := make([]model.ToolCall, len(calls))
 	taken := make(map[string]bool, len(calls))

@@ -15,10 +15,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// newToolBed is a bed whose model calls tools once and is then done.
+// newToolBed returns a bed whose model calls tools once and then ends the turn.
 func newToolBed(t *testing.T, calls ...model.ToolCall) *bed { return newBed(t, say("", calls...)) }
 
-// one is what came of the only tool call.
+// one returns the use of the only tool call.
 func (b *bed) one() ToolUse {
 	b.t.Helper()
 	result := b.run("hi")
@@ -28,7 +28,7 @@ func (b *bed) one() ToolUse {
 	return result.Tools[0]
 }
 
-// echo is a tool that says how it was called.
+// echo adds a tool that returns how it was called.
 func (b *bed) echo(name string) *Tool {
 	return b.tool(name, func(_ context.Context, c Call) (ToolResult, error) {
 		return ToolResult{Output: name + string(c.Arguments), Success: true}, nil
@@ -36,7 +36,7 @@ func (b *bed) echo(name string) *Tool {
 }
 
 func TestToolBefore(t *testing.T) {
-	t.Run("changed arguments and a changed tool are what is executed", func(t *testing.T) {
+	t.Run("changed arguments and a changed tool are executed", func(t *testing.T) {
 		b := newToolBed(t, call("1", "rm", `{"path":"/"}`))
 		b.echo("rm")
 		b.echo("ls")
@@ -81,7 +81,7 @@ func TestToolBefore(t *testing.T) {
 			t.Errorf("%+v, transcript %q", result, b.transcript())
 		}
 	})
-	t.Run("the call's id is not a plugin's to change", func(t *testing.T) {
+	t.Run("a plugin cannot change the call's id", func(t *testing.T) {
 		b := newToolBed(t, call("1", "ls", `{}`))
 		b.echo("ls")
 		b.answer("renumber", hook.ToolBefore, hook.Reply{Set: set("call_id", "other")})
@@ -89,7 +89,7 @@ func TestToolBefore(t *testing.T) {
 			t.Errorf("%+v, transcript %+v", use, b.log.Messages())
 		}
 	})
-	t.Run("arguments that a plugin made no object are not executed", func(t *testing.T) {
+	t.Run("arguments that a plugin changed to something else than an object are not executed", func(t *testing.T) {
 		b := newToolBed(t, call("1", "ls", `{}`))
 		b.echo("ls")
 		b.answer("clumsy", hook.ToolBefore, hook.Reply{Set: raw("arguments", `[1]`)})
@@ -132,7 +132,7 @@ func TestToolResolve(t *testing.T) {
 			t.Errorf("%+v, after saw %s", use, after.field(0, "result"))
 		}
 	})
-	t.Run("a plugin can run a tool that nobody else has", func(t *testing.T) {
+	t.Run("a plugin can run a tool that the host does not have", func(t *testing.T) {
 		b := newToolBed(t, call("1", "nosuch", `{}`))
 		b.answer("mock", hook.ToolResolve, hook.Reply{Verdict: hook.Stop, Set: set("result", "here")})
 		if use := b.one(); use.Result != "here" || !use.Success {
@@ -148,7 +148,7 @@ func TestToolResolve(t *testing.T) {
 			t.Errorf("%+v, fired %q", use, b.fired)
 		}
 	})
-	t.Run("nobody is asked for approval of what a plugin answered", func(t *testing.T) {
+	t.Run("a call that a plugin answered needs no approval", func(t *testing.T) {
 		b := newToolBed(t, call("1", "shell", `{}`))
 		b.echo("shell").Changes = true
 		b.Approve = func(context.Context, Tool, model.ToolCall) (Approval, error) {
@@ -161,7 +161,7 @@ func TestToolResolve(t *testing.T) {
 }
 
 func TestToolAfter(t *testing.T) {
-	t.Run("it is given an object, a text, the success and no error", func(t *testing.T) {
+	t.Run("the payload has an object, a text, the success and no error", func(t *testing.T) {
 		b := newToolBed(t, call("7", "ls", `{"path":"."}`))
 		b.says("ls", "a b")
 		after := b.tap(hook.ToolAfter)
@@ -189,7 +189,7 @@ func TestToolAfter(t *testing.T) {
 			t.Errorf("%+v, transcript %q", use, b.transcript())
 		}
 	})
-	t.Run("it is told the error of a tool that failed", func(t *testing.T) {
+	t.Run("the payload has the error of a tool that failed", func(t *testing.T) {
 		b := newToolBed(t, call("1", "ls", `{}`))
 		b.tool("ls", func(context.Context, Call) (ToolResult, error) { return ToolResult{Error: "no such file"}, nil })
 		after := b.tap(hook.ToolAfter)
@@ -211,7 +211,7 @@ func TestExecute(t *testing.T) {
 			t.Error("tool.after fired for a tool that did not run")
 		}
 	})
-	t.Run("arguments that are no object: the model is told, and the transcript has an object", func(t *testing.T) {
+	t.Run("arguments that are not an object: the model is told, and the transcript has an object", func(t *testing.T) {
 		for _, arguments := range []string{`not json`, `[1]`, `"text"`, `{"half":`} {
 			b := newToolBed(t, call("1", "ls", arguments))
 			b.echo("ls")
@@ -240,7 +240,7 @@ func TestExecute(t *testing.T) {
 			t.Errorf("%+v", use)
 		}
 	})
-	t.Run("a schema that is none hinders nothing", func(t *testing.T) {
+	t.Run("an invalid schema is ignored", func(t *testing.T) {
 		b := newToolBed(t, call("1", "read", `{"a":1}`))
 		b.echo("read").Parameters = json.RawMessage(`{"type":"objekt"}`)
 		if use := b.one(); !use.Success {
@@ -270,7 +270,7 @@ func TestExecute(t *testing.T) {
 			t.Errorf("%d bytes: %.50q", len(use.Result), use.Result)
 		}
 	})
-	t.Run("tools are asked for anew before each call to the model", func(t *testing.T) {
+	t.Run("the tools are listed again before each model call", func(t *testing.T) {
 		b := newToolBed(t, call("1", "grow", `{}`))
 		b.tool("grow", func(context.Context, Call) (ToolResult, error) {
 			b.says("new", "")
@@ -281,7 +281,7 @@ func TestExecute(t *testing.T) {
 			t.Errorf("offered %+v, then %+v", first, second)
 		}
 	})
-	t.Run("output after the turn is not heard", func(t *testing.T) {
+	t.Run("output after the turn is dropped", func(t *testing.T) {
 		b := newToolBed(t, call("1", "ls", `{}`))
 		var progress func(string)
 		b.tool("ls", func(_ context.Context, c Call) (ToolResult, error) {

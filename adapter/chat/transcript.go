@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// split parts a transcript into the messages that go and those that are kept: the last keep of
-// them, fewer where they have more tokens than the budget (0: any number), the last round always. A
-// tool's result stays with its call, and the user's last message is always kept.
+// split divides a transcript into the messages to remove and the messages that stay. The last keep
+// messages stay, or fewer if they have more tokens than budget (0: any number); the last round
+// always stays. A tool's result stays with its call, and the user's last message always stays.
 func split(all []model.Message, keep, budget int) (gone, kept []model.Message) {
 	start := len(all) - min(max(keep, 1), len(all))
 	for start > 0 && all[start].Role == model.ToolRole {
@@ -34,15 +34,15 @@ func split(all []model.Message, keep, budget int) (gone, kept []model.Message) {
 	return gone, slices.Insert(slices.Clone(all[start:]), 0, all[user])
 }
 
-// nextRound is the next message after i that does not belong to it as a result belongs to its call;
-// len(all) where there is none.
+// nextRound returns the index of the next message after i that is not a result of a tool call;
+// len(all) if there is none.
 func nextRound(all []model.Message, i int) int {
 	for i++; i < len(all) && all[i].Role == model.ToolRole; i++ {
 	}
 	return i
 }
 
-// lastUser is the index of the user's last message, -1 where there is none.
+// lastUser returns the index of the user's last message; -1 if there is none.
 func lastUser(all []model.Message) int {
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Role == model.User {
@@ -52,7 +52,7 @@ func lastUser(all []model.Message) int {
 	return -1
 }
 
-// countSinceUser is how many messages there are from the user's last one on.
+// countSinceUser returns the number of messages from the user's last one on.
 func countSinceUser(all []model.Message) int {
 	if i := lastUser(all); i >= 0 {
 		return len(all) - i
@@ -60,7 +60,7 @@ func countSinceUser(all []model.Message) int {
 	return 1
 }
 
-// countOpening is how many messages at the beginning are the system's.
+// countOpening returns the number of system messages at the beginning.
 func countOpening(messages []model.Message) int {
 	i := slices.IndexFunc(messages, func(m model.Message) bool { return m.Role != model.System })
 	if i < 0 {
@@ -69,8 +69,8 @@ func countOpening(messages []model.Message) int {
 	return i
 }
 
-// repairToolCalls makes a transcript that others had a hand in fit for a model: a result without its call
-// goes, and a call without its result gets one that says so.
+// repairToolCalls makes a transcript that plugins have changed valid for a model. It removes
+// results without a call, and adds a result to each call without one.
 func repairToolCalls(messages []model.Message) []model.Message {
 	out := make([]model.Message, 0, len(messages))
 	var open []model.ToolCall // calls of the last assistant message that have no result yet
@@ -97,8 +97,8 @@ func repairToolCalls(messages []model.Message) []model.Message {
 	return out
 }
 
-// withCurrent sees to it that a compactor's messages still have the user's last one in them: it is
-// what the model is about to answer.
+// withCurrent adds the user's last message to a compactor's messages if it is missing: the model is
+// about to answer it.
 func withCurrent(all, messages []model.Message) []model.Message {
 	i := lastUser(all)
 	if i < 0 || slices.ContainsFunc(messages, func(m model.Message) bool { return sameMessage(m, all[i]) }) {
@@ -107,7 +107,7 @@ func withCurrent(all, messages []model.Message) []model.Message {
 	return append(messages, all[i])
 }
 
-// without are the messages that are not among others.
+// without returns the messages that are not among others.
 func without(messages, others []model.Message) []model.Message {
 	var out []model.Message
 	for _, m := range messages {
@@ -118,12 +118,13 @@ func without(messages, others []model.Message) []model.Message {
 	return out
 }
 
-// sameMessage tells whether two messages are one: a plugin may have left out what it does not know.
+// sameMessage reports whether two messages are the same. It ignores the fields that a plugin may
+// have left out.
 func sameMessage(a, b model.Message) bool {
 	return a.Role == b.Role && a.Content == b.Content && a.ToolCallID == b.ToolCallID && len(a.ToolCalls) == len(b.ToolCalls)
 }
 
-// foreignMessage is a message as a plugin may write it.
+// A foreignMessage is a message that a plugin has written.
 type foreignMessage struct {
 	Role       model.Role       `json:"role"`
 	Content    json.RawMessage  `json:"content"`
@@ -137,7 +138,7 @@ func (f *foreignMessage) message() (model.Message, error) {
 	switch f.Role {
 	case model.System, model.User, model.Assistant, model.ToolRole:
 	default:
-		return model.Message{}, fmt.Errorf("no role %.40q", f.Role)
+		return model.Message{}, fmt.Errorf("unknown role %.40q", f.Role)
 	}
 	m := model.Message{Role: f.Role, ToolCallID: f.ToolCallID, Name: f.Name, Failed: f.Failed}
 	if text, ok := rawjson.Unquote(f.Content); ok {
@@ -155,7 +156,7 @@ func (f *foreignMessage) message() (model.Message, error) {
 func readMessages(raw json.RawMessage) ([]model.Message, error) {
 	var list []foreignMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, fmt.Errorf("no list of messages: %w", err)
+		return nil, fmt.Errorf("not a list of messages: %w", err)
 	}
 	out := make([]model.Message, len(list))
 	for i := range list {
@@ -167,8 +168,8 @@ func readMessages(raw json.RawMessage) ([]model.Message, error) {
 	return out, nil
 }
 
-// readRetained reads the messages that plugins retain. They stand alone, so a tool's result is told
-// by the system, and calls are left out.
+// readRetained reads the messages that plugins retain. They are not next to their calls: a tool's
+// result becomes a message of the system, and calls are removed.
 func readRetained(raw json.RawMessage) ([]model.Message, error) {
 	if adapter.Missing(raw) {
 		return nil, nil
@@ -190,7 +191,7 @@ func readRetained(raw json.RawMessage) ([]model.Message, error) {
 	return out, nil
 }
 
-// changedList is a list of messages in a payload, nil where it is still the one that was sent.
+// changedList returns a list of messages from a payload; nil if it is still the list that was sent.
 func changedList(sent []model.Message, raw json.RawMessage) json.RawMessage {
 	if adapter.Missing(raw) {
 		return nil

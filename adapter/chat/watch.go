@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// A watch tells one observer of one turn what happens, one event at a time: tools run in parallel,
-// and observers need not care.
+// A watch passes the events of one turn to its observer, one at a time, although tools run in
+// parallel.
 type watch struct {
-	observe       func(Event) // nil: nobody looks
+	observe       func(Event) // nil: no observer
 	session, turn string
 
 	mu     sync.Mutex // held while observe runs; protects the field below
-	closed bool       // the turn is over: a tool that goes on talking is not heard
+	closed bool       // the turn is over: later output of a tool is dropped
 }
 
 func (w *watch) tell(e Event) {

@@ -96,7 +96,7 @@ func (f *firing) fire(point hook.Point, payload hook.Object) (hook.Object, *hook
 	}
 	fields, err := rawjson.Parse(out.Payload)
 	if err != nil {
-		f.failed(point, fmt.Errorf("%s: the payload came back as no object: %w", point, err))
+		f.failed(point, fmt.Errorf("%s: the payload that came back is not an object: %w", point, err))
 		return nil, nil, false
 	}
 	if changed := changers(out); changed != "" {
