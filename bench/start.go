@@ -1,13 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"time"
+	"strconv"
+	"strings"
 )
+
+// startedPlugins is how many plugins a scaffold host has at most.
+const startedPlugins = 16
 
 // Names of the series of the start section.
 const (
@@ -32,13 +38,18 @@ for line in sys.stdin:
 `
 
 // measureStart compares Open (discovery, trust, start, handshake, wiring) with the bare start and
-// handshake of the very same files: small plugins in Go, and in Python.
-func measureStart(ctx context.Context, e effort) ([]Series, error) {
+// handshake of the very same files: small plugins in Go, and in Python. Both are done by the
+// program in opener, one after another.
+func measureStart(ctx context.Context, e effort) (series []Series, err error) {
 	dir, err := os.MkdirTemp("", "bench-start-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "opener")
+	if _, err := goTool(ctx, filepath.Join(e.source, "bench"), nil, "build", "-trimpath", "-o", program, "./opener"); err != nil {
+		return nil, err
+	}
 	var entrants []entrant
 	var absent []Series
 	for _, kind := range []struct {
@@ -57,12 +68,47 @@ func measureStart(ctx context.Context, e effort) ([]Series, error) {
 		if err != nil {
 			return nil, err
 		}
-		entrants = append(entrants,
-			entrant{kind.bare, func(ctx context.Context) ([]float64, error) { return bareStartTurn(ctx, home) }},
-			entrant{kind.open, func(ctx context.Context) ([]float64, error) { return openTurn(ctx, home) }})
+		o, err := startOpener(ctx, program, home)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, o.Close()) }()
+		entrants = append(entrants, entrant{kind.bare, o.turn("bare")}, entrant{kind.open, o.turn("open")})
 	}
-	series, err := roundRobin(ctx, e.of(25), entrants)
+	series, err = roundRobin(ctx, e.of(25), entrants)
 	return append(series, absent...), err
+}
+
+// An opener is a running program of the folder opener.
+type opener struct {
+	*child
+	answers *bufio.Reader
+}
+
+// startOpener starts a program that will start the plugins in home.
+func startOpener(ctx context.Context, program, home string) (*opener, error) {
+	cmd := exec.Command(program, home, strconv.Itoa(startedPlugins))
+	cmd.Stderr = os.Stderr
+	c, err := startPiped(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	return &opener{c, bufio.NewReader(c.out)}, nil
+}
+
+// turn has the plugins started once in one of the two ways.
+func (o *opener) turn(way string) func(context.Context) ([]float64, error) {
+	return func(context.Context) ([]float64, error) {
+		if _, err := o.in.WriteString(way + "\n"); err != nil {
+			return nil, err
+		}
+		line, err := o.answers.ReadString('\n')
+		if err != nil {
+			return nil, fmt.Errorf("the opener ended: %w", err)
+		}
+		took, err := strconv.ParseFloat(strings.TrimSpace(line), 64)
+		return []float64{took}, err
+	}
 }
 
 // installGo puts startedPlugins names of one small Go program into a home.
@@ -108,26 +154,4 @@ func pluginsDir(home string) (string, error) {
 
 func pluginPath(plugins string, i int) string {
 	return filepath.Join(plugins, fmt.Sprintf("%s%02d", scaffoldPrefix, i))
-}
-
-// bareStartTurn times the start; the end goes untimed.
-func bareStartTurn(ctx context.Context, dir string) ([]float64, error) {
-	start := time.Now()
-	started, err := bareStart(ctx, filepath.Join(dir, "scaffold", "plugins"))
-	took := millis(time.Since(start))
-	if cerr := closeAll(started); err == nil {
-		err = cerr
-	}
-	return []float64{took}, err
-}
-
-// openTurn times Open; Close goes untimed.
-func openTurn(ctx context.Context, dir string) ([]float64, error) {
-	start := time.Now()
-	host, err := openHost(ctx, dir, startedPlugins)
-	took := millis(time.Since(start))
-	if err != nil {
-		return nil, err
-	}
-	return []float64{took}, host.Close()
 }
