@@ -26,10 +26,10 @@ func decode(raw json.RawMessage, parameters string, args any) error {
 	if err := json.Unmarshal(raw, &given); err != nil {
 		return fmt.Errorf("the arguments are not a JSON object: %w", err)
 	}
-	if err := twice(raw, given); err != nil {
+	if err := checkDuplicates(raw, given); err != nil {
 		return err
 	}
-	if err := missing(given, parameters); err != nil {
+	if err := checkRequired(given, parameters); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(raw, args); err != nil {
@@ -38,9 +38,9 @@ func decode(raw json.RawMessage, parameters string, args any) error {
 	return nil
 }
 
-// twice is the error of arguments of which two have one name, in whatever case: encoding/json would
+// checkDuplicates is the error of arguments of which two have one name, in whatever case: encoding/json would
 // take the last of them, and the person who was asked may have been shown the other.
-func twice(raw json.RawMessage, given map[string]json.RawMessage) error {
+func checkDuplicates(raw json.RawMessage, given map[string]json.RawMessage) error {
 	if len(given) == 0 {
 		return nil
 	}
@@ -56,8 +56,8 @@ func twice(raw json.RawMessage, given map[string]json.RawMessage) error {
 	return fields.Err
 }
 
-// missing is the error of arguments that lack a required one.
-func missing(given map[string]json.RawMessage, parameters string) error {
+// checkRequired is the error of arguments that lack a required one.
+func checkRequired(given map[string]json.RawMessage, parameters string) error {
 	var schema struct {
 		Required   []string                   `json:"required"`
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -68,7 +68,7 @@ func missing(given map[string]json.RawMessage, parameters string) error {
 	known := slices.Sorted(maps.Keys(schema.Properties))
 	for _, name := range schema.Required {
 		if value, ok := find(given, name); !ok || string(value) == "null" {
-			return fmt.Errorf("the argument %q is missing%s", name, strangers(given, known))
+			return fmt.Errorf("the argument %q is missing%s", name, unknownHint(given, known))
 		}
 	}
 	return nil
@@ -87,8 +87,8 @@ func find(given map[string]json.RawMessage, name string) (json.RawMessage, bool)
 	return nil, false
 }
 
-// strangers says which of the arguments are not the tool's, and what it has instead.
-func strangers(given map[string]json.RawMessage, known []string) string {
+// unknownHint says which of the arguments are not the tool's, and what it has instead.
+func unknownHint(given map[string]json.RawMessage, known []string) string {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
 			hint := nearest.Word(name, known)

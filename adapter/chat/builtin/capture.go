@@ -63,7 +63,7 @@ func (c *capture) text() string {
 	if left == 0 {
 		return string(c.head) + string(tail)
 	}
-	head := whole(c.head)
+	head := wholeCharacters(c.head)
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
 	}
@@ -71,8 +71,8 @@ func (c *capture) text() string {
 	return note(string(head), "%d bytes are left out here", left) + string(tail)
 }
 
-// whole is text without the beginning of a character at its end.
-func whole(text []byte) []byte {
+// wholeCharacters is text without the beginning of a character at its end.
+func wholeCharacters(text []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
 		last := text[len(text)-i:]
 		if utf8.RuneStart(last[0]) {

@@ -27,9 +27,9 @@ var metadata = []netip.Addr{
 // 6052).
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// refused reports whether an address is one that fetch stays away from. Loopback and private ones
+// refusesAddress reports whether an address is one that fetch stays away from. Loopback and private ones
 // are not among them: people develop there.
-func refused(addr netip.Addr) bool {
+func refusesAddress(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	if nat64.Contains(addr) {
 		b := addr.As16()
@@ -43,16 +43,16 @@ func refused(addr netip.Addr) bool {
 	return addr.IsLinkLocalUnicast() || addr.IsMulticast()
 }
 
-// allowed is the error of a URL that is not to be asked for. A host that is written as an address
+// checkURL is the error of a URL that is not to be asked for. A host that is written as an address
 // is looked at here as well as when it is dialled, because a proxy would dial it for us.
-func allowed(u *url.URL) error {
+func checkURL(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Errorf("the address begins with %s: only http:// and https:// are fetched", quoted(u.Scheme+":"))
 	case u.Hostname() == "":
 		return errors.New("the address names no host")
 	}
-	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && refused(addr) {
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && refusesAddress(addr) {
 		return errAddress
 	}
 	return nil
@@ -65,7 +65,7 @@ func checkDial(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return err
 	}
-	if refused(to.Addr()) {
+	if refusesAddress(to.Addr()) {
 		return errAddress
 	}
 	return nil
@@ -74,8 +74,8 @@ func checkDial(_, address string, _ syscall.RawConn) error {
 // dialTimeout leaves time for a second address of a host whose first one does not answer.
 const dialTimeout = fetchTimeout / 3
 
-// guarded is a transport that does not dial what is refused.
-func guarded(given http.RoundTripper) http.RoundTripper {
+// guardTransport is a transport that does not dial what is refused.
+func guardTransport(given http.RoundTripper) http.RoundTripper {
 	if given == nil {
 		given = http.DefaultTransport
 	}

@@ -67,7 +67,7 @@ func (f *files) edit(_ context.Context, call chat.Call, args editArgs) (string, 
 	if err != nil {
 		return "", err
 	}
-	e, err := plan(content, args)
+	e, err := planEdit(content, args)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", quoted(args.Path), err)
 	}
@@ -105,8 +105,8 @@ type edit struct {
 	at       []int // where old begins, in order; they do not overlap
 }
 
-// plan decides what an edit does, or why it cannot be done.
-func plan(content string, args editArgs) (*edit, error) {
+// planEdit decides what an edit does, or why it cannot be done.
+func planEdit(content string, args editArgs) (*edit, error) {
 	e := &edit{content: content, old: args.Old, new: args.New}
 	e.matchLineEnds()
 	found := occurrences(content, e.old, 1)

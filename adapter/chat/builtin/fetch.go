@@ -52,7 +52,7 @@ func newFetcher(given *http.Client) *fetcher {
 		given = new(http.Client)
 	}
 	return &fetcher{client: &http.Client{
-		Transport:     guarded(given.Transport),
+		Transport:     guardTransport(given.Transport),
 		CheckRedirect: checkRedirect,
 		Timeout:       given.Timeout,
 	}}
@@ -64,7 +64,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
 	}
 	req.Header.Del("Referer") // net/http has just put it there
-	if err := allowed(req.URL); err != nil {
+	if err := checkURL(req.URL); err != nil {
 		return fmt.Errorf("redirected to %s: %w", quoted(req.URL.Redacted()), err)
 	}
 	return nil
@@ -105,7 +105,7 @@ func parseURL(text string) (*url.URL, error) {
 		}
 		return nil, fmt.Errorf("the address cannot be read: %w", err)
 	}
-	return u, allowed(u)
+	return u, checkURL(u)
 }
 
 // get asks for a page.
@@ -191,7 +191,7 @@ func (a *answer) show(raw bool, broken error) (string, error) {
 func (a *answer) text(raw bool) (text string, more bool) {
 	decoded := a.media.decode(a.body)
 	if a.media.html && !raw {
-		return reduce(decoded, a.url)
+		return pageText(decoded, a.url)
 	}
 	return decoded, false
 }

@@ -211,7 +211,7 @@ func TestFetchRefusesAddresses(t *testing.T) {
 	})
 	t.Run("not loopback and private ones", func(t *testing.T) {
 		for _, addr := range []string{"127.0.0.1", "::1", "10.0.0.1", "192.168.1.1", "172.16.0.1", "fd12::1", "8.8.8.8", "2606:4700::1"} {
-			if refused(netip.MustParseAddr(addr)) {
+			if refusesAddress(netip.MustParseAddr(addr)) {
 				t.Errorf("%s is refused", addr)
 			}
 		}
@@ -222,14 +222,14 @@ func TestFetchRefusesAddresses(t *testing.T) {
 				t.Errorf("%s: %v", address, err)
 			}
 		}
-		dial := guarded(nil).(*http.Transport).DialContext
+		dial := guardTransport(nil).(*http.Transport).DialContext
 		if _, err := dial(t.Context(), "tcp", "169.254.169.254:80"); !errors.Is(err, errAddress) {
 			t.Error(err)
 		}
 	})
 	t.Run("whatever dialled before in a client that was given", func(t *testing.T) {
 		given := &http.Transport{TLSClientConfig: &tls.Config{ServerName: "x", MinVersion: tls.VersionTLS12}}
-		got := guarded(given).(*http.Transport)
+		got := guardTransport(given).(*http.Transport)
 		if got == given || got.DialContext == nil || got.TLSClientConfig.ServerName != "x" || given.DialContext != nil {
 			t.Errorf("%+v", got)
 		}

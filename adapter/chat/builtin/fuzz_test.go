@@ -43,7 +43,7 @@ func FuzzEdit(f *testing.F) {
 		if old == "" || old == new {
 			return
 		}
-		e, err := plan(content, editArgs{Old: old, New: new, All: flag(all)})
+		e, err := planEdit(content, editArgs{Old: old, New: new, All: flag(all)})
 		if err != nil {
 			return
 		}

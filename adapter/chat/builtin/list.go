@@ -171,7 +171,7 @@ func (w *walk) visit(l level, entries []fs.DirEntry) []level {
 		if !entry.IsDir() || l.depth >= w.depth {
 			continue
 		}
-		if crowded(entry.Name()) {
+		if skipsDir(entry.Name()) {
 			w.skipped = append(w.skipped, name)
 			continue
 		}
@@ -180,8 +180,8 @@ func (w *walk) visit(l level, entries []fs.DirEntry) []level {
 	return next
 }
 
-// crowded are the directories that nobody means when asking for files. Who does names them as path.
-func crowded(name string) bool { return name == ".git" || name == "node_modules" }
+// skipsDir are the directories that nobody means when asking for files. Who does names them as path.
+func skipsDir(name string) bool { return name == ".git" || name == "node_modules" }
 
 // show is the list as the model reads it.
 func (w *walk) show(name string) string {

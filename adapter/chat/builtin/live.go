@@ -79,7 +79,7 @@ func (l *live) pass(last bool) {
 	l.mu.Lock()
 	piece := l.waiting
 	if !last {
-		piece = whole(piece)
+		piece = wholeCharacters(piece)
 	}
 	text := clean(string(piece))
 	dropped := l.dropped

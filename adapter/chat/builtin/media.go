@@ -57,8 +57,8 @@ func isText(name string) bool {
 // decode is the body in UTF-8. What is already is not touched, unless the server says that it is
 // something else.
 func (m media) decode(body []byte) string {
-	if !m.charset && utf8.Valid(whole(body)) {
-		return string(whole(body))
+	if !m.charset && utf8.Valid(wholeCharacters(body)) {
+		return string(wholeCharacters(body))
 	}
 	encoding, _, _ := charset.DetermineEncoding(body, m.full)
 	decoded, err := encoding.NewDecoder().Bytes(body)

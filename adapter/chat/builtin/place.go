@@ -103,7 +103,7 @@ func (p *place) openFile(path, name string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, p.refusal(path, err)
 	}
-	if err := regular(path, info); err != nil {
+	if err := checkRegular(path, info); err != nil {
 		return nil, nil, err
 	}
 	f, err := p.OpenFile(name, os.O_RDONLY|openNonblock, 0)
@@ -112,7 +112,7 @@ func (p *place) openFile(path, name string) (*os.File, fs.FileInfo, error) {
 	}
 	info, err = f.Stat()
 	if err == nil {
-		err = regular(path, info)
+		err = checkRegular(path, info)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
@@ -120,8 +120,8 @@ func (p *place) openFile(path, name string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// regular is the error of what is not a regular file.
-func regular(path string, info fs.FileInfo) error {
+// checkRegular is the error of what is not a regular file.
+func checkRegular(path string, info fs.FileInfo) error {
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
 		return nil

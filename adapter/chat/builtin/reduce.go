@@ -11,11 +11,11 @@ import (
 // maxLink is how long an address is that is still worth showing.
 const maxLink = 2000
 
-// reduce is the text of an HTML page: headings, list items and table cells marked, the addresses of
+// pageText is the text of an HTML page: headings, list items and table cells marked, the addresses of
 // links in brackets behind them. It goes by the tags as they come, without building a tree, so that
 // its work is in proportion to the page however that is nested. more: it stopped when there was
 // enough.
-func reduce(page string, base *url.URL) (text string, more bool) {
+func pageText(page string, base *url.URL) (text string, more bool) {
 	r := &reducer{tokens: html.NewTokenizer(strings.NewReader(page)), base: base}
 	for r.out.Len() <= shownMax {
 		switch r.tokens.Next() {

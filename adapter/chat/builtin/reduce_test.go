@@ -30,7 +30,7 @@ func TestReduce(t *testing.T) {
 		{"nothing is nothing", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, more := reduce(c.page, base); got != c.want || more {
+			if got, more := pageText(c.page, base); got != c.want || more {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
@@ -47,7 +47,7 @@ func TestReduceIsBounded(t *testing.T) {
 		"drawings that never close": strings.Repeat("<svg>", maxBody/5),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, _ := reduce(page, base); len(got) > shownMax+2*maxLink {
+			if got, _ := pageText(page, base); len(got) > shownMax+2*maxLink {
 				t.Errorf("%d bytes", len(got))
 			}
 		})
@@ -62,7 +62,7 @@ func FuzzReduce(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, page string) {
-		got, _ := reduce(page, base)
+		got, _ := pageText(page, base)
 		if utf8.ValidString(page) && !utf8.ValidString(got) {
 			t.Errorf("%q became %q", page, got)
 		}

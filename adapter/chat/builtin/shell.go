@@ -63,7 +63,7 @@ func (s *shell) run(ctx context.Context, call chat.Call, args shellArgs) (string
 	if err != nil {
 		return "", err
 	}
-	if err := runnable(args.Cmd); err != nil {
+	if err := checkCommand(args.Cmd); err != nil {
 		return "", err
 	}
 	limit, err := args.limit()
@@ -80,10 +80,10 @@ func (s *shell) run(ctx context.Context, call chat.Call, args shellArgs) (string
 	c.Dir, c.Env = dir, s.environ
 	out := newCapture(call.Progress)
 	began := time.Now()
-	exit, err := s.await(ctx, c, out)
+	exit, err := s.runCommand(ctx, c, out)
 	out.close()
 	s.log.Debug("command ended", "session", call.Session.ID, "exit", exit.String(), "dur", time.Since(began), "err", err)
-	return verdict(out.text(), exit, limit, err)
+	return shellResult(out.text(), exit, limit, err)
 }
 
 // limit is how long the command may take.
@@ -100,8 +100,8 @@ func (a shellArgs) limit() (time.Duration, error) {
 	return time.Duration(float64(a.Timeout) * float64(time.Second)), nil
 }
 
-// runnable is the error of what cannot be a command line.
-func runnable(cmd string) error {
+// checkCommand is the error of what cannot be a command line.
+func checkCommand(cmd string) error {
 	switch {
 	case strings.TrimSpace(cmd) == "":
 		return errors.New(`the argument "cmd" is empty: there is nothing to run`)
@@ -121,9 +121,9 @@ type command struct {
 	release func()   // gives back what it needed
 }
 
-// await runs a command to its end, or to the end of ctx, whose cause is then the error. Nothing of
+// runCommand runs a command to its end, or to the end of ctx, whose cause is then the error. Nothing of
 // it is alive afterwards.
-func (s *shell) await(ctx context.Context, c *command, out *capture) (proc.Exit, error) {
+func (s *shell) runCommand(ctx context.Context, c *command, out *capture) (proc.Exit, error) {
 	p, err := s.procs.Start(ctx, c.Spec)
 	for _, f := range c.Files {
 		_ = f.Close() // the process has its own by now
@@ -171,9 +171,9 @@ func drain(src *os.File, read <-chan struct{}) {
 	}
 }
 
-// verdict is what the model is told: the output, how the command ended where that is not well, and
+// shellResult is what the model is told: the output, how the command ended where that is not well, and
 // what became of it.
-func verdict(text string, exit proc.Exit, limit time.Duration, err error) (string, error) {
+func shellResult(text string, exit proc.Exit, limit time.Duration, err error) (string, error) {
 	if host, ok := errors.AsType[*hostError](err); ok {
 		return text, host
 	}

@@ -16,7 +16,7 @@ func nearMiss(content, text string) string {
 		return fmt.Sprintf(", but lines %d to %d differ from it in whitespace only. The file has there: %s",
 			at+1, at+len(wanted), quoted(strings.Join(lines[at:at+len(wanted)], "\n")))
 	}
-	if at := likest(lines, firstWords(wanted)); at >= 0 {
+	if at := mostSimilar(lines, firstWords(wanted)); at >= 0 {
 		return fmt.Sprintf(". The line most like it is line %d: %s. Read the file again and copy old from it",
 			at+1, quoted(lines[at]))
 	}
@@ -33,11 +33,11 @@ func sameWords(lines, wanted []string) (at int, ok bool) {
 	}
 	plain := make([]string, len(wanted))
 	for i, w := range wanted {
-		plain[i] = squeezed(w)
+		plain[i] = withoutSpace(w)
 	}
 	have := make([]string, len(lines))
 	for i, l := range lines {
-		have[i] = squeezed(l)
+		have[i] = withoutSpace(l)
 	}
 	for at := range len(lines) - len(wanted) + 1 {
 		if slices.Equal(have[at:at+len(plain)], plain) {
@@ -47,8 +47,8 @@ func sameWords(lines, wanted []string) (at int, ok bool) {
 	return 0, false
 }
 
-// squeezed is a line without its whitespace.
-func squeezed(line string) string { return strings.Join(strings.Fields(line), "") }
+// withoutSpace is a line without its whitespace.
+func withoutSpace(line string) string { return strings.Join(strings.Fields(line), "") }
 
 // firstWords is the first line that says something.
 func firstWords(lines []string) string {
@@ -60,15 +60,15 @@ func firstWords(lines []string) string {
 	return ""
 }
 
-// likest is the index of the line that has most pairs of neighbouring bytes in common with a text:
+// mostSimilar is the index of the line that has most pairs of neighbouring bytes in common with a text:
 // a measure that takes one pass, and in which a changed word costs little. -1: none has more than
 // half of them.
-func likest(lines []string, text string) int {
+func mostSimilar(lines []string, text string) int {
 	best, most := -1, 0.5
 	pairs := pairsOf(excerpt.Head(text, quotedMax))
 	for i, line := range lines {
 		line = excerpt.Head(strings.TrimSpace(line), quotedMax)
-		if score := likeness(line, pairs); score > most {
+		if score := similarity(line, pairs); score > most {
 			best, most = i, score
 		}
 	}
@@ -86,8 +86,8 @@ func pairsOf(text string) map[pair]int {
 	return pairs
 }
 
-// likeness is Dice's coefficient: twice what is common, of all there is.
-func likeness(line string, pairs map[pair]int) float64 {
+// similarity is Dice's coefficient: twice what is common, of all there is.
+func similarity(line string, pairs map[pair]int) float64 {
 	total, common := 0, 0
 	for _, n := range pairs {
 		total += n

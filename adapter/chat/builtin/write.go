@@ -68,30 +68,30 @@ func (p *place) replace(path, name string, content []byte) (existed bool, err er
 	info, err := p.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, p.refused(path, p.create(name, content, nil))
+		return false, p.refusalOrNil(path, p.create(name, content, nil))
 	case err != nil:
 		return false, p.refusal(path, err)
 	case info.Mode()&fs.ModeSymlink != 0: // it stays one, and where it leads is for the system to find out
 		return true, p.overwrite(path, name, content)
 	}
-	if err := writable(path, info); err != nil {
+	if err := checkWritable(path, info); err != nil {
 		return true, err
 	}
-	return true, p.refused(path, p.create(name, content, info))
+	return true, p.refusalOrNil(path, p.create(name, content, info))
 }
 
-// refused is refusal, where there may be no error.
-func (p *place) refused(path string, err error) error {
+// refusalOrNil is refusal, where there may be no error.
+func (p *place) refusalOrNil(path string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return p.refusal(path, err)
 }
 
-// writable is the error of what is no file to be written. One that nobody may write is left alone,
+// checkWritable is the error of what is no file to be written. One that nobody may write is left alone,
 // although replacing it needs leave to write its directory only.
-func writable(path string, info fs.FileInfo) error {
-	if err := regular(path, info); err != nil {
+func checkWritable(path string, info fs.FileInfo) error {
+	if err := checkRegular(path, info); err != nil {
 		return err
 	}
 	if info.Mode().Perm()&0o222 == 0 {
@@ -131,23 +131,23 @@ func (p *place) overwrite(path, name string, content []byte) error {
 	if err != nil {
 		return p.refusal(path, err)
 	}
-	if err := writable(path, info); err != nil {
+	if err := checkWritable(path, info); err != nil {
 		return err
 	}
 	f, err := p.OpenFile(name, os.O_WRONLY|openNonblock, 0) // not truncated yet: it may have been swapped
 	if err != nil {
 		return p.refusal(path, err)
 	}
-	return errors.Join(pour(path, f, content), f.Close())
+	return errors.Join(rewrite(path, f, content), f.Close())
 }
 
-// pour replaces the content of an open file.
-func pour(path string, f *os.File, content []byte) error {
+// rewrite replaces the content of an open file.
+func rewrite(path string, f *os.File, content []byte) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	if err := regular(path, info); err != nil {
+	if err := checkRegular(path, info); err != nil {
 		return err
 	}
 	if err := f.Truncate(0); err != nil {

@@ -156,7 +156,7 @@ func TestEditLineEnds(t *testing.T) {
 		{"a file without stays so", "a\nb\n", "a", "x\ny", "x\ny\nb\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e, err := plan(c.content, editArgs{Old: c.old, New: c.new})
+			e, err := planEdit(c.content, editArgs{Old: c.old, New: c.new})
 			if err != nil || e.after() != c.want {
 				t.Errorf("%+v, %v; want %q", e, err, c.want)
 			}
