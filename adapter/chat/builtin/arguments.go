@@ -14,10 +14,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// decode reads a call's arguments. It is as lenient as can be without guessing: numbers and
-// booleans may be written as strings, null is as good as absent, and an argument that the tool does
-// not have is ignored, because plugins add some of their own on the way (a tag, a ticket). It is
-// mentioned where a required one is missing, for then it is likely that one under a wrong name.
+// decode reads a call's arguments. It accepts numbers and booleans written as strings, and treats
+// null as absent. It ignores arguments that the tool does not have, because plugins add some of
+// their own (a tag, a ticket). It mentions them only if a required one is missing: then the
+// argument probably has a wrong name.
 func decode(raw json.RawMessage, parameters string, args any) error {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
@@ -38,8 +38,8 @@ func decode(raw json.RawMessage, parameters string, args any) error {
 	return nil
 }
 
-// checkDuplicates is the error of arguments of which two have one name, in whatever case: encoding/json would
-// take the last of them, and the person who was asked may have been shown the other.
+// checkDuplicates returns an error if two arguments have the same name, in any case. encoding/json
+// would take the last of them, and the user may have been shown the other.
 func checkDuplicates(raw json.RawMessage, given map[string]json.RawMessage) error {
 	if len(given) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func checkDuplicates(raw json.RawMessage, given map[string]json.RawMessage) erro
 	return fields.Err
 }
 
-// checkRequired is the error of arguments that lack a required one.
+// checkRequired returns an error if a required argument is missing.
 func checkRequired(given map[string]json.RawMessage, parameters string) error {
 	var schema struct {
 		Required   []string                   `json:"required"`
@@ -74,7 +74,7 @@ func checkRequired(given map[string]json.RawMessage, parameters string) error {
 	return nil
 }
 
-// find looks a name up as encoding/json will: exactly, or else in any case.
+// find looks up a name as encoding/json does: exactly, or else in any case.
 func find(given map[string]json.RawMessage, name string) (json.RawMessage, bool) {
 	if value, ok := given[name]; ok {
 		return value, true
@@ -87,7 +87,7 @@ func find(given map[string]json.RawMessage, name string) (json.RawMessage, bool)
 	return nil, false
 }
 
-// unknownHint says which of the arguments are not the tool's, and what it has instead.
+// unknownHint names an argument that the tool does not have, and the arguments that it has.
 func unknownHint(given map[string]json.RawMessage, known []string) string {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
@@ -101,7 +101,7 @@ func unknownHint(given map[string]json.RawMessage, known []string) string {
 	return ""
 }
 
-// explain says which argument is of the wrong type, in the words of JSON.
+// explain names the argument that has the wrong type, in the words of JSON.
 func explain(err error) error {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
@@ -110,32 +110,32 @@ func explain(err error) error {
 	return fmt.Errorf("the argument %q must be a %s, not %s", wrong.Field, wrong.Type.Kind(), wrong.Value)
 }
 
-// A number is a JSON number, or a string with one in it.
+// A number is a JSON number, or a string with a number in it.
 type number float64
 
-// UnmarshalJSON takes what models write for a number.
+// UnmarshalJSON reads a number as models write it.
 func (n *number) UnmarshalJSON(raw []byte) error {
 	text := unquoted(raw)
 	if text == "null" || text == "" {
 		return nil
 	}
 	value, err := strconv.ParseFloat(text, 64)
-	if err != nil || value != value { // "NaN" is one to strconv
+	if err != nil || value != value { // strconv parses "NaN"
 		return fmt.Errorf("%s is not a number", quoted(text))
 	}
 	*n = number(value)
 	return nil
 }
 
-// whole is the number as a count, between 0 and top.
+// whole returns the number as a count between 0 and top.
 func (n number) whole(top int) int {
 	return int(min(max(n, 0), number(top)))
 }
 
-// A flag is a JSON boolean, or a string with one in it.
+// A flag is a JSON boolean, or a string with a boolean in it.
 type flag bool
 
-// UnmarshalJSON takes what models write for a boolean.
+// UnmarshalJSON reads a boolean as models write it.
 func (f *flag) UnmarshalJSON(raw []byte) error {
 	switch text := strings.ToLower(unquoted(raw)); text {
 	case "true", "yes", "1":
@@ -148,7 +148,7 @@ func (f *flag) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// unquoted is the text of a scalar.
+// unquoted returns the text of a scalar.
 func unquoted(raw []byte) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil && string(raw) != "null" {

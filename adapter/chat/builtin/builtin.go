@@ -11,27 +11,26 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// Options are what the tools need of their host. The zero value gives the tools that need nothing.
+// Options are what the tools need from the program. The zero value gives the tools that need
+// nothing.
 type Options struct {
-	// Procs starts the shell's commands; nil: there is no shell tool. It belongs to the caller, who
-	// closes it.
+	// Procs starts the commands of shell; nil: there is no shell tool. The caller closes it.
 	Procs *proc.Group
 
-	// Environ is what commands may see, as "NAME=value". Patchbay's own variables and the keys of
-	// model providers are taken out of it. Nil is an empty environment, not the host's.
+	// Environ is the environment of commands, as "NAME=value". Patchbay's own variables and the
+	// keys of model providers are removed from it. Nil is an empty environment, not the host's.
 	Environ []string
 
-	// HTTP says how fetch connects: its Transport's proxy, certificates and limits are kept. Its
-	// Jar and CheckRedirect are not used, and of its Transport, where that is an *http.Transport, a
-	// copy dials with our checks. Any other Transport has to refuse addresses by itself. Nil: as
-	// http.DefaultTransport.
+	// HTTP says how fetch connects: the proxy, certificates and limits of its Transport apply. Its
+	// Jar and CheckRedirect are not used. If its Transport is an *http.Transport, a copy dials with
+	// our checks; any other Transport must refuse addresses itself. Nil: as http.DefaultTransport.
 	HTTP *http.Client
 
-	Logger *slog.Logger // nil discards
+	Logger *slog.Logger // nil: no log
 }
 
-// Tools are the built-in tools, in the order in which they are listed. They are safe for concurrent
-// use by many sessions.
+// Tools returns the built-in tools in the order in which they are listed. They are safe for
+// concurrent use by many sessions.
 func Tools(o Options) []chat.Tool {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -53,7 +52,7 @@ func Tools(o Options) []chat.Tool {
 	return append([]chat.Tool{first}, tools...)
 }
 
-// A spec is what a model is told about a tool.
+// A spec describes a tool to the model.
 type spec struct {
 	name        string
 	description string
@@ -61,8 +60,8 @@ type spec struct {
 	changes     bool
 }
 
-// tool makes a tool of a function that takes its arguments decoded. The function returns what the
-// model is to read. Its error fails the call and is read as well, unless it is a *[hostError].
+// tool makes a tool of a function that takes decoded arguments. The function returns the text for
+// the model. Its error fails the call, and the model reads it too, unless it is a *[hostError].
 func tool[A any](s spec, run func(ctx context.Context, call chat.Call, args A) (string, error)) chat.Tool {
 	return chat.Tool{
 		Name:        s.name,

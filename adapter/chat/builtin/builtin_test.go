@@ -70,8 +70,7 @@ func TestTools(t *testing.T) {
 	})
 }
 
-// described are the properties of a tool's schema, each of which must have a type and a
-// description.
+// described returns the properties of a tool's schema. Each must have a type and a description.
 func described(t *testing.T, tool chat.Tool) []string {
 	var schema struct {
 		Type       string
@@ -97,7 +96,7 @@ func described(t *testing.T, tool chat.Tool) []string {
 	return names
 }
 
-// fields are the JSON names of a struct's fields.
+// fields returns the JSON names of a struct's fields.
 func fields(v any) []string {
 	var names []string
 	for f := range reflect.TypeOf(v).Fields() {
@@ -129,7 +128,7 @@ func TestArguments(t *testing.T) {
 			}
 		}
 	})
-	t.Run("numbers out of bounds are brought within", func(t *testing.T) {
+	t.Run("numbers out of bounds are limited", func(t *testing.T) {
 		for raw, want := range map[string]int{`-5`: 0, `1e300`: 100, `null`: 0, `"Inf"`: 100} {
 			var a readArgs
 			err := decode(json.RawMessage(`{"path":"a","offset":`+raw+`}`), readParameters, &a)
@@ -152,7 +151,7 @@ func TestArguments(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("a missing one is named, with what was given in its place", func(t *testing.T) {
+	t.Run("a missing one is named, with the unknown one that was given", func(t *testing.T) {
 		for raw, want := range map[string]string{
 			`{}`:                     `"path" is missing`,
 			``:                       `"path" is missing`,
@@ -170,7 +169,7 @@ func TestArguments(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what is wrong with them is a result", func(t *testing.T) {
+	t.Run("wrong arguments give a failed result", func(t *testing.T) {
 		b := newBench(t, Options{})
 		for name := range b.tools {
 			if name != "list_files" { // which needs none
@@ -199,7 +198,8 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// TestNoArgumentTwice: the person is shown one of two, and the tool would take the other.
+// TestNoArgumentTwice: two arguments with one name are refused. The user would be shown one of
+// them, and the tool would take the other.
 func TestNoArgumentTwice(t *testing.T) {
 	for _, raw := range []string{`{"cmd":"ls","CMD":"rm -rf x"}`, `{"cmd":"ls","cmd":"rm -rf x"}`, `{"Cmd":"ls","cm\u0064":"rm -rf x"}`} {
 		var a shellArgs

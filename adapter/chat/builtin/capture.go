@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// keepEach is how much of the beginning and of the end of an output is kept.
+// keepEach is how many bytes of the beginning and of the end of an output are kept.
 const keepEach = (shownMax - noteRoom) / 2
 
-// A capture keeps the beginning and the end of an output, and hands on what comes to somebody who
-// watches. A writer never waits for the one who watches.
+// A capture keeps the beginning and the end of an output, and passes the output on to an observer.
+// A writer never waits for the observer.
 type capture struct {
 	live *live
 
@@ -17,15 +17,15 @@ type capture struct {
 	head   []byte     // the first keepEach bytes
 	tail   []byte     // at least the last keepEach after them; at most twice that
 	total  int64
-	closed bool // what comes now comes too late
+	closed bool // later output is dropped
 }
 
-// newCapture is a capture of which progress is told; close ends that.
+// newCapture returns a capture that calls progress with the output, until close.
 func newCapture(progress func(string)) *capture {
 	return &capture{live: newLive(progress)}
 }
 
-// Write takes a piece of the output. It never fails.
+// Write adds a piece of the output. It never fails.
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +46,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// close ends the capture. When it returns, nobody is told of anything any more.
+// close ends the capture. After it has returned, progress is not called.
 func (c *capture) close() {
 	c.mu.Lock()
 	c.closed = true
@@ -54,7 +54,7 @@ func (c *capture) close() {
 	c.live.close()
 }
 
-// text is the output, with a note in the place of what was left out.
+// text returns the output, with a note in place of the omitted part.
 func (c *capture) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *capture) text() string {
 	return note(string(head), "%d bytes are left out here", left) + string(tail)
 }
 
-// wholeCharacters is text without the beginning of a character at its end.
+// wholeCharacters returns text without an incomplete character at its end.
 func wholeCharacters(text []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
 		last := text[len(text)-i:]

@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// errAddress is the refusal of an address at which machines tell their secrets.
+// errAddress is returned for addresses at which machines give away secrets.
 var errAddress = errors.New("the address is link-local or a cloud's metadata service: fetch does not go there")
 
-// metadata are the addresses at which clouds answer whoever asks with the machine's credentials,
-// where they are not link-local as the well-known 169.254.169.254 is: those of Amazon and Google in
+// metadata lists the addresses at which clouds answer any request with the machine's credentials,
+// and which are not link-local as the well-known 169.254.169.254 is: those of Amazon and Google in
 // IPv6, of Alibaba, and of Oracle.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"),
@@ -23,12 +23,12 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("192.0.0.192"),
 }
 
-// nat64 is the prefix under which an IPv4 address is reached from a network that has none (RFC
+// nat64 is the prefix under which an IPv4 address is reached from a network without IPv4 (RFC
 // 6052).
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// refusesAddress reports whether an address is one that fetch stays away from. Loopback and private ones
-// are not among them: people develop there.
+// refusesAddress reports whether fetch does not connect to an address. It connects to loopback and
+// private addresses, where people develop.
 func refusesAddress(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	if nat64.Contains(addr) {
@@ -43,8 +43,8 @@ func refusesAddress(addr netip.Addr) bool {
 	return addr.IsLinkLocalUnicast() || addr.IsMulticast()
 }
 
-// checkURL is the error of a URL that is not to be asked for. A host that is written as an address
-// is looked at here as well as when it is dialled, because a proxy would dial it for us.
+// checkURL returns an error if a URL must not be fetched. It also checks a host that is written as
+// an address, although dialling checks it again, because a proxy would dial for us.
 func checkURL(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -58,8 +58,7 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-// checkDial is asked with each address after the name was resolved and before anything is sent
-// there.
+// checkDial checks each address after the name was resolved and before anything is sent there.
 func checkDial(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -74,7 +73,7 @@ func checkDial(_, address string, _ syscall.RawConn) error {
 // dialTimeout leaves time for a second address of a host whose first one does not answer.
 const dialTimeout = fetchTimeout / 3
 
-// guardTransport is a transport that does not dial what is refused.
+// guardTransport returns a transport that does not dial refused addresses.
 func guardTransport(given http.RoundTripper) http.RoundTripper {
 	if given == nil {
 		given = http.DefaultTransport
@@ -88,12 +87,12 @@ func guardTransport(given http.RoundTripper) http.RoundTripper {
 	t.DialTLSContext = nil
 	//lint:ignore SA1019 it is deprecated, and dials all the same where somebody has set it
 	t.DialTLS = nil            //nolint:staticcheck // as above
-	t.DisableKeepAlives = true // nobody would close what is kept
+	t.DisableKeepAlives = true // the connections would never be closed
 	t.MaxResponseHeaderBytes = 256 << 10
 	if proxy := t.Proxy; proxy != nil {
 		t.Proxy = func(req *http.Request) (*url.URL, error) {
 			u, err := proxy(req)
-			if err != nil { // it quotes the setting, and with it the password
+			if err != nil { // it quotes the setting, which may have a password
 				return nil, errors.New("the proxy setting (HTTP_PROXY, HTTPS_PROXY) is not a valid address")
 			}
 			return u, nil

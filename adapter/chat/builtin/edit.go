@@ -37,11 +37,11 @@ type editArgs struct {
 }
 
 const (
-	// editMax is how large a file may be to be edited, before and after. It is held in memory a few
-	// times over; what people write by hand is a hundredth of it.
+	// editMax is the largest size of a file that can be edited, before and after. The file is held
+	// in memory a few times. Files that people write are a hundredth of it.
 	editMax = 16 << 20
 
-	// occurMax is how many places of a file are kept in mind.
+	// occurMax is how many occurrences an edit may have.
 	occurMax = 100_000
 )
 
@@ -78,7 +78,7 @@ func (f *files) edit(_ context.Context, call chat.Call, args editArgs) (string, 
 	return fmt.Sprintf("edited %s: %s\n%s", filepath.ToSlash(name), plural(len(e.at), "replacement"), e.snippet()), nil
 }
 
-// content is a text file, whole.
+// content returns the content of a text file.
 func (p *place) content(path, name string) (string, error) {
 	file, info, err := p.openFile(path, name)
 	if err != nil {
@@ -98,14 +98,14 @@ func (p *place) content(path, name string) (string, error) {
 	return string(content), nil
 }
 
-// An edit is one text in the place of another, at some places of a content.
+// An edit replaces one text with another, at some places of a content.
 type edit struct {
 	content  string
 	old, new string
 	at       []int // where old begins, in order; they do not overlap
 }
 
-// planEdit decides what an edit does, or why it cannot be done.
+// planEdit returns the edit, or why it cannot be made.
 func planEdit(content string, args editArgs) (*edit, error) {
 	e := &edit{content: content, old: args.Old, new: args.New}
 	e.matchLineEnds()
@@ -126,8 +126,8 @@ func planEdit(content string, args editArgs) (*edit, error) {
 	return e, nil
 }
 
-// matchLineEnds gives old and new the line ends of the file. Models write \n, whatever they read.
-// In a file that has both kinds, old is left as it is if it occurs like that.
+// matchLineEnds gives old and new the line ends of the file, because models always write \n. In a
+// file with both kinds, old stays as it is if it occurs as it is.
 func (e *edit) matchLineEnds() {
 	crlf := strings.Count(e.content, "\r\n")
 	pure := crlf > 0 && crlf == strings.Count(e.content, "\n")
@@ -140,8 +140,8 @@ func toCRLF(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// occurrences are the offsets at which text occurs, looking on step bytes after each: with 1 those
-// that overlap are found too. It gives up after occurMax and one more.
+// occurrences returns the offsets at which text occurs. It continues step bytes after each, so that
+// with step 1 it also finds occurrences that overlap. It stops after occurMax and one more.
 func occurrences(content, text string, step int) []int {
 	var found []int
 	for from := 0; len(found) <= occurMax; {
@@ -155,7 +155,7 @@ func occurrences(content, text string, step int) []int {
 	return found
 }
 
-// lineList is "lines 3, 8, 12", or the first few of them.
+// lineList returns "lines 3, 8, 12", or the first few of them.
 func lineList(content string, offsets []int) string {
 	const few = 8
 	var lines []string
@@ -170,7 +170,7 @@ func lineList(content string, offsets []int) string {
 	return "lines " + strings.Join(lines, ", ")
 }
 
-// after is the content as edited.
+// after returns the content after the edit.
 func (e *edit) after() string {
 	var b strings.Builder
 	from := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A tool is called with the session it is called in, and JSON for its arguments.
+// A tool is called with its session and with JSON as arguments.
 func ExampleTools() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -34,19 +34,19 @@ type fetchArgs struct {
 }
 
 const (
-	fetchTimeout = 30 * time.Second // all in all
+	fetchTimeout = 30 * time.Second // for everything
 	maxRedirects = 5
-	maxURL       = 8 << 10 // what servers take at most
+	maxURL       = 8 << 10 // the longest address that servers accept
 	maxBody      = 1 << 20
 )
 
-// fetcher is the tool that gets pages.
+// A fetcher is the tool that gets pages.
 type fetcher struct {
 	client *http.Client
 }
 
-// newFetcher makes the client that does the getting. It has no cookies, and sends nothing of one
-// page to another.
+// newFetcher returns a fetcher whose client has no cookies and sends no address of one page to
+// another.
 func newFetcher(given *http.Client) *fetcher {
 	if given == nil {
 		given = new(http.Client)
@@ -58,7 +58,7 @@ func newFetcher(given *http.Client) *fetcher {
 	}}
 }
 
-// checkRedirect looks at where a page wants to send us.
+// checkRedirect checks the target of a redirect.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -70,7 +70,8 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// errFetchTime is the cause by which the tool's own limit is told from the end of the call.
+// errFetchTime is the cause of the tool's own time limit. It distinguishes that from the end of the
+// call.
 var errFetchTime = fmt.Errorf("no answer within %v", fetchTimeout)
 
 func (f *fetcher) fetch(ctx context.Context, _ chat.Call, args fetchArgs) (string, error) {
@@ -92,7 +93,7 @@ func (f *fetcher) fetch(ctx context.Context, _ chat.Call, args fetchArgs) (strin
 	return a.show(bool(args.Raw), err)
 }
 
-// parseURL is an address that may be fetched.
+// parseURL returns an address that may be fetched.
 func parseURL(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxURL {
@@ -108,7 +109,7 @@ func parseURL(text string) (*url.URL, error) {
 	return u, checkURL(u)
 }
 
-// get asks for a page.
+// get requests a page.
 func (f *fetcher) get(ctx context.Context, u *url.URL) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -119,8 +120,8 @@ func (f *fetcher) get(ctx context.Context, u *url.URL) (*http.Response, error) {
 	return f.client.Do(req)
 }
 
-// reason is why a page was not got: the cause where our time was up, and nothing of net/http's own
-// wrapping.
+// reason returns why the request failed: the cause if the time limit was reached, otherwise the
+// error without the wrapping of net/http.
 func reason(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -131,18 +132,18 @@ func reason(ctx context.Context, err error) error {
 	return err
 }
 
-// An answer is what a server said.
+// An answer is the response of a server.
 type answer struct {
 	status string // "200 OK"
-	good   bool   // it is one of 2xx
+	good   bool   // it is 2xx
 	url    *url.URL
 	media  media
-	body   []byte // up to maxBody of it, whatever it is
+	body   []byte // up to maxBody bytes, of any type
 	cut    bool   // there is more
 }
 
-// readAnswer reads an answer as far as it is looked at. The error is of a body that broke off; what
-// there was is in the answer.
+// readAnswer reads an answer up to maxBody. If the body broke off, it returns the error and the
+// part that arrived.
 func readAnswer(resp *http.Response) (*answer, error) {
 	a := &answer{status: resp.Status, good: resp.StatusCode/100 == 2, url: resp.Request.URL}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
@@ -153,8 +154,8 @@ func readAnswer(resp *http.Response) (*answer, error) {
 	return a, err
 }
 
-// show is the answer as the model reads it, status and address first. broken is why it has no end,
-// or nil.
+// show returns the answer as the model reads it, status and address first. broken is why the body
+// broke off, or nil.
 func (a *answer) show(raw bool, broken error) (string, error) {
 	head := fmt.Sprintf("%s  %s  %s\n\n", excerpt.Head(a.status, quotedMax), a.url.Redacted(), excerpt.Head(a.media.name, quotedMax))
 	var failure error
@@ -187,7 +188,7 @@ func (a *answer) show(raw bool, broken error) (string, error) {
 	return head + text, failure
 }
 
-// text is the body as text, and whether there is more of it than anybody wants to see.
+// text returns the body as text, and whether there is more than is shown.
 func (a *answer) text(raw bool) (text string, more bool) {
 	decoded := a.media.decode(a.body)
 	if a.media.html && !raw {

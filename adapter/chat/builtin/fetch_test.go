@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// server answers on loopback until the end of the test.
+// server starts a server on loopback for the test.
 func server(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(answer)
@@ -24,7 +24,7 @@ func server(t *testing.T, answer http.HandlerFunc) string {
 	return s.URL
 }
 
-// page is a server with one answer.
+// page starts a server with one answer.
 func page(t *testing.T, contentType, body string) string {
 	t.Helper()
 	return server(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -55,12 +55,12 @@ func TestFetch(t *testing.T) {
 			contains(t, b.ok("fetch", args{"url": page(t, kind, `{"a":1}`)}), `{"a":1}`)
 		}
 	})
-	t.Run("where the server does not say, the content does", func(t *testing.T) {
+	t.Run("without a type from the server, the content decides", func(t *testing.T) {
 		contains(t, b.ok("fetch", args{"url": page(t, "", "plain words")}), "plain words")
 		contains(t, b.ok("fetch", args{"url": page(t, "application/octet-stream", "plain words")}), "plain words")
 		b.fails("fetch", args{"url": page(t, "", "\x89PNG\r\n\x1a\n\x00\x00")}, "image/png", "not text")
 	})
-	t.Run("other things are not shown", func(t *testing.T) {
+	t.Run("content that is not text is not shown", func(t *testing.T) {
 		r := b.fails("fetch", args{"url": page(t, "image/png", "pixels")}, "image/png", "not text")
 		if strings.Contains(r.Output, "pixels") {
 			t.Error(r.Output)
@@ -72,10 +72,10 @@ func TestFetch(t *testing.T) {
 		contains(t, b.ok("fetch", args{"url": page(t, "text/html", "<meta charset=shift_jis><p>\x93\xfa\x96\x7b")}), "日本")
 		contains(t, b.ok("fetch", args{"url": page(t, "text/plain; charset=utf-16le", "a\x00b\x00")}), "ab")
 	})
-	t.Run("an empty answer is said to be empty", func(t *testing.T) {
+	t.Run("an empty answer is reported as empty", func(t *testing.T) {
 		contains(t, b.ok("fetch", args{"url": page(t, "text/plain", "")}), "[the answer is empty]")
 	})
-	t.Run("a status that is not 2xx fails, and shows what was said", func(t *testing.T) {
+	t.Run("a status that is not 2xx fails, and shows the body", func(t *testing.T) {
 		u := server(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "gone fishing", http.StatusNotFound) })
 		contains(t, b.fails("fetch", args{"url": u}, "404 Not Found").Output, "404 Not Found", "gone fishing")
 	})
@@ -85,7 +85,7 @@ func TestFetch(t *testing.T) {
 		}
 		b.fails("fetch", args{"url": "http://x/" + strings.Repeat("y", maxURL)}, "the address has")
 	})
-	t.Run("TLS is that of the client that was given", func(t *testing.T) {
+	t.Run("TLS is configured by the given client", func(t *testing.T) {
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "private") }))
 		s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0) // of the handshake that must fail
 		s.StartTLS()
@@ -94,7 +94,7 @@ func TestFetch(t *testing.T) {
 		trusting := newBench(t, Options{HTTP: s.Client()})
 		contains(t, trusting.ok("fetch", args{"url": s.URL}), "private")
 	})
-	t.Run("a call that ends, ends it", func(t *testing.T) {
+	t.Run("the end of the call ends it", func(t *testing.T) {
 		asked := make(chan struct{})
 		u := server(t, func(_ http.ResponseWriter, r *http.Request) { close(asked); <-r.Context().Done() })
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -104,7 +104,7 @@ func TestFetch(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
-	t.Run("an answer that breaks off fails, and shows what came", func(t *testing.T) {
+	t.Run("an answer that breaks off fails, and shows the part that arrived", func(t *testing.T) {
 		u := server(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			w.Header().Set("Content-Type", "text/plain")
@@ -124,10 +124,10 @@ func TestFetchIsBounded(t *testing.T) {
 		}
 		contains(t, got, "[cut: the answer is longer than 1.0 MiB")
 	})
-	t.Run("one that is read whole and not shown whole says that", func(t *testing.T) {
+	t.Run("an answer that is read whole and not shown whole says so", func(t *testing.T) {
 		contains(t, b.ok("fetch", args{"url": page(t, "text/plain", strings.Repeat("x", 400<<10))}), "[cut: this is the beginning of 400.0 KiB]")
 	})
-	t.Run("one that never ends is left", func(t *testing.T) {
+	t.Run("an endless answer is abandoned", func(t *testing.T) {
 		u := server(t, func(w http.ResponseWriter, _ *http.Request) {
 			for chunk := []byte(strings.Repeat("x", 64<<10)); ; {
 				if _, err := w.Write(chunk); err != nil {
@@ -137,7 +137,7 @@ func TestFetchIsBounded(t *testing.T) {
 		})
 		contains(t, b.ok("fetch", args{"url": u}), "[cut: ")
 	})
-	t.Run("compression does not get round it", func(t *testing.T) {
+	t.Run("compression does not bypass the limit", func(t *testing.T) {
 		u := server(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Header().Set("Content-Type", "text/plain")
@@ -156,7 +156,7 @@ func TestFetchIsBounded(t *testing.T) {
 func TestFetchRedirects(t *testing.T) {
 	b := newBench(t, Options{})
 
-	// hops answers /n by sending to /n-1, and /0 with what it was asked.
+	// hops redirects from /n to /n-1, and answers /0 with the request that it got.
 	hops := func(t *testing.T) string {
 		return server(t, func(w http.ResponseWriter, r *http.Request) {
 			var n int
@@ -189,7 +189,7 @@ func TestFetchRedirects(t *testing.T) {
 			t.Error(r.Error)
 		}
 	})
-	t.Run("each is looked at", func(t *testing.T) {
+	t.Run("each is checked", func(t *testing.T) {
 		for _, to := range []string{"http://169.254.169.254/latest", "http://[fe80::1]/", "file:///etc/passwd", "http://[::ffff:169.254.1.1]/"} {
 			u := server(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Location", to)
@@ -203,20 +203,20 @@ func TestFetchRedirects(t *testing.T) {
 func TestFetchRefusesAddresses(t *testing.T) {
 	b := newBench(t, Options{})
 
-	t.Run("link-local ones, and those of metadata services", func(t *testing.T) {
+	t.Run("link-local addresses and those of metadata services", func(t *testing.T) {
 		for _, host := range []string{"169.254.169.254", "169.254.0.1:8080", "[fe80::1]", "[fe80::1%25eth0]", "[::ffff:169.254.169.254]",
 			"[64:ff9b::a9fe:a9fe]", "[fd00:ec2::254]", "100.100.100.200"} {
 			b.fails("fetch", args{"url": "http://" + host + "/latest/meta-data"}, "link-local or a cloud's metadata service")
 		}
 	})
-	t.Run("not loopback and private ones", func(t *testing.T) {
+	t.Run("not loopback and private addresses", func(t *testing.T) {
 		for _, addr := range []string{"127.0.0.1", "::1", "10.0.0.1", "192.168.1.1", "172.16.0.1", "fd12::1", "8.8.8.8", "2606:4700::1"} {
 			if refusesAddress(netip.MustParseAddr(addr)) {
 				t.Errorf("%s is refused", addr)
 			}
 		}
 	})
-	t.Run("by what a name resolves to, when it is dialled", func(t *testing.T) {
+	t.Run("the addresses that a name resolves to are checked when dialled", func(t *testing.T) {
 		for address, want := range map[string]error{"169.254.169.254:80": errAddress, "[fe80::1%eth0]:443": errAddress, "127.0.0.1:80": nil} {
 			if err := checkDial("tcp", address, nil); !errors.Is(err, want) {
 				t.Errorf("%s: %v", address, err)
@@ -227,7 +227,7 @@ func TestFetchRefusesAddresses(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("whatever dialled before in a client that was given", func(t *testing.T) {
+	t.Run("the dial functions of a given client are replaced", func(t *testing.T) {
 		given := &http.Transport{TLSClientConfig: &tls.Config{ServerName: "x", MinVersion: tls.VersionTLS12}}
 		got := guardTransport(given).(*http.Transport)
 		if got == given || got.DialContext == nil || got.TLSClientConfig.ServerName != "x" || given.DialContext != nil {

@@ -37,14 +37,14 @@ func TestLinks(t *testing.T) {
 	b.link(up, "out-relative")
 	b.link("out-dir", "out-by-two")
 
-	t.Run("one that stays inside is followed", func(t *testing.T) {
+	t.Run("a link that stays inside is followed", func(t *testing.T) {
 		for _, path := range []string{"file", "dir/f"} {
 			if got := b.ok("read_file", args{"path": path}); got != "inside\n" {
 				t.Errorf("%s: %q", path, got)
 			}
 		}
 	})
-	t.Run("one that leads out is refused by every tool", func(t *testing.T) {
+	t.Run("a link that leads out is refused by every tool", func(t *testing.T) {
 		for _, path := range []string{"out-file", "out-dir/secret", "out-relative/secret", "out-by-two/secret", "out-dir/new/deep"} {
 			for _, name := range []string{"read_file", "write_file", "edit_file", "list_files"} {
 				r := b.fails(name, args{"path": path, "content": "x", "old": "secret", "new": "y"}, "leads outside the working directory", b.dir)
@@ -63,7 +63,7 @@ func TestLinks(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	t.Run("writing to one writes to where it leads, and it stays a link", func(t *testing.T) {
+	t.Run("writing to a link writes to its target, and it stays a link", func(t *testing.T) {
 		b.ok("write_file", args{"path": "file", "content": "new\n"})
 		has(t, filepath.Join(b.dir, "real/f"), "new\n")
 		b.ok("edit_file", args{"path": "file", "old": "new", "new": "newer"})
@@ -73,11 +73,11 @@ func TestLinks(t *testing.T) {
 		}
 		onlyThese(t, filepath.Join(b.dir, "real"), "f")
 	})
-	t.Run("one that leads nowhere is said to", func(t *testing.T) {
+	t.Run("a link to a missing file is reported", func(t *testing.T) {
 		b.link("nowhere", "dangling")
 		b.fails("write_file", args{"path": "dangling", "content": "x"}, "a link to a file that does not exist")
 	})
-	t.Run("a working directory known by two names takes both", func(t *testing.T) {
+	t.Run("a working directory with two names accepts both", func(t *testing.T) {
 		alias := filepath.Join(t.TempDir(), "alias")
 		if err := os.Symlink(b.dir, alias); err != nil {
 			t.Fatal(err)
@@ -93,8 +93,8 @@ func TestLinks(t *testing.T) {
 	})
 }
 
-// TestSwapped changes a directory into a link that leads out and back, again and again, while the
-// tools are at work. Every call must have met the one or been refused for the other.
+// TestSwapped exchanges a directory for a link that leads out, and back, again and again, while the
+// tools work. Every call must have used the directory, or been refused because of the link.
 func TestSwapped(t *testing.T) {
 	b := newBench(t, Options{})
 	outside := t.TempDir()
@@ -123,8 +123,8 @@ func TestSwapped(t *testing.T) {
 	has(t, filepath.Join(outside, "f"), "outside\n")
 }
 
-// swap makes d a link that leads out, and the directory again, until it is stopped; it says how
-// often. The tools make directories in between, so each step may find its work undone.
+// swap exchanges d for a link that leads out, and back, until it is stopped. It returns how often.
+// The tools create directories meanwhile, so that a step may find its work undone.
 func swap(dir, outside string, stop <-chan struct{}) (swaps int) {
 	d, kept := filepath.Join(dir, "d"), filepath.Join(dir, "kept")
 	for {
@@ -137,7 +137,7 @@ func swap(dir, outside string, stop <-chan struct{}) (swaps int) {
 		if os.Symlink(outside, d) == nil {
 			swaps++
 		}
-		_ = os.RemoveAll(d) // of a link, the link
+		_ = os.RemoveAll(d) // removes only the link if d is one
 		if os.Rename(kept, d) != nil {
 			_ = os.RemoveAll(kept)
 		}
@@ -175,7 +175,7 @@ func TestModes(t *testing.T) {
 		return info.Mode().Perm()
 	}
 
-	t.Run("a file keeps its own", func(t *testing.T) {
+	t.Run("a file keeps its mode", func(t *testing.T) {
 		b.ok("write_file", args{"path": "run.sh", "content": "new\n"})
 		b.ok("edit_file", args{"path": "run.sh", "old": "new", "new": "newer"})
 		if mode() != 0o750 {

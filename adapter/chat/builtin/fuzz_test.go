@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzGlob: a pattern that a model wrote is refused or matches in bounded time; what has no special
-// characters in it matches itself, and ** everything.
+// FuzzGlob: a pattern that a model wrote is refused, or matches in limited time. A pattern without
+// special characters matches itself, and ** matches everything.
 func FuzzGlob(f *testing.F) {
 	for _, seed := range [][2]string{{"*.go", "a/b.go"}, {"**/x/**", "a/x/b"}, {"**", ""}, {"[", "a"}, {"./a", "a"}, {"a/**/**/b", "a/b"}, {"\\", "\\"}, {"", ""}} {
 		f.Add(seed[0], seed[1])
@@ -32,7 +32,7 @@ func FuzzGlob(f *testing.F) {
 }
 
 // FuzzEdit: an edit changes the file exactly where old was, old is gone from those places, and the
-// snippet shows it in bounded space.
+// snippet has a limited size.
 func FuzzEdit(f *testing.F) {
 	f.Add("a\nb\nc\n", "b", "x\ny", false)
 	f.Add("a\r\nb\r\n", "a\nb", "c\n", false)
@@ -60,7 +60,8 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
-// FuzzMedia: a body is text or not by what the server says or by itself, and text is always UTF-8.
+// FuzzMedia: the server's type or the content decides whether a body is text, and text is always
+// UTF-8.
 func FuzzMedia(f *testing.F) {
 	for _, kind := range []string{"", "text/html; charset=iso-8859-1", "text/plain; charset=utf-16", "application/octet-stream", "text/html; charset=\"", "image/png", "a/b+json", ";;", "text/plain; charset=replacement"} {
 		f.Add(kind, []byte("<meta charset=shift_jis>\x83\x65"))

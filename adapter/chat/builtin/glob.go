@@ -10,7 +10,7 @@ import (
 // A glob matches paths: each part as path.Match does, and ** any number of parts.
 type glob struct {
 	parts []string
-	bare  bool // there is no slash in it: the last part of a path is matched
+	bare  bool // it has no slash: it is matched against the last part of a path
 }
 
 func newGlob(pattern string) (*glob, error) {
@@ -24,7 +24,7 @@ func newGlob(pattern string) (*glob, error) {
 	return g, nil
 }
 
-// match reports whether a path with slashes is meant.
+// match reports whether a path with slashes matches.
 func (g *glob) match(name string) bool {
 	if g.bare && g.parts[0] != "**" {
 		return part(g.parts[0], path.Base(name))
@@ -32,11 +32,11 @@ func (g *glob) match(name string) bool {
 	return matchParts(g.parts, strings.Split(name, "/"))
 }
 
-// matchParts goes through pattern and name side by side. Where they part, the last ** takes one
-// part more: an earlier one cannot do better, so nothing is tried twice over.
+// matchParts compares pattern and name part by part. Where they differ, the last ** takes one part
+// more. An earlier ** could not do better, so no combination is tried twice.
 func matchParts(pattern, name []string) bool {
 	i, j := 0, 0
-	star, taken := -1, 0 // where the last ** is, and up to where it reaches
+	star, taken := -1, 0 // the place of the last **, and how far it reaches
 	for j < len(name) {
 		switch {
 		case i < len(pattern) && pattern[i] == "**":
@@ -57,7 +57,7 @@ func matchParts(pattern, name []string) bool {
 	return i == len(pattern)
 }
 
-// part matches one part; the pattern has been checked.
+// part matches one part. The pattern is valid.
 func part(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil

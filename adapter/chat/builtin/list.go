@@ -40,8 +40,8 @@ type listArgs struct {
 
 const (
 	listMax  = 1000    // entries shown
-	walkMax  = 100_000 // entries looked at, in all
-	depthMax = 64      // levels, below which nobody keeps sources
+	walkMax  = 100_000 // entries read in total
+	depthMax = 64      // levels; sources are not deeper
 )
 
 func (f *files) list(ctx context.Context, call chat.Call, args listArgs) (string, error) {
@@ -71,8 +71,8 @@ func (f *files) list(ctx context.Context, call chat.Call, args listArgs) (string
 	return w.show(name), nil
 }
 
-// A walk goes through directories level by level, so that what is near is there even where all is
-// too much.
+// A walk visits directories level by level, so that near entries are listed even if there are too
+// many in all.
 type walk struct {
 	p     *place
 	glob  *glob // nil: everything
@@ -80,21 +80,21 @@ type walk struct {
 
 	found   []found
 	looked  int      // entries seen
-	full    bool     // there is more than can be shown or looked at
+	full    bool     // there are more entries than can be shown or read
 	skipped []string // directories that were not entered
 	broken  []string // directories that could not be read
 }
 
-// found is an entry to be shown.
+// found is an entry to show.
 type found struct {
 	name string // relative to the working directory
 	mode fs.FileMode
 }
 
-// level is a directory still to be read.
+// level is a directory to read.
 type level struct {
 	name  string // relative to the working directory
-	below string // the same, relative to where the walk began, with slashes
+	below string // the same, relative to the start of the walk, with slashes
 	depth int
 }
 
@@ -116,7 +116,7 @@ func newWalk(p *place, args listArgs) (*walk, error) {
 	return w, nil
 }
 
-// run walks from a directory. Only that it cannot be read is an error.
+// run walks from a directory. It returns an error only if that directory cannot be read.
 func (w *walk) run(ctx context.Context, name string) error {
 	queue := []level{{name: name, depth: 1}}
 	for len(queue) > 0 && !w.full {
@@ -138,7 +138,7 @@ func (w *walk) run(ctx context.Context, name string) error {
 	return nil
 }
 
-// entries reads a directory, as far as there is room.
+// entries reads a directory, up to the limit of entries.
 func (w *walk) entries(name string) ([]fs.DirEntry, error) {
 	dir, err := w.p.OpenFile(name, openNonblock, 0)
 	if err != nil {
@@ -156,7 +156,8 @@ func (w *walk) entries(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// visit notes a directory's entries and returns those to be entered. Links are not followed.
+// visit adds a directory's entries to the list and returns the directories to enter. Links are not
+// followed.
 func (w *walk) visit(l level, entries []fs.DirEntry) []level {
 	var next []level
 	for _, entry := range entries {
@@ -180,10 +181,10 @@ func (w *walk) visit(l level, entries []fs.DirEntry) []level {
 	return next
 }
 
-// skipsDir are the directories that nobody means when asking for files. Who does names them as path.
+// skipsDir reports directories that a recursive list skips. To list them, name them as path.
 func skipsDir(name string) bool { return name == ".git" || name == "node_modules" }
 
-// show is the list as the model reads it.
+// show returns the list as the model reads it.
 func (w *walk) show(name string) string {
 	slices.SortFunc(w.found, func(a, b found) int { return strings.Compare(a.name, b.name) })
 	var b strings.Builder
@@ -209,7 +210,7 @@ func (w *walk) show(name string) string {
 	return excerpt.Head(text, shownMax)
 }
 
-// fewOf is a list of names that does not get long.
+// fewOf returns the first few of the names.
 func fewOf(names []string) string {
 	const few = 5
 	if len(names) > few {
@@ -218,7 +219,8 @@ func fewOf(names []string) string {
 	return filepath.ToSlash(strings.Join(names, ", "))
 }
 
-// entryLine is one entry. A name that would break the line, or hide in it, is quoted.
+// entryLine returns the line of one entry. It quotes a name that would break the line or be hidden
+// in it.
 func entryLine(p *place, name string, mode fs.FileMode) string {
 	shown := filepath.ToSlash(name)
 	if q := fmt.Sprintf("%q", shown); q != `"`+shown+`"` {
@@ -236,7 +238,7 @@ func entryLine(p *place, name string, mode fs.FileMode) string {
 	case !mode.IsRegular():
 		return shown + "  (" + kind(mode) + ")"
 	}
-	info, err := p.Lstat(name) // not DirEntry.Info, which goes by the path and could be led astray
+	info, err := p.Lstat(name) // not DirEntry.Info, which resolves the path again and could follow a link
 	if err != nil {
 		return shown
 	}

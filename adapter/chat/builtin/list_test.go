@@ -21,7 +21,7 @@ func TestList(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	})
-	t.Run("paths are as the other tools take them", func(t *testing.T) {
+	t.Run("paths have the form that the other tools accept", func(t *testing.T) {
 		if got := b.ok("list_files", args{"path": "a"}); got != "a/deep/\na/node_modules/\na/x.go  2.0 KiB\n" {
 			t.Error(got)
 		}
@@ -50,7 +50,7 @@ func TestList(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	t.Run("what is not there is an error", func(t *testing.T) {
+	t.Run("a missing directory is an error", func(t *testing.T) {
 		b.fails("list_files", args{"path": "none"}, `"none" does not exist`)
 	})
 }
@@ -65,7 +65,7 @@ func TestListIsBounded(t *testing.T) {
 	if n := strings.Count(got, "\n"); n != listMax+1 {
 		t.Errorf("%d lines", n)
 	}
-	contains(t, got, "zoo  0 B\n", "[there is more: 1000 entries are shown") // what is near is there
+	contains(t, got, "zoo  0 B\n", "[there is more: 1000 entries are shown") // near entries are listed
 }
 
 func TestGlob(t *testing.T) {

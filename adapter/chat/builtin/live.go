@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// livePause is the least time between two pieces: ten a second look smooth, and cost nothing.
+	// livePause is the shortest time between two pieces. Ten a second look smooth and cost little.
 	livePause = 100 * time.Millisecond
 
-	// livePiece is the most of one piece. Of a flood, people see the last of what came meanwhile,
-	// as on a terminal.
+	// livePiece is the largest piece. If more has arrived, the user sees the last part, as on a
+	// terminal.
 	livePiece = 8 << 10
 )
 
-// live passes an output on to somebody who watches, at his pace: what comes while he is busy waits,
-// and the oldest of it is dropped where it is too much.
+// live passes output on to an observer without making the writer wait. Output that arrives while
+// the observer is busy waits; if it is too much, the oldest is dropped.
 type live struct {
 	show func(string)
-	wake chan struct{} // has a place: something is waiting
+	wake chan struct{} // has a value while output waits
 	end  chan struct{} // closed by close
 	done chan struct{} // closed when run has ended
 
@@ -34,7 +34,7 @@ func newLive(show func(string)) *live {
 	return l
 }
 
-// add takes a piece, which it does not keep.
+// add adds a piece. It does not keep p.
 func (l *live) add(p []byte) {
 	l.mu.Lock()
 	l.waiting = append(l.waiting, p...)
@@ -45,17 +45,17 @@ func (l *live) add(p []byte) {
 	l.mu.Unlock()
 	select {
 	case l.wake <- struct{}{}:
-	default: // it is awake
+	default: // it was woken already
 	}
 }
 
-// close shows what is left and returns when it is shown.
+// close shows the rest and returns when that is shown.
 func (l *live) close() {
 	close(l.end)
 	<-l.done
 }
 
-// run shows what comes, the first at once. It alone calls show.
+// run shows the output, the first piece at once. Only run calls show.
 func (l *live) run() {
 	defer close(l.done)
 	for {
@@ -73,8 +73,8 @@ func (l *live) run() {
 	}
 }
 
-// pass shows what waits. The beginning of a character stays for the next time, unless this is the
-// last.
+// pass shows the waiting output. An incomplete character stays for the next call, unless this is
+// the last.
 func (l *live) pass(last bool) {
 	l.mu.Lock()
 	piece := l.waiting

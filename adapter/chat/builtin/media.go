@@ -10,16 +10,16 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// media is what kind of thing a body is.
+// media is the type of a body.
 type media struct {
 	name    string // the type without parameters: "text/html"
-	full    string // with them
-	charset bool   // they name a charset
+	full    string // with parameters
+	charset bool   // the parameters name a charset
 	text    bool   // it can be shown
 	html    bool
 }
 
-// textual are the types that are text though they are not called so.
+// textual lists types that are text although their names do not say so.
 var textual = []string{
 	"application/json", "application/ld+json", "application/x-ndjson", "application/jsonl", "application/xml", "application/xhtml+xml",
 	"application/javascript", "application/x-javascript", "application/ecmascript", "application/typescript",
@@ -27,13 +27,14 @@ var textual = []string{
 	"application/x-sh", "application/x-httpd-php", "application/x-www-form-urlencoded", "application/pgp-signature",
 }
 
-// mediaOf goes by what the server says, and by the body where it says nothing or does not know.
+// mediaOf returns the type that the server states. If the server states none, or an unspecific one,
+// it looks at the body.
 func mediaOf(contentType string, body []byte) media {
 	m := media{full: contentType}
 	name, params, err := mime.ParseMediaType(contentType)
 	if err != nil || name == "application/octet-stream" {
 		m.full = http.DetectContentType(body)
-		name, _, _ = mime.ParseMediaType(m.full) // it knows what it writes
+		name, _, _ = mime.ParseMediaType(m.full) // cannot fail: http.DetectContentType returns valid types
 	}
 	_, m.charset = params["charset"]
 	m.name = name
@@ -54,8 +55,8 @@ func isText(name string) bool {
 	return false
 }
 
-// decode is the body in UTF-8. What is already is not touched, unless the server says that it is
-// something else.
+// decode returns the body in UTF-8. A body that is valid UTF-8 stays as it is, unless the server
+// names another charset.
 func (m media) decode(body []byte) string {
 	if !m.charset && utf8.Valid(wholeCharacters(body)) {
 		return string(wholeCharacters(body))

@@ -2,5 +2,5 @@
 
 package builtin
 
-// openNonblock is for named pipes, which are not in the file system here.
+// openNonblock is 0: named pipes are not in the file system here.
 const openNonblock = 0

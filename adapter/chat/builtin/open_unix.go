@@ -4,5 +4,5 @@ package builtin
 
 import "syscall"
 
-// openNonblock opens a named pipe without waiting for somebody at its other end.
+// openNonblock opens a named pipe without waiting for its other end.
 const openNonblock = syscall.O_NONBLOCK

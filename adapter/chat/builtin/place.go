@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 )
 
-// A place is a call's working directory, outside of which nothing is reached.
+// A place is the working directory of a call. Nothing outside of it can be reached through it.
 type place struct {
 	*os.Root
 	dir string // absolute
@@ -30,7 +30,7 @@ func openPlace(call chat.Call) (*place, error) {
 	return &place{Root: root, dir: dir}, nil
 }
 
-// workingDir is where a call takes place.
+// workingDir returns the working directory of a call.
 func workingDir(call chat.Call) (string, error) {
 	dir := call.Session.WorkingDir
 	if !filepath.IsAbs(dir) {
@@ -39,8 +39,8 @@ func workingDir(call chat.Call) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// within turns a path that a model wrote into one relative to the working directory. It is about
-// names only; where links lead is for os.Root to see.
+// within turns a path that a model wrote into one relative to the working directory. It looks at
+// names only; os.Root checks where links lead.
 func (p *place) within(path string) (string, error) {
 	if strings.ContainsRune(path, 0) {
 		return "", fmt.Errorf("the path %s contains a NUL", quoted(path))
@@ -55,8 +55,8 @@ func (p *place) within(path string) (string, error) {
 	return name, nil
 }
 
-// relative is an absolute path seen from the working directory, which may itself be known by two
-// names: by the one that leads through links, and by the one that the system says it has.
+// relative returns an absolute path relative to the working directory. The directory may have two
+// names: one that leads through links, and the one that the system reports.
 func (p *place) relative(name string) string {
 	dirs := []string{p.dir}
 	if real, err := filepath.EvalSymlinks(p.dir); err == nil {
@@ -74,14 +74,14 @@ func (p *place) outside(path string) error {
 	return fmt.Errorf("%s is outside the working directory %s, and the file tools reach nothing else", quoted(path), p.dir)
 }
 
-// escapes is what os.Root says of a path that leads out. It has no name in package os, so it is
-// known by its text.
+// escapes is the text of os.Root's error for a path that leads out. Package os has no name for that
+// error.
 const escapes = "path escapes from parent"
 
-// refusal says what the system's error means for a path.
+// refusal returns an error that explains the system's error for a path.
 func (p *place) refusal(path string, err error) error {
 	if inner, ok := errors.AsType[*fs.PathError](err); ok {
-		err = inner.Err // the path in it is the one after ours
+		err = inner.Err // inner.Path is not the path that the model wrote
 	} else if inner, ok := errors.AsType[*os.LinkError](err); ok {
 		err = inner.Err
 	}
@@ -95,9 +95,9 @@ func (p *place) refusal(path string, err error) error {
 	return fmt.Errorf("%s: %w", quoted(path), err)
 }
 
-// openFile opens a regular file to read it. Nothing else is ever opened for good: a named pipe
-// would wait for its writer, and opening a device can have effects. The look before is for devices,
-// the look after for what was swapped in.
+// openFile opens a regular file for reading and nothing else: a named pipe would wait for its
+// writer, and opening a device can have effects. It checks before, for devices, and after, in case
+// the file was exchanged.
 func (p *place) openFile(path, name string) (*os.File, fs.FileInfo, error) {
 	info, err := p.Stat(name)
 	if err != nil {
@@ -120,7 +120,7 @@ func (p *place) openFile(path, name string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// checkRegular is the error of what is not a regular file.
+// checkRegular returns an error if the file is not a regular file.
 func checkRegular(path string, info fs.FileInfo) error {
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
@@ -132,7 +132,7 @@ func checkRegular(path string, info fs.FileInfo) error {
 	}
 }
 
-// kind is what a file is that is neither a regular one nor a directory.
+// kind names the type of a file that is neither regular nor a directory.
 func kind(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeNamedPipe != 0:

@@ -35,15 +35,15 @@ type readArgs struct {
 	Limit  number `json:"limit"`
 }
 
-// maxLines bounds offset and limit; nothing has as many.
+// maxLines limits offset and limit. No file has as many lines.
 const maxLines = 1 << 40
 
-// files are the tools that read and change files.
+// files holds the tools that read and change files.
 type files struct {
 	log *slog.Logger
 
-	// change is held while a file is changed. The agent runs several calls at once, and of two
-	// edits of one file at the same time the later would undo the earlier.
+	// change is held while a file is changed. The agent runs several calls at once: of two edits of
+	// one file at the same time, the later would undo the earlier.
 	change sync.Mutex
 }
 
@@ -69,16 +69,16 @@ func (f *files) read(ctx context.Context, call chat.Call, args readArgs) (string
 	return e.show(info.Size()), nil
 }
 
-// A passage is some lines of a file.
+// A passage is a range of lines in a file.
 type passage struct {
 	src   *bufio.Reader
-	first int // the first line wanted, from 1
+	first int // the first line, counted from 1
 	limit int // how many; 0: all
 
-	text  []byte // the lines, or as much of them as can be shown
+	text  []byte // the lines, or as many of them as can be shown
 	lines int    // how many lines text has
-	more  bool   // the file goes on after them
-	torn  bool   // text ends inside of a line that is longer than all that can be shown
+	more  bool   // the file continues after them
+	torn  bool   // text ends inside a line that is too long to be shown whole
 }
 
 // take reads the passage.
@@ -105,7 +105,7 @@ func (e *passage) take(ctx context.Context) error {
 
 var errBinary = errors.New("it is a binary file, not text: look at it with shell (file, xxd, strings)")
 
-// sniff refuses a file that does not begin like text. 8,000 bytes are what git looks at, too.
+// sniff refuses a file that does not begin like text. It looks at 8,000 bytes, as git does.
 func (e *passage) sniff() error {
 	head, err := e.src.Peek(8000)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -120,9 +120,9 @@ func (e *passage) sniff() error {
 	return nil
 }
 
-// skip passes over the lines before the first one wanted, and says how many there were.
+// skip reads the lines before the first one, and returns how many there were.
 func (e *passage) skip(ctx context.Context) (passed int, err error) {
-	begun := false // a line without its end was passed
+	begun := false // part of a line was read
 	for passed < e.first-1 {
 		chunk, err := e.src.ReadSlice('\n')
 		switch {
@@ -138,14 +138,14 @@ func (e *passage) skip(ctx context.Context) (passed int, err error) {
 		default:
 			return passed, err
 		}
-		if ctx.Err() != nil { // a file can be long
+		if ctx.Err() != nil { // the file may be long
 			return passed, context.Cause(ctx)
 		}
 	}
 	return passed, nil
 }
 
-// gather reads lines until there are enough, or until there is more than can be shown.
+// gather reads lines until there are enough, or more than can be shown.
 func (e *passage) gather() error {
 	for begun := false; len(e.text) <= shownMax && (begun || e.limit == 0 || e.lines < e.limit); {
 		chunk, err := e.src.ReadSlice('\n')
@@ -169,8 +169,7 @@ func (e *passage) gather() error {
 	return nil
 }
 
-// fit takes lines back until there is room for the note that says so. A line that is too long by
-// itself is torn.
+// fit removes lines until there is room for the note. It cuts a single line that is too long.
 func (e *passage) fit() {
 	const room = shownMax - noteRoom
 	if len(e.text) <= room || len(e.text) <= shownMax && !e.more {
@@ -186,8 +185,7 @@ func (e *passage) fit() {
 	e.text = []byte(excerpt.Head(string(e.text), room))
 }
 
-// show is the passage as the model reads it: the text, and a note where it is not all of the file
-// as it is.
+// show returns the passage as the model reads it: the text, and a note if it is not the whole file.
 func (e *passage) show(fileSize int64) string {
 	text := string(e.text)
 	last := e.first + e.lines - 1
@@ -201,7 +199,7 @@ func (e *passage) show(fileSize int64) string {
 		text = note(text, "lines %d to %d of a file of %s: read on with offset %d", e.first, last, size(fileSize), last+1)
 	}
 	if !utf8.ValidString(text) {
-		text = note(text, "the file is not valid UTF-8: what is not is shown as %c", utf8.RuneError)
+		text = note(text, "the file is not valid UTF-8: invalid bytes are shown as %c", utf8.RuneError)
 	}
 	return text
 }

@@ -13,7 +13,7 @@ import (
 func TestRead(t *testing.T) {
 	b := newBench(t, Options{})
 
-	t.Run("a file comes as it is", func(t *testing.T) {
+	t.Run("a file is shown unchanged", func(t *testing.T) {
 		for _, content := range []string{"a\nb\n", "no end", "a\r\nb\r\n", "Grüße\n", "\n",
 			strings.Repeat("x", shownMax), strings.Repeat("x\n", shownMax/2)} {
 			b.put("f", content)
@@ -22,7 +22,7 @@ func TestRead(t *testing.T) {
 			}
 		}
 	})
-	t.Run("an absolute path inside is as good", func(t *testing.T) {
+	t.Run("an absolute path inside works too", func(t *testing.T) {
 		path := b.put("sub/f", "hello\n")
 		if got := b.ok("read_file", args{"path": path}); got != "hello\n" {
 			t.Error(got)
@@ -31,7 +31,7 @@ func TestRead(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	t.Run("an empty file is said to be empty", func(t *testing.T) {
+	t.Run("an empty file is reported as empty", func(t *testing.T) {
 		b.put("empty", "")
 		contains(t, b.ok("read_file", args{"path": "empty"}), "[the file is empty]")
 	})
@@ -64,11 +64,11 @@ func TestRead(t *testing.T) {
 		}
 		contains(t, got, "[line 1 is longer than can be shown")
 	})
-	t.Run("what is not UTF-8 is shown as such", func(t *testing.T) {
+	t.Run("invalid UTF-8 is replaced", func(t *testing.T) {
 		b.put("latin", "Gr\xfc\xdfe\n")
 		contains(t, b.ok("read_file", args{"path": "latin"}), "Gr\ufffde\n", "[the file is not valid UTF-8")
 	})
-	t.Run("a binary file is refused, wherever it shows", func(t *testing.T) {
+	t.Run("a binary file is refused, wherever its NUL is", func(t *testing.T) {
 		b.put("bin", "\x7fELF\x00\x01")
 		b.fails("read_file", args{"path": "bin"}, `"bin"`, "binary")
 		b.put("late", strings.Repeat("text\n", 4000)+"\x00")
@@ -80,7 +80,7 @@ func TestRead(t *testing.T) {
 		b.fails("read_file", args{"path": "sub"}, "is a directory", "list_files")
 		b.fails("read_file", args{"path": ""}, "is a directory")
 	})
-	t.Run("a file that is not there is named, and where it was looked for", func(t *testing.T) {
+	t.Run("a missing file is named, with the directory", func(t *testing.T) {
 		b.fails("read_file", args{"path": "nope/none"}, `"nope/none" does not exist`, b.dir)
 	})
 	t.Run("a NUL in a path is refused", func(t *testing.T) {

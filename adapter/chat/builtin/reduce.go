@@ -8,18 +8,18 @@ import (
 	"golang.org/x/net/html"
 )
 
-// maxLink is how long an address is that is still worth showing.
+// maxLink is the length of the longest address that is shown.
 const maxLink = 2000
 
-// pageText is the text of an HTML page: headings, list items and table cells marked, the addresses of
-// links in brackets behind them. It goes by the tags as they come, without building a tree, so that
-// its work is in proportion to the page however that is nested. more: it stopped when there was
-// enough.
+// pageText returns the text of an HTML page: headings, list items and table cells marked, and the
+// addresses of links in brackets after them. It reads the tags in order without building a tree, so
+// that the work is proportional to the size of the page, whatever its nesting. more: it stopped
+// because there was enough.
 func pageText(page string, base *url.URL) (text string, more bool) {
 	r := &reducer{tokens: html.NewTokenizer(strings.NewReader(page)), base: base}
 	for r.out.Len() <= shownMax {
 		switch r.tokens.Next() {
-		case html.ErrorToken: // the end: there is no other error of a string
+		case html.ErrorToken: // the end: a string gives no other error
 			return strings.TrimSpace(r.out.String()), false
 		case html.TextToken:
 			r.text(string(r.tokens.Text()))
@@ -35,25 +35,25 @@ func pageText(page string, base *url.URL) (text string, more bool) {
 	return strings.TrimSpace(r.out.String()), true
 }
 
-// A reducer is a page on its way to text.
+// A reducer turns a page into text.
 type reducer struct {
 	tokens *html.Tokenizer
 	base   *url.URL
 	out    strings.Builder
 
-	breaks int    // line ends due before the next word
-	space  bool   // a space is due before the next word
+	breaks int    // line ends to write before the next word
+	space  bool   // a space to write before the next word
 	lead   string // what the next word is to be preceded by: a bullet, a heading's mark
 
-	pre    int    // depth of elements whose line ends count
-	hidden string // the element that is being left out, or ""
-	depth  int    // how often it is open
-	link   string // the address of the link that is open, or ""
-	linked int    // how much there was when it was opened
-	cells  int    // of the row so far
+	pre    int    // depth of elements in which line ends count
+	hidden string // the element that is being skipped, or ""
+	depth  int    // how often that element is open
+	link   string // the address of the open link, or ""
+	linked int    // the length of the text when the link was opened
+	cells  int    // cells in the row so far
 }
 
-// A block begins on a new line: after one line end, or after an empty line.
+// blocks lists the elements that begin on a new line: after one line end, or after an empty line.
 var blocks = map[string]int{
 	"address": 1, "dd": 1, "div": 1, "dt": 1, "fieldset": 1, "figcaption": 1, "footer": 1, "form": 1, "header": 1, "label": 1,
 	"legend": 1, "li": 1, "main": 1, "nav": 1, "option": 1, "summary": 1, "tr": 1, "caption": 1,
@@ -61,19 +61,19 @@ var blocks = map[string]int{
 	"h5": 2, "h6": 2, "hr": 2, "ol": 2, "p": 2, "pre": 2, "section": 2, "table": 2, "title": 2, "ul": 2,
 }
 
-// leads are put before the first word of an element.
+// leads lists what is written before the first word of an element.
 var leads = map[string]string{
 	"title": "Title: ", "li": "- ", "blockquote": "> ",
 	"h1": "# ", "h2": "## ", "h3": "### ", "h4": "#### ", "h5": "##### ", "h6": "###### ",
 }
 
-// unseen are the elements whose content is not text for a reader.
+// unseen lists the elements whose content is not text for a reader.
 var unseen = map[string]bool{
 	"script": true, "style": true, "noscript": true, "template": true, "svg": true, "iframe": true, "object": true,
 	"canvas": true, "noframes": true, "noembed": true,
 }
 
-// open is a start tag. alone: it is written <x/>, which in HTML means something in drawings only.
+// open handles a start tag. alone: it is written <x/>, which matters only inside drawings.
 func (r *reducer) open(alone bool) {
 	raw, attributes := r.tokens.TagName()
 	name := string(raw)
@@ -105,7 +105,7 @@ func (r *reducer) open(alone bool) {
 	}
 }
 
-// close is an end tag.
+// close handles an end tag.
 func (r *reducer) close(name string) {
 	if r.hidden != "" {
 		if name == r.hidden {
@@ -127,15 +127,15 @@ func (r *reducer) close(name string) {
 	}
 }
 
-// block asks for a new line where an element begins or ends that is a block.
+// block requests a new line if an element that begins or ends is a block.
 func (r *reducer) block(name string) bool {
 	n := blocks[name]
 	r.breaks = max(r.breaks, n)
 	return n > 0
 }
 
-// mark adds to what precedes the next word: a heading may be the first thing of a list item. It
-// does not grow with elements that are opened and never filled.
+// mark adds to the text before the next word: a heading may be the first part of a list item. The
+// text does not grow with elements that are opened and never filled.
 func (r *reducer) mark(lead string) {
 	const most = 16
 	if len(r.lead) < most {
@@ -160,14 +160,14 @@ func (r *reducer) cell() {
 	r.space = true
 }
 
-// refer takes the attributes of an element that refers to something else.
+// refer reads the attributes of an element that refers to something else.
 func (r *reducer) refer(name string, more bool) {
 	for more {
 		var key, value []byte
 		key, value, more = r.tokens.TagAttr()
 		switch text := strings.TrimSpace(string(value)); {
 		case name == "a" && string(key) == "href":
-			r.endLink() // links do not nest: this one was forgotten
+			r.endLink() // links do not nest: the last one was not closed
 			r.link, r.linked = r.resolve(text), r.out.Len()
 		case name == "img" && string(key) == "alt" && text != "":
 			r.text("[image: " + text + "]")
@@ -179,7 +179,8 @@ func (r *reducer) refer(name string, more bool) {
 	}
 }
 
-// resolve is a link as it can be fetched; "" where it cannot, or leads to the same page.
+// resolve returns the absolute address of a link; "" if it cannot be fetched or leads to the same
+// page.
 func (r *reducer) resolve(href string) string {
 	if href == "" || strings.HasPrefix(href, "#") || len(href) > maxLink {
 		return ""
@@ -194,20 +195,20 @@ func (r *reducer) resolve(href string) string {
 	return ""
 }
 
-// endLink shows where the link that is open leads.
+// endLink writes the address of the open link.
 func (r *reducer) endLink() {
 	switch {
 	case r.link == "":
 		return
 	case r.out.Len() > r.linked:
 		r.out.WriteString(" (" + r.link + ")")
-	default: // it was a picture: it must not seem to belong to the words before
+	default: // it was a picture: its address must not follow the words before
 		r.word("(" + r.link + ")")
 	}
 	r.link = ""
 }
 
-// text adds text: word by word, or as it is where line ends count.
+// text adds text: word by word, or unchanged where line ends count.
 func (r *reducer) text(text string) {
 	if r.hidden != "" {
 		return
@@ -231,13 +232,13 @@ func (r *reducer) text(text string) {
 	}
 }
 
-// word adds one word, after what is due before it.
+// word adds one word, after the separators that are due.
 func (r *reducer) word(word string) {
 	r.start()
 	r.out.WriteString(word)
 }
 
-// start writes what is due.
+// start writes the separators that are due.
 func (r *reducer) start() {
 	switch {
 	case r.out.Len() == 0:

@@ -25,9 +25,9 @@ func TestReduce(t *testing.T) {
 		{"lines of preformatted text stay", "<p>a<pre>x\n  y\n</pre>b", "a\n\nx\n  y\n\n\nb"},
 		{"cells are set apart", "<table><tr><th>a<th>b<tr><td>1</td><td>2</td></table>", "a | b\n1 | 2"},
 		{"line breaks break", "a<br>b<br/>c", "a\nb\nc"},
-		{"what is not closed is no harm", "<ul><li><a href=/x>a<p>b", "- a\n\nb"},
+		{"elements may stay open", "<ul><li><a href=/x>a<p>b", "- a\n\nb"},
 		{"entities are characters", "&lt;p&gt; &amp;amp; &euro;", "<p> &amp; €"},
-		{"nothing is nothing", "", ""},
+		{"an empty page", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got, more := pageText(c.page, base); got != c.want || more {

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// shownMax is how much one call shows: the agent cuts what is longer, without knowing what it
-	// cuts.
+	// shownMax is how many bytes one call shows. The agent cuts longer results without knowing what
+	// it cuts.
 	shownMax = 256 << 10
 
-	// noteRoom is what of shownMax is kept free for saying what was cut.
+	// noteRoom is the part of shownMax reserved for the note that says what was cut.
 	noteRoom = 1 << 10
 
-	// quotedMax is how much of a foreign line is quoted in a message.
+	// quotedMax is how many bytes of a foreign line are quoted in a message.
 	quotedMax = 200
 )
 
-// A hostError is one that the model cannot mend, and that is none of its business.
+// A hostError is an error that the model cannot fix and is not told.
 type hostError struct{ err error }
 
 func (e *hostError) Error() string { return e.err.Error() }
 
 func (e *hostError) Unwrap() error { return e.err }
 
-// result is what a call came to. "A tool that ran and failed is a result; the error is for those
-// that could not run."
+// result returns the result of a call. A tool that ran and failed has a result; the error is for
+// tools that could not run.
 func result(output string, err error) (chat.ToolResult, error) {
 	output = clean(output)
 	if host, ok := errors.AsType[*hostError](err); ok {
@@ -42,13 +42,13 @@ func result(output string, err error) (chat.ToolResult, error) {
 	return chat.ToolResult{Output: output, Success: true}, nil
 }
 
-// clean is foreign text as it can be passed on: valid UTF-8, and without NULs, which JSON can carry
-// and several readers of it cannot bear. A run of what is neither becomes one U+FFFD.
+// clean returns foreign text that can be passed on: valid UTF-8 without NULs, which JSON can carry
+// and several of its readers reject. Each run of invalid bytes becomes one U+FFFD.
 func clean(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\xff"), string(utf8.RuneError))
 }
 
-// note is a remark of ours under foreign text, on a line of its own.
+// note adds a remark of ours to foreign text, on its own line.
 func note(text, format string, args ...any) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
@@ -56,7 +56,7 @@ func note(text, format string, args ...any) string {
 	return text + "[" + fmt.Sprintf(format, args...) + "]\n"
 }
 
-// quoted is foreign text in a message.
+// quoted returns foreign text for a message.
 func quoted(text string) string {
 	if len(text) > quotedMax {
 		return fmt.Sprintf("%q…", excerpt.Head(text, quotedMax))
@@ -64,7 +64,7 @@ func quoted(text string) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// size is a number of bytes as people say it.
+// size returns a number of bytes in a readable unit.
 func size(n int64) string {
 	switch {
 	case n < 1<<10:
@@ -77,7 +77,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }
 
-// plural is "1 line" or "3 lines".
+// plural returns "1 line" or "3 lines".
 func plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one

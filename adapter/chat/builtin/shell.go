@@ -39,23 +39,24 @@ const (
 	defaultTimeout = 120 * time.Second
 	maxTimeout     = 600 * time.Second
 
-	// grace is what a command that is ended has from SIGTERM to SIGKILL: enough to remove a lock
-	// file, and short enough for somebody who waits after Ctrl-C.
+	// grace is the time between SIGTERM and SIGKILL. It is enough to remove a lock file, and short
+	// for a user who waits after Ctrl-C.
 	grace = 2 * time.Second
 
-	// drainDelay bounds the reading of what an ended command has left in the pipe. Somebody who
-	// escaped may hold it open.
+	// drainDelay limits the reading of the pipe after a command has ended: a process that escaped
+	// may hold the pipe open.
 	drainDelay = 200 * time.Millisecond
 )
 
 // shell is the tool that runs commands.
 type shell struct {
 	procs   *proc.Group
-	environ []string // what commands see
+	environ []string // the environment of commands
 	log     *slog.Logger
 }
 
-// errTimedOut is the cause by which a command's own timeout is told from the end of the call.
+// errTimedOut is the cause of a command's own timeout. It distinguishes that from the end of the
+// call.
 var errTimedOut = errors.New("timed out")
 
 func (s *shell) run(ctx context.Context, call chat.Call, args shellArgs) (string, error) {
@@ -86,7 +87,7 @@ func (s *shell) run(ctx context.Context, call chat.Call, args shellArgs) (string
 	return shellResult(out.text(), exit, limit, err)
 }
 
-// limit is how long the command may take.
+// limit returns how long the command may take.
 func (a shellArgs) limit() (time.Duration, error) {
 	switch {
 	case a.Timeout < 0:
@@ -100,7 +101,7 @@ func (a shellArgs) limit() (time.Duration, error) {
 	return time.Duration(float64(a.Timeout) * float64(time.Second)), nil
 }
 
-// checkCommand is the error of what cannot be a command line.
+// checkCommand returns an error if cmd cannot be run as a command line.
 func checkCommand(cmd string) error {
 	switch {
 	case strings.TrimSpace(cmd) == "":
@@ -114,19 +115,19 @@ func checkCommand(cmd string) error {
 	return nil
 }
 
-// A command is a command line as the system's shell is to be started with it.
+// A command says how the system's shell is started for a command line.
 type command struct {
 	proc.Spec
-	output  *os.File // where its output is to be read; nil: its stdout
-	release func()   // gives back what it needed
+	output  *os.File // the pipe with its output; nil: its stdout
+	release func()   // frees its resources
 }
 
-// runCommand runs a command to its end, or to the end of ctx, whose cause is then the error. Nothing of
-// it is alive afterwards.
+// runCommand runs a command until it ends, or until ctx ends, whose cause is then the error. No
+// process of the command is alive afterwards.
 func (s *shell) runCommand(ctx context.Context, c *command, out *capture) (proc.Exit, error) {
 	p, err := s.procs.Start(ctx, c.Spec)
 	for _, f := range c.Files {
-		_ = f.Close() // the process has its own by now
+		_ = f.Close() // the process has its own copy
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -134,7 +135,7 @@ func (s *shell) runCommand(ctx context.Context, c *command, out *capture) (proc.
 		}
 		return proc.Exit{}, &hostError{err}
 	}
-	defer p.Stop(context.WithoutCancel(ctx), proc.Ladder{}) // gives back its pipes
+	defer p.Stop(context.WithoutCancel(ctx), proc.Ladder{}) // closes its pipes
 	if c.output == nil {
 		c.output = p.Stdout()
 	}
@@ -149,10 +150,10 @@ func (s *shell) runCommand(ctx context.Context, c *command, out *capture) (proc.
 	return p.Exit(), err
 }
 
-// pump reads an output to its end, on a goroutine that alone reads the pipe; the channel is closed
-// when that is over. It ends with the last who holds the pipe, with its deadline, or when it is
-// closed. Where none of that happens (Windows) it outlives the call, and writes to a capture that
-// takes no more.
+// pump reads an output to its end on a goroutine that only reads the pipe, and closes the channel
+// afterwards. Reading ends when the last process closes the pipe, at the deadline, or when the pipe
+// is closed. On Windows none of that may happen: then the goroutine outlives the call, and the
+// closed capture drops what it writes.
 func pump(out *capture, src *os.File) <-chan struct{} {
 	read := make(chan struct{})
 	go func() {
@@ -162,17 +163,17 @@ func pump(out *capture, src *os.File) <-chan struct{} {
 	return read
 }
 
-// drain waits until what an ended command has left in the pipe is read.
+// drain waits until the rest of an ended command's output is read.
 func drain(src *os.File, read <-chan struct{}) {
-	_ = src.SetReadDeadline(time.Now().Add(drainDelay)) // closed, or without deadlines: then the timer does
+	_ = src.SetReadDeadline(time.Now().Add(drainDelay)) // on a closed pipe, or one without deadlines, the timer ends the wait
 	select {
 	case <-read:
 	case <-time.After(2 * drainDelay):
 	}
 }
 
-// shellResult is what the model is told: the output, how the command ended where that is not well, and
-// what became of it.
+// shellResult returns the text for the model: the output, the exit status if it is not 0, and why
+// the command was ended.
 func shellResult(text string, exit proc.Exit, limit time.Duration, err error) (string, error) {
 	if host, ok := errors.AsType[*hostError](err); ok {
 		return text, host

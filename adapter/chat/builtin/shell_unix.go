@@ -11,14 +11,14 @@ import (
 const (
 	shellName = "sh -c"
 
-	// maxCommand keeps below what Linux takes as one argument (MAX_ARG_STRLEN, 128 KiB).
+	// maxCommand stays below the longest argument that Linux accepts (MAX_ARG_STRLEN, 128 KiB).
 	maxCommand = 120 << 10
 )
 
-// newCommand is how a command is started. A shell makes a pipe of ours both stdout and stderr, so
-// that all comes in the order in which it was written, and gives it an empty stdin; then it becomes
-// the shell that gets the command, as it was written. The pipe is ours because [proc.Process.Stop]
-// closes its own the moment the process has ended, with its last words perhaps still in it.
+// newCommand returns how a command is started. A first shell connects stdout and stderr to one pipe
+// of ours, so that all output comes in the order of writing, and connects an empty stdin. Then it
+// becomes the shell that gets the command unchanged. The pipe is ours because [proc.Process.Stop]
+// closes its own as soon as the process has ended, when the last output may still be in it.
 func newCommand(cmd string, _ []string) (*command, error) {
 	const join = `exec /bin/sh -c "$1" </dev/null >&3 2>&1 3>&-`
 	read, write, err := os.Pipe()

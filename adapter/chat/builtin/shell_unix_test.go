@@ -34,7 +34,7 @@ func TestShell(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	t.Run("the command is passed on as it is", func(t *testing.T) {
+	t.Run("the command is passed on unchanged", func(t *testing.T) {
 		for cmd, want := range map[string]string{
 			`printf '%s' "a  b" 'c"d'`:       `a  bc"d`,
 			"printf '%s' \"$0\"":             "/bin/sh",
@@ -52,7 +52,7 @@ func TestShell(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	t.Run("an exit code is told, with the output", func(t *testing.T) {
+	t.Run("an exit code is reported, with the output", func(t *testing.T) {
 		r := b.fails("shell", args{"cmd": "echo out; exit 3"}, "exit code 3")
 		if r.Output != "out\n[exit code 3]\n" {
 			t.Error(r.Output)
@@ -64,13 +64,13 @@ func TestShell(t *testing.T) {
 	t.Run("and a syntax error is part of the output", func(t *testing.T) {
 		contains(t, b.fails("shell", args{"cmd": "echo 'open"}, "exit code").Output, "nterminated")
 	})
-	t.Run("what is not a command is refused", func(t *testing.T) {
+	t.Run("an invalid command is refused", func(t *testing.T) {
 		b.fails("shell", args{"cmd": "  \n"}, "empty")
 		b.fails("shell", args{"cmd": "echo \x00"}, "NUL")
 		b.fails("shell", args{"cmd": "true " + strings.Repeat("x", maxCommand)}, "write it to a file")
 		b.fails("shell", args{"cmd": "true", "timeout": -1}, "timeout")
 	})
-	t.Run("the longest command is taken", func(t *testing.T) {
+	t.Run("the longest command is accepted", func(t *testing.T) {
 		sh("true " + strings.Repeat("x", maxCommand-5))
 	})
 	t.Run("bytes that are not UTF-8 are replaced, and so is NUL", func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestShell(t *testing.T) {
 }
 
 func TestShellOutput(t *testing.T) {
-	t.Run("of a flood the beginning and the end are kept", func(t *testing.T) {
+	t.Run("the beginning and the end of a long output are kept", func(t *testing.T) {
 		b := newBench(t, Options{Environ: os.Environ()})
 		got := b.ok("shell", args{"cmd": "echo first; head -c 3000000 /dev/zero | tr '\\0' 'x'; echo; echo last"})
 		if len(got) > shownMax || !strings.HasPrefix(got, "first\nxxx") || !strings.HasSuffix(got, "xxx\nlast\n") {
@@ -103,7 +103,7 @@ func TestShellOutput(t *testing.T) {
 			t.Errorf("%q, streamed %q", got, b.streamed())
 		}
 	})
-	t.Run("a character is not torn by streaming", func(t *testing.T) {
+	t.Run("streaming does not cut a character", func(t *testing.T) {
 		b := newBench(t, Options{Environ: os.Environ()})
 		b.ok("shell", args{"cmd": `printf 'a\303'; sleep 0.3; printf '\244b'`})
 		if b.streamed() != "aäb" {
@@ -125,8 +125,8 @@ func TestShellEnvironment(t *testing.T) {
 	}
 }
 
-// stubborn starts a child and a grandchild that ignore SIGTERM, notes their numbers in files, and
-// waits.
+// stubborn starts a child and a grandchild that ignore SIGTERM, writes their process ids to files,
+// and waits.
 const stubborn = `trap '' TERM
 (sh -c 'echo $$ >grandchild; while :; do sleep 1; done' & echo $! >/dev/null; wait) &
 echo $$ >leader
@@ -156,14 +156,14 @@ func TestShellEnds(t *testing.T) {
 		contains(t, r.Output, "up\n[interrupted")
 		b.allGone()
 	})
-	t.Run("and what it left in the background ends with it", func(t *testing.T) {
+	t.Run("its background processes end with it", func(t *testing.T) {
 		b := newBench(t, Options{Environ: os.Environ()})
 		if got := b.ok("shell", args{"cmd": "sleep 1000 & echo $! >leader; echo $! >grandchild; echo done"}); got != "done\n" {
 			t.Error(got)
 		}
 		b.allGone()
 	})
-	t.Run("its last words after SIGTERM are heard", func(t *testing.T) {
+	t.Run("its output after SIGTERM is captured", func(t *testing.T) {
 		b := newBench(t, Options{Environ: os.Environ()})
 		cmd := "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done"
 		contains(t, b.fails("shell", args{"cmd": cmd, "timeout": 0.7}, "timed out").Output, "up\n", "bye\n[timed out")
@@ -177,7 +177,7 @@ func TestShellEnds(t *testing.T) {
 		}
 		onlyThese(t, b.dir)
 	})
-	t.Run("a host that is closed is an error", func(t *testing.T) {
+	t.Run("a closed host is an error", func(t *testing.T) {
 		procs := proc.NewGroup(nil)
 		b := newBench(t, Options{Procs: procs})
 		if err := procs.Close(); err != nil {
@@ -189,7 +189,7 @@ func TestShellEnds(t *testing.T) {
 	})
 }
 
-// allGone checks that the processes whose numbers are in the files have ended.
+// allGone checks that the processes whose ids are in the files have ended.
 func (b *bench) allGone() {
 	b.t.Helper()
 	for _, name := range []string{"leader", "grandchild"} {
@@ -207,7 +207,7 @@ func (b *bench) allGone() {
 	}
 }
 
-// alive reports whether a process runs; one that nobody has reaped yet does not.
+// alive reports whether a process runs. A zombie does not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err == nil {
@@ -229,7 +229,7 @@ func TestCapture(t *testing.T) {
 			t.Errorf("%d bytes, valid %v", len(got), utf8.ValidString(got))
 		}
 	})
-	t.Run("what just fits is whole", func(t *testing.T) {
+	t.Run("output that just fits is whole", func(t *testing.T) {
 		c := newCapture(func(string) {})
 		want := strings.Repeat("0123456789", 2*keepEach/10)
 		for i := 0; i < len(want); i += 1000 {
@@ -242,7 +242,7 @@ func TestCapture(t *testing.T) {
 			t.Errorf("%d bytes of %d", len(c.text()), len(want))
 		}
 	})
-	t.Run("a watcher who is slow does not hold up the output", func(t *testing.T) {
+	t.Run("a slow observer does not delay the output", func(t *testing.T) {
 		release := make(chan struct{})
 		var seen strings.Builder
 		c := newCapture(func(text string) { <-release; seen.WriteString(text) })
@@ -255,7 +255,7 @@ func TestCapture(t *testing.T) {
 		c.close()
 		contains(t, seen.String(), "bytes not shown]")
 	})
-	t.Run("after its end nobody is told anything", func(t *testing.T) {
+	t.Run("after close the observer is not called", func(t *testing.T) {
 		var seen strings.Builder
 		c := newCapture(func(text string) { seen.WriteString(text) })
 		c.close()

@@ -13,15 +13,15 @@ const (
 	maxCommand = 1 << 20 // a batch file may be long
 )
 
-// newCommand is how a command is started. It goes into a batch file, because cmd.exe does not
-// understand arguments as other programs do: no quoting carries every command through its command
-// line. The shell joins stderr to stdout and gives it an empty stdin.
+// newCommand returns how a command is started. The command goes into a batch file, because cmd.exe
+// does not parse arguments as other programs do: no quoting carries every command through its
+// command line. The shell joins stderr to stdout and connects an empty stdin.
 func newCommand(cmd string, environ []string) (*command, error) {
 	f, err := os.CreateTemp("", "patchbay-*.cmd")
 	if err != nil {
 		return nil, err
 	}
-	remove := func() { _ = os.Remove(f.Name()) } // what is left behind is in the directory for such things
+	remove := func() { _ = os.Remove(f.Name()) } // if it fails, the file stays in the directory for temporary files
 	script := "@echo off\n@chcp 65001 >nul\n" + strings.ReplaceAll(cmd, "\r\n", "\n") + "\n"
 	_, err = f.WriteString(strings.ReplaceAll(script, "\n", "\r\n"))
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -34,7 +34,7 @@ func newCommand(cmd string, environ []string) (*command, error) {
 	}, nil
 }
 
-// interpreter is the command interpreter, where the environment says it is.
+// interpreter returns the command interpreter that the environment names.
 func interpreter(environ []string) string {
 	for _, v := range environ {
 		if name, value, _ := strings.Cut(v, "="); strings.EqualFold(name, "ComSpec") && value != "" {

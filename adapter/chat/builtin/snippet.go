@@ -13,16 +13,16 @@ const (
 	snippetLines   = 40 // lines shown of the old and of the new text each
 )
 
-// A region is a run of whole lines in which an edit changes something.
+// A region is a range of whole lines in which an edit changes something.
 type region struct {
 	start, end int // offsets in the content
 	at         []int
 }
 
-// snippet shows the edit like a unified diff: what the model gets to see of the file as it is now.
+// snippet returns the edit like a unified diff. It shows the model the new state of the file.
 func (e *edit) snippet() string {
 	var b strings.Builder
-	shift := 0 // how many lines the regions before have added
+	shift := 0 // how many lines the regions before this one have added
 	line, from := 1, 0
 	regions := e.regions()
 	for i, r := range regions {
@@ -39,7 +39,7 @@ func (e *edit) snippet() string {
 	return b.String()
 }
 
-// regions are the lines that the edit touches; changes that share a line are one region.
+// regions returns the lines that the edit changes. Changes that share a line are one region.
 func (e *edit) regions() []region {
 	var all []region
 	for _, at := range e.at {
@@ -55,8 +55,8 @@ func (e *edit) regions() []region {
 	return all
 }
 
-// lineEnd is the offset after the line end at or after from. A text that ends in a line end has
-// touched that line, and not the next.
+// lineEnd returns the offset after the line end at or after from. A text that ends with a line end
+// belongs to that line, not to the next.
 func lineEnd(content string, from int) int {
 	if from > 0 && content[from-1] == '\n' {
 		return from
@@ -67,7 +67,7 @@ func lineEnd(content string, from int) int {
 	return len(content)
 }
 
-// replaced is a region's text after the edit.
+// replaced returns a region's text after the edit.
 func (e *edit) replaced(r region) string {
 	part := edit{content: e.content[r.start:r.end], old: e.old, new: e.new}
 	for _, at := range r.at {
@@ -94,7 +94,7 @@ func (e *edit) hunk(b *strings.Builder, h hunk) {
 	signed(b, ' ', after)
 }
 
-// signed writes lines behind a sign, each cut, and the middle left out where they are many.
+// signed writes lines after a sign, each shortened, without the middle if there are many.
 func signed(b *strings.Builder, sign byte, lines []string) {
 	for i, line := range lines {
 		switch half := snippetLines / 2; {
@@ -110,7 +110,7 @@ func signed(b *strings.Builder, sign byte, lines []string) {
 	}
 }
 
-// splitLines are the lines of a text, without their ends.
+// splitLines returns the lines of a text without their ends.
 func splitLines(text string) []string {
 	if text == "" {
 		return nil
@@ -122,7 +122,7 @@ func splitLines(text string) []string {
 	return lines
 }
 
-// firstLines are the first n lines of a text, which may be long.
+// firstLines returns the first n lines of a text that may be long.
 func firstLines(text string, n int) []string {
 	end := 0
 	for ; n > 0 && end < len(text); n-- {
@@ -136,7 +136,7 @@ func firstLines(text string, n int) []string {
 	return splitLines(text[:end])
 }
 
-// lastLines are the last n lines of a text that ends at the end of one.
+// lastLines returns the last n lines of a text that ends at the end of a line.
 func lastLines(text string, n int) []string {
 	start := len(text)
 	for ; n > 0 && start > 0; n-- {

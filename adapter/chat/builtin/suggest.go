@@ -8,7 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// nearMiss says what in the content is most like a text that does not occur in it, or "".
+// nearMiss describes the part of the content that is most similar to a text that does not occur in
+// it, or returns "".
 func nearMiss(content, text string) string {
 	lines := splitLines(content)
 	wanted := splitLines(strings.Trim(text, "\r\n"))
@@ -23,10 +24,10 @@ func nearMiss(content, text string) string {
 	return ": read the file again and copy old from it"
 }
 
-// missMax is how many lines are looked for with their whitespace ignored.
+// missMax is how many lines are searched for with whitespace ignored.
 const missMax = 200
 
-// sameWords finds where lines are as wanted, but for spaces and tabs.
+// sameWords finds the place where lines equal wanted except for spaces and tabs.
 func sameWords(lines, wanted []string) (at int, ok bool) {
 	if len(wanted) == 0 || len(wanted) > min(len(lines), missMax) {
 		return 0, false
@@ -47,10 +48,10 @@ func sameWords(lines, wanted []string) (at int, ok bool) {
 	return 0, false
 }
 
-// withoutSpace is a line without its whitespace.
+// withoutSpace returns a line without its whitespace.
 func withoutSpace(line string) string { return strings.Join(strings.Fields(line), "") }
 
-// firstWords is the first line that says something.
+// firstWords returns the first line that is not empty.
 func firstWords(lines []string) string {
 	for _, line := range lines {
 		if trimmed := strings.TrimSpace(line); len(trimmed) > 2 {
@@ -60,9 +61,9 @@ func firstWords(lines []string) string {
 	return ""
 }
 
-// mostSimilar is the index of the line that has most pairs of neighbouring bytes in common with a text:
-// a measure that takes one pass, and in which a changed word costs little. -1: none has more than
-// half of them.
+// mostSimilar returns the index of the line that shares the most pairs of neighbouring bytes with a
+// text. This takes one pass, and a changed word changes little. It returns -1 if no line shares
+// more than half of them.
 func mostSimilar(lines []string, text string) int {
 	best, most := -1, 0.5
 	pairs := pairsOf(excerpt.Head(text, quotedMax))
@@ -86,7 +87,7 @@ func pairsOf(text string) map[pair]int {
 	return pairs
 }
 
-// similarity is Dice's coefficient: twice what is common, of all there is.
+// similarity returns Dice's coefficient: twice the common pairs, divided by all pairs.
 func similarity(line string, pairs map[pair]int) float64 {
 	total, common := 0, 0
 	for _, n := range pairs {

@@ -18,23 +18,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// patience bounds every wait for something that must happen; nothing is asserted about how long
-// things take.
+// patience limits each wait for a condition. No test asserts how long something takes.
 const patience = time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// args are a call's arguments.
+// args are the arguments of a call.
 type args map[string]any
 
-// bench is a working directory and the tools.
+// A bench is a working directory with the tools.
 type bench struct {
 	t     *testing.T
 	dir   string
 	tools map[string]chat.Tool
 
 	mu   sync.Mutex // protects seen
-	seen string     // what was streamed
+	seen string     // the streamed output
 }
 
 func newBench(t *testing.T, o Options) *bench {
@@ -81,7 +80,7 @@ func (b *bench) streamed() string {
 	return b.seen
 }
 
-// ok calls a tool that must succeed, and returns what it showed.
+// ok calls a tool that must succeed, and returns its output.
 func (b *bench) ok(name string, a args) string {
 	b.t.Helper()
 	r, err := b.try(b.t.Context(), name, a)
@@ -91,7 +90,7 @@ func (b *bench) ok(name string, a args) string {
 	return r.Output
 }
 
-// fails calls a tool that must fail with a result, and holds its error against what it must say.
+// fails calls a tool that must fail with a result, and checks its error.
 func (b *bench) fails(name string, a args, say ...string) chat.ToolResult {
 	b.t.Helper()
 	r, err := b.try(b.t.Context(), name, a)
@@ -111,7 +110,7 @@ func contains(t *testing.T, text string, wanted ...string) {
 	}
 }
 
-// put writes a file, by its path below the working directory.
+// put writes a file below the working directory.
 func (b *bench) put(name, content string) string {
 	b.t.Helper()
 	path := filepath.Join(b.dir, name)
@@ -124,7 +123,7 @@ func (b *bench) put(name, content string) string {
 	return path
 }
 
-// has holds a file against what it must contain.
+// has checks the content of a file.
 func has(t *testing.T, path, want string) {
 	t.Helper()
 	got, err := os.ReadFile(path)
@@ -133,7 +132,7 @@ func has(t *testing.T, path, want string) {
 	}
 }
 
-// onlyThese holds a directory against the names that must be in it: nothing temporary is left.
+// onlyThese checks that a directory has these names and no temporary files.
 func onlyThese(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -63,7 +63,7 @@ func (f *files) write(_ context.Context, call chat.Call, args writeArgs) (string
 	return fmt.Sprintf("%s %s: %s, %d bytes\n", did, filepath.ToSlash(name), plural(lines, "line"), len(args.Content)), nil
 }
 
-// replace gives a file new content and reports whether there was one before.
+// replace gives a file new content and reports whether it existed before.
 func (p *place) replace(path, name string, content []byte) (existed bool, err error) {
 	info, err := p.Lstat(name)
 	switch {
@@ -71,7 +71,7 @@ func (p *place) replace(path, name string, content []byte) (existed bool, err er
 		return false, p.refusalOrNil(path, p.create(name, content, nil))
 	case err != nil:
 		return false, p.refusal(path, err)
-	case info.Mode()&fs.ModeSymlink != 0: // it stays one, and where it leads is for the system to find out
+	case info.Mode()&fs.ModeSymlink != 0: // it stays a link; the system finds out where it leads
 		return true, p.overwrite(path, name, content)
 	}
 	if err := checkWritable(path, info); err != nil {
@@ -80,7 +80,7 @@ func (p *place) replace(path, name string, content []byte) (existed bool, err er
 	return true, p.refusalOrNil(path, p.create(name, content, info))
 }
 
-// refusalOrNil is refusal, where there may be no error.
+// refusalOrNil is like refusal, for an error that may be nil.
 func (p *place) refusalOrNil(path string, err error) error {
 	if err == nil {
 		return nil
@@ -88,8 +88,8 @@ func (p *place) refusalOrNil(path string, err error) error {
 	return p.refusal(path, err)
 }
 
-// checkWritable is the error of what is no file to be written. One that nobody may write is left alone,
-// although replacing it needs leave to write its directory only.
+// checkWritable explains why a file must not be overwritten. A read-only file is left alone,
+// although replacing it would only need permission to write its directory.
 func checkWritable(path string, info fs.FileInfo) error {
 	if err := checkRegular(path, info); err != nil {
 		return err
@@ -101,13 +101,13 @@ func checkWritable(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// create writes a file beside the one that is meant and renames it, so that whoever reads finds the
-// old or the new content whole. All of it takes place in one directory, opened once: it cannot be
-// swapped on the way. old is what the file was until now, nil where there is none.
+// create writes a temporary file beside the target and renames it, so that a reader finds the old
+// or the new content whole. Both are in one directory, opened once, which cannot be exchanged
+// meanwhile. old is the present file; nil if there is none.
 func (p *place) create(name string, content []byte, old fs.FileInfo) error {
 	dir, base := filepath.Split(name)
 	dir = filepath.Clean(dir)
-	if err := p.MkdirAll(dir, 0o777); err != nil { // as mkdir does: the umask takes off what the user wants off
+	if err := p.MkdirAll(dir, 0o777); err != nil { // as mkdir does: the umask applies
 		return err
 	}
 	parent, err := p.OpenRoot(dir)
@@ -134,7 +134,7 @@ func (p *place) overwrite(path, name string, content []byte) error {
 	if err := checkWritable(path, info); err != nil {
 		return err
 	}
-	f, err := p.OpenFile(name, os.O_WRONLY|openNonblock, 0) // not truncated yet: it may have been swapped
+	f, err := p.OpenFile(name, os.O_WRONLY|openNonblock, 0) // not truncated yet: the file may have been exchanged
 	if err != nil {
 		return p.refusal(path, err)
 	}

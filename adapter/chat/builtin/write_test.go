@@ -19,7 +19,7 @@ func TestWrite(t *testing.T) {
 		}
 		has(t, filepath.Join(b.dir, "a/b/c.txt"), "one\ntwo")
 	})
-	t.Run("a file that is there is replaced", func(t *testing.T) {
+	t.Run("an existing file is replaced", func(t *testing.T) {
 		path := b.put("f", "a long old content")
 		if got := b.ok("write_file", args{"path": path, "content": "x\n"}); got != "replaced f: 1 line, 2 bytes\n" {
 			t.Error(got)
@@ -48,8 +48,8 @@ func TestWrite(t *testing.T) {
 	})
 }
 
-// TestWriteIsWhole has a reader look while a file is replaced: it must see the one content or the
-// other.
+// TestWriteIsWhole reads a file while it is replaced. The reader must see the old or the new
+// content.
 func TestWriteIsWhole(t *testing.T) {
 	b := newBench(t, Options{})
 	contents := []string{strings.Repeat("a", 200_000), strings.Repeat("b", 200_000)}
@@ -107,7 +107,7 @@ func TestEdit(t *testing.T) {
 		b.fails("edit_file", args{"path": "f", "old": "aa", "new": "q"}, "old occurs 2 times")
 		has(t, path, "aaa")
 	})
-	t.Run("unless all are meant", func(t *testing.T) {
+	t.Run("unless all is set", func(t *testing.T) {
 		path := b.put("f", "x y x\n1\n2\n3\n4\n5\n6\n7\n8\nx\n")
 		got := b.ok("edit_file", args{"path": "f", "old": "x", "new": "longer\nx", "all": true})
 		contains(t, got, "3 replacements", "@@ -1,4 +1,6 @@\n-x y x\n+longer\n+x y longer\n+x\n 1\n", "@@ -7,4 +9,5 @@\n 6\n 7\n 8\n-x\n+longer\n+x\n")
@@ -122,7 +122,7 @@ func TestEdit(t *testing.T) {
 		b.fails("edit_file", args{"path": "f", "old": "if x {\n    return 1", "new": "y"},
 			"lines 1 to 2 differ from it in whitespace only", `"if x {\n\treturn 1"`)
 	})
-	t.Run("else the line most like it", func(t *testing.T) {
+	t.Run("otherwise the most similar line", func(t *testing.T) {
 		b.put("f", "alpha\nfunc main() { run(ctx, 1) }\nomega\n")
 		b.fails("edit_file", args{"path": "f", "old": "func main() { run(ctx, 2) }", "new": "y"},
 			"does not occur", "line 2", `"func main() { run(ctx, 1) }"`)
@@ -140,7 +140,7 @@ func TestEdit(t *testing.T) {
 		b.ok("edit_file", args{"path": "latin", "old": "alle", "new": "dich"})
 		has(t, path, "Gr\xfc\xdfe an dich\n")
 	})
-	t.Run("an edit that makes too much of a file is refused", func(t *testing.T) {
+	t.Run("an edit that makes a file too large is refused", func(t *testing.T) {
 		b.put("f", strings.Repeat("x", 1000))
 		b.fails("edit_file", args{"path": "f", "old": "x", "new": strings.Repeat("y", 20_000), "all": true}, "too much")
 	})
@@ -148,12 +148,12 @@ func TestEdit(t *testing.T) {
 
 func TestEditLineEnds(t *testing.T) {
 	for _, c := range []struct{ name, content, old, new, want string }{
-		{"the file's are kept", "a\r\nb\r\nc\r\n", "a\nb", "x\ny", "x\r\ny\r\nc\r\n"},
+		{"the file's line ends are kept", "a\r\nb\r\nc\r\n", "a\nb", "x\ny", "x\r\ny\r\nc\r\n"},
 		{"also in new alone", "a\r\nb\r\n", "a", "x\ny", "x\r\ny\r\nb\r\n"},
 		{"and none is doubled", "a\r\nb\r\n", "a\r\nb", "x\r\ny", "x\r\ny\r\n"},
 		{"a file with both: as written", "a\r\nb\nc\n", "b\nc", "x\ny", "a\r\nx\ny\n"},
 		{"a file with both: as found", "a\r\nb\r\nc\n", "a\nb", "x\ny", "x\r\ny\r\nc\n"},
-		{"a file without stays so", "a\nb\n", "a", "x\ny", "x\ny\nb\n"},
+		{"a file without CR stays without", "a\nb\n", "a", "x\ny", "x\ny\nb\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e, err := planEdit(c.content, editArgs{Old: c.old, New: c.new})
@@ -164,7 +164,7 @@ func TestEditLineEnds(t *testing.T) {
 	}
 }
 
-// TestEditsAtOnce makes many edits of one file at the same time: none may be lost.
+// TestEditsAtOnce makes many edits of one file at the same time. None may be lost.
 func TestEditsAtOnce(t *testing.T) {
 	b := newBench(t, Options{})
 	var before, after strings.Builder
