@@ -38,7 +38,7 @@ var jobPoints = []hook.Point{hook.JobPreflight, hook.JobSink, hook.JobNotify}
 func (a *app) withJobs(ctx context.Context, use func(*daemon.Jobs) error) error {
 	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(needPoints(jobPoints...)), NoModel: true},
 		func(core *daemon.Core) error {
-			if err := core.Jobs.Mend(ctx); err != nil && ctx.Err() == nil { // what is asked for may work nevertheless
+			if err := core.Jobs.ReapDeadRuns(ctx); err != nil && ctx.Err() == nil { // what is asked for may work nevertheless
 				a.logger().Warn("cannot check whether the process of a run has died", "err", err)
 			}
 			return use(core.Jobs)

@@ -190,7 +190,7 @@ func (a *app) keepMending(ctx context.Context, j *daemon.Jobs) (stop func()) {
 				return
 			case <-time.After(mendEvery):
 			}
-			if err := j.Mend(ctx); err != nil && ctx.Err() == nil {
+			if err := j.ReapDeadRuns(ctx); err != nil && ctx.Err() == nil {
 				a.logger().Warn("cannot check whether the process of a run has died", "err", err)
 			}
 		}

@@ -25,7 +25,7 @@ import (
 // backend is the core as the routes see it.
 func (c *Core) backend() httpapi.Backend {
 	return httpapi.Backend{Sources: sources{c}, Features: features{c}, Sessions: sessions{c}, Turns: turns{c},
-		Inspect: inspect{c}, Calls: calls{c}, Plugins: plugins{c}, Events: events{c}, Jobs: jobs{c.Jobs}, Hooks: hooks{c, false}, Daemon: standing{c},
+		Inspect: inspect{c}, Calls: calls{c}, Plugins: plugins{c}, Events: events{c}, Jobs: jobs{c.Jobs}, Hooks: hooks{c, false}, Daemon: daemonStatus{c},
 		Configuration: configuration{c}, Logs: logs{c}}
 }
 
@@ -139,7 +139,7 @@ func (s sessions) Create(ctx context.Context, r httpapi.SessionRequest) (session
 	if err != nil {
 		return session.Session{}, err
 	}
-	if err := s.known(ctx, r.Plugins); err != nil {
+	if err := s.checkPlugins(ctx, r.Plugins); err != nil {
 		return session.Session{}, err
 	}
 	one, err := s.Sessions.Create(ctx, session.Session{Plugins: r.Plugins, WorkingDir: dir, Title: r.Title, From: session.FromHTTP})
@@ -161,8 +161,8 @@ func (s sessions) workingDir(dir string) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// known refuses plugins that are not there. Files may have come since the last look.
-func (s sessions) known(ctx context.Context, names []string) error {
+// checkPlugins refuses plugins that are not there. Files may have come since the last look.
+func (s sessions) checkPlugins(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (s sessions) Get(ctx context.Context, id string) (session.Session, error) {
 
 func (s sessions) Update(ctx context.Context, id string, u httpapi.SessionUpdate) (session.Session, error) {
 	if u.Plugins != nil {
-		if err := s.known(ctx, *u.Plugins); err != nil {
+		if err := s.checkPlugins(ctx, *u.Plugins); err != nil {
 			return session.Session{}, err
 		}
 	}
@@ -294,7 +294,7 @@ func (t turns) Interrupt(ctx context.Context, id string) (bool, error) {
 type calls struct{ *Core }
 
 func (c calls) CallTool(ctx context.Context, name string, arguments json.RawMessage, trace bool) (httpapi.ToolResult, error) {
-	if err := c.takes(name, arguments); err != nil {
+	if err := c.checkArguments(name, arguments); err != nil {
 		return httpapi.ToolResult{}, err
 	}
 	r, step, err := c.Host.TraceTool(ctx, name, arguments)
@@ -334,9 +334,9 @@ func ToolAnswer(r *pluginhost.ToolResult) httpapi.ToolResult {
 	return out
 }
 
-// takes refuses arguments that a tool does not take, as `tool call` does. Of a tool that is not
+// checkArguments refuses arguments that a tool does not take, as `tool call` does. Of a tool that is not
 // there it says nothing.
-func (c calls) takes(name string, arguments json.RawMessage) error {
+func (c calls) checkArguments(name string, arguments json.RawMessage) error {
 	for _, t := range c.Host.Tools() {
 		if t.Name != name {
 			continue

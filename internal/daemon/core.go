@@ -68,12 +68,12 @@ type Core struct {
 	began time.Time
 	count *counts
 
-	parsers  *parsers
-	changing sync.Mutex // held while the configuration is changed over HTTP
-	projects *projects  // nil until the host is open
-	running  running
-	closed   closedFile
-	told     *pluginEvents
+	parsers      *parsers
+	changing     sync.Mutex // held while the configuration is changed over HTTP
+	projects     *projects  // nil until the host is open
+	running      running
+	closed       closedFile
+	pluginEvents *pluginEvents
 
 	version     string                    // of this program; tests set another
 	at          atomic.Pointer[Addresses] // where it listens; nil: nowhere yet
@@ -111,10 +111,10 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	if err := c.openEngine(ctx); err != nil {
 		return err
 	}
-	c.told = newPluginEvents(c)
-	o.Host.Storage, o.Host.OnNotification, o.Host.OnDenied = c.storage(), c.heard, c.told.denied
-	o.Host.OnWired = func() { c.closed.poke(); c.told.poke() }
-	o.Host.Logger = slog.New(pluginlog.Watch(c.log.Handler(), c.told.wrote))
+	c.pluginEvents = newPluginEvents(c)
+	o.Host.Storage, o.Host.OnNotification, o.Host.OnDenied = c.storage(), c.postNotification, c.pluginEvents.denied
+	o.Host.OnWired = func() { c.closed.poke(); c.pluginEvents.poke() }
+	o.Host.Logger = slog.New(pluginlog.Watch(c.log.Handler(), c.pluginEvents.wrote))
 	if c.Host, err = pluginhost.Open(ctx, &o.Host); err != nil {
 		return err
 	}

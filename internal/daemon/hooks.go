@@ -20,7 +20,7 @@ import (
 // hooks answers the hooks of other agents. One event:
 //
 //	Answer
-//	├─ hostState.double    the same event of a tool call, sent once more for another agent's sake
+//	├─ hostState.isDouble  the same event of a tool call, sent once more for another agent's sake
 //	├─ projects.in         the plugins that work in the event's project
 //	├─ hostState.turn      the agent's turn is one request
 //	├─ Moment.Fire         the points that the event stands for; the answer in the agent's words
@@ -63,7 +63,7 @@ func (c *Core) AnswerHook(ctx context.Context, agent codehook.Agent, r hookroad.
 	if err != nil {
 		return nil, &httpapi.InvalidRequestError{Reason: err.Error()}
 	}
-	if len(m.Points()) == 0 || c.hosts.double(m) {
+	if len(m.Points()) == 0 || c.hosts.isDouble(m) {
 		return &hookroad.Answer{Answer: m.NoOpinion()}, nil
 	}
 	e := c.newHostEvent(m)

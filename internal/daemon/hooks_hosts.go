@@ -88,12 +88,12 @@ type sighting struct {
 	at    time.Time
 }
 
-// double tells the second of two events that are one. Cursor and Copilot CLI also run the hooks of
+// isDouble tells the second of two events that are one. Cursor and Copilot CLI also run the hooks of
 // Claude Code's settings: a call that is told to both hooks is asked about once. It is the same
 // call by its session and its id, and comes from hooks of two agents. What is in it proves nothing:
 // the same command twice is two calls. Each event is the double of one other at most, since some
 // models number their calls anew in each turn.
-func (s *hostState) double(m *codehook.Moment) bool {
+func (s *hostState) isDouble(m *codehook.Moment) bool {
 	if m.CallID == "" || m.Session == "" {
 		return false
 	}
@@ -127,17 +127,17 @@ func (s *hostState) forgetSightings(now time.Time) {
 	}
 }
 
-// isKept tells whether a session is known to be kept, and with a title where there is one to be had
+// isStored tells whether a session is known to be kept, and with a title where there is one to be had
 // now.
-func (s *hostState) isKept(sessionID string, titled bool) bool {
+func (s *hostState) isStored(sessionID string, titled bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	has, ok := s.records[sessionID]
 	return ok && (has || !titled)
 }
 
-// kept remembers that a session is kept, and tells whether that is new to this process.
-func (s *hostState) kept(sessionID string, titled bool) bool {
+// markStored remembers that a session is kept, and tells whether that is new to this process.
+func (s *hostState) markStored(sessionID string, titled bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, known := s.records[sessionID]

@@ -76,7 +76,7 @@ func (r *hostRecords) close() {
 // record keeps the event's traces, and its session where that is new.
 func (e *hostEvent) record(ctx context.Context, r *codehook.Result) {
 	if e.session != "" {
-		err := e.keepSession(ctx, r)
+		err := e.storeSession(ctx, r)
 		if err == nil && e.Moment.Begins {
 			err = e.Sessions.NoteTurn(ctx, e.session, e.turn)
 		}
@@ -95,11 +95,11 @@ func (e *hostEvent) record(ctx context.Context, r *codehook.Result) {
 	}
 }
 
-// keepSession keeps the agent's session, once, and gives it a title as soon as the user has said
+// storeSession keeps the agent's session, once, and gives it a title as soon as the user has said
 // something.
-func (e *hostEvent) keepSession(ctx context.Context, r *codehook.Result) error {
+func (e *hostEvent) storeSession(ctx context.Context, r *codehook.Result) error {
 	title := titleOf(r)
-	if !e.Moment.Begins && e.hosts.isKept(e.session, title != "") { // it may have been deleted between two turns
+	if !e.Moment.Begins && e.hosts.isStored(e.session, title != "") { // it may have been deleted between two turns
 		return nil
 	}
 	s, err := e.Sessions.CreateHost(ctx, session.Session{WorkingDir: e.Moment.Dir, Title: title, Host: string(e.Agent), HostSession: e.Moment.Session})
@@ -117,7 +117,7 @@ func (e *hostEvent) keepSession(ctx context.Context, r *codehook.Result) error {
 			return err
 		}
 	}
-	if e.hosts.kept(e.session, s.Title != "") {
+	if e.hosts.markStored(e.session, s.Title != "") {
 		e.post("session.created", s.ID, s)
 	}
 	return nil

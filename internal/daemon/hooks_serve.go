@@ -94,7 +94,7 @@ func (d *hookDaemon) serve(ctx context.Context, routes http.Handler, l Limits) e
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
-	case <-d.alone(watching):
+	case <-d.untilIdle(watching):
 		d.log.Info("nobody has called for a while: the daemon ends", "idle", d.idle)
 	case <-d.yielded:
 		d.log.Info("another daemon has taken the place: this one ends")
@@ -122,8 +122,8 @@ func (d *hookDaemon) counted(next http.Handler) http.Handler {
 	})
 }
 
-// alone is closed when nobody has called for long enough.
-func (d *hookDaemon) alone(ctx context.Context) <-chan struct{} {
+// untilIdle is closed when nobody has called for long enough.
+func (d *hookDaemon) untilIdle(ctx context.Context) <-chan struct{} {
 	over := make(chan struct{})
 	go func() {
 		for {

@@ -147,7 +147,7 @@ func TestDoubles(t *testing.T) {
 	var s hostState
 	see := func(agent codehook.Agent, id string) bool {
 		m := &codehook.Moment{Agent: agent, Session: "s", CallID: id}
-		return s.double(m)
+		return s.isDouble(m)
 	}
 	for _, c := range []struct {
 		rule  string

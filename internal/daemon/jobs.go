@@ -20,9 +20,9 @@ type Jobs struct {
 	Store  *job.Store
 	Runner *job.Runner
 
-	core   *Core
-	teller *job.Reporter
-	moved  chan struct{} // has room for one: everything is to be read again
+	core        *Core
+	reporter    *job.Reporter
+	dirsChanged chan struct{} // has room for one: everything is to be read again
 
 	mu      sync.Mutex // protects the fields below
 	dirs    []string
@@ -39,13 +39,13 @@ func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 	if err != nil {
 		return err
 	}
-	j := &Jobs{core: c, Store: job.NewStore(c.Engine), moved: make(chan struct{}, 1)}
-	j.use(dirs, secrets)
+	j := &Jobs{core: c, Store: job.NewStore(c.Engine), dirsChanged: make(chan struct{}, 1)}
+	j.setDirs(dirs, secrets)
 	j.Store.Logger = c.log
-	j.teller = job.NewReporter(job.ReporterOptions{Host: jobHost{Core: c}, Logger: c.log,
+	j.reporter = job.NewReporter(job.ReporterOptions{Host: jobHost{Core: c}, Logger: c.log,
 		Notify:   notify.Options{Lookup: j.lookup, Procs: c.procs, Environ: environ, Logger: c.log},
 		Dispatch: notify.DispatchOptions{Limiter: notify.NewLimiter(j.Store.Marks(), nil), Logger: c.log}})
-	j.Runner = &job.Runner{Host: jobHost{Core: c}, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Report: j.tell,
+	j.Runner = &job.Runner{Host: jobHost{Core: c}, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Report: j.report,
 		Holder: c.Sessions.Holder, StateDir: filepath.Join(c.Dirs.State, "agents")}
 	j.Runner.Confine = c.confiner(environ)
 	j.Reload()
@@ -53,8 +53,8 @@ func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 	return nil
 }
 
-// use takes over where agents are looked for, and what ${NAME} stands for in their manifests.
-func (j *Jobs) use(dirs []string, secrets *config.Secrets) {
+// setDirs takes over where agents are looked for, and what ${NAME} stands for in their manifests.
+func (j *Jobs) setDirs(dirs []string, secrets *config.Secrets) {
 	all, trouble := j.core.Dirs.JobSecrets(secrets)
 	for _, p := range trouble {
 		j.core.log.Warn("secrets of dotagent are left out", "err", p.String())
@@ -63,7 +63,7 @@ func (j *Jobs) use(dirs []string, secrets *config.Secrets) {
 	j.dirs, j.secrets, j.trouble = dirs, all, trouble
 	j.mu.Unlock()
 	select {
-	case j.moved <- struct{}{}:
+	case j.dirsChanged <- struct{}{}:
 	default: // it is known already
 	}
 }
@@ -163,7 +163,7 @@ func (j *Jobs) watch(ctx context.Context, changed func()) {
 		var waiting sync.WaitGroup
 		waiting.Go(func() {
 			select {
-			case <-j.moved:
+			case <-j.dirsChanged:
 				again()
 			case <-round.Done():
 			}
@@ -174,15 +174,15 @@ func (j *Jobs) watch(ctx context.Context, changed func()) {
 	}
 }
 
-// Mend looks after runs whose process has died. A daemon does so all the time; a command that is
+// ReapDeadRuns looks after runs whose process has died. A daemon does so all the time; a command that is
 // about to show runs, once.
-func (j *Jobs) Mend(ctx context.Context) error { return j.Runner.ReapDead(ctx, j.manifests()) }
+func (j *Jobs) ReapDeadRuns(ctx context.Context) error { return j.Runner.ReapDead(ctx, j.manifests()) }
 
-// tell passes a notice on: to the journal, to plugins and to people.
-func (j *Jobs) tell(t job.Report) {
+// report passes a notice on: to the journal, to plugins and to people.
+func (j *Jobs) report(t job.Report) {
 	j.core.post("job."+string(t.Event), "", map[string]any{"agent": t.Manifest.Agent.Name, "schedule": t.Run.Schedule, "event": t.Event,
 		"run": t.Run.ID, "attempt": t.Attempt, "max_attempts": t.Most, "error": t.Error, "suggest": t.Suggest})
-	j.teller.Report(t)
+	j.reporter.Report(t)
 }
 
 // close waits for the runs that were asked for, whose context has ended, for a while, and tells
@@ -195,7 +195,7 @@ func (j *Jobs) close() error {
 	case <-time.After(interruptGrace):
 		j.core.log.Warn("runs do not end, and are left behind")
 	}
-	return j.teller.Close()
+	return j.reporter.Close()
 }
 
 // Find is an agent and one of its schedules; "" is its first, or, where it has none, a schedule for

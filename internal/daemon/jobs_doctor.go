@@ -255,7 +255,7 @@ func sinkPreviews(m *job.Manifest, s *job.Schedule, output string) []Preview {
 
 func (j *Jobs) previews(t job.Report) []Preview {
 	var previews []Preview
-	for _, r := range j.teller.Routes(&t) {
+	for _, r := range j.reporter.Routes(&t) {
 		p := Preview{Event: t.Event, To: r.Name}
 		switch s := r.Sender.(type) {
 		case notify.Notifier:

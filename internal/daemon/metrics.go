@@ -60,8 +60,8 @@ func (n *counts) observe(c *Core) {
 		})
 }
 
-// event counts what an event of a turn says.
-func (n *counts) event(e *chat.Event) {
+// count counts what an event of a turn says.
+func (n *counts) count(e *chat.Event) {
 	switch e.Type {
 	case chat.Point:
 		for i := range e.Outcome.Steps {

@@ -13,8 +13,8 @@ func (c *Core) UseModel(name string) error {
 	if err != nil {
 		return &ModelError{err}
 	}
-	c.faults.one.Lock()
-	defer c.faults.one.Unlock()
+	c.faults.reloading.Lock()
+	defer c.faults.reloading.Unlock()
 	files, err := pluginhost.ReadFiles(c.Dirs)
 	if err != nil {
 		return err

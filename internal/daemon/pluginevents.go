@@ -21,7 +21,7 @@ const (
 
 const (
 	mostEventText = 500                    // bytes of a line in an event; the log has more of it
-	settleTime    = 50 * time.Millisecond  // for a plugin that has just died to be known as such
+	exitDelay     = 50 * time.Millisecond  // for a plugin that has just died to be known as such
 	lookAgain     = 250 * time.Millisecond // after which plugins are looked at again that are not up
 	lookLater     = 2 * time.Second        // the same, of those that are down for longer
 )
@@ -140,7 +140,7 @@ func (p *pluginEvents) watch(ctx context.Context) {
 			return
 		case <-p.soon:
 			wait = lookAgain
-			timer.Reset(settleTime)
+			timer.Reset(exitDelay)
 		case <-timer.C:
 			if p.compare(last) {
 				timer.Reset(wait)

@@ -59,23 +59,23 @@ func TestACrashIsAnEvent(t *testing.T) {
 func TestAPluginCannotFillTheJournal(t *testing.T) {
 	s := kagedHouse(t).serve("", Limits{})
 	eventually(t, "events are served", func() bool {
-		s.told.mu.Lock()
-		defer s.told.mu.Unlock()
-		return s.told.open
+		s.pluginEvents.mu.Lock()
+		defer s.pluginEvents.mu.Unlock()
+		return s.pluginEvents.open
 	})
 	for i := range 1000 {
-		s.told.wrote("kaged", "notes", pluginlog.Line{Level: "stderr", Text: fmt.Sprint(i, strings.Repeat("x", 2000))})
-		s.told.denied(pluginhost.Denial{Plugin: "notes", Dialect: "kaged", What: "connection", Dropped: 1})
+		s.pluginEvents.wrote("kaged", "notes", pluginlog.Line{Level: "stderr", Text: fmt.Sprint(i, strings.Repeat("x", 2000))})
+		s.pluginEvents.denied(pluginhost.Denial{Plugin: "notes", Dialect: "kaged", What: "connection", Dropped: 1})
 	}
-	s.told.wrote("kaged", "other", pluginlog.Line{Level: "stderr", Text: "me too"})
+	s.pluginEvents.wrote("kaged", "other", pluginlog.Line{Level: "stderr", Text: "me too"})
 	for kind, want := range map[string]int{logEvent: burst + 1, deniedEvent: burst} {
 		eventually(t, "the first of them are kept", func() bool { return len(s.toldOf(kind)) == want })
 	}
 	key := budgetKey{logEvent, "kaged", "notes"}
-	s.told.mu.Lock()
-	s.told.budgets[key].at = time.Now().Add(-refillEvery) // as if that had passed
-	s.told.mu.Unlock()
-	s.told.tellLeftOut(logEvent, pluginEvent{Plugin: "notes", Dialect: "kaged"})
+	s.pluginEvents.mu.Lock()
+	s.pluginEvents.budgets[key].at = time.Now().Add(-refillEvery) // as if that had passed
+	s.pluginEvents.mu.Unlock()
+	s.pluginEvents.tellLeftOut(logEvent, pluginEvent{Plugin: "notes", Dialect: "kaged"})
 	eventually(t, "it is told how many were left out", func() bool {
 		all := s.toldOf(logEvent)
 		last := all[len(all)-1]

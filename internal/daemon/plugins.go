@@ -82,15 +82,15 @@ func (p plugins) Restart(ctx context.Context, name string) error {
 	if err == nil {
 		p.projects.each("restart", func(host *pluginhost.Host) error { return host.Restart(ctx, name) })
 	}
-	return mendError(err)
+	return repairError(err)
 }
 
 func (p plugins) MakeExecutable(ctx context.Context, name string) error {
-	return mendError(p.Host.MakeExecutable(ctx, name))
+	return repairError(p.Host.MakeExecutable(ctx, name))
 }
 
-// mendError puts an error into the words of the routes.
-func mendError(err error) error {
+// repairError puts an error into the words of the routes.
+func repairError(err error) error {
 	switch {
 	case errors.Is(err, pluginhost.ErrNotFound):
 		return httpapi.ErrNoPlugin
@@ -120,5 +120,5 @@ func reloadError(err error) error {
 	return &httpapi.UnavailableError{Reason: err.Error()}
 }
 
-// heard keeps what plugins say unasked.
-func (c *Core) heard(n pluginhost.Notification) { c.post("plugin.notification", "", n) }
+// postNotification keeps what plugins say unasked.
+func (c *Core) postNotification(n pluginhost.Notification) { c.post("plugin.notification", "", n) }

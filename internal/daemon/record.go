@@ -18,7 +18,7 @@ const payloadTooLong = `{"patchbay":"too long to keep"}`
 func (c *Core) observer(caller func(chat.Event)) func(chat.Event) {
 	return func(e chat.Event) {
 		c.record(e)
-		c.count.event(&e)
+		c.count.count(&e)
 		c.export(&e)
 		if caller != nil {
 			caller(e)
@@ -31,7 +31,7 @@ func (c *Core) record(e chat.Event) {
 	if e.Type == chat.TextDelta || e.Type == chat.TextHeld || e.Type == chat.ToolOutput {
 		return
 	}
-	if long(e) { // it is not written out only to be thrown away
+	if tooLong(e) { // it is not written out only to be thrown away
 		e = shortened(e)
 	}
 	data, err := encodeEvent(e)
@@ -64,9 +64,9 @@ func (c *Core) post(kind, sessionID string, v any) {
 	c.Journal.Post(kind, sessionID, data)
 }
 
-// long tells of an event, before it is encoded, that it is too long: the end of a turn has the
+// tooLong tells of an event, before it is encoded, that it is too long: the end of a turn has the
 // whole transcript in it.
-func long(e chat.Event) bool {
+func tooLong(e chat.Event) bool {
 	return e.Outcome != nil && e.Outcome.Outcome != nil && len(e.Outcome.Payload) > maxRecord
 }
 

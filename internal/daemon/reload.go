@@ -17,8 +17,8 @@ import (
 // everything stays as it was, which is logged, a finding of the doctor's, and part of the health,
 // until the next reload. What is fixed for the life of the process is a finding as well.
 func (c *Core) Reload(ctx context.Context) error {
-	c.faults.one.Lock()
-	defer c.faults.one.Unlock()
+	c.faults.reloading.Lock()
+	defer c.faults.reloading.Unlock()
 	if err := c.reload(ctx); err != nil {
 		c.faults.set(reloadFindings(err), err)
 		c.log.Error("nothing was reloaded: everything stays as it was", "err", err)
@@ -53,7 +53,7 @@ func (c *Core) reload(ctx context.Context) error {
 	c.projects.each("reload", func(host *pluginhost.Host) error { return host.Reload(ctx, files) })
 	c.config.Store(files.Config)
 	c.model.Store(&m)
-	c.Jobs.use(dirs, files.Secrets)
+	c.Jobs.setDirs(dirs, files.Secrets)
 	c.Jobs.Reload()
 	return nil
 }
@@ -94,7 +94,7 @@ func fixedFindings(before, now *config.Config) []pluginhost.Finding {
 
 // faults are what came of the last reload.
 type faults struct {
-	one sync.Mutex // held by a reload: one at a time
+	reloading sync.Mutex // held by a reload: one at a time
 
 	mu       sync.Mutex // protects the fields below
 	findings []pluginhost.Finding

@@ -83,12 +83,12 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	}
 	tcp, err := listenTCP(address)
 	if err != nil {
-		return c.explain(ctx, err, address, o.Socket)
+		return c.explainTaken(ctx, err, address, o.Socket)
 	}
 	c.WriteClosed()
 	local, err := c.claim(ctx, o.Socket, true)
 	if err != nil {
-		return errors.Join(c.explain(ctx, err, address, o.Socket), tcp.Close())
+		return errors.Join(c.explainTaken(ctx, err, address, o.Socket), tcp.Close())
 	}
 	clients := c.MCP(MCPOptions{})
 	defer clients.Close()
@@ -118,7 +118,7 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 		}
 	})
 	scheduling.Go(func() { c.keepClosed(scheduled) })
-	scheduling.Go(func() { c.told.watch(scheduled) })
+	scheduling.Go(func() { c.pluginEvents.watch(scheduled) })
 	at := Addresses{HTTP: "http://" + tcp.Addr().String(), Socket: o.Socket, Log: o.Log}
 	c.at.Store(&at)
 	if o.Ready != nil {

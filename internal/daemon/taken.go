@@ -32,30 +32,30 @@ const (
 	listenFix = "end that program, or choose another address with --listen HOST:PORT"
 )
 
-// explain makes the error of an address or a socket in use say who has it.
-func (c *Core) explain(ctx context.Context, err error, address, socket string) error {
+// explainTaken makes the error of an address or a socket in use say who has it.
+func (c *Core) explainTaken(ctx context.Context, err error, address, socket string) error {
 	switch {
 	case errors.Is(err, ErrRunning):
 		if s, statusErr := statusOn(ctx, socket); statusErr == nil {
-			err = fmt.Errorf("%w: it answers on %s (%s)", ErrRunning, socket, who(s))
+			err = fmt.Errorf("%w: it answers on %s (%s)", ErrRunning, socket, describeDaemon(s))
 		}
 		return &TakenError{what: err.Error(), fix: stopFix, err: err}
 	case errors.Is(err, syscall.EADDRINUSE):
 		if s, statusErr := statusOn(ctx, socket); statusErr == nil && strings.TrimPrefix(s.HTTP, "http://") == address {
-			return &TakenError{what: fmt.Sprintf("%s is in use by your own daemon (%s)", address, who(s)), fix: stopFix, err: err}
+			return &TakenError{what: fmt.Sprintf("%s is in use by your own daemon (%s)", address, describeDaemon(s)), fix: stopFix, err: err}
 		}
-		return &TakenError{what: fmt.Sprintf("%s is in use by %s", address, holder(address)), fix: listenFix, err: err}
+		return &TakenError{what: fmt.Sprintf("%s is in use by %s", address, holderOf(address)), fix: listenFix, err: err}
 	}
 	return err
 }
 
-// who is a daemon in a few words.
-func who(s httpapi.DaemonStatus) string {
+// describeDaemon is a daemon in a few words.
+func describeDaemon(s httpapi.DaemonStatus) string {
 	return fmt.Sprintf("process %d, since %s", s.PID, s.Began.Local().Format(time.DateTime))
 }
 
-// holder names who listens at an address, as far as that can be found out.
-func holder(address string) string {
+// holderOf names who listens at an address, as far as that can be found out.
+func holderOf(address string) string {
 	name := "another program"
 	if _, port, err := net.SplitHostPort(address); err == nil {
 		if known := listenerOn(port); known != "" {

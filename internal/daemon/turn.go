@@ -30,8 +30,8 @@ type TurnRequest struct {
 // the error; it is nil only where the turn could not begin.
 func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 	var result *chat.Result
-	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
-		c.gather(ctx, host, r)
+	err := c.withLease(ctx, r.Session, r.Plugins, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
+		c.refreshSources(ctx, host, r)
 		var err error
 		agent := c.agent(host, r.Approve)
 		agent.Project = c.Instructions(host.Project()).Prompt()
@@ -42,10 +42,10 @@ func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 	return result, err
 }
 
-// gather finds out which plugins of code there are now: those that have come, gone or been mended
+// refreshSources finds out which plugins of code there are now: those that have come, gone or been mended
 // since the last turn act so in this one. Of those that the turn names, one that does not work is
 // left out with a warning.
-func (c *Core) gather(ctx context.Context, host *pluginhost.Host, r TurnRequest) {
+func (c *Core) refreshSources(ctx context.Context, host *pluginhost.Host, r TurnRequest) {
 	sources, err := pythonfile.Of(host).List(ctx)
 	if err != nil {
 		c.log.Warn("plugins are as they were", "session", r.Session, "err", err)
@@ -66,7 +66,7 @@ func (c *Core) gather(ctx context.Context, host *pluginhost.Host, r TurnRequest)
 // enough.
 func (c *Core) Compact(ctx context.Context, r CompactRequest) (*session.Compaction, error) {
 	var compaction *session.Compaction
-	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
+	err := c.withLease(ctx, r.Session, r.Plugins, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
 		var err error
 		compaction, err = c.agent(host, nil).CompactNow(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t,
 			Observe: c.observer(nil)}, r.Strategy)
@@ -116,8 +116,8 @@ func (c *Core) Alters(id string, plugins []string, point hook.Point) bool {
 	return c.Host.Alters(scoped(context.Background(), session.Session{ID: id}, plugins), point)
 }
 
-// hold keeps a session's lease while use works with it, and records how that ended.
-func (c *Core) hold(ctx context.Context, id string, plugins []string, use turnUse) error {
+// withLease keeps a session's lease while use works with it, and records how that ended.
+func (c *Core) withLease(ctx context.Context, id string, plugins []string, use turnUse) error {
 	ctx, done, err := c.running.begin(ctx, id)
 	if err != nil {
 		return err

@@ -16,11 +16,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
-// A standing tells which daemon this is.
-type standing struct{ *Core }
+// A daemonStatus tells which daemon this is.
+type daemonStatus struct{ *Core }
 
 // Status asks no plugin.
-func (s standing) Status(ctx context.Context) (httpapi.DaemonStatus, error) {
+func (s daemonStatus) Status(ctx context.Context) (httpapi.DaemonStatus, error) {
 	m := s.Model().Info()
 	out := httpapi.DaemonStatus{PID: os.Getpid(), Version: s.version, Began: s.began, Hooks: s.forHooks, Model: m.Provider + ":" + m.Name}
 	if at := s.at.Load(); at != nil {
@@ -66,7 +66,7 @@ func countJobs(list []JobInfo) (n httpapi.DaemonAgents, next *httpapi.DaemonNext
 
 // Overview is the daemon as [Status] tells it, from inside.
 func (c *Core) Overview(ctx context.Context) (httpapi.DaemonStatus, error) {
-	return standing{c}.Status(ctx)
+	return daemonStatus{c}.Status(ctx)
 }
 
 // statusTime is for a daemon to say how it is; one that hangs does not.
