@@ -27,7 +27,7 @@ func (h house) link(target, path string) {
 	}
 }
 
-// sources are the names of the python plugins that the daemon lists.
+// sources returns the names of the Python plugins that the daemon lists.
 func (s *served) sources() []string {
 	s.t.Helper()
 	var list struct{ Plugins []struct{ Name string } }
@@ -51,12 +51,12 @@ func (s *served) save(name string) reply {
 	return s.do("POST", "/plugin/save", string(body))
 }
 
-// Every link leads to something of the test's own: a daemon that followed one, run by root, would
-// replace what is there.
+// Every link of these tests points to a file of the test itself, because a daemon that runs as root
+// and follows the link would overwrite the target.
 
-// TestLinks: who can make a link in a plugin directory could have put a program there, so a link to
-// a plugin is one. But what clients delete is the link, never what it leads to, and nothing is
-// saved through one.
+// TestLinks checks links in a plugin directory. A link to a plugin is a plugin, because a user who
+// can make a link there could also put a program there. A client that deletes it deletes only the
+// link, and nothing is saved through a link.
 func TestLinks(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := house{t, filepath.Join(t.TempDir(), "home")}
@@ -75,7 +75,7 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := snapshot(t, filepath.Dir(outside))
-	t.Run("links to files are plugins; those to nowhere, to each other, to directories and to pipes are not", func(t *testing.T) {
+	t.Run("only links to files are plugins, not links to nowhere, to each other, to directories or to pipes", func(t *testing.T) {
 		if got := s.sources(); !slices.Equal(got, []string{"linked", "victim"}) {
 			t.Errorf("listed %q", got)
 		}
@@ -99,7 +99,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("the link: %v", err)
 		}
 	})
-	t.Run("and makes room for a plugin of that name", func(t *testing.T) {
+	t.Run("a plugin can be saved in place of the deleted link", func(t *testing.T) {
 		if got := s.save("again"); got.status != http.StatusOK {
 			t.Errorf("%d %s", got.status, got.body)
 		}
@@ -135,8 +135,8 @@ func TestALinkedPluginDirectory(t *testing.T) {
 	}
 }
 
-// TestOddFiles: what no name should be is listed with an error, or left out, and is escaped in the
-// log.
+// TestOddFiles checks that files with odd names are listed with an error or left out, and escaped
+// in the log.
 func TestOddFiles(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := newHouse(t)

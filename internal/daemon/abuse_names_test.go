@@ -19,8 +19,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// nasty are names that no client should have. OUTSIDE is a file of the test's own: a daemon that
-// fell for one, run by root, must not harm the machine.
+// nasty lists names that a client should not send. OUTSIDE becomes a file of the test itself,
+// because a daemon that runs as root must not harm the machine if the test fails.
 var nasty = []string{
 	"..", ".", "...", "../outside", "../../outside", "../../../../../..OUTSIDE", "OUTSIDE", "//evil.example/x", `..\outside`,
 	`C:\x`, "a/../../outside", "a/b", "~", "~root/.ssh", "$HOME", "${PLANTED}", "`id`", "$(id)", "; id", "| id", "-rf", "--help", "",
@@ -29,7 +29,7 @@ var nasty = []string{
 	strings.Repeat("../", 80) + "outside", strings.Repeat("é", 128), "\xff\xfe", "null", "0", "-1", "1e999", "'; drop table x", "{id}", "<script>",
 }
 
-// encodings are the ways in which a name comes to stand in a path.
+// encodings lists the ways to write a name in a path.
 var encodings = []func(string) string{
 	url.PathEscape,
 	func(name string) string { // every byte
@@ -42,18 +42,19 @@ var encodings = []func(string) string{
 	func(name string) string { return url.PathEscape(url.PathEscape(name)) },
 }
 
-// dear are the routes on which a request takes a tenth of a second: an interpreter is started for it,
-// or all places of plugins are searched. Briefly they share the names and their encodings.
+// dear lists the routes on which a request takes a tenth of a second, because it starts an
+// interpreter or searches all directories of plugins. In a short run these routes share the names
+// and encodings.
 var dear = []string{"/plugin/validate", "/plugin/save", "/v1/python/check", "/v1/plugins/{name}/executable"}
 
 // An operation is a route of the OpenAPI document.
 type operation struct {
 	method, path string
-	body         map[string]json.RawMessage // the fields of its body, and what they are
+	body         map[string]json.RawMessage // the fields of its body, with their schemas
 	query        []string
 }
 
-// operations reads what the daemon says that it can do.
+// operations returns all routes of the daemon's OpenAPI document.
 func (s *served) operations() []operation {
 	s.t.Helper()
 	var doc struct {
@@ -98,7 +99,7 @@ func (s *served) operations() []operation {
 	return all
 }
 
-// at is the path with one name in the place of every parameter.
+// at returns the path with name in place of every parameter.
 func (o operation) at(name string) string {
 	parts := strings.Split(o.path, "/")
 	for i, p := range parts {
@@ -109,7 +110,7 @@ func (o operation) at(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// with is a body with one text in the place of every text.
+// with returns a body with text in place of every string.
 func (o operation) with(text string) string {
 	if o.body == nil {
 		return ""
@@ -132,7 +133,7 @@ func (o operation) with(text string) string {
 	return string(data)
 }
 
-// A tree is what is on disk, by path: kind, mode, and content or target.
+// A tree maps each path on disk to its kind, its mode, and its content or link target.
 type tree map[string]string
 
 func snapshot(t *testing.T, root string) tree {
@@ -166,8 +167,7 @@ func snapshot(t *testing.T, root string) tree {
 	return all
 }
 
-// same wants nothing made, changed or removed, save below the directories that are the daemon's
-// own.
+// same checks that nothing was created, changed or removed, except in the daemon's own directories.
 func (before tree) same(t *testing.T, after tree, own ...string) {
 	t.Helper()
 	all := maps.Clone(before)
@@ -182,15 +182,15 @@ func (before tree) same(t *testing.T, after tree, own ...string) {
 	}
 }
 
-// TestNamesStayNames puts nasty strings into every parameter and every field of every route.
-// Nothing outside of the daemon's own directories is made, read or changed; nothing is the daemon's
-// fault; every answer is whole.
+// TestNamesStayNames puts nasty strings into every parameter and every field of every route. The
+// daemon creates, reads and changes nothing outside of its own directories, answers no request with
+// a server error, and every answer is complete.
 func TestNamesStayNames(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "python3")
 	around := t.TempDir()
 	h := house{t, filepath.Join(around, "a", "home")}
-	const treasure = "the treasure that nobody may see"
+	const treasure = "the treasure that no client may see"
 	for _, path := range []string{"../../outside", "../../outside.py", "../outside", "../outside.py", "outside.py", ".agent/outside.py", "outside/agent.toml"} {
 		h.write(path, treasure)
 	}
@@ -225,7 +225,7 @@ func TestNamesStayNames(t *testing.T) {
 	}
 	for _, o := range s.operations() {
 		t.Run(o.method+" "+strings.Trim(strings.ReplaceAll(o.path, "/", " "), " "), func(t *testing.T) {
-			if o.path == "/v1/events" { // which never ends; its parameters are looked at in httpapi
+			if o.path == "/v1/events" { // a stream that does not end; httpapi tests its parameters
 				t.Skip("a stream")
 			}
 			turn := slices.Index(dear, o.path)
@@ -253,7 +253,7 @@ func TestNamesStayNames(t *testing.T) {
 		check("POST", "/v1/jobs/broken/run", "{}")
 		check("POST", "/v1/jobs/greeter/run", `{"schedule":"../../x"}`)
 	})
-	t.Run("code that is fine under a name that is not", func(t *testing.T) {
+	t.Run("valid code under an invalid name", func(t *testing.T) {
 		for i, name := range nasty {
 			for j, code := range []string{stamp("fine"), stamp(strings.NewReplacer(`"`, "", `\`, "", "\n", "", "\r", "", "\x00", "").Replace(name))} {
 				if !soak.Pair(i, j, 2) {
@@ -270,7 +270,7 @@ func TestNamesStayNames(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a fine name for code that calls itself something else", func(t *testing.T) {
+	t.Run("a valid name for code that declares an invalid one", func(t *testing.T) {
 		body, err := json.Marshal(map[string]string{"name": "keep", "content": stamp("../../outside")})
 		if err != nil {
 			t.Fatal(err)
@@ -281,11 +281,10 @@ func TestNamesStayNames(t *testing.T) {
 	s.works("all of them")
 }
 
-// namesOfOurs are those among the nasty ones that a plugin may have.
+// namesOfOurs lists the nasty names that a plugin may have.
 var namesOfOurs = map[string]bool{"_private": true, "con": true, "nul": true, "null": true, "0": true, "1e999": true}
 
-// TestBodies: what is no JSON, or none that is asked for, is the client's fault on every route, and
-// told in few words.
+// TestBodies checks that every route answers a wrong body with a short client error.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	s := newHouse(t).serve("", Limits{})

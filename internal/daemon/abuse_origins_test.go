@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/feature"
 )
 
-// TestOtherOrigins: a page of another origin changes nothing and reads nothing, whatever a browser
-// lets it send without asking. The table of all refusals, on every route, is in adapter/httpapi;
-// here is a whole daemon, with files to be written.
+// TestOtherOrigins checks that a web page of another origin can change and read nothing with the
+// requests that a browser sends without a preflight. The table of all refusals on every route is in
+// adapter/httpapi; this is a whole daemon, with files that could be written.
 func TestOtherOrigins(t *testing.T) {
 	h := newHouse(t)
 	s := h.serve("", Limits{})
@@ -29,7 +29,7 @@ func TestOtherOrigins(t *testing.T) {
 		headers []string
 		want    int
 	}{
-		{"a page that says where it is from", []string{"Origin", "http://evil.example"}, 403},
+		{"a page that sends its origin", []string{"Origin", "http://evil.example"}, 403},
 		{"a page without an origin", []string{"Origin", "null"}, 403},
 		{"text, which needs no preflight", []string{"Content-Type", "text/plain"}, 415},
 		{"a form", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415},
@@ -52,7 +52,7 @@ func TestOtherOrigins(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what an image or a link can fetch changes nothing", func(t *testing.T) {
+	t.Run("requests of images and links change nothing", func(t *testing.T) {
 		sessions := s.do("GET", "/session", "").body
 		for _, o := range s.operations() {
 			if o.method != http.MethodGet && o.path != "/v1/events" {

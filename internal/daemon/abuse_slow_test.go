@@ -18,11 +18,11 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// soon is a limit that tests wait out.
+// soon is a limit that is short enough for tests to wait until it is over.
 const soon = 100 * time.Millisecond
 
-// drip sends text, then a byte every so often, until the daemon hangs up or answers. It returns
-// what was answered.
+// drip sends text, and then a byte from time to time, until the daemon closes the connection or
+// answers. It returns the answer.
 func drip(t *testing.T, conn *net.TCPConn, text string) string {
 	t.Helper()
 	if _, err := io.WriteString(conn, text); err != nil {
@@ -31,7 +31,7 @@ func drip(t *testing.T, conn *net.TCPConn, text string) string {
 	answer := make(chan string, 1)
 	go func() {
 		all, err := io.ReadAll(conn)
-		if errors.Is(err, os.ErrDeadlineExceeded) { // a reset ends it as well as a close
+		if errors.Is(err, os.ErrDeadlineExceeded) { // a reset ends it as a close does
 			t.Error("the daemon does not hang up")
 		}
 		answer <- string(all)
@@ -43,7 +43,7 @@ func drip(t *testing.T, conn *net.TCPConn, text string) string {
 		case all := <-answer:
 			return all
 		case <-tick.C:
-			_, _ = io.WriteString(conn, "x") // once it has hung up, the answer comes
+			_, _ = io.WriteString(conn, "x") // fails after the daemon has closed the connection; the answer is read anyway
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestSlowClients(t *testing.T) {
 		{"headers byte by byte", head + "X-", ""},
 		{"a body byte by byte", head + "Content-Length: 100000\r\n\r\n{", "408 Request Timeout"},
 		{"chunks byte by byte", head + "Transfer-Encoding: chunked\r\n\r\n186a0\r\n{", "408 Request Timeout"},
-		{"a chunk's size byte by byte", head + "Transfer-Encoding: chunked\r\n\r\n1;", "40"}, // 400 where it is too long before its time is up
+		{"a chunk's size byte by byte", head + "Transfer-Encoding: chunked\r\n\r\n1;", "40"}, // 400 if it becomes too long before the timeout
 		{"a body that was refused already", head + "Origin: http://evil.example\r\nContent-Length: 100000\r\n\r\n{", "403 Forbidden"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestHalfClosedConnections(t *testing.T) {
 		rule, text string
 		want       int // 0: no answer
 	}{
-		{"before a word", "", 0},
+		{"before the first byte", "", 0},
 		{"in the header", head, 400},
 		{"in the body", head + "Content-Length: 10\r\n\r\n{}", 400},
 		{"in a chunk", head + "Transfer-Encoding: chunked\r\n\r\n10\r\n{}", 400},
@@ -102,8 +102,8 @@ func TestHalfClosedConnections(t *testing.T) {
 	}
 }
 
-// TestCrowd: connections that nobody closes do not take what plugins need, and the user's own
-// programs still come in.
+// TestCrowd checks that connections that clients leave open do not take the descriptors of plugins,
+// and that the user's own programs can still connect.
 func TestCrowd(t *testing.T) {
 	s := newHouse(t).serve("", Limits{Connections: 3})
 	var held []*net.TCPConn
@@ -113,7 +113,7 @@ func TestCrowd(t *testing.T) {
 		if got := readReplies(bufio.NewReader(conn), 1); len(got) != 1 || got[0].status != http.StatusOK {
 			t.Fatalf("%+v", got)
 		}
-		held = append(held, conn) // open, for the next request
+		held = append(held, conn) // kept open for the next request
 	}
 	for range 20 {
 		got := readReplies(bufio.NewReader(s.dial()), -1)
@@ -134,7 +134,7 @@ func TestCrowd(t *testing.T) {
 	})
 }
 
-// overSocket asks over the socket for programs of the same user.
+// overSocket sends a request over the socket for programs of the same user.
 func (s *served) overSocket(path string) reply {
 	s.t.Helper()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -172,7 +172,7 @@ func TestManyAtOnce(t *testing.T) {
 	s.works("300 requests")
 }
 
-// follow opens a stream of events and reads its greeting.
+// follow opens a stream of events and reads its first line.
 func (s *served) follow(path string) (*net.TCPConn, *bufio.Reader) {
 	s.t.Helper()
 	conn := s.dial()
@@ -224,9 +224,10 @@ func TestStreamsAreBounded(t *testing.T) {
 	s.works("streams")
 }
 
-// TestClientsThatDoNotRead: they are dropped, hold nothing, and nobody else waits for them.
+// TestClientsThatDoNotRead checks that clients that do not read are disconnected and do not delay
+// others.
 func TestClientsThatDoNotRead(t *testing.T) {
-	s := newHouse(t).serve("", Limits{Limits: httpapi.Limits{Write: 20 * soon}}) // the one that reads must never take as long
+	s := newHouse(t).serve("", Limits{Limits: httpapi.Limits{Write: 20 * soon}}) // the reading client must never take this long
 	var deaf []*net.TCPConn
 	for range 5 {
 		conn, _ := s.follow("/v1/events")
@@ -239,7 +240,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	if err := reader.SetDeadline(time.Now().Add(5 * patience)); err != nil { // each event waits for the disk
 		t.Fatal(err)
 	}
-	const many = 40 // 8 MB: more than the kernel keeps for a client
+	const many = 40 // 8 MB: more than the kernel buffers for a client
 	big := strings.Repeat("x", 200_000)
 	go func() {
 		for i := range many {
@@ -259,7 +260,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		}
 	}
 	eventually(t, "the others are dropped", func() bool { return strings.Count(s.log.String(), "stream cut off") == len(deaf) })
-	for i, conn := range deaf { // what the kernel kept comes first, then the end
+	for i, conn := range deaf { // first the bytes that the kernel buffered, then the end
 		if _, err := io.Copy(io.Discard, conn); err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("client %d was not dropped: %v", i, err)
 		}

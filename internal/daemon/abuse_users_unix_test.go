@@ -15,13 +15,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// TestOtherUsersOnTheSockets: the daemon's socket and the engine's are for the user alone, whatever
-// the modes say.
+// TestOtherUsersOnTheSockets checks that only the user can use the sockets of daemon and engine,
+// also with loose file modes.
 func TestOtherUsersOnTheSockets(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("only root can be somebody else")
+		t.Skip("only root can become another user")
 	}
-	base, err := os.MkdirTemp("", "pb") // t.TempDir is closed to others
+	base, err := os.MkdirTemp("", "pb") // other users cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +67,8 @@ func TestOtherUsersOnTheSockets(t *testing.T) {
 	}
 }
 
-// TestSandboxesOnTheSockets: neither the daemon's socket nor the engine's is for a plugin in a
-// sandbox, should one ever get there.
+// TestSandboxesOnTheSockets checks that a plugin in a sandbox cannot use the sockets of daemon and
+// engine, even if it could reach them.
 func TestSandboxesOnTheSockets(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is a sandbox on Linux only")
@@ -103,7 +103,7 @@ func TestSandboxesOnTheSockets(t *testing.T) {
 	}
 }
 
-// loosen lets everybody into everything.
+// loosen opens all files and directories to all users.
 func loosen(t *testing.T, root string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -117,7 +117,8 @@ func loosen(t *testing.T, root string) {
 	}
 }
 
-// TestWhatTheDaemonKeepsIsPrivate: nobody else may look into the directories it makes.
+// TestWhatTheDaemonKeepsIsPrivate checks that no other user can look into the directories that the
+// daemon makes.
 func TestWhatTheDaemonKeepsIsPrivate(t *testing.T) {
 	s := newHouse(t).serve("", Limits{})
 	s.session()
@@ -141,7 +142,8 @@ func TestWhatTheDaemonKeepsIsPrivate(t *testing.T) {
 	}
 }
 
-// TestAPlaceThatIsNotSafe: the daemon does not begin where others could have been before.
+// TestAPlaceThatIsNotSafe checks that the daemon does not start in directories that other users
+// could have written to.
 func TestAPlaceThatIsNotSafe(t *testing.T) {
 	for _, c := range []struct{ rule, dir, want string }{
 		{"everybody may write where the state is", ".local/state/patchbay", "everybody may write there"},

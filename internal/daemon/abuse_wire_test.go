@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestShapesOfRequests: whatever comes over a connection gets one answer, or none, and never
-// reaches a route by mistake. In the requests, HOST is the daemon's own.
+// TestShapesOfRequests checks that each sequence of bytes on a connection gets the expected answers
+// and never reaches a wrong route. HOST stands for the daemon's own host.
 func TestShapesOfRequests(t *testing.T) {
 	s := newHouse(t).serve("", Limits{})
 	const get, post = "GET /features HTTP/1.1\r\nHost: HOST\r\n", "POST /session HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n"
@@ -23,9 +23,9 @@ func TestShapesOfRequests(t *testing.T) {
 		{"two lengths in one line", post + "Content-Length: 2, 3\r\n\r\n{} ", []int{400}},
 		{"a length that is negative", post + "Content-Length: -1\r\n\r\n{}", []int{400}},
 		{"a length with a sign", post + "Content-Length: +2\r\n\r\n{}", []int{400}},
-		{"a length beyond counting", post + "Content-Length: 99999999999999999999\r\n\r\n{}", []int{400}},
+		{"a length too large for an integer", post + "Content-Length: 99999999999999999999\r\n\r\n{}", []int{400}},
 		{"a length of 8 EiB", post + "Content-Length: 9223372036854775807\r\n\r\n{}", []int{413}},
-		{"a coding that nobody knows", post + "Transfer-Encoding: gzip\r\n\r\n{}", []int{501}},
+		{"an unknown coding", post + "Transfer-Encoding: gzip\r\n\r\n{}", []int{501}},
 		{"a coding that only resembles chunked", post + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", []int{501}},
 		{"two codings", post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n", []int{501}},
 		{"a chunk whose size is no number", post + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n", []int{400}},
@@ -40,7 +40,7 @@ func TestShapesOfRequests(t *testing.T) {
 		{"HTTP/0.9", "GET /features\r\n\r\n", []int{400}},
 		{"HTTP/1.0, which has no host", "GET /features HTTP/1.0\r\n\r\n", []int{403}},
 		{"HTTP/1.0 with ours", "GET /features HTTP/1.0\r\nHost: HOST\r\n\r\n", []int{200}},
-		{"HTTP/2 without asking", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", []int{403}},
+		{"HTTP/2 without an upgrade", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", []int{403}},
 		{"HTTP/2 by upgrade", get + "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n", []int{200}},
 		{"HTTP/9.9", "GET /features HTTP/9.9\r\nHost: HOST\r\n\r\n", []int{505}},
 		{"a method of its own", "FROB /features HTTP/1.1\r\nHost: HOST\r\n\r\n", []int{405}},
@@ -58,7 +58,7 @@ func TestShapesOfRequests(t *testing.T) {
 		{"a request behind one that was cut off", post + "Content-Length: 2000000\r\n\r\n" + get + "\r\n", []int{413}},
 		{"a body where none belongs", get + "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}", []int{200}},
 		{"a body that waits for permission, too large", post + "Expect: 100-continue\r\nContent-Length: 2000000\r\n\r\n", []int{413}},
-		{"an expectation that nobody knows", get + "Expect: miracles\r\n\r\n", []int{417}},
+		{"an unknown expectation", get + "Expect: miracles\r\n\r\n", []int{417}},
 		{"one header of 1 MiB", get + "X: " + strings.Repeat("x", 1<<20) + "\r\n\r\n", []int{431}},
 		{"a hundred thousand headers", get + strings.Repeat("X: y\r\n", 100_000) + "\r\n", []int{431}},
 		{"a path of 1 MiB", "GET /plugin/" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: HOST\r\n\r\n", []int{431}},
@@ -82,7 +82,8 @@ func TestShapesOfRequests(t *testing.T) {
 	s.works("all of them")
 }
 
-// TestHosts: a name that was made to point here is not a name of ours.
+// TestHosts checks that requests with a foreign host name are refused, also if that name points to
+// this machine.
 func TestHosts(t *testing.T) {
 	s := newHouse(t).serve("", Limits{})
 	_, port, err := net.SplitHostPort(s.addr)

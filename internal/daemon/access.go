@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// logAccess logs each request when it is answered: its method, path, status and time. The query is
-// left out: it may hold what is not for a log.
+// logAccess logs each request after it is answered: method, path, status and duration. It leaves
+// out the query, which may contain secrets.
 func (c *Core) logAccess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -36,5 +36,5 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap is for http.ResponseController, which flushes and sets deadlines.
+// Unwrap returns the wrapped writer to http.ResponseController, which flushes and sets deadlines.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -22,14 +22,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// backend is the core as the routes see it.
+// backend returns the core's implementation of each group of routes.
 func (c *Core) backend() httpapi.Backend {
 	return httpapi.Backend{Sources: sources{c}, Features: features{c}, Sessions: sessions{c}, Turns: turns{c},
 		Inspect: inspect{c}, Calls: calls{c}, Plugins: plugins{c}, Events: events{c}, Jobs: jobs{c.Jobs}, Hooks: hooks{c, false}, Daemon: daemonStatus{c},
 		Configuration: configuration{c}, Logs: logs{c}}
 }
 
-// sources are the plugins that are files of code.
+// sources implements [httpapi.Sources]: the plugins that are files of Python code.
 type sources struct{ *Core }
 
 func (s sources) List(ctx context.Context) ([]httpapi.Source, error) {
@@ -75,7 +75,7 @@ func (s sources) Validate(ctx context.Context, name, content string) (httpapi.So
 	return asSource(one), sourceError(err)
 }
 
-// Parse looks at code without running it.
+// Parse checks code without running it.
 func (s sources) Parse(ctx context.Context, content string) (httpapi.SourceCheck, error) {
 	err := s.parsers.parse(ctx, pythonfile.Of(s.Host), content)
 	if code, ok := errors.AsType[*pythonfile.CodeError](err); ok {
@@ -92,7 +92,7 @@ func asSource(s pythonfile.Source) httpapi.Source {
 	return out
 }
 
-// sourceError puts an error into the words of the routes.
+// sourceError translates an error to one that the routes know.
 func sourceError(err error) error {
 	var code *pythonfile.CodeError
 	switch {
@@ -108,7 +108,8 @@ func sourceError(err error) error {
 	return err
 }
 
-// withPlace is what is wrong, and the line, without the file: the client has it.
+// withPlace returns the message of a problem with its line and column. It leaves out the file,
+// which the client knows.
 func withPlace(p dialect.Problem) string {
 	if p.Line == 0 {
 		return p.Message
@@ -149,7 +150,7 @@ func (s sessions) Create(ctx context.Context, r httpapi.SessionRequest) (session
 	return one, err
 }
 
-// workingDir is a directory that is there, as an absolute path.
+// workingDir returns dir as a clean absolute path, or an error if it is not a directory.
 func (s sessions) workingDir(dir string) (string, error) {
 	if dir == "" {
 		return s.dir, nil
@@ -161,7 +162,8 @@ func (s sessions) workingDir(dir string) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// checkPlugins refuses plugins that are not there. Files may have come since the last look.
+// checkPlugins returns an error if one of the plugins does not exist. It lists the files again,
+// because new ones may have been added.
 func (s sessions) checkPlugins(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -206,7 +208,7 @@ func (s sessions) Update(ctx context.Context, id string, u httpapi.SessionUpdate
 	})
 }
 
-// Delete ends the session for the plugins too, then forgets it.
+// Delete tells the plugins that the session has ended, and then deletes it.
 func (s sessions) Delete(ctx context.Context, id string) error {
 	one, err := s.Sessions.Get(ctx, id)
 	if err != nil {
@@ -214,7 +216,7 @@ func (s sessions) Delete(ctx context.Context, id string) error {
 	}
 	s.running.interrupt(id)
 	if err := s.End(ctx, one, one.Plugins); err != nil {
-		s.log.Warn("plugins were not told of the end of a session", "session", id, "err", err)
+		s.log.Warn("plugins were not told that a session has ended", "session", id, "err", err)
 	}
 	err = errors.Join(s.Sessions.Delete(ctx, id), s.Journal.Forget(ctx, id))
 	if err == nil {
@@ -227,10 +229,11 @@ func (s sessions) Transcript(ctx context.Context, id string) ([]session.Entry, e
 	return s.Sessions.Transcript(ctx, id)
 }
 
-// turns runs the agent for sessions over HTTP.
+// turns implements [httpapi.Turns]: it runs the agent for sessions over HTTP.
 type turns struct{ *Core }
 
-// Run: an HTTP session does not ask, unless the configuration says so; then there is nobody to ask.
+// Run runs one turn of a session. Over HTTP no user can be asked for approval: approver allows
+// everything or refuses.
 func (t turns) Run(ctx context.Context, id, text string, observe func(kind string, event json.RawMessage)) (json.RawMessage, error) {
 	plugins, err := t.chosen(ctx, id)
 	if err != nil {
@@ -244,16 +247,16 @@ func (t turns) Run(ctx context.Context, id, text string, observe func(kind strin
 	if result == nil {
 		return nil, turnError(err)
 	}
-	return json.Marshal(result) // the error is in it
+	return json.Marshal(result) // the result contains the error
 }
 
-// turnError tells a client why its turn did not begin: the daemon is about to end, or the session
-// cannot work in its directory.
+// turnError translates the reason why a turn did not begin: the daemon is stopping, or the
+// session's directory or project configuration cannot be used.
 func turnError(err error) error {
 	switch {
 	case errors.Is(err, errStopping):
 		return &httpapi.UnavailableError{Reason: errStopping.Error()}
-	case is[*NoDirectoryError](err), is[*config.Error](err): // the latter is of the project's own file
+	case is[*NoDirectoryError](err), is[*config.Error](err): // a config.Error is about the project's own file
 		return &httpapi.InvalidRequestError{Reason: err.Error()}
 	}
 	return err
@@ -267,7 +270,7 @@ func is[E error](err error) bool {
 func (t turns) approver() chat.Approver {
 	switch t.Config().Chat.Approve {
 	case config.ApproveAsk:
-		return Deny("the configuration says to ask before things are changed, and over HTTP there is no one to ask")
+		return Deny("the configuration says to ask before things are changed, and over HTTP there is no user to ask")
 	case config.ApproveDeny:
 		return Deny("the configuration allows no tool that changes things")
 	}
@@ -277,7 +280,7 @@ func (t turns) approver() chat.Approver {
 func (t turns) pass(e chat.Event, observe func(string, json.RawMessage)) {
 	data, err := encodeEvent(e)
 	if err != nil {
-		t.log.Warn("event is not streamed", "event", e.Type, "session", e.Session, "err", err)
+		t.log.Warn("cannot stream an event", "event", e.Type, "session", e.Session, "err", err)
 		return
 	}
 	observe(string(e.Type), data)
@@ -290,7 +293,7 @@ func (t turns) Interrupt(ctx context.Context, id string) (bool, error) {
 	return t.running.interrupt(id), nil
 }
 
-// calls are what can be done by hand.
+// calls implements [httpapi.Calls]: calling one tool and firing one point by hand.
 type calls struct{ *Core }
 
 func (c calls) CallTool(ctx context.Context, name string, arguments json.RawMessage, trace bool) (httpapi.ToolResult, error) {
@@ -309,8 +312,8 @@ func (c calls) CallTool(ctx context.Context, name string, arguments json.RawMess
 	return ToolAnswer(r), nil
 }
 
-// tracedTool is the answer to a tool call with the plugin's part in it. r is nil beside an error,
-// which the step has as well.
+// tracedTool returns the answer to a tool call together with the plugin's step. With an error,
+// which the step has too, r is nil.
 func tracedTool(name string, r *pluginhost.ToolResult, step *hook.Step, err error) (httpapi.ToolResult, error) {
 	out := httpapi.ToolResult{Tool: name}
 	if r != nil {
@@ -325,7 +328,7 @@ func tracedTool(name string, r *pluginhost.ToolResult, step *hook.Step, err erro
 	return out, err
 }
 
-// ToolAnswer is a tool's result as other programs see it.
+// ToolAnswer returns a tool's result in the form that other programs get.
 func ToolAnswer(r *pluginhost.ToolResult) httpapi.ToolResult {
 	out := httpapi.ToolResult{Tool: r.Tool, Success: r.Success, Result: r.Result}
 	if !r.Success {
@@ -334,8 +337,8 @@ func ToolAnswer(r *pluginhost.ToolResult) httpapi.ToolResult {
 	return out
 }
 
-// checkArguments refuses arguments that a tool does not take, as `tool call` does. Of a tool that is not
-// there it says nothing.
+// checkArguments returns an error if the arguments do not fit the tool's schema, as `tool call`
+// does. It accepts every argument for a tool that does not exist.
 func (c calls) checkArguments(name string, arguments json.RawMessage) error {
 	for _, t := range c.Host.Tools() {
 		if t.Name != name {
@@ -358,10 +361,10 @@ func (c calls) Fire(ctx context.Context, point hook.Point, data json.RawMessage,
 	case trace:
 		return out.Trace(), nil
 	}
-	return out, nil // the error is in its steps
+	return out, nil // the steps of the outcome contain the error
 }
 
-// events is the journal.
+// events implements [httpapi.Events] with the journal.
 type events struct{ *Core }
 
 func (e events) Range(ctx context.Context) (first, last uint64, err error) {

@@ -2,25 +2,27 @@ package daemon
 
 import "time"
 
-// A plugin may say so much at once, and then so little as fills some twenty megabytes in the week
-// that the journal keeps: its log has the rest.
+// The budget of a plugin: burst events at once, then one every refillEvery. At that rate it fills
+// about twenty megabytes in the week for which the journal stores events. The plugin's log has the
+// other lines.
 const (
 	burst       = 30
 	refillEvery = 10 * time.Second
 )
 
-// A budgetKey is one kind of event of one plugin.
+// A budgetKey identifies one kind of event of one plugin.
 type budgetKey struct{ kind, dialect, plugin string }
 
-// A budget is how many events may be kept. It is protected by its owner's lock.
+// A budget counts how many events a plugin may still write. Its owner's lock protects it.
 type budget struct {
 	tokens int
-	at     time.Time // when the tokens were counted
-	left   int       // events that were left out
+	at     time.Time // when tokens was last updated
+	left   int       // how many events were left out
 	timer  *time.Timer
 }
 
-// spend takes a token, if there is one, and says how many events were left out before.
+// spend takes a token. It returns how many events were left out before, and false if there is no
+// token.
 func (b *budget) spend(now time.Time) (left int, ok bool) {
 	if n := int(now.Sub(b.at) / refillEvery); n > 0 {
 		b.tokens = min(b.tokens+n, burst)
@@ -34,7 +36,7 @@ func (b *budget) spend(now time.Time) (left int, ok bool) {
 	return left, true
 }
 
-// leaveOut counts events that were left out, and has somebody say so later.
+// leaveOut counts events that were left out, and calls tell later to report them.
 func (b *budget) leaveOut(n int, tell func()) {
 	b.left += n
 	switch {

@@ -19,28 +19,28 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// The socket has one daemon at a time. Who wants it takes the claim, a lock that is held for a
-// moment, asks a daemon that a hook has started to yield, and puts its own socket in the other's
-// place. So there is no moment in which nobody listens. The other answers those who called before,
-// and ends.
+// One daemon at a time listens on the socket. A daemon that wants the socket takes the claim, a
+// lock that is held only for a moment. It asks the running daemon to yield, which one does that a
+// hook has started. Then it replaces the socket with its own, so that at every moment some daemon
+// listens. The other daemon answers its remaining calls and ends.
 
 const (
-	claimTime = 20 * time.Second // to wait for others who want the socket
-	yieldTime = 5 * time.Second  // for a daemon to say whether it yields; one that hangs does not
+	claimTime = 20 * time.Second // waiting for other daemons that want the socket
+	yieldTime = 5 * time.Second  // waiting for a daemon's answer whether it yields; one that hangs does not yield
 	lastCalls = 150 * time.Millisecond
 )
 
-// ErrRunning says that a daemon is there that stays where it is.
+// ErrRunning reports that a daemon is running and does not yield.
 var ErrRunning = errors.New("a daemon is running already")
 
-// A place is a daemon's on the socket.
+// A place is the socket that a daemon listens on.
 type place struct {
 	net.Listener
 	path string
 	mine os.FileInfo // the socket that this daemon made
 }
 
-// claim takes the place on a socket. Serve says that this daemon was not started by a hook.
+// claim takes the socket at path. serve is false for a daemon that a hook has started.
 func (c *Core) claim(ctx context.Context, path string, serve bool) (*place, error) {
 	lock, err := lockClaim(ctx, path)
 	if err != nil {
@@ -48,11 +48,11 @@ func (c *Core) claim(ctx context.Context, path string, serve bool) (*place, erro
 	}
 	defer lock.Close()
 	if conn, err := localsock.Dial(path); err == nil {
-		_ = conn.Close() // it was only to know whether somebody is there
+		_ = conn.Close() // the connection only shows whether a daemon listens
 		if err := c.askToYield(ctx, path, serve); err != nil {
 			return nil, fmt.Errorf("%w: it answers on %s (%w)", ErrRunning, path, err)
 		}
-		c.log.Info("a daemon that a hook started makes room", "socket", path)
+		c.log.Info("the daemon that a hook started yields the socket", "socket", path)
 	}
 	l, err := localsock.Take(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *Core) claim(ctx context.Context, path string, serve bool) (*place, erro
 	return &place{peers{l, c.log}, path, mine}, nil
 }
 
-// lockClaim waits for the claim.
+// lockClaim waits for the claim and takes it.
 func lockClaim(ctx context.Context, path string) (*os.File, error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -82,29 +82,29 @@ func lockClaim(ctx context.Context, path string) (*os.File, error) {
 			return f, err
 		}
 		if pause.For(ctx, 10*time.Millisecond) != nil {
-			return nil, fmt.Errorf("listen on %s: another daemon has been about to for %v", path, claimTime)
+			return nil, fmt.Errorf("listen on %s: another daemon has been starting for %v", path, claimTime)
 		}
 	}
 }
 
-// leave lets nobody come any more. Those who are about to call are still answered. Where a daemon
-// has taken the place it stays.
+// leave removes the socket, so that no new calls come. Calls that are about to connect are still
+// answered. If another daemon has taken the place, its socket stays.
 func (p *place) leave() {
 	lock, err := lockClaim(context.Background(), p.path)
 	if err != nil {
-		return // somebody is taking it
+		return // another daemon is taking the place
 	}
-	_ = localsock.Leave(p.path, p.mine) // whoever listens next removes what is left
+	_ = localsock.Leave(p.path, p.mine) // the next daemon replaces a socket that stays
 	_ = lock.Close()
 }
 
-// taken tells whether another daemon has taken the place.
+// taken reports whether another daemon has taken the place.
 func (p *place) taken() bool {
 	now, err := os.Lstat(p.path)
 	return err == nil && !os.SameFile(p.mine, now)
 }
 
-// askToYield asks the daemon on a socket to make room.
+// askToYield asks the daemon on a socket to yield it.
 func (c *Core) askToYield(ctx context.Context, path string, serve bool) error {
 	ctx, cancel := context.WithTimeout(ctx, yieldTime)
 	defer cancel()
@@ -122,14 +122,14 @@ func (c *Core) askToYield(ctx context.Context, path string, serve bool) error {
 		return err
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)) // the status tells
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)) // only the status matters
 	if resp.StatusCode != http.StatusOK {
-		return errors.New("it stays there")
+		return errors.New("it does not yield")
 	}
 	return nil
 }
 
-// socketClient speaks HTTP over a socket.
+// socketClient returns an HTTP client that connects to a socket.
 func socketClient(path string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return localsock.Dial(path) }}}

@@ -15,20 +15,21 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
-// ErrNoDaemon says that no daemon runs on these directories.
+// ErrNoDaemon reports that no daemon runs on these directories.
 var ErrNoDaemon = errors.New("no daemon is running")
 
-// reloadTime bounds the restart of a plugin in a daemon: it may have a call under way.
+// reloadTime limits the restart of a plugin in a daemon. The plugin may first have to finish a
+// call.
 const reloadTime = 3 * time.Minute
 
-// ReloadPlugin asks the daemon that runs on these directories, if there is one, to read the config
-// of a plugin again. It tells whether the plugin was restarted there.
+// ReloadPlugin asks the daemon that runs on these directories, if there is one, to read a plugin's
+// config again. It reports whether the daemon restarted the plugin.
 func ReloadPlugin(ctx context.Context, dirs config.Dirs, plugin string) (restarted bool, err error) {
 	return askReload(ctx, dirs, "/v1/plugins/"+url.PathEscape(plugin)+"/reload")
 }
 
-// Reload asks the daemon that runs on these directories to read everything again. [ErrNoDaemon]:
-// there is none.
+// Reload asks the daemon that runs on these directories to reload everything. It returns
+// [ErrNoDaemon] if there is none.
 func Reload(ctx context.Context, dirs config.Dirs) error {
 	_, err := askReload(ctx, dirs, "/v1/reload")
 	return err
@@ -69,7 +70,7 @@ func readReload(resp *http.Response) (bool, error) {
 	case err != nil:
 		return false, fmt.Errorf("the daemon's answer: %w", err)
 	case resp.StatusCode == http.StatusNotFound:
-		return false, nil // it has no such plugin: it may search other places
+		return false, nil // the daemon does not have this plugin: it may search other directories
 	case resp.StatusCode != http.StatusOK:
 		return false, fmt.Errorf("the daemon says: %s", answer.Detail)
 	}

@@ -11,34 +11,34 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// mostClosed is how many projects the file of closed points tells of.
+// mostClosed is how many projects the file of closed points lists.
 const mostClosed = 64
 
-// closedFile keeps the file of closed points: which plugins have to be asked at which point. Where
-// no daemon can be reached, the hooks of other agents read it.
+// closedFile writes the file of closed points: for each point, the plugins that must be asked. The
+// hooks of other agents read it if they cannot reach a daemon.
 type closedFile struct {
-	changed chan struct{} // has room for one: the plugins are others than those of the file
+	changed chan struct{} // has room for one signal: the plugins have changed since the file was written
 	make    sync.Once
 
 	mu   sync.Mutex // held while the file is written
 	last hookroad.Closed
 }
 
-// signal is told when the file is to be written again.
+// signal returns the channel that announces that the file must be written again.
 func (f *closedFile) signal() chan struct{} {
 	f.make.Do(func() { f.changed = make(chan struct{}, 1) })
 	return f.changed
 }
 
-// poke says that plugins have come, gone or changed. It never waits.
+// poke announces that plugins were added, removed or changed. It never waits.
 func (f *closedFile) poke() {
 	select {
 	case f.signal() <- struct{}{}:
-	default: // somebody has said so already
+	default: // already announced
 	}
 }
 
-// keepClosed writes the file, and then again whenever plugins change, until ctx ends.
+// keepClosed writes the file whenever plugins change, until ctx ends.
 func (c *Core) keepClosed(ctx context.Context) {
 	for {
 		select {
@@ -50,21 +50,21 @@ func (c *Core) keepClosed(ctx context.Context) {
 	}
 }
 
-// WriteClosed writes the file of closed points as it is now.
+// WriteClosed writes the file of closed points now.
 func (c *Core) WriteClosed() {
 	c.closed.mu.Lock()
 	defer c.closed.mu.Unlock()
 	next := c.closedPoints()
 	if err := next.Write(c.Dirs.State); err != nil {
-		c.log.Warn("who has to be asked is not written down", "err", err)
+		c.log.Warn("cannot write the file of closed points", "err", err)
 		return
 	}
 	c.closed.last = next
 }
 
-// closedPoints are the points of all projects. What was different in a project whose plugins are
-// not running now stays so, unless something has changed for all: they are opened again when they
-// are needed. The caller holds the lock.
+// closedPoints returns the closed points of all projects. A project whose plugins are not running
+// now keeps its entry, because they are started again when they are needed. All entries are dropped
+// if the daemon's own points have changed. The caller holds the lock.
 func (c *Core) closedPoints() hookroad.Closed {
 	next := hookroad.Closed{Points: closedOf(c.Host), Projects: map[string]hookroad.ByPoint{}}
 	if equalPoints(next.Points, c.closed.last.Points) {
@@ -79,7 +79,7 @@ func (c *Core) closedPoints() hookroad.Closed {
 	return next
 }
 
-// closedOf are the closed points of one set of plugins.
+// closedOf returns the closed points of one set of plugins.
 func closedOf(host *pluginhost.Host) hookroad.ByPoint {
 	by := hookroad.ByPoint{}
 	for _, spec := range hook.Points() {

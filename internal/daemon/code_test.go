@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// source is the body of a save or a validation.
+// source returns the body of a save or a validation.
 func source(t *testing.T, name, content string) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{"name": name, "content": content})
@@ -19,8 +19,8 @@ func source(t *testing.T, name, content string) string {
 	return string(body)
 }
 
-// docs/protocols/python.md: code that ends the interpreter is "Invalid plugin code: …", as code
-// that is no Python is.
+// Code that ends the interpreter is answered with "Invalid plugin code: …", as code that is not
+// Python is. See docs/protocols/python.md.
 func TestCodeThatEndsTheInterpreterIsInvalid(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	s := newHouse(t).serve("", Limits{})
@@ -39,7 +39,8 @@ func TestCodeThatEndsTheInterpreterIsInvalid(t *testing.T) {
 	s.works("code that ends interpreters")
 }
 
-// A name has 64 characters at most, and with all of them it works everywhere.
+// TestTheLongestName checks that a name of 64 characters works everywhere, and that a longer one is
+// refused.
 func TestTheLongestName(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	s := newHouse(t).serve("[{text: hi}]", Limits{})

@@ -16,7 +16,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// configuration is config.toml, as far as it may be changed over HTTP.
+// configuration implements [httpapi.Configuration]: the changes of config.toml that are allowed
+// over HTTP.
 type configuration struct{ *Core }
 
 func (c configuration) Change(ctx context.Context, r httpapi.ConfigRequest) (httpapi.ConfigResult, error) {
@@ -31,7 +32,7 @@ func (c configuration) Change(ctx context.Context, r httpapi.ConfigRequest) (htt
 		}
 		return c.result(edit), nil
 	}
-	edit, err := c.apply(context.WithoutCancel(ctx), changes, r.Base) // a client that goes away leaves no half of it
+	edit, err := c.apply(context.WithoutCancel(ctx), changes, r.Base) // a client that disconnects must not leave half a change
 	if err != nil {
 		return httpapi.ConfigResult{}, changeError(err)
 	}
@@ -42,8 +43,8 @@ func (c configuration) Change(ctx context.Context, r httpapi.ConfigRequest) (htt
 	return result, nil
 }
 
-// apply writes the file and reloads. Where that fails the file is put back, and everything is as it
-// was.
+// apply writes the file and reloads. If the reload fails, apply restores the file and reloads once
+// more.
 func (c configuration) apply(ctx context.Context, changes []pluginhost.ConfigChange, base string) (*pluginhost.ConfigEdit, error) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -56,12 +57,12 @@ func (c configuration) apply(ctx context.Context, changes []pluginhost.ConfigCha
 		return edit, nil
 	}
 	if undo := edit.Undo(); undo != nil {
-		return nil, &httpapi.UnavailableError{Reason: fmt.Sprintf("The daemon cannot work with the change: %v. The file from before could not be put back: %v", err, undo)}
+		return nil, &httpapi.UnavailableError{Reason: fmt.Sprintf("The daemon cannot work with the change: %v. The file could not be restored: %v", err, undo)}
 	}
-	if again := c.Reload(ctx); again != nil { // where it succeeds, the failure does not stay in the health
-		c.log.Warn("the configuration from before cannot be read either", "err", again)
+	if again := c.Reload(ctx); again != nil { // if this succeeds, the health shows no failure
+		c.log.Warn("the restored configuration cannot be loaded either", "err", again)
 	}
-	return nil, &httpapi.UnavailableError{Reason: "The daemon cannot work with the change, which was taken back: " + err.Error()}
+	return nil, &httpapi.UnavailableError{Reason: "The daemon cannot work with the change, which was undone: " + err.Error()}
 }
 
 func (c configuration) result(e *pluginhost.ConfigEdit) httpapi.ConfigResult {
@@ -78,7 +79,7 @@ func pluginsOf(changes []pluginhost.ConfigChange) []string {
 	return names
 }
 
-// changeError puts an error into the words of the routes.
+// changeError translates an error to one that the routes know.
 func changeError(err error) error {
 	switch {
 	case errors.Is(err, pluginhost.ErrBase), errors.Is(err, editfile.ErrChanged):
@@ -89,10 +90,10 @@ func changeError(err error) error {
 	return reloadError(err)
 }
 
-// shownDiff is the change of a file without the secrets in it. A secret that changes is shown to
-// have changed.
+// shownDiff returns the diff of a change with its secrets hidden. A secret that changes is marked
+// as new.
 func (c configuration) shownDiff(e *pluginhost.ConfigEdit) string {
-	before := make(map[string]bool) // secrets as they are written, with their places
+	before := make(map[string]bool) // each secret of the old file, with its path
 	note := func(path []string, value string) string {
 		before[strings.Join(path, "\x00")+"\x00"+value] = true
 		return `"` + config.Hidden + `"`
@@ -111,7 +112,7 @@ func (c configuration) shownDiff(e *pluginhost.ConfigEdit) string {
 	return fmt.Sprintf("--- %s\n+++ %s\n%s", name, name, diff)
 }
 
-// masked is a text of config.toml without what is not for showing.
+// masked returns a text of config.toml with its secrets hidden.
 func (c configuration) masked(text []byte, hide func(path []string, value string) string) string {
 	shown := editfile.MaskTOML(text, func(path []string, value string) string {
 		if config.Private(path, plainValue(value)) || c.Host.DeclaredSecret(path) {
@@ -126,8 +127,7 @@ func (c configuration) masked(text []byte, hide func(path []string, value string
 	return strings.Join(lines, "\n")
 }
 
-// maskedComment hides what somebody has left behind a # if it sounds like a secret: "# password: x"
-// as well as "#token = x".
+// maskedComment hides a comment that looks like a secret: "# password: x" or "#token = x".
 func maskedComment(line string) string {
 	before, comment, ok := strings.Cut(line, "#")
 	if !ok || !config.Private([]string{"plugins", "", "config", comment}, "x") {
@@ -136,12 +136,12 @@ func maskedComment(line string) string {
 	return before + "# " + config.Hidden
 }
 
-// plainValue is a value of TOML as it would be decoded; a text that cannot be is a secret, to be
-// safe.
+// plainValue returns the decoded form of a TOML value. If the text cannot be decoded, the result
+// counts as a secret, to be safe.
 func plainValue(text string) any {
 	top, err := document.TOML("value", []byte("x = "+text))
 	if err != nil {
-		return make(chan int) // cannot be encoded, and so is private
+		return make(chan int) // cannot be encoded, and is therefore private
 	}
 	return top.Self.Get("x").Plain()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// changeConfig asks for a change, and expects an answer.
+// changeConfig asks for a change, which must succeed, and returns the answer.
 func (s *served) changeConfig(body string) httpapi.ConfigResult {
 	s.t.Helper()
 	got := s.do("POST", "/v1/config/changes", body)
@@ -95,14 +95,15 @@ func TestConfigChangesAreRefused(t *testing.T) {
 	}
 }
 
-// TestAChangeThatCannotBeLoadedIsTakenBack: file, plugins and health are as they were.
+// TestAChangeThatCannotBeLoadedIsTakenBack checks that file, plugins and health are as they were
+// before.
 func TestAChangeThatCannotBeLoadedIsTakenBack(t *testing.T) {
 	h := kagedHouse(t)
 	s := h.serve("", Limits{})
 	before := h.config()
 	h.write(".config/patchbay/secrets.toml", "what is this")
 	got := s.do("POST", "/v1/config/changes", `{"changes":[{"set":"enabled","plugin":"notes","value":false}]}`)
-	if got.status != 503 || !strings.Contains(got.body, "taken back") || h.config() != before {
+	if got.status != 503 || !strings.Contains(got.body, "undone") || h.config() != before {
 		t.Errorf("%d %s\n%s", got.status, got.body, h.config())
 	}
 	if got := s.do("GET", "/v1/plugins/notes", ""); !strings.Contains(got.body, `"state":"ready"`) {
@@ -110,7 +111,7 @@ func TestAChangeThatCannotBeLoadedIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsInADiff: whatever stands near a change.
+// TestNoSecretIsInADiff checks that the lines around a change show no secret.
 func TestNoSecretIsInADiff(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	h := kagedHouse(t)

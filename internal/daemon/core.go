@@ -33,19 +33,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/storage"
 )
 
-// Options say what is opened. The zero value reads the configuration file of this process's
-// environment.
+// Options are the options of [Open]. The zero value reads the configuration file that the
+// environment of this process names.
 type Options struct {
-	Host   pluginhost.Options // Storage is filled in
-	Model  string             // PROVIDER:NAME in place of the configuration's and $PATCHBAY_MODEL's; "": theirs
-	Script string             // replies for the offline model to play; "": the configuration's
+	Host   pluginhost.Options // Open sets Storage
+	Model  string             // PROVIDER:NAME; overrides the configuration and $PATCHBAY_MODEL; "": no override
+	Script string             // the script of the offline model; "": the configuration's
 
-	NoAgentsMD bool // AGENTS.md of projects is left out, whatever the configuration says
+	NoAgentsMD bool // ignore the AGENTS.md of projects, also if the configuration does not say so
 
-	NoModel bool // nobody will be asked anything: the model need not be there
+	NoModel bool // the caller runs no turn: do not open the configured model
 }
 
-// A Core is a host, an engine, a model and the agent that brings them together.
+// A Core is a host, an engine, a model and the agent that uses them.
 type Core struct {
 	Dirs     config.Dirs
 	Host     *pluginhost.Host
@@ -55,37 +55,37 @@ type Core struct {
 	Journal  *journal.Journal
 	Jobs     *Jobs
 
-	options Options                       // what it was opened with
-	opened  *config.Config                // the configuration then: that of the engine and the server
-	config  atomic.Pointer[config.Config] // [Core.Reload] replaces it
-	model   atomic.Pointer[model.Model]   // likewise
+	options Options                       // the options of Open
+	opened  *config.Config                // the configuration at that time: engine and server keep it
+	config  atomic.Pointer[config.Config] // replaced by [Core.Reload]
+	model   atomic.Pointer[model.Model]   // replaced by [Core.Reload] and [Core.UseModel]
 	faults  faults
 
 	log   *slog.Logger
-	dir   string      // where sessions work unless they say otherwise
-	procs *proc.Group // of the tools
-	tools []chat.Tool // the built-in ones
+	dir   string      // the working directory of sessions that name none
+	procs *proc.Group // the processes of the tools
+	tools []chat.Tool // the built-in tools
 	began time.Time
 	count *counts
 
 	parsers      *parsers
-	changing     sync.Mutex // held while the configuration is changed over HTTP
+	changing     sync.Mutex // held while a client changes the configuration over HTTP
 	projects     *projects  // nil until the host is open
 	running      running
 	closed       closedFile
 	pluginEvents *pluginEvents
 
-	version     string                    // of this program; tests set another
-	at          atomic.Pointer[Addresses] // where it listens; nil: nowhere yet
+	version     string                    // the version of this program; tests set another
+	at          atomic.Pointer[Addresses] // where the daemon listens; nil: not yet
 	forHooks    bool                      // a hook of another agent has started this daemon
-	hosts       hostState                 // other agents, whose hooks are answered
+	hosts       hostState                 // the other agents whose hooks are answered
 	hostRecords hostRecords
 	exports     atomic.Pointer[otlp.Queue] // nil: traces are not exported
 	closing     sync.Once
 }
 
-// Open brings everything up. What fails is the configuration's fault, or the engine's; a plugin
-// that fails is left out.
+// Open reads the configuration and opens model, engine, plugins and jobs. It fails if the
+// configuration is wrong or the engine cannot be opened. A plugin that fails is left out.
 func Open(ctx context.Context, o Options) (*Core, error) {
 	c := &Core{log: o.Host.Logger, began: time.Now(), version: pluginhost.Version, parsers: newParsers()}
 	if c.log == nil {
@@ -121,8 +121,8 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	c.projects = newProjects(c.Host, c.log)
 	c.projects.changed = c.closed.poke
 	c.procs = proc.NewGroup(c.log)
-	// What this process holds names all that it starts: whoever takes it over waits until none of
-	// that runs any more.
+	// The holder of a lease names all processes that this process starts. Another process that
+	// takes a lease over waits until none of them runs.
 	c.Sessions.Holder = lease.Self(c.Host.Mark(), c.procs.Mark())
 	c.Sessions.Logger = c.log
 	c.tools = builtin.Tools(builtin.Options{Procs: c.procs, Environ: o.Host.Environ, Logger: c.log})
@@ -133,8 +133,8 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// storage is where plugins keep what they store: in the engine there is, within the limits of the
-// configuration.
+// storage returns the function that gives each plugin its storage: in the engine, within the limits
+// of the configuration.
 func (c *Core) storage() func(plugin string, quota dialect.StorageQuota) dialect.Storage {
 	all := storage.New(func(context.Context) (engine.Store, error) { return c.Engine, nil })
 	return func(plugin string, quota dialect.StorageQuota) dialect.Storage {
@@ -142,7 +142,7 @@ func (c *Core) storage() func(plugin string, quota dialect.StorageQuota) dialect
 	}
 }
 
-// configure reads what the operator wrote.
+// configure finds the directories, and reads config.toml and secrets.toml.
 func (c *Core) configure(o *Options) (*config.Secrets, error) {
 	if o.Host.Environ == nil {
 		o.Host.Environ = os.Environ()
@@ -165,13 +165,14 @@ func (c *Core) configure(o *Options) (*config.Secrets, error) {
 	return o.Host.Files.Secrets, nil
 }
 
-// Config is what the operator wrote, as it was last read. It is nil before the core is open.
+// Config returns the configuration that was last read. It is nil before the core is open.
 func (c *Core) Config() *config.Config { return c.config.Load() }
 
-// Model is who answers.
+// Model returns the model that answers.
 func (c *Core) Model() model.Model { return *c.model.Load() }
 
-// openModel: a flag goes before $PATCHBAY_MODEL, and that before the configuration.
+// openModel opens the configured model. A flag overrides $PATCHBAY_MODEL, which overrides the
+// configuration.
 func (c *Core) openModel(o Options, read *config.Config, secrets *config.Secrets) (model.Model, error) {
 	if o.NoModel {
 		return model.Offline(nil), nil
@@ -215,8 +216,8 @@ func (c *Core) openEngine(ctx context.Context) error {
 	return nil
 }
 
-// checkPlaces refuses directories in which others could have put what we would take for ours. Those
-// that are not there yet are made for the user alone.
+// checkPlaces returns an error if another user could write to one of the directories. Directories
+// that do not exist are accepted: they are made for the user alone.
 func checkPlaces(dirs ...string) error {
 	for _, dir := range dirs {
 		if err := localsock.CheckDir(dir); dir != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -226,22 +227,22 @@ func checkPlaces(dirs ...string) error {
 	return nil
 }
 
-// A ModelError says why the model that was configured cannot be asked: its name, its key or its
-// script.
+// A ModelError says why the configured model cannot be used: its name, its key or its script is
+// wrong.
 type ModelError struct{ Err error }
 
 func (e *ModelError) Error() string { return e.Err.Error() }
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// Dir is where sessions work unless they say otherwise.
+// Dir returns the working directory of sessions that name none.
 func (c *Core) Dir() string { return c.dir }
 
-// Close ends the turns that are still running, then the plugins, and writes what is left to be
-// written. The engine is last: everybody keeps something in it.
+// Close interrupts the running turns, closes the plugins, and writes all remaining records. It
+// closes the engine last, because everything else stores data in it.
 func (c *Core) Close() (err error) {
 	c.closing.Do(func() {
 		if !c.running.interruptAll(interruptGrace) {
-			c.log.Warn("turns do not end, and are left behind")
+			c.log.Warn("some turns did not end when they were interrupted")
 		}
 		c.hostRecords.close()
 		c.parsers.close()
@@ -283,10 +284,10 @@ func (c *Core) closeEngine() error {
 	return errors.Join(errs...)
 }
 
-// Tools are the built-in tools and those of the plugins that are there now.
+// Tools returns the built-in tools and the tools of the running plugins.
 func (c *Core) Tools() []chat.Tool { return c.toolsOf(c.Host) }
 
-// toolsOf are the tools of an agent with these plugins.
+// toolsOf returns the built-in tools and the tools of host's plugins.
 func (c *Core) toolsOf(host *pluginhost.Host) []chat.Tool {
 	tools := append([]chat.Tool(nil), c.tools...)
 	for _, t := range host.Tools() {
@@ -302,19 +303,19 @@ func (c *Core) toolsOf(host *pluginhost.Host) []chat.Tool {
 	return tools
 }
 
-// agent is an agent with these plugins that asks approve before a tool changes things; nil:
-// everything is allowed.
+// agent returns an agent with host's plugins. It calls approve before a tool changes things; nil
+// allows everything.
 func (c *Core) agent(host *pluginhost.Host, approve chat.Approver) *chat.Agent {
 	return &chat.Agent{Host: host, Model: c.Model(), Tools: func() []chat.Tool { return c.toolsOf(host) }, Approve: approve, Logger: c.log,
 		Compact: chat.CompactOptions{Strategy: string(c.Config().Chat.Compact)}}
 }
 
-// Deny is an approver that refuses everything, and says why.
+// Deny returns an approver that refuses every call with the given reason.
 func Deny(reason string) chat.Approver {
 	return func(context.Context, chat.Tool, model.ToolCall) (chat.Approval, error) {
 		return chat.Approval{Reason: reason}, nil
 	}
 }
 
-// joined is a list as a person reads it.
+// joined returns the names as one text for people.
 func joined(names []string) string { return strings.Join(names, ", ") }

@@ -26,15 +26,15 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	plugtest.PlayMCP()                             // where this process is a server
-	if path := os.Getenv(dialerPath); path != "" { // another user's program
+	plugtest.PlayMCP()                             // if this process is an MCP server
+	if path := os.Getenv(dialerPath); path != "" { // if this process runs as another user
 		dialAsOther(path)
 		return
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// A house is a home directory with what belongs to it.
+// A house is a home directory with the files that a test puts there.
 type house struct {
 	t    *testing.T
 	home string
@@ -59,7 +59,7 @@ func (h house) options() Options {
 		Environ: []string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH")}}}
 }
 
-// open brings a core up, with a script for the model where there is one.
+// open opens a core, with a script for the model if there is one.
 func (h house) open(script string) *Core {
 	h.t.Helper()
 	o := h.options()
@@ -90,7 +90,7 @@ func (h house) session(c *Core, plugins ...string) string {
 	return s.ID
 }
 
-// say sends a message over the routes' way.
+// say sends a message as the routes do.
 func (h house) say(c *Core, id, text string) *chat.Result {
 	h.t.Helper()
 	raw, err := turns{c}.Run(h.t.Context(), id, text, nil)
@@ -104,7 +104,7 @@ func (h house) say(c *Core, id, text string) *chat.Result {
 	return &r
 }
 
-// stamp is a python plugin that adds its name to the answer.
+// stamp returns the code of a Python plugin that adds its name to the answer.
 func stamp(name string) string {
 	return `__plugin__ = {"api": "1.0", "name": "` + name + `"}
 @on_final
@@ -145,8 +145,8 @@ func TestApprovalOverHTTP(t *testing.T) {
 		written      bool
 	}{
 		{"an HTTP session does not ask", "", true},
-		{"unless the configuration says to ask, and there is nobody", "[chat]\napprove = \"ask\"\n", false},
-		{"or says no", "[chat]\napprove = \"deny\"\n", false},
+		{"with approve = ask every call is refused", "[chat]\napprove = \"ask\"\n", false},
+		{"with approve = deny every call is refused", "[chat]\napprove = \"deny\"\n", false},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			h := newHouse(t)
@@ -181,7 +181,7 @@ func TestSessionsSurviveARestart(t *testing.T) {
 // slow is a script whose answer takes longer than any test.
 const slow = `[{text: a b c d e f g h i j k l m n o p q r s t u v w x y z, delay: 5s}]`
 
-// begin starts a turn and returns when the model has begun to answer.
+// begin starts a turn, and returns when the model has begun to answer.
 func (h house) begin(c *Core, id string) (ended <-chan *chat.Result) {
 	h.t.Helper()
 	began, over := make(chan struct{}), make(chan *chat.Result, 1)
@@ -256,7 +256,7 @@ func TestJournal(t *testing.T) {
 	c := h.open(`[{tools: [{name: list_files, arguments: {}}]}, {text: hello}]`)
 	id := h.session(c)
 	h.say(c, id, "hi")
-	h.close(c) // what waits to be written is written
+	h.close(c) // writes all queued events
 	c = h.open("")
 	kept, err := c.Journal.Read(t.Context(), 0, journal.Filter{Session: id}, 0)
 	if err != nil {

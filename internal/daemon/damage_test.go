@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// TestDamageIsTold flips eight bytes of a transcript. The daemon starts with all messages that are
-// whole; log, health and doctor say what happened, with counts, until somebody has run a repair.
+// TestDamageIsTold flips eight bytes of a transcript. The daemon starts with all undamaged
+// messages. Log, health and doctor report the damage with counts, until a repair was run.
 func TestDamageIsTold(t *testing.T) {
 	h := newHouse(t)
 	c := h.open("")
@@ -33,7 +33,7 @@ func TestDamageIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	t.Run("until it is acknowledged", func(t *testing.T) {
+	t.Run("it is reported until it is acknowledged", func(t *testing.T) {
 		h := house{t, h.home}
 		s := h.serve("", Limits{})
 		for _, want := range []string{"patchbay_stream_transcripts", "lost=1"} {
@@ -54,7 +54,7 @@ func TestDamageIsTold(t *testing.T) {
 	if _, err := engine.Repair(t.Context(), engineDir, c.log); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("and then no more", func(t *testing.T) {
+	t.Run("it is not reported after that", func(t *testing.T) {
 		h := house{t, h.home}
 		s := h.serve("", Limits{})
 		s.works("the repair")

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 )
 
-// TestAllAboutAPlugin: what GET /v1/plugins/{name} has beside what it says of itself, without
-// secrets.
+// TestAllAboutAPlugin checks the facts of GET /v1/plugins/{name} that the plugin does not declare
+// itself. They contain no secrets.
 func TestAllAboutAPlugin(t *testing.T) {
 	h := kagedHouse(t)
 	h.write(".config/patchbay/config.toml", "sandbox = \"off\"\n[plugins.notes]\nconfig = { level = 4, api_key = \"sk-hush\" }\n")

@@ -16,9 +16,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestFullDiskIsToldByEveryRequest fills the disk of a daemon. Every request that needs to write
-// says so and names the directory, the health is not well, what is stored can still be read, and
-// with room again everything goes on. It is the same for an engine that another process runs.
+// TestFullDiskIsToldByEveryRequest fills the disk of a daemon. Every request that must write then
+// fails, says why and names the directory. The health is degraded, and stored data can still be
+// read. When there is space again, everything works. The same holds if another process runs the
+// engine.
 func TestFullDiskIsToldByEveryRequest(t *testing.T) {
 	t.Parallel()
 	for _, guest := range []bool{false, true} {
@@ -63,9 +64,9 @@ func testFullDisk(t *testing.T, guest bool) {
 			t.Errorf("%s: %d %s", what, got.status, got.body)
 		}
 	}
-	for range 3 { // the first failure, and those after it
+	for range 3 { // the first failure and the next ones
 		made := s.do("POST", "/session", "{}")
-		for range 200 { // the last page of a file has room for some more
+		for range 200 { // the last page of a file has room for a few more
 			if made.status != http.StatusOK {
 				break
 			}
@@ -104,8 +105,8 @@ func testFullDisk(t *testing.T, guest bool) {
 	s.works("there is room again")
 }
 
-// TestFullDiskDelaysTheResultOfARun asks for a run that fills the disk. Its result is there as soon
-// as there is room, as what it was.
+// TestFullDiskDelaysTheResultOfARun starts a run that fills the disk. Its result is recorded as
+// soon as there is space.
 func TestFullDiskDelaysTheResultOfARun(t *testing.T) {
 	h := house{t, plugtest.SmallDisk(t, "40m")}
 	filling := filepath.Join(h.home, "filling")

@@ -11,16 +11,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// A Draft says what a new plugin is to be.
+// A Draft describes a new plugin.
 type Draft struct {
 	Name        string
-	Description string   // what it should do, in the person's words
-	Hooks       []string // none: whichever the description needs
-	Previous    string   // the code of the try before, "" the first time
+	Description string   // what it should do, in the user's words
+	Hooks       []string // empty: the model chooses by the description
+	Previous    string   // the code of the previous try; "" the first time
 	Feedback    string   // what was wrong with it, or should be different
 }
 
-// draftPrompt teaches a model the protocol of docs/protocols/python.md.
+// draftPrompt explains the protocol of docs/protocols/python.md to the model.
 const draftPrompt = `You write one plugin for an agent: a single Python file. Answer with the file alone, in one code block.
 
 The file starts with a docstring of one line and then
@@ -38,8 +38,8 @@ ToolCall(tool_name, tool_call_id, input) and ToolResult(tool_call_id, tool_name,
 The tools are shell {cmd, timeout}, read_file {path}, write_file {path, content}, edit_file {path, old, new}, list_files {path}, fetch {url}.
 Use the standard library alone. Never block: a handler has five seconds.`
 
-// DraftPlugin writes a plugin's code: the model does, or, where none is configured, a template with
-// the hooks that were asked for.
+// DraftPlugin returns the code of a new plugin. The model writes it. Without a model it is a
+// template with the wanted hooks.
 func (c *Core) DraftPlugin(ctx context.Context, d Draft) (string, error) {
 	if c.Model().Info().Offline {
 		return template(d), nil
@@ -62,7 +62,8 @@ func (c *Core) DraftPlugin(ctx context.Context, d Draft) (string, error) {
 
 var fence = pattern.New("(?s)```[a-zA-Z]*\n(.*?)```")
 
-// codeOf is the code in a model's answer: the longest block, or all of it where there is none.
+// codeOf returns the code in a model's answer: the longest code block, or the whole text if it has
+// no block.
 func codeOf(text string) (string, error) {
 	code := ""
 	for _, block := range fence.Regexp().FindAllStringSubmatch(text, -1) {
@@ -79,8 +80,8 @@ func codeOf(text string) (string, error) {
 	return strings.TrimSpace(code) + "\n", nil
 }
 
-// bodies are what a template's handlers do: nothing that changes anything, so that it is safe to
-// load, and each shows the line that would.
+// bodies lists the handlers of the template. They change nothing, so that the plugin is safe to
+// load. Each shows, in a comment, a line that would change something.
 var bodies = []struct{ hook, code string }{
 	{"on_begin", "async def begin(ctx):\n    ctx.state[\"tools\"] = 0"},
 	{"on_tool_call", "async def before_tool(ctx, call):\n    ctx.state[\"tools\"] = ctx.state.get(\"tools\", 0) + 1\n" +
@@ -93,7 +94,7 @@ var bodies = []struct{ hook, code string }{
 	{"on_done", "async def done(ctx):\n    print(\"tools called:\", ctx.state.get(\"tools\", 0))"},
 }
 
-// template is a plugin to start from.
+// template returns the code of a plugin that the user can extend.
 func template(d Draft) string {
 	hooks := d.Hooks
 	if len(hooks) == 0 {

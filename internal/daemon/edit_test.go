@@ -10,7 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// What is done to the files of plugins acts on the next turn of a session that is under way.
+// TestFilesThatChangeBetweenTurns checks that changes of plugin files take effect in the next turn
+// of a session.
 func TestFilesThatChangeBetweenTurns(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := newHouse(t)
@@ -27,12 +28,12 @@ func TestFilesThatChangeBetweenTurns(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
-	say("one is broken, the other has no say", "hi")
+	say("one is broken, the other changes nothing", "hi")
 	if !strings.Contains(s.log.String(), `msg="plugin left out of the turn" plugin=a`) {
-		t.Errorf("that it is left out is not told:\n%s", s.log)
+		t.Errorf("the log does not say that it is left out:\n%s", s.log)
 	}
 	h.write(".agent/plugins/a.py", stamp("a"))
-	say("the broken one was mended", "hi a")
+	say("the broken one was repaired", "hi a")
 	h.write(".agent/plugins/b.py", stamp("b"))
 	say("the other has other hooks now", "hi a b")
 	h.write(".agent/plugins/a.py", stamp("anew"))
@@ -42,7 +43,7 @@ func TestFilesThatChangeBetweenTurns(t *testing.T) {
 	}
 	say("one was removed", "hi anew")
 	if !strings.Contains(s.log.String(), `msg="plugin left out of the turn: there is no such file" plugin=b`) {
-		t.Error("that it is gone is not told")
+		t.Error("the log does not say that it is gone")
 	}
 	if err := os.Rename(filepath.Join(h.home, ".agent/plugins/a.py"), filepath.Join(h.home, ".agent/plugins/b.py")); err != nil {
 		t.Fatal(err)

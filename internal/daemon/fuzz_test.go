@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzCode takes the code out of a model's answer: a part of the answer that is not blank and ends
-// in one line end, or an error.
+// FuzzCode checks that codeOf returns a part of the model's answer that is not blank and ends with
+// one newline, or an error.
 func FuzzCode(f *testing.F) {
 	for _, seed := range []string{"```python\nx = 1\n```", "a\n```\nshort\n```\n```py\nlonger code\n```", "no fence", "```python\nopen", "", " \n", "```\n\n```", "```py\n```\n```"} {
 		f.Add(seed)

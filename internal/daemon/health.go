@@ -10,24 +10,24 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// A health is how the daemon is doing.
+// A health is the answer of GET /v1/health.
 type health struct {
 	Status  string         `json:"status"` // ok | degraded
 	Version string         `json:"version"`
-	Hooks   bool           `json:"hooks,omitempty"` // it was started by a hook of another agent, and makes room for others
+	Hooks   bool           `json:"hooks,omitempty"` // a hook of another agent has started the daemon: it yields to others
 	Uptime  int64          `json:"uptime_seconds"`
 	Model   string         `json:"model"`
 	Offline bool           `json:"offline"`
 	Plugins map[string]int `json:"plugins"` // how many, by state
 	Engine  engineHealth   `json:"engine"`
-	Dropped uint64         `json:"events_dropped"`      // that the journal could not keep
-	Export  *otlp.Counts   `json:"telemetry,omitempty"` // spans; absent where none are exported
+	Dropped uint64         `json:"events_dropped"`      // events that the journal could not store
+	Export  *otlp.Counts   `json:"telemetry,omitempty"` // exported spans; absent if none are exported
 	Reload  *reloadHealth  `json:"reload,omitempty"`
 }
 
-// A reloadHealth says that the daemon was told to read its files again, and could not: it works
-// with what it read before. It is well nevertheless: a supervisor that started it again would make
-// it end.
+// A reloadHealth reports that the last reload failed, and that the daemon still works with the
+// files that it read before. This is no reason for a supervisor to restart the daemon: with these
+// files it would not start.
 type reloadHealth struct {
 	Time  time.Time `json:"time"`
 	Error string    `json:"error"`
@@ -36,26 +36,27 @@ type reloadHealth struct {
 type engineHealth struct {
 	Mode      string         `json:"mode"`
 	Connected bool           `json:"connected"`
-	Error     string         `json:"error,omitempty"`  // why it is not connected, or its health cannot be told
+	Error     string         `json:"error,omitempty"`  // why it is not connected, or why its health is not known
 	Disk      string         `json:"disk,omitempty"`   // why nothing can be written
-	Damage    []damageHealth `json:"damage,omitempty"` // what was found damaged, and nobody has acknowledged
+	Damage    []damageHealth `json:"damage,omitempty"` // damage that was found and not acknowledged
 }
 
 // A damageHealth is one report of damaged blocks.
 type damageHealth struct {
 	Time   time.Time `json:"time"`
 	Blocks int       `json:"blocks"`
-	Whole  int       `json:"whole"` // messages in those blocks that are recovered
-	Lost   int       `json:"lost"`  // messages that are not
-	Kept   string    `json:"kept"`  // where the blocks are as they were found
+	Whole  int       `json:"whole"` // messages in those blocks that were recovered
+	Lost   int       `json:"lost"`  // messages that were not
+	Kept   string    `json:"kept"`  // the directory with the blocks as they were found
 	Fix    string    `json:"fix"`
 }
 
-// repairFix acknowledges reports of damaged blocks, and recovers what is still to be recovered.
+// repairFix tells how to acknowledge reports of damaged blocks and to recover what can still be
+// recovered.
 const repairFix = "stop the daemon, then run `patchbay engine repair`"
 
-// Health asks no plugin: whoever watches the daemon asks often, and a plugin that hangs must not
-// make it look ill.
+// Health returns the health without asking a plugin. Monitors ask often, and a plugin that hangs
+// must not make the daemon look unhealthy.
 func (i inspect) Health(context.Context) (any, bool) {
 	m, e := i.Model().Info(), i.Engine.Status()
 	h := health{Status: "ok", Version: i.version, Hooks: i.forHooks, Uptime: int64(time.Since(i.began).Seconds()),
@@ -78,7 +79,7 @@ func (i inspect) Health(context.Context) (any, bool) {
 	return h, ok
 }
 
-// examine looks at the disk and for damage.
+// examine checks the disk and looks for damage.
 func (h *engineHealth) examine(e *engine.Engine) {
 	if err := e.Disk(); err != nil {
 		h.Disk = err.Error()
@@ -95,14 +96,14 @@ func (h *engineHealth) examine(e *engine.Engine) {
 
 func (h *engineHealth) well() bool { return h.Error == "" && h.Disk == "" && len(h.Damage) == 0 }
 
-// engineFindings are what a doctor says about an engine that runs.
+// engineFindings returns the doctor's findings about a running engine.
 func engineFindings(e *engine.Engine) []pluginhost.Finding {
 	reports, err := e.Damage()
 	return EngineFindings(reports, e.Disk(), err)
 }
 
-// EngineFindings are what a doctor says about damaged blocks, a disk that cannot be written, and an
-// error that kept it from looking.
+// EngineFindings returns the doctor's findings about damaged blocks, a disk that cannot be written,
+// and an error during the search for damage.
 func EngineFindings(reports []engine.Report, disk, err error) []pluginhost.Finding {
 	var out []pluginhost.Finding
 	for _, r := range reports {
@@ -112,7 +113,7 @@ func EngineFindings(reports []engine.Report, disk, err error) []pluginhost.Findi
 		}
 		if len(r.Findings) == 0 {
 			out = append(out, pluginhost.Finding{Severity: pluginhost.SeverityError, Where: r.Dir,
-				Problem: "blocks of the engine's store were kept aside here, and the report of what was found is missing", Fix: repairFix})
+				Problem: "damaged blocks of the engine's store were set aside here, and their report is missing", Fix: repairFix})
 		}
 	}
 	if disk != nil {

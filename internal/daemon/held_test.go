@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// program writes a file that can be run.
+// program writes an executable file.
 func (h house) program(path, text string) {
 	h.t.Helper()
 	if err := os.Chmod(h.write(path, text), 0o755); err != nil {
@@ -17,14 +17,14 @@ func (h house) program(path, text string) {
 	}
 }
 
-// stream sends a message and returns the events of its turn: their kinds with their data, in order.
+// stream sends a message. It returns the kinds of the turn's events in order, and their data.
 func (s *served) stream(id string) (kinds []string, all string) {
 	s.t.Helper()
 	got := s.do("POST", "/session/"+id+"/message", `{"text":"hello"}`, "Accept", "text/event-stream")
 	for event := range strings.SplitSeq(got.body, "\n\n") {
 		if kind, data, ok := strings.Cut(strings.TrimPrefix(event, "event: "), "\ndata: "); ok {
 			kinds = append(kinds, kind)
-			if kind != "point" { // the trace: what each plugin was sent
+			if kind != "point" { // a trace contains the text that each plugin was sent
 				all += data + "\n"
 			}
 		}
@@ -32,10 +32,11 @@ func (s *served) stream(id string) (kinds []string, all string) {
 	return kinds, all
 }
 
-// docs/protocols/scaffold.md: post_llm_response runs before display.
+// TestRepliesOverHTTPAreHeld checks that post_llm_response runs before text is shown. See
+// docs/protocols/scaffold.md.
 func TestRepliesOverHTTPAreHeld(t *testing.T) {
 	const script = "[{text: it is a secret}, {text: it is a secret}]"
-	t.Run("where a scaffold plugin may change them", func(t *testing.T) {
+	t.Run("text is held if a scaffold plugin may change it", func(t *testing.T) {
 		plugtest.NeedTool(t, "bash")
 		h := newHouse(t)
 		h.program(".local/scaffold/plugins/shouter", `#!/bin/bash
@@ -64,7 +65,7 @@ done
 			t.Errorf("the answer is %s", got)
 		}
 	})
-	t.Run("and stream where one is only told of them", func(t *testing.T) {
+	t.Run("text is streamed if the plugins only observe it", func(t *testing.T) {
 		plugtest.NeedTool(t, "sh")
 		h := newHouse(t)
 		h.program(".config/dotagent/plugins/dotagent-plugin-keep", `#!/bin/sh

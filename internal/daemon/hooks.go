@@ -17,26 +17,27 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// hooks answers the hooks of other agents. One event:
+// hooks implements [httpapi.Hooks]: it answers the hooks of other agents. One event:
 //
 //	Answer
-//	├─ hostState.isDouble  the same event of a tool call, sent once more for another agent's sake
+//	├─ hostState.isDouble  drops an event of a tool call that came through the hook of another agent too
 //	├─ projects.in         the plugins that work in the event's project
 //	├─ hostState.turn      the agent's turn is one request
-//	├─ Moment.Fire         the points that the event stands for; the answer in the agent's words
-//	└─ hostRecords.add     session and traces, which are written when the agent has its answer
+//	├─ Moment.Fire         fires the points of the event; returns the answer in the agent's format
+//	└─ hostRecords.add     session and traces, which are written after the agent has its answer
 //
-// It takes no lease: agents call side by side, and of what they say nothing is written to a
+// It takes no lease, because agents call their hooks concurrently and nothing is written to a
 // transcript; turns are only counted.
 type hooks struct {
 	*Core
-	only bool // the daemon was started by a hook: it serves clients of its own version alone
+	only bool // the daemon was started by a hook: it serves only clients of its own version
 }
 
 const (
-	// hookTime is how long an event may take whose agent does not say.
+	// hookTime is how long an event may take if its agent does not say.
 	hookTime = 59 * time.Second
-	// hookMargin is how long before the client's deadline an answer is made, whatever plugins do.
+	// hookMargin is how long before the client's deadline the answer is sent, whether all plugins
+	// have answered or not.
 	hookMargin = 100 * time.Millisecond
 )
 
@@ -57,7 +58,7 @@ func (h hooks) Answer(ctx context.Context, agent string, r httpapi.HookRequest) 
 	return httpapi.HookAnswer{Stdout: a.Stdout, Stderr: a.Stderr, ExitCode: a.ExitCode, Notes: a.Notes}, nil
 }
 
-// AnswerHook asks the plugins about an event of another agent.
+// AnswerHook fires the points of an event of another agent, and returns the answer.
 func (c *Core) AnswerHook(ctx context.Context, agent codehook.Agent, r hookroad.Request) (*hookroad.Answer, error) {
 	m, err := r.Moment(agent)
 	if err != nil {
@@ -79,18 +80,18 @@ func (c *Core) AnswerHook(ctx context.Context, agent codehook.Agent, r hookroad.
 	ctx, cancel := context.WithTimeout(ctx, max(limit-hookMargin, limit/2))
 	defer cancel()
 	result := e.fire(ctx, r.Dir)
-	if errors.Is(context.Cause(ctx), errStopping) { // whoever takes our place is asked again
+	if errors.Is(context.Cause(ctx), errStopping) { // the daemon that takes the place is asked again
 		return nil, &httpapi.UnavailableError{Reason: errStopping.Error()}
 	}
 	c.hostRecords.add(c, func(ctx context.Context) { e.record(ctx, result) })
 	return &hookroad.Answer{Answer: result.Answer, Notes: result.Notes}, nil
 }
 
-// A hostEvent is an event of another agent on its way through the plugins.
+// A hostEvent is one event of another agent.
 type hostEvent struct {
 	*Core
 	*codehook.Moment
-	session string // ours; "": the agent has none
+	session string // our session id; "": the agent has none
 	turn    string
 }
 
@@ -103,7 +104,7 @@ func (c *Core) newHostEvent(m *codehook.Moment) *hostEvent {
 	return e
 }
 
-// fire asks the plugins of the project that the event is about.
+// fire asks the plugins of the event's project.
 func (e *hostEvent) fire(ctx context.Context, dir string) *codehook.Result {
 	host, done, err := e.plugins(ctx, dir)
 	if err != nil {
@@ -118,8 +119,9 @@ func (e *hostEvent) fire(ctx context.Context, dir string) *codehook.Result {
 	return e.Moment.Fire(ctx, host)
 }
 
-// plugins are those of the project of the event's directory. Where that is gone, be it by the
-// agent's own doing, they are the daemon's own: who has to be asked is asked.
+// plugins returns the plugins of the event's project. If its directory is gone, perhaps deleted by
+// the agent itself, it returns the daemon's own plugins, so that plugins that must be asked are
+// asked.
 func (e *hostEvent) plugins(ctx context.Context, dir string) (*pluginhost.Host, func(), error) {
 	if e.Moment.Dir != "" {
 		dir = e.Moment.Dir
@@ -131,21 +133,22 @@ func (e *hostEvent) plugins(ctx context.Context, dir string) (*pluginhost.Host, 
 	return host, done, err
 }
 
-// lookAgain finds out which plugins there are now, as before a turn of our own. A daemon that a
-// hook has started also reads its files again where they have changed: nobody knows that it is
-// there to be told.
+// lookAgain searches for plugins again, as before a turn of our own agent. A daemon that a hook has
+// started also reads its files again if they have changed, because no user knows of this daemon and
+// reloads it.
 func (e *hostEvent) lookAgain(ctx context.Context, host *pluginhost.Host) {
 	if e.forHooks && e.hosts.filesChanged(e.Dirs.ConfigFile, e.Dirs.SecretsFile) {
-		_ = e.Reload(ctx) // it tells of its error, and everything stays as it was
+		_ = e.Reload(ctx) // Reload logs its error, and changes nothing if it fails
 		return
 	}
 	if err := host.Refresh(ctx); err != nil && !errors.Is(err, pluginhost.ErrClosed) {
-		e.log.Warn("plugins are as they were", "session", e.session, "err", err)
+		e.log.Warn("cannot search for plugins again", "session", e.session, "err", err)
 	}
 }
 
-// unasked is what an agent is told where the plugins of a project cannot be had, because its
-// configuration is at fault or they do not start in time. Who has to be asked stays in the way.
+// unasked returns the answer for the case that the plugins of a project cannot be asked: the
+// project's configuration is wrong, or they do not start in time. The answer refuses if a plugin
+// must be asked.
 func (e *hostEvent) unasked(err error) *codehook.Result {
 	e.log.Warn("plugins could not be asked", "agent", string(e.Agent), "event", e.Event, "session", e.session, "err", err)
 	r := &codehook.Result{Answer: e.NoOpinion(), Notes: []string{"plugins could not be asked: " + err.Error()}}

@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// Serves tells whether a daemon answers hooks on these directories that a client of this version
-// would use as it is.
+// Serves reports whether a daemon on these directories answers hooks, and a client of this version
+// can use it.
 func Serves(ctx context.Context, dirs config.Dirs) (bool, error) {
 	socket, err := SocketPath(dirs)
 	if err != nil {

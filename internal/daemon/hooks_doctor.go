@@ -5,10 +5,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// HookFindings is what is wrong with Patchbay's entries in the files of other agents, the user's
-// and a project's: programs that are gone, entries that are missing, and moments that would be told
-// twice. Nothing is started for it, and files that have nothing of Patchbay's in them are not
-// judged.
+// HookFindings lists the problems with Patchbay's entries in the files of other agents, in the
+// user's home and in a project: programs that do not exist, missing entries, and events that would
+// be sent twice. It starts nothing, and ignores files without entries of Patchbay.
 func HookFindings(home, project string, getenv func(string) string) []pluginhost.Finding {
 	var findings []pluginhost.Finding
 	add := func(where string, f hookinstall.Fault) {

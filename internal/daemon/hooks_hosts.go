@@ -15,30 +15,30 @@ const (
 	doubleTime = 2 * time.Minute // longer than any agent waits for a hook
 )
 
-// hostState is what is remembered of other agents between two events. It is gone with the daemon,
-// as the state of plugins is.
+// hostState remembers facts about other agents between two events. It ends with the daemon, as the
+// state of plugins does.
 type hostState struct {
 	mu      sync.Mutex // protects the fields below
 	turns   map[string]*hostTurn
 	doubles map[string][]sighting
-	records map[string]bool // sessions that are kept; true: with a title
-	files   string          // how the configuration's files looked when they were last read; "": nobody has looked
+	records map[string]bool // sessions that are stored; true: with a title
+	files   string          // size, time and mode of the configuration files when they were last read; "": not yet
 }
 
-// A hostTurn is a turn of another agent: what the user said, and all that comes of it.
+// A hostTurn is a turn of another agent: from the user's message to the end of the answer.
 type hostTurn struct {
 	id   string
-	text string // of the user's
+	text string // the user's message
 	used time.Time
 }
 
-// turn is the id of the turn that an event belongs to: the agent's own, or else the one that lasts
-// from the user's message to the end of the answer. The event is told what the user said in it.
+// turn returns the id of the event's turn: the agent's own id, or else the turn that began with the
+// user's last message. It also sets the event's UserText to the user's message in that turn.
 func (s *hostState) turn(sessionID string, m *codehook.Moment) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := sessionID
-	if m.Request != "" { // a subagent's turn does not end the one that it is part of
+	if m.Request != "" { // a subagent's turn does not end the turn that it is part of
 		key += "/" + m.Request
 	}
 	t := s.turns[key]
@@ -56,7 +56,7 @@ func (s *hostState) turn(sessionID string, m *codehook.Moment) string {
 	return t.id
 }
 
-// newTurn remembers a turn. The caller holds the lock.
+// newTurn adds a turn. The caller holds the lock.
 func (s *hostState) newTurn(key, sessionID string, m *codehook.Moment) *hostTurn {
 	if s.turns == nil {
 		s.turns = make(map[string]*hostTurn)
@@ -82,17 +82,17 @@ func (s *hostState) forgetOldest() {
 	delete(s.turns, oldest)
 }
 
-// A sighting is an event of a tool call that came from one agent's hook.
+// A sighting is an event of a tool call, as one agent's hook sent it.
 type sighting struct {
 	agent codehook.Agent
 	at    time.Time
 }
 
-// isDouble tells the second of two events that are one. Cursor and Copilot CLI also run the hooks of
-// Claude Code's settings: a call that is told to both hooks is asked about once. It is the same
-// call by its session and its id, and comes from hooks of two agents. What is in it proves nothing:
-// the same command twice is two calls. Each event is the double of one other at most, since some
-// models number their calls anew in each turn.
+// isDouble reports whether an event is the second copy of an event that was already answered.
+// Cursor and Copilot CLI also run the hooks of Claude Code's settings, so one tool call can reach
+// both hooks. Two events are the same if session and call id are equal and the hooks belong to
+// different agents. The content does not matter, because the same command may be called twice. Each
+// event matches at most one other, because some models reuse call ids in each turn.
 func (s *hostState) isDouble(m *codehook.Moment) bool {
 	if m.CallID == "" || m.Session == "" {
 		return false
@@ -115,7 +115,7 @@ func (s *hostState) isDouble(m *codehook.Moment) bool {
 	return false
 }
 
-// forgetSightings forgets those whose agent has long gone on. The caller holds the lock.
+// forgetSightings deletes sightings whose agent no longer waits. The caller holds the lock.
 func (s *hostState) forgetSightings(now time.Time) {
 	if len(s.doubles) < mostHosts {
 		return
@@ -127,8 +127,8 @@ func (s *hostState) forgetSightings(now time.Time) {
 	}
 }
 
-// isStored tells whether a session is known to be kept, and with a title where there is one to be had
-// now.
+// isStored reports whether a session is known to be stored, and stored with a title if titled is
+// set.
 func (s *hostState) isStored(sessionID string, titled bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,20 +136,21 @@ func (s *hostState) isStored(sessionID string, titled bool) bool {
 	return ok && (has || !titled)
 }
 
-// markStored remembers that a session is kept, and tells whether that is new to this process.
+// markStored remembers that a session is stored, and reports whether this process did not know it
+// before.
 func (s *hostState) markStored(sessionID string, titled bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, known := s.records[sessionID]
 	if s.records == nil || len(s.records) >= mostHosts {
-		s.records = make(map[string]bool) // they are asked for again
+		s.records = make(map[string]bool) // the sessions are looked up again
 	}
 	s.records[sessionID] = titled
 	return !known
 }
 
-// filesChanged tells whether files have changed since it was last asked. The first time nothing
-// has.
+// filesChanged reports whether one of the files has changed since the last call. The first call
+// returns false.
 func (s *hostState) filesChanged(paths ...string) bool {
 	now := "files"
 	for _, path := range paths {

@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	mostHostRecords = 4096             // that wait to be written: an agent makes some a second
-	hostRecordTime  = 10 * time.Second // for one of them; longer than the engine takes to move to another process
+	mostHostRecords = 4096             // records that wait to be written; an agent makes a few each second
+	hostRecordTime  = 10 * time.Second // for one record; longer than the engine takes to move to another process
 )
 
-// hostRecords writes what became of events of other agents, after they were answered, one after the
-// other.
+// hostRecords writes the records of other agents' events, one after the other, after the events
+// were answered.
 type hostRecords struct {
 	mu      sync.Mutex // protects the fields below
 	waiting chan func(context.Context)
 	closed  bool
-	done    chan struct{} // closed when all are written
+	done    chan struct{} // closed when all records are written
 }
 
-var errHostRecords = errors.New("too many records of other agents' events wait to be written, or the daemon ends")
+var errHostRecords = errors.New("too many records of other agents' events wait to be written, or the daemon is stopping")
 
-// add has something written soon. It never waits.
+// add queues a record to be written. It never waits.
 func (r *hostRecords) add(c *Core, write func(context.Context)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +58,7 @@ func (r *hostRecords) run(waiting <-chan func(context.Context)) {
 	}
 }
 
-// close waits until everything is written.
+// close waits until all records are written.
 func (r *hostRecords) close() {
 	r.mu.Lock()
 	closed := r.closed
@@ -73,7 +73,7 @@ func (r *hostRecords) close() {
 	}
 }
 
-// record keeps the event's traces, and its session where that is new.
+// record stores the event's traces, and its session if that is new.
 func (e *hostEvent) record(ctx context.Context, r *codehook.Result) {
 	if e.session != "" {
 		err := e.storeSession(ctx, r)
@@ -81,12 +81,12 @@ func (e *hostEvent) record(ctx context.Context, r *codehook.Result) {
 			err = e.Sessions.NoteTurn(ctx, e.session, e.turn)
 		}
 		if err != nil {
-			e.log.Warn("the session of another agent is not kept", "session", e.session, "err", err)
+			e.log.Warn("cannot store the session of another agent", "session", e.session, "err", err)
 		}
 	}
-	asked := slices.DeleteFunc(slices.Clone(r.Outcomes), func(out *hook.Outcome) bool { return len(out.Steps) == 0 }) // as in a turn of our own
+	asked := slices.DeleteFunc(slices.Clone(r.Outcomes), func(out *hook.Outcome) bool { return len(out.Steps) == 0 }) // as in a turn of our own agent
 	for i, out := range asked {
-		if i == len(asked)-1 { // what the agent cannot do, beside what was asked of it
+		if i == len(asked)-1 { // the notes say what the agent cannot do
 			last := &out.Steps[len(out.Steps)-1]
 			last.Notes = append(last.Notes[:len(last.Notes):len(last.Notes)], r.Notes...)
 		}
@@ -95,11 +95,11 @@ func (e *hostEvent) record(ctx context.Context, r *codehook.Result) {
 	}
 }
 
-// storeSession keeps the agent's session, once, and gives it a title as soon as the user has said
-// something.
+// storeSession stores the agent's session once, and sets its title when the first message of the
+// user is known.
 func (e *hostEvent) storeSession(ctx context.Context, r *codehook.Result) error {
 	title := titleOf(r)
-	if !e.Moment.Begins && e.hosts.isStored(e.session, title != "") { // it may have been deleted between two turns
+	if !e.Moment.Begins && e.hosts.isStored(e.session, title != "") { // a session may have been deleted between two turns
 		return nil
 	}
 	s, err := e.Sessions.CreateHost(ctx, session.Session{WorkingDir: e.Moment.Dir, Title: title, Host: string(e.Agent), HostSession: e.Moment.Session})
@@ -123,8 +123,8 @@ func (e *hostEvent) storeSession(ctx context.Context, r *codehook.Result) error 
 	return nil
 }
 
-// titleOf is the user's message as plugins left it, as a title; "": the event is none, or it was
-// refused.
+// titleOf returns a title made of the user's message, as plugins changed it. It returns "" if the
+// event has no message, or the message was refused.
 func titleOf(r *codehook.Result) string {
 	for _, out := range r.Outcomes {
 		if out.Point != hook.TurnInput || out.Verdict == hook.Deny || out.Verdict == hook.Skip {

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	hooksIdle  = 30 * time.Minute // after which a daemon ends that a hook has started
-	yieldGrace = 10 * time.Minute // for events under way in a daemon that makes room: no agent waits longer
-	yieldWait  = 10 * time.Second // for the other daemon to take the place; one that has died does not
+	hooksIdle  = 30 * time.Minute // without calls, after which a daemon ends that a hook has started
+	yieldGrace = 10 * time.Minute // for the running events of a daemon that yields; no agent waits longer
+	yieldWait  = 10 * time.Second // for the other daemon to take the place; it may have died
 )
 
-// HookOptions say how a daemon serves that a hook has started.
+// HookOptions are the options of a daemon that a hook has started.
 type HookOptions struct {
 	Socket string        // "": [SocketPath]
 	Idle   time.Duration // 0: 30 minutes
@@ -26,11 +26,11 @@ type HookOptions struct {
 	Limits Limits
 }
 
-// ServeHooks answers the hooks of other agents until ctx ends, nobody has called for a while, or
-// another daemon takes the place. It listens on the socket alone and runs no job. The core is the
-// caller's to close.
+// ServeHooks answers the hooks of other agents. It returns when ctx ends, when no call has come for
+// a while, or when another daemon takes the place. It listens only on the socket and runs no job.
+// The caller closes the core.
 func (c *Core) ServeHooks(ctx context.Context, o HookOptions) error {
-	if err := c.startExport(); err != nil { // other agents are answered all the same
+	if err := c.startExport(); err != nil { // hooks are answered also without an export
 		c.log.Warn("traces are not exported", "err", err)
 	}
 	if o.Idle == 0 {
@@ -43,7 +43,7 @@ func (c *Core) ServeHooks(ctx context.Context, o HookOptions) error {
 		}
 	}
 	c.forHooks = true
-	c.hosts.filesChanged(c.Dirs.ConfigFile, c.Dirs.SecretsFile) // what is read is what is there now
+	c.hosts.filesChanged(c.Dirs.ConfigFile, c.Dirs.SecretsFile) // remember the files as they are now
 	c.WriteClosed()
 	at, err := c.claim(ctx, o.Socket, false)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Core) ServeHooks(ctx context.Context, o HookOptions) error {
 	defer end()
 	d := &hookDaemon{Core: c, place: at, idle: o.Idle, life: life, yielded: make(chan struct{})}
 	backend := c.backend()
-	backend.Turns, backend.Jobs = nil, nil // nobody has chosen a model, and nobody wants schedules
+	backend.Turns, backend.Jobs = nil, nil // the daemon of a hook runs no turns and no schedules
 	backend.Hooks, backend.Yielder = hooks{c, true}, d
 	routes := httpapi.New(httpapi.Options{Backend: backend, Version: c.version, Metrics: &c.count.all, Logger: c.log, Limits: o.Limits.Limits})
 	o.Limits = o.Limits.withDefaults()
@@ -71,11 +71,11 @@ type hookDaemon struct {
 	idle  time.Duration
 
 	life  context.Context // ends with the daemon
-	calls atomic.Int64    // under way
-	last  atomic.Int64    // when the last one was over, in nanoseconds
+	calls atomic.Int64    // how many are running
+	last  atomic.Int64    // when the last call ended, in nanoseconds
 
-	yielding sync.Mutex    // held while somebody may take the place
-	yielded  chan struct{} // closed when somebody has
+	yielding sync.Mutex    // held while another daemon may take the place
+	yielded  chan struct{} // closed when another daemon has taken it
 }
 
 func (d *hookDaemon) serve(ctx context.Context, routes http.Handler, l Limits) error {
@@ -95,13 +95,13 @@ func (d *hookDaemon) serve(ctx context.Context, routes http.Handler, l Limits) e
 		return err
 	case <-ctx.Done():
 	case <-d.untilIdle(watching):
-		d.log.Info("nobody has called for a while: the daemon ends", "idle", d.idle)
+		d.log.Info("no call has come for a while: the daemon ends", "idle", d.idle)
 	case <-d.yielded:
 		d.log.Info("another daemon has taken the place: this one ends")
 		grace = yieldGrace
 	}
 	d.place.leave()
-	pause.For(context.WithoutCancel(ctx), lastCalls) // those who have called are let in
+	pause.For(context.WithoutCancel(ctx), lastCalls) // calls that have connected are still accepted
 	err := d.windDown(server, endRequests, grace)
 	if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
 		err = errors.Join(err, e)
@@ -109,7 +109,7 @@ func (d *hookDaemon) serve(ctx context.Context, routes http.Handler, l Limits) e
 	return err
 }
 
-// counted keeps an eye on who calls.
+// counted counts the running calls, and notes when the last one ended.
 func (d *hookDaemon) counted(next http.Handler) http.Handler {
 	d.last.Store(time.Now().UnixNano())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -122,7 +122,7 @@ func (d *hookDaemon) counted(next http.Handler) http.Handler {
 	})
 }
 
-// untilIdle is closed when nobody has called for long enough.
+// untilIdle returns a channel that is closed when no call has come for d.idle.
 func (d *hookDaemon) untilIdle(ctx context.Context) <-chan struct{} {
 	over := make(chan struct{})
 	go func() {
@@ -140,8 +140,8 @@ func (d *hookDaemon) untilIdle(ctx context.Context) <-chan struct{} {
 	return over
 }
 
-// Yield implements [httpapi.Yielder]. The other daemon has the claim, and takes the place next.
-// Where it does not, this one stays.
+// Yield implements [httpapi.Yielder]. The other daemon has the claim and takes the place next. If
+// it does not, this daemon goes on.
 func (d *hookDaemon) Yield(_ context.Context, r httpapi.YieldRequest) error {
 	if !r.Serve && r.Version == d.version || !d.yielding.TryLock() {
 		return httpapi.ErrNoYield
@@ -150,7 +150,7 @@ func (d *hookDaemon) Yield(_ context.Context, r httpapi.YieldRequest) error {
 	return nil
 }
 
-// awaitOther waits until another daemon has taken the place. Once one has, nobody else is told to.
+// awaitOther waits until another daemon has taken the place. After that, Yield refuses all others.
 func (d *hookDaemon) awaitOther() {
 	ctx, cancel := context.WithTimeout(d.life, yieldWait)
 	defer cancel()

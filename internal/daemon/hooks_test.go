@@ -23,8 +23,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// marker is a python plugin that makes another command of each: it says who did, and how many calls
-// there were in the turn.
+// marker returns the code of a Python plugin that replaces each command. The new command tells the
+// plugin's name and how many calls the turn had.
 func marker(name string) string {
 	return `__plugin__ = {"api": "1.0", "name": "` + name + `"}
 @on_tool_call
@@ -34,7 +34,7 @@ async def mark(ctx, call):
 `
 }
 
-// preToolUse is a call of Claude Code's shell.
+// preToolUse returns the event of a shell call in Claude Code.
 func preToolUse(dir, session, prompt string) hookroad.Request {
 	return hookRequest("PreToolUse", map[string]any{"session_id": session, "prompt_id": prompt, "cwd": dir, "transcript_path": "/x",
 		"tool_name": "Bash", "tool_input": map[string]string{"command": "ls"}, "tool_use_id": "toolu_1"})
@@ -62,7 +62,7 @@ func TestHookAnswers(t *testing.T) {
 	h := newHouse(t)
 	h.write(".agent/plugins/a.py", marker("a"))
 	c := h.open("")
-	t.Run("what plugins change, in the agent's words", func(t *testing.T) {
+	t.Run("the changes of plugins are in the agent's format", func(t *testing.T) {
 		if got := h.answer(c, preToolUse(h.home, "s", "p")); !strings.Contains(got.Stdout, `"updatedInput":{"command":"echo a 1"}`) {
 			t.Errorf("%+v", got)
 		}
@@ -83,7 +83,7 @@ func TestHookAnswers(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
-	t.Run("what is no event", func(t *testing.T) {
+	t.Run("an invalid event", func(t *testing.T) {
 		r := preToolUse(h.home, "s", "p")
 		r.Input = json.RawMessage(`"{ garbled"`)
 		if _, err := c.AnswerHook(t.Context(), codehook.Claude, r); !is[*httpapi.InvalidRequestError](err) {
@@ -102,7 +102,7 @@ func TestHookAnswers(t *testing.T) {
 		}
 		all.Wait()
 	})
-	t.Run("a project whose configuration is at fault stays shut, and says so", func(t *testing.T) {
+	t.Run("in a project with a wrong configuration every call is refused, with the reason", func(t *testing.T) {
 		h.write("bad/.git/x", "")
 		h.write("bad/.patchbay/config.toml", "nonsense = [")
 		if got := h.answer(c, preToolUse(filepath.Join(h.home, "bad"), "s4", "p")); !strings.Contains(got.Stdout, `"deny"`) {
@@ -170,7 +170,7 @@ func TestDoubles(t *testing.T) {
 	}
 }
 
-// hookServed is a daemon as hooks start one.
+// A hookServed is a daemon that a hook has started.
 type hookServed struct {
 	*Core
 	socket string
@@ -178,7 +178,7 @@ type hookServed struct {
 	ended  chan error
 }
 
-// serveHooks brings one up that says it is of a version.
+// serveHooks starts one that claims to be of a version.
 func (h house) serveHooks(version string, idle time.Duration) *hookServed {
 	h.t.Helper()
 	o := h.options()
@@ -237,7 +237,7 @@ func TestHookDaemons(t *testing.T) {
 		}
 		return out.String()
 	}
-	t.Run("nobody calls, and it ends", func(t *testing.T) {
+	t.Run("it ends when no call comes", func(t *testing.T) {
 		h := newHouse(t)
 		s := h.serveHooks(pluginhost.Version, 50*time.Millisecond)
 		s.over(t)
@@ -245,7 +245,7 @@ func TestHookDaemons(t *testing.T) {
 			t.Errorf("its socket is still there: %v", err)
 		}
 	})
-	t.Run("it makes room for another version, and for serve, and for none of its own", func(t *testing.T) {
+	t.Run("it yields to another version and to serve, but not to its own version", func(t *testing.T) {
 		h := newHouse(t)
 		h.write(".agent/plugins/a.py", marker("a"))
 		old := h.serveHooks("0.0.9", 0)
@@ -272,7 +272,7 @@ func TestHookDaemons(t *testing.T) {
 			t.Errorf("a second serve: %v", err)
 		}
 	})
-	t.Run("one that asks for the place and does not take it", func(t *testing.T) {
+	t.Run("it stays if the other daemon does not take the place", func(t *testing.T) {
 		h := newHouse(t)
 		s := h.serveHooks(pluginhost.Version, 0)
 		if err := s.askToYield(t.Context(), s.socket, true); err != nil {
@@ -285,7 +285,7 @@ func TestHookDaemons(t *testing.T) {
 			t.Error("it is gone")
 		}
 	})
-	t.Run("its files are read again when they have changed", func(t *testing.T) {
+	t.Run("it reads its files again when they have changed", func(t *testing.T) {
 		h := newHouse(t)
 		h.write(".agent/plugins/a.py", marker("a"))
 		s := h.serveHooks(pluginhost.Version, 0)
@@ -309,7 +309,7 @@ func (s *hookServed) overSocketHealth(t *testing.T) bool {
 	return resp.StatusCode == 200
 }
 
-// closedAt waits until the file of closed points says so.
+// closedAt waits until the file of closed points has the wanted content.
 func (h house) closedAt(c *Core, want hookroad.ByPoint) {
 	h.t.Helper()
 	var got *hookroad.Closed
@@ -334,7 +334,7 @@ func TestTheFileOfClosedPoints(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
-	t.Run("a plugin that goes takes its points along", func(t *testing.T) {
+	t.Run("the points of a removed plugin are removed", func(t *testing.T) {
 		if err := os.Remove(filepath.Join(h.home, ".agent/plugins/b.py")); err != nil {
 			t.Fatal(err)
 		}
@@ -343,14 +343,14 @@ func TestTheFileOfClosedPoints(t *testing.T) {
 		}
 		h.closedAt(s.Core, hookroad.ByPoint{})
 	})
-	t.Run("one that comes brings them", func(t *testing.T) {
+	t.Run("the points of a new plugin are added", func(t *testing.T) {
 		h.write(".agent/plugins/b.py", marker("b"))
 		if err := s.Host.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		h.closedAt(s.Core, hookroad.ByPoint{hook.ToolBefore: {"b"}})
 	})
-	t.Run("a project is listed where it is different", func(t *testing.T) {
+	t.Run("a project is listed if its points differ", func(t *testing.T) {
 		h.write("repo/.git/x", "")
 		root := pluginhost.ProjectRoot(filepath.Join(h.home, "repo"))
 		h.answer(s.Core, preToolUse(root, "s", "p"))

@@ -10,13 +10,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// inspect tells how things stand.
+// inspect implements [httpapi.Inspect]: it reports the state of the core.
 type inspect struct{ *Core }
 
 func (i inspect) Plugins(context.Context) (any, error) { return i.Host.Plugins(), nil }
 
-// Plugin is `plugin info`: a plugin that is asked for its health only when somebody wants to know
-// it is asked now.
+// Plugin returns the facts of `plugin info`. It first asks for the health of a plugin that reports
+// it only on request.
 func (i inspect) Plugin(ctx context.Context, name string) (any, error) {
 	if err := i.Host.CheckHealth(ctx, name); err != nil && !errors.Is(err, pluginhost.ErrNotFound) {
 		return nil, err
@@ -34,21 +34,21 @@ func (i inspect) Latencies(context.Context) (httpapi.Latencies, error) {
 
 func (i inspect) Tools(context.Context) (any, error) { return i.Host.Tools(), nil }
 
-// A Diagnosis is what `doctor --json` prints.
+// A Diagnosis is the output of `doctor --json`.
 type Diagnosis struct {
 	OK       bool                 `json:"ok"`
 	Findings []pluginhost.Finding `json:"findings"`
 }
 
 func (i inspect) Doctor(ctx context.Context) (any, error) {
-	jobs := i.Jobs.Examine(ctx) // first: it looks for plugins again
+	jobs := i.Jobs.Examine(ctx) // first, because it searches for plugins again
 	if err := ctx.Err(); err != nil {
-		return nil, err // what was found is not the agents' fault
+		return nil, err // findings of an interrupted check are wrong
 	}
 	if err := i.Host.CheckHealth(ctx); err != nil {
 		return nil, err
 	}
-	d := Diagnosis{OK: true, Findings: []pluginhost.Finding{}} // a list, also where it is empty
+	d := Diagnosis{OK: true, Findings: []pluginhost.Finding{}} // encoded as a list also if it is empty
 	d.Findings = append(d.Findings, slices.Concat(i.faults.list(), i.projects.findings(), jobs,
 		HookFindings(i.Dirs.Home, i.Host.Project(), dialect.Env{Vars: i.options.Host.Environ}.Get), engineFindings(i.Engine))...)
 	for _, f := range d.Findings {

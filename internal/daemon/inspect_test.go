@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Health, metrics and lists are answered without a plugin being asked; plugin info and doctor ask,
-// within one deadline.
+// TestWhoWatchesStartsNoProcess checks that health, metrics and lists ask no plugin, and that
+// plugin info and doctor ask all of them within one deadline.
 func TestWhoWatchesStartsNoProcess(t *testing.T) {
 	h := newHouse(t)
 	record := filepath.Join(h.home, "asked")
@@ -36,7 +36,7 @@ echo '{"status":"ok"}'
 	}
 	c := h.open("")
 	asked := func() int {
-		data, _ := os.ReadFile(record) // not there: nobody was asked
+		data, _ := os.ReadFile(record) // no file: no plugin was asked
 		return strings.Count(string(data), "\n")
 	}
 	i := inspect{c}

@@ -2,8 +2,7 @@ package daemon
 
 import "github.com/patchbay-dev/patchbay/internal/projectfiles"
 
-// Instructions are what a project says to agents in its AGENTS.md, as it is now; nothing where it
-// is turned off.
+// Instructions returns the project's AGENTS.md as it is now, or nothing if it is turned off.
 func (c *Core) Instructions(root string) projectfiles.Agents {
 	if c.options.NoAgentsMD || c.Config().Chat.NoAgentsMD {
 		return projectfiles.Agents{}

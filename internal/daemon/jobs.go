@@ -15,25 +15,26 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// Jobs are the scheduled agents of a core: what is on disk about them, and what makes their runs.
+// Jobs holds the scheduled agents of a core: their manifests, and the runner and reporter of their
+// runs.
 type Jobs struct {
 	Store  *job.Store
 	Runner *job.Runner
 
 	core        *Core
 	reporter    *job.Reporter
-	dirsChanged chan struct{} // has room for one: everything is to be read again
+	dirsChanged chan struct{} // has room for one signal: the directories or secrets have changed
 
 	mu      sync.Mutex // protects the fields below
 	dirs    []string
-	secrets *config.Secrets  // for ${NAME} in manifests
-	trouble []config.Problem // what is wrong with the files they come from
+	secrets *config.Secrets  // values for ${NAME} in manifests
+	trouble []config.Problem // problems with the files of the secrets
 	loaded  job.Loaded
 
-	manual sync.WaitGroup // runs that were asked for, and not waited for; each is also known to Core.running
+	manual sync.WaitGroup // runs that a client started; Core.running has each of them too
 }
 
-// openJobs reads the manifests. Nothing is scheduled before [Jobs.Schedule].
+// openJobs reads the manifests. Agents are scheduled only by [Jobs.Schedule].
 func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 	dirs, err := c.Dirs.JobDirs(c.Config())
 	if err != nil {
@@ -53,22 +54,22 @@ func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 	return nil
 }
 
-// setDirs takes over where agents are looked for, and what ${NAME} stands for in their manifests.
+// setDirs sets the directories of agents, and the secrets for ${NAME} in their manifests.
 func (j *Jobs) setDirs(dirs []string, secrets *config.Secrets) {
 	all, trouble := j.core.Dirs.JobSecrets(secrets)
 	for _, p := range trouble {
-		j.core.log.Warn("secrets of dotagent are left out", "err", p.String())
+		j.core.log.Warn("ignored the secrets of dotagent", "err", p.String())
 	}
 	j.mu.Lock()
 	j.dirs, j.secrets, j.trouble = dirs, all, trouble
 	j.mu.Unlock()
 	select {
 	case j.dirsChanged <- struct{}{}:
-	default: // it is known already
+	default: // already signalled
 	}
 }
 
-// lookup finds ${NAME} by the secrets as they are now.
+// lookup returns the value of ${NAME} with the current secrets.
 func (j *Jobs) lookup(name string) (string, bool) {
 	j.mu.Lock()
 	secrets := j.secrets
@@ -76,7 +77,7 @@ func (j *Jobs) lookup(name string) (string, bool) {
 	return lookup(secrets, j.Runner.Environ)(name)
 }
 
-// lookup finds ${NAME}: in the secrets file, then in the environment.
+// lookup returns a function that finds ${NAME}: first in the secrets file, then in the environment.
 func lookup(secrets *config.Secrets, environ []string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		if secret, ok := secrets.Lookup(name); ok {
@@ -98,7 +99,7 @@ func cutName(variable, name string) (string, bool) {
 	return "", false
 }
 
-// Dirs are where agents are looked for.
+// Dirs returns the directories that are searched for agents.
 func (j *Jobs) Dirs() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -114,7 +115,7 @@ func (j *Jobs) Reload() job.Loaded {
 	return loaded
 }
 
-// Loaded are the manifests as they were last read.
+// Loaded returns the manifests that were last read.
 func (j *Jobs) Loaded() job.Loaded {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -123,23 +124,24 @@ func (j *Jobs) Loaded() job.Loaded {
 
 func (j *Jobs) manifests() []*job.Manifest { return j.Loaded().Manifests }
 
-// Schedule runs agents when they are due, until ctx ends. Manifests that change are read again.
+// Schedule runs agents when they are due, until ctx ends. It reads manifests again when they
+// change.
 func (j *Jobs) Schedule(ctx context.Context) error {
 	s := job.NewScheduler(j.Runner, j.manifests)
 	var watching sync.WaitGroup
 	watch, cancel := context.WithCancel(ctx)
-	changed := make(chan struct{}, 1) // has room for one: the manifests are others now
+	changed := make(chan struct{}, 1) // has room for one signal: the manifests have changed
 	watching.Go(func() { j.examineAll(watch, changed) })
 	watching.Go(func() {
 		j.watch(watch, func() {
 			before := j.Loaded()
 			if loaded := j.Reload(); !sameAgents(before, loaded) {
-				j.core.log.Info("agents read again", "agents", len(loaded.Manifests), "broken", len(loaded.Broken))
+				j.core.log.Info("reloaded agents", "agents", len(loaded.Manifests), "broken", len(loaded.Broken))
 			}
 			s.Changed()
 			select {
 			case changed <- struct{}{}:
-			default: // it is known already
+			default: // already signalled
 			}
 		})
 	})
@@ -149,14 +151,13 @@ func (j *Jobs) Schedule(ctx context.Context) error {
 	return err
 }
 
-// sameAgents tells whether the manifests are those of before.
+// sameAgents reports whether both have the same manifests, valid and broken ones.
 func sameAgents(x, y job.Loaded) bool {
 	return slices.EqualFunc(x.Manifests, y.Manifests, func(m, n *job.Manifest) bool { return m.Path == n.Path && m.Fingerprint == n.Fingerprint }) &&
 		slices.EqualFunc(x.Broken, y.Broken, func(b, c job.Broken) bool { return b.Path == c.Path && b.Err.Error() == c.Err.Error() })
 }
 
-// watch says when the manifests may be others, until ctx ends: when one has changed, and when
-// everything is to be read again.
+// watch calls changed when manifests or their directories may have changed, until ctx ends.
 func (j *Jobs) watch(ctx context.Context, changed func()) {
 	for ctx.Err() == nil {
 		round, again := context.WithCancel(ctx)
@@ -168,38 +169,38 @@ func (j *Jobs) watch(ctx context.Context, changed func()) {
 			case <-round.Done():
 			}
 		})
-		job.Watch(round, j.Dirs(), j.core.log, changed) // it begins with a call of changed
+		job.Watch(round, j.Dirs(), j.core.log, changed) // calls changed once at the beginning
 		again()
 		waiting.Wait()
 	}
 }
 
-// ReapDeadRuns looks after runs whose process has died. A daemon does so all the time; a command that is
-// about to show runs, once.
+// ReapDeadRuns ends the records of runs whose process has died. A daemon does so all the time. A
+// command calls it once before it shows runs.
 func (j *Jobs) ReapDeadRuns(ctx context.Context) error { return j.Runner.ReapDead(ctx, j.manifests()) }
 
-// report passes a notice on: to the journal, to plugins and to people.
+// report sends a report to the journal, to plugins and to people.
 func (j *Jobs) report(t job.Report) {
 	j.core.post("job."+string(t.Event), "", map[string]any{"agent": t.Manifest.Agent.Name, "schedule": t.Run.Schedule, "event": t.Event,
 		"run": t.Run.ID, "attempt": t.Attempt, "max_attempts": t.Most, "error": t.Error, "suggest": t.Suggest})
 	j.reporter.Report(t)
 }
 
-// close waits for the runs that were asked for, whose context has ended, for a while, and tells
-// what is left to be told.
+// close waits a while for the runs that clients started, whose context has ended, and then sends
+// the remaining reports.
 func (j *Jobs) close() error {
 	ended := make(chan struct{})
 	go func() { j.manual.Wait(); close(ended) }()
 	select {
 	case <-ended:
 	case <-time.After(interruptGrace):
-		j.core.log.Warn("runs do not end, and are left behind")
+		j.core.log.Warn("some runs did not end when they were interrupted")
 	}
 	return j.reporter.Close()
 }
 
-// Find is an agent and one of its schedules; "" is its first, or, where it has none, a schedule for
-// runs by hand.
+// Find returns an agent and one of its schedules. The schedule "" means the first one, or a
+// schedule for runs by hand if the agent has none.
 func (j *Jobs) Find(agent, schedule string) (*job.Manifest, *job.Schedule, error) {
 	var names []string
 	for _, m := range j.manifests() {
@@ -241,10 +242,10 @@ type BrokenJobError struct{ Err error }
 func (e *BrokenJobError) Error() string { return e.Err.Error() }
 func (e *BrokenJobError) Unwrap() error { return e.Err }
 
-// A NoJobError says that an agent, or a schedule of one, is not there.
+// A NoJobError reports that an agent, or one of its schedules, does not exist.
 type NoJobError struct {
 	Agent    string
-	Schedule string // "": the agent is not there
+	Schedule string // "": the agent does not exist
 	Known    []string
 }
 
@@ -255,7 +256,7 @@ func (e *NoJobError) Error() string {
 	return fmt.Sprintf("agent %s: not found", e.Agent)
 }
 
-// Unwrap makes it one of those that are not found.
+// Unwrap makes errors.Is recognize the error as [pluginhost.ErrNotFound].
 func (e *NoJobError) Unwrap() error { return pluginhost.ErrNotFound }
 
 // A JobInfo is one schedule of an agent, as `job list --json` prints it.
@@ -264,10 +265,10 @@ type JobInfo struct {
 	Schedule    string      `json:"schedule"`
 	Description string      `json:"description"`
 	Path        string      `json:"path"`
-	Next        *time.Time  `json:"next_run"`     // null: it does not run by itself
-	NextRuns    []time.Time `json:"next_runs"`    // of the next day, at most so many
-	NextAttempt *time.Time  `json:"next_attempt"` // of a run that waits
-	Running     string      `json:"running"`      // the run that is not over; "": none
+	Next        *time.Time  `json:"next_run"`     // null: the agent runs only by hand
+	NextRuns    []time.Time `json:"next_runs"`    // within the next day, at most mostNextRuns
+	NextAttempt *time.Time  `json:"next_attempt"` // of a run that waits for its next attempt
+	Running     string      `json:"running"`      // the id of the run that has not ended; "": none
 	Last        *job.Run    `json:"last_run"`
 	LastSuccess *time.Time  `json:"last_success"`
 	Streak      int         `json:"streak"` // above zero: successes in a row; below: failures
@@ -275,7 +276,7 @@ type JobInfo struct {
 	Error       string      `json:"error,omitempty"` // why it cannot run
 }
 
-// List is every schedule of every agent, and what is broken.
+// List returns every schedule of every agent, and the agents with broken manifests.
 func (j *Jobs) List(ctx context.Context) ([]JobInfo, error) {
 	states, err := j.Store.States(ctx)
 	if err != nil {
@@ -311,7 +312,7 @@ func (j *Jobs) info(ctx context.Context, m *job.Manifest, s *job.Schedule, st jo
 	}
 	if st.LastRun != "" {
 		run, err := j.Store.Run(ctx, st.LastRun)
-		if err != nil && !errors.Is(err, job.ErrNoRun) { // a record may be too old to be kept
+		if err != nil && !errors.Is(err, job.ErrNoRun) { // old records are deleted
 			return info, err
 		}
 		if err == nil {
@@ -321,10 +322,10 @@ func (j *Jobs) info(ctx context.Context, m *job.Manifest, s *job.Schedule, st jo
 	return info, nil
 }
 
-// mostNextRuns is how many of the next runs are listed.
+// mostNextRuns is how many future runs are listed.
 const mostNextRuns = 20
 
-// nextRuns are the ticks of the next day.
+// nextRuns returns the ticks of a schedule within the next day.
 func nextRuns(s *job.Schedule, now time.Time) []time.Time {
 	list := []time.Time{}
 	for at := s.Next(now); !at.IsZero() && at.Before(now.Add(24*time.Hour)) && len(list) < mostNextRuns; at = s.Next(at) {

@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// jobs are the scheduled agents, as the routes see them.
+// jobs implements [httpapi.Jobs] with the scheduled agents.
 type jobs struct{ *Jobs }
 
 func (j jobs) List(ctx context.Context) (any, error) { return j.Jobs.List(ctx) }
@@ -30,7 +30,8 @@ func (j jobs) Get(ctx context.Context, agent string) (any, error) {
 	return list, nil
 }
 
-// Start begins a run and returns when it has its record. It goes on by itself.
+// Start begins a run, and returns as soon as the run has its record. The run goes on in the
+// background.
 func (j jobs) Start(ctx context.Context, agent, schedule string, once bool) (any, error) {
 	m, s, err := j.Find(agent, schedule)
 	if err != nil {
@@ -50,12 +51,12 @@ func (j jobs) Start(ctx context.Context, agent, schedule string, once bool) (any
 		defer done()
 		told := false
 		_, err := j.Runner.RunNow(running, m, s, job.RunOptions{Attempts: attempts, Insist: true, Began: func(r job.Run) {
-			if !told { // of the first attempt alone
+			if !told { // only for the first attempt
 				told = true
 				began <- r
 			}
 		}})
-		if !told { // without an error: another run began in the same millisecond
+		if !told { // no error: another run began in the same millisecond
 			refused <- cmp.Or(err, job.ErrBusy)
 		} else if err != nil {
 			j.core.log.Warn("cannot record a run", "agent", agent, "err", err)
@@ -71,7 +72,7 @@ func (j jobs) Start(ctx context.Context, agent, schedule string, once bool) (any
 	}
 }
 
-// Cancel ends a run, whichever process makes it.
+// Cancel ends a run, also if another process runs it.
 func (j jobs) Cancel(ctx context.Context, id string) (any, error) {
 	r, err := j.Runner.Cancel(ctx, id)
 	return r, jobError(err)
@@ -84,11 +85,11 @@ func (j jobs) Runs(ctx context.Context, agent string, p httpapi.Page) (any, erro
 // A RunPage is a page of runs, as `job history --json` prints it.
 type RunPage struct {
 	Runs []job.Run `json:"runs"`
-	Next string    `json:"next,omitempty"` // the cursor of the next page; "": there is none
+	Next string    `json:"next,omitempty"` // the cursor of the next page; "": this is the last
 }
 
-// History is a page of the runs of an agent, or of all where agent is "". An
-// [*httpapi.InvalidRequestError] is a cursor of something else.
+// History returns a page of the runs of an agent, or of all agents if agent is "". It returns an
+// [*httpapi.InvalidRequestError] if the cursor does not belong to this list.
 func (j *Jobs) History(ctx context.Context, agent string, p httpapi.Page) (RunPage, error) {
 	after, err := httpapi.Place(runList, p.After)
 	if err != nil {
@@ -149,7 +150,8 @@ func jobError(err error) error {
 	return turnError(err)
 }
 
-// agentOf is the directory of a manifest, by which a broken one is known.
+// agentOf returns the name of a manifest's directory, which stands for the agent's name if the
+// manifest is broken.
 func agentOf(path string) string {
 	if filepath.Base(path) == "agent.toml" {
 		path = filepath.Dir(path)

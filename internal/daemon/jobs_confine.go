@@ -14,11 +14,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// confiner makes the sandboxes of agents: everything can be read and executed, and of changes and
-// of the network only what the manifest lists. What this system cannot enforce is an error: the
-// agent then does not run.
+// confiner returns a function that makes the sandboxes of agents. An agent may read and execute
+// everything. It may change files and use the network only as its manifest says. The function
+// returns an error if this system cannot enforce that, and the agent does not run.
 func (c *Core) confiner(environ []string) func(context.Context, []capability.Capability, []string) (proc.Box, error) {
-	token := !c.Config().Server.Token.Empty() // the server keeps the one that it began with
+	token := !c.Config().Server.Token.Empty() // the server keeps the token that it started with
 	system := sync.OnceValue(func() *sandbox.System {
 		found := sandbox.Probe(context.Background(), c.procs)
 		found.Token = token
@@ -26,11 +26,11 @@ func (c *Core) confiner(environ []string) func(context.Context, []capability.Cap
 	})
 	return func(_ context.Context, grants []capability.Capability, lent []string) (proc.Box, error) {
 		if c.Config().Sandbox != config.SandboxDeclared {
-			return nil, nil // agents are not held to their [security]
+			return nil, nil // [security] is not enforced
 		}
 		for _, v := range system().Judge(grants) {
 			if v.Status == sandbox.NotEnforced {
-				return nil, fmt.Errorf("[security] cannot be enforced here: %s: %s; take the restriction out, or set sandbox = \"kaged\"", v.Capability, v.Reason)
+				return nil, fmt.Errorf("[security] cannot be enforced here: %s: %s; remove the restriction, or set sandbox = \"kaged\"", v.Capability, v.Reason)
 			}
 		}
 		dirs, found := c.pluginDirs(environ)
@@ -46,8 +46,8 @@ func (c *Core) confiner(environ []string) func(context.Context, []capability.Cap
 	}
 }
 
-// pluginDirs are the directories in which plugins are looked for, and those in which they were
-// found; and the plugins themselves.
+// pluginDirs returns the directories that are searched for plugins or contain some, and the paths
+// of the plugins.
 func (c *Core) pluginDirs(environ []string) (dirs, found []string) {
 	dirs = pluginhost.Searched(environ)
 	for _, p := range c.Host.Plugins() {

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// TestAgentsAreHeldToTheirSecurity runs an agent that writes where it may and where it may not, and
-// calls two servers of which its manifest names one.
+// TestAgentsAreHeldToTheirSecurity runs an agent that writes where it may and where it may not. It
+// also calls two servers, one of which its manifest names.
 func TestAgentsAreHeldToTheirSecurity(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -131,7 +131,7 @@ filesystem_writable = [%q]
 	}
 }
 
-// runOut runs an agent by hand, which must succeed, and returns what it printed.
+// runOut runs an agent by hand, which must succeed, and returns its output.
 func runOut(t *testing.T, c *Core, agent string) string {
 	t.Helper()
 	text, ended := runAgent(t, c, agent)
@@ -141,7 +141,7 @@ func runOut(t *testing.T, c *Core, agent string) string {
 	return text
 }
 
-// runAgent runs an agent by hand, and returns what it printed and what became of it.
+// runAgent runs an agent by hand, and returns its output and its run.
 func runAgent(t *testing.T, c *Core, agent string) (string, job.Run) {
 	t.Helper()
 	j := jobs{c.Jobs}
@@ -164,7 +164,7 @@ func runAgent(t *testing.T, c *Core, agent string) (string, job.Run) {
 	return text.String(), run.(job.Run)
 }
 
-// listen is the port of a server that says hello.
+// listen starts a server that sends hello, and returns its port.
 func listen(t *testing.T) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")

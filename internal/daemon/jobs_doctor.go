@@ -20,22 +20,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// reachTime bounds how long a notifier's service may take to answer.
+// reachTime limits how long a notifier's service may take to answer.
 const reachTime = 10 * time.Second
 
-// A JobExam looks at agents: their manifests, programs, plugins and notifiers. It runs nothing but
+// A JobExam checks agents: their manifests, programs, plugins and notifiers. It runs nothing but
 // the plugins' own checks.
 type JobExam struct {
 	Host     *pluginhost.Host
 	Environ  []string
 	Secrets  *config.Secrets
-	Trouble  []config.Problem // what is wrong with the files that secrets come from
+	Trouble  []config.Problem // problems with the files of the secrets
 	Procs    *proc.Group
-	Confined bool // agents are held to their [security]
-	Reach    bool // also ask whether the services of notifiers can be reached; nothing is sent to anybody
+	Confined bool // [security] of agents is enforced
+	Reach    bool // also check whether the services of notifiers can be reached; no message is sent
 }
 
-// Of lists what is wrong with agents.
+// Of lists the problems of agents.
 func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []pluginhost.Finding {
 	var findings []pluginhost.Finding
 	for _, p := range x.Trouble {
@@ -72,7 +72,7 @@ func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []pluginhost.Findin
 	return findings
 }
 
-// exam looks at agents with what the daemon has.
+// exam returns a JobExam with the daemon's host, secrets and settings.
 func (j *Jobs) exam() *JobExam {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -80,18 +80,18 @@ func (j *Jobs) exam() *JobExam {
 		Confined: j.core.Config().Sandbox == config.SandboxDeclared}
 }
 
-// Examine lists what is wrong with the agents that there are now, and with the plugins that they
-// name.
+// Examine reads the manifests, searches for the plugins that they name, and lists the problems of
+// both.
 func (j *Jobs) Examine(ctx context.Context) []pluginhost.Finding {
 	if err := j.core.Host.Refresh(ctx, job.PluginDialect); err != nil && ctx.Err() == nil {
-		j.core.log.Warn("plugins are not looked for again", "err", err)
+		j.core.log.Warn("cannot search for plugins again", "err", err)
 	}
 	return j.exam().Of(ctx, job.LoadDirs(j.Dirs()))
 }
 
-// examineAll checks the manifests each time that they have been read, as the doctor does, and logs
-// what is wrong: "dotagent calls this when loading manifests so misconfigurations surface". What was
-// wrong the last time is not logged again.
+// examineAll checks the manifests each time they have been read, as the doctor does, and logs new
+// problems: "dotagent calls this when loading manifests so misconfigurations surface". It does not
+// log problems that the previous check also had.
 func (j *Jobs) examineAll(ctx context.Context, changed <-chan struct{}) {
 	var told []pluginhost.Finding
 	for {
@@ -126,7 +126,7 @@ func asFinding(s pluginhost.Severity, agent string, p document.Problem) pluginho
 	return inFile(s, "agent "+agent, p)
 }
 
-// inFile is a finding about a file.
+// inFile returns a finding about a file.
 func inFile(s pluginhost.Severity, plugin string, p document.Problem) pluginhost.Finding {
 	where := p.File
 	if p.Line > 0 {
@@ -135,12 +135,12 @@ func inFile(s pluginhost.Severity, plugin string, p document.Problem) pluginhost
 	return pluginhost.Finding{Severity: s, Plugin: plugin, Where: where, Problem: p.Message, Fix: p.Fix}
 }
 
-// complain is a finding about something in a manifest.
+// complain returns a finding about a place in a manifest.
 func complain(s pluginhost.Severity, m *job.Manifest, at job.Place, problem, fix string) []pluginhost.Finding {
 	return []pluginhost.Finding{asFinding(s, m.Agent.Name, m.Problem(at, problem, fix))}
 }
 
-// program sees whether the agent's own program is there.
+// program checks that the agent's own program exists and is executable.
 func (x *JobExam) program(m *job.Manifest) []pluginhost.Finding {
 	at := m.Run.At
 	command := m.Run.Command
@@ -162,7 +162,7 @@ func (x *JobExam) program(m *job.Manifest) []pluginhost.Finding {
 	return nil
 }
 
-// hook sees whether a plugin is there, is of the right kind, and likes its configuration.
+// hook checks that a plugin exists, is of the right kind, and accepts its configuration.
 func (x *JobExam) hook(ctx context.Context, m *job.Manifest, h *job.Hook, point hook.Point) []pluginhost.Finding {
 	if o := obstacleTo(x.Host, h.Plugin, point); o != nil {
 		return complain(o.severity, m, h.At, o.Error(), o.fix)
@@ -176,12 +176,13 @@ func (x *JobExam) hook(ctx context.Context, m *job.Manifest, h *job.Hook, point 
 
 func text(s *string) string {
 	if s == nil {
-		return "no reason is known"
+		return "unknown reason"
 	}
 	return *s
 }
 
-// notifier sees whether a notifier can be used and, on request, reached.
+// notifier checks that a notifier is configured correctly and, if Reach is set, that its service
+// answers.
 func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier) []pluginhost.Finding {
 	if n.Driver == job.DriverPlugin {
 		h, err := n.Hook()
@@ -196,7 +197,7 @@ func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier
 		return complain(pluginhost.SeverityInfo, m, n.At, err.Error(), "")
 	case err != nil:
 		return complain(pluginhost.SeverityError, m, n.At, err.Error(), notifierFix)
-	case !x.Reach && n.Driver != job.DriverDesktop: // a desktop is on this machine, or there is none
+	case !x.Reach && n.Driver != job.DriverDesktop: // the desktop is on this machine: no request leaves it
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
@@ -209,26 +210,26 @@ func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier
 
 const notifierFix = "docs/jobs.md lists what each driver takes"
 
-// reachFix says what to do about a notifier whose service cannot be reached.
+// reachFix tells what to do if the service of a notifier cannot be reached.
 func reachFix(d job.Driver) string {
 	if d == job.DriverDesktop {
 		return "start the daemon in a desktop session, or choose another driver"
 	}
-	return "look at the address, the token and the network"
+	return "check the address, the token and the network"
 }
 
-// Preview is what a run of an agent would tell, and to whom.
+// A Preview is one message that a run of an agent would send.
 type Preview struct {
 	Event  job.Event       `json:"event"`
 	To     string          `json:"to"`
 	Plugin string          `json:"plugin,omitempty"`
 	Sent   *notify.Preview `json:"sent,omitempty"`
-	Given  *job.Given      `json:"given,omitempty"` // what a plugin is told; ${NAME} in its config as the manifest has it
+	Given  *job.Given      `json:"given,omitempty"` // what a plugin would get; ${NAME} in its config is not replaced
 	Error  string          `json:"error,omitempty"`
 }
 
-// DryRun makes an attempt with AGENT_DRY_RUN set and lists what would be handed to sinks and told
-// to people. Nothing of it is recorded, and nobody is told.
+// DryRun makes an attempt with AGENT_DRY_RUN set. It returns what sinks and people would get, but
+// sends and records nothing.
 func (j *Jobs) DryRun(ctx context.Context, m *job.Manifest, s *job.Schedule) (job.Attempt, []Preview) {
 	attempt, tellings := j.Runner.DryRun(ctx, m, s)
 	var previews []Preview
@@ -241,7 +242,7 @@ func (j *Jobs) DryRun(ctx context.Context, m *job.Manifest, s *job.Schedule) (jo
 	return attempt, previews
 }
 
-// sinkPreviews are what the sinks of a manifest would be given.
+// sinkPreviews returns what the sinks of a manifest would get.
 func sinkPreviews(m *job.Manifest, s *job.Schedule, output string) []Preview {
 	var previews []Preview
 	for i := range m.OnSuccess {

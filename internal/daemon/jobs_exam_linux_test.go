@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// TestJobExamWarns: a desktop that cannot show anything is seen without --reach, and what a
-// manifest says in vain is told.
+// TestJobExamWarns checks that a desktop that cannot show messages is found without --reach, and
+// that a setting without effect is reported.
 func TestJobExamWarns(t *testing.T) {
 	h := newHouse(t)
 	h.write(".config/patchbay/agents/shows/agent.toml", "[agent]\nname = \"shows\"\n[run]\ncommand = \"/bin/sh\"\n[defaults]\nmax_retries = 0\n[[notifiers]]\ndriver = \"desktop\"\n")

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// plugin installs a dotagent plugin of a kind, which notes what it is given in a file of its own.
+// plugin installs a dotagent plugin of a kind. It appends its input to a file of its own.
 func (h house) plugin(name, kind string) string {
 	path := h.write(".config/dotagent/plugins/dotagent-plugin-"+name, `#!/bin/sh
 case "$1" in
@@ -36,8 +36,8 @@ args = ["-c", "echo done"]
 plugin = "late"
 `
 
-// TestPluginsInstalledLater: a daemon finds plugins that are installed while it runs, before the
-// next event that names them, and a run says why one cannot be asked.
+// TestPluginsInstalledLater checks that a daemon finds plugins that are installed while it runs,
+// before the next event for them, and that a run says why a plugin cannot be asked.
 func TestPluginsInstalledLater(t *testing.T) {
 	h := newHouse(t)
 	h.write(".config/patchbay/agents/early/agent.toml", early)
@@ -63,10 +63,10 @@ func TestPluginsInstalledLater(t *testing.T) {
 	fails("preflight late: plugin not found: late")
 
 	path := h.plugin("late", "sink")
-	fails("preflight late: plugin late is no preflight plugin, but sink")
+	fails("preflight late: plugin late is not a preflight plugin: its kinds are sink")
 
-	h.plugin("late", "notify") // written over: what it says of itself is asked again
-	fails("preflight late: plugin late is no preflight plugin, but notify")
+	h.plugin("late", "notify") // replaced: its info is read again
+	fails("preflight late: plugin late is not a preflight plugin: its kinds are notify")
 
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,8 @@ func TestPluginsInstalledLater(t *testing.T) {
 	}
 }
 
-// TestDoctorOfTheDaemon: /v1/doctor tells of jobs too, of manifests and plugins as they are now.
+// TestDoctorOfTheDaemon checks that /v1/doctor also reports the current problems of manifests and
+// their plugins.
 func TestDoctorOfTheDaemon(t *testing.T) {
 	h := newHouse(t)
 	c := h.open("")
@@ -126,9 +127,9 @@ func TestDoctorOfTheDaemon(t *testing.T) {
 	}
 }
 
-// TestAnAgentsPluginsRunInItsProject: the plugins of an agent whose manifest names a working
-// directory run in that directory's project; those of others, where the daemon runs. People are
-// told of a run whose directory is gone.
+// TestAnAgentsPluginsRunInItsProject checks that the plugins of an agent with a working directory
+// run in that directory's project, and those of other agents in the daemon's. People are told about
+// a run whose directory is gone.
 func TestAnAgentsPluginsRunInItsProject(t *testing.T) {
 	h := newHouse(t)
 	repo := repository(t, "repo")

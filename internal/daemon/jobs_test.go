@@ -71,7 +71,7 @@ func TestJobsOverHTTP(t *testing.T) {
 	})
 }
 
-// TestJobsOverARealConnection goes through the routes, as a client does.
+// TestJobsOverARealConnection runs an agent through the routes, as a client does.
 func TestJobsOverARealConnection(t *testing.T) {
 	h := newHouse(t)
 	h.write(".config/patchbay/agents/greeter/agent.toml", greeter)
@@ -104,7 +104,7 @@ func TestJobsOverARealConnection(t *testing.T) {
 	}
 }
 
-// eventually waits for something that happens in the background.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

@@ -13,7 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/doors"
 )
 
-// listenTCP listens where plugins in sandboxes know not to connect to.
+// listenTCP listens on an address, and announces it to the sandbox, which keeps plugins from
+// connecting to it.
 func listenTCP(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -26,7 +27,7 @@ func listenTCP(address string) (net.Listener, error) {
 	return known, nil
 }
 
-// peers accepts the user's own processes alone, and none that is in a sandbox.
+// peers accepts connections only from the user's own processes outside of sandboxes.
 type peers struct {
 	*net.UnixListener
 	log *slog.Logger
@@ -45,7 +46,8 @@ func (p peers) Accept() (net.Conn, error) {
 	}
 }
 
-// admits tells one of the user's own why it is refused. A stranger is told nothing.
+// admits reports whether a caller may connect. It tells a process of the user why it is refused,
+// and another user's process nothing.
 func (p peers) admits(conn *net.UnixConn) bool {
 	err := doors.CheckCaller(conn)
 	if err == nil {
@@ -53,22 +55,22 @@ func (p peers) admits(conn *net.UnixConn) bool {
 	}
 	p.log.Warn("connection to the socket refused", "err", err)
 	if errors.As(err, new(*doors.Refusal)) {
-		_, _ = io.WriteString(conn, sandboxed) // it fits into the buffer of a new connection; who does not read it is gone
+		_, _ = io.WriteString(conn, sandboxed) // fits into the buffer of a new connection; an error means that the caller has gone
 	}
 	return false
 }
 
-// sandboxed is the whole answer to a caller in a sandbox, or to one that may be in one. It has not
-// been asked anything yet.
+// sandboxed is the whole answer to a caller that is in a sandbox, or may be in one. It is sent
+// before the caller's request is read.
 const sandboxed = "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" +
-	"{\"detail\":\"Calls from inside a sandbox of Patchbay's are refused, and from where that cannot be told.\"}\n"
+	"{\"detail\":\"Calls from inside a sandbox of Patchbay's are refused, and calls from processes that may be inside one.\"}\n"
 
-// A bounded listener lets so many clients in at once and tells the others, so that connections
-// which nobody closes cannot take the descriptors that plugins need. Programs of the user's own
-// have the socket, which is not bounded.
+// A bounded listener limits how many clients are connected at once. It answers the others with an
+// error. So connections that clients leave open cannot use up the descriptors that plugins need.
+// The user's own programs use the socket, which has no such limit.
 type bounded struct {
 	net.Listener
-	places chan struct{} // one for each connection that is open
+	places chan struct{} // one entry for each open connection
 }
 
 func newBounded(l net.Listener, most int) bounded { return bounded{l, make(chan struct{}, most)} }
@@ -83,29 +85,30 @@ func (b bounded) Accept() (net.Conn, error) {
 		case b.places <- struct{}{}:
 			return &placed{TCPConn: conn.(*net.TCPConn), leave: sync.OnceFunc(func() { <-b.places })}, nil
 		default:
-			_, _ = io.WriteString(conn, crowded) // it fits into the buffer of a new connection; who does not read it is gone
+			_, _ = io.WriteString(conn, crowded) // fits into the buffer of a new connection; an error means that the client has gone
 			conn.Close()
 		}
 	}
 }
 
-// crowded is the whole answer to one client too many. It has not been asked anything yet.
+// crowded is the whole answer to a client above the limit. It is sent before the client's request
+// is read.
 const crowded = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 10\r\n" +
 	"Connection: close\r\n\r\n{\"detail\":\"Too many connections.\"}\n"
 
-// A placed connection gives its place back when it is closed. It is a TCP connection in all else:
+// A placed connection frees its place when it is closed. Otherwise it is a TCP connection, which
 // net/http half-closes.
 type placed struct {
 	*net.TCPConn
 	leave func()
 }
 
-// Write: what a client did not take in time the kernel need not keep for it either, after the
-// connection is closed.
+// Write writes to the connection. After a timeout it makes Close discard the bytes that the client
+// did not read, so that the kernel does not keep them.
 func (p *placed) Write(b []byte) (int, error) {
 	n, err := p.TCPConn.Write(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		_ = p.SetLinger(0) // where that cannot be set, the kernel gives up by itself some day
+		_ = p.SetLinger(0) // if this fails, the kernel discards them later
 	}
 	return n, err
 }

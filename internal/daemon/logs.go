@@ -9,17 +9,18 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginlog"
 )
 
-// logs are what plugins wrote to stderr.
+// logs implements [httpapi.Logs]: the lines that plugins wrote to stderr, and the host's lines
+// about them.
 type logs struct{ *Core }
 
-// open finds a plugin's log, and reads its end.
+// open returns the last lines of a plugin's log, and a follower of the next ones.
 func (l logs) open(name string, most int) (httpapi.PluginLog, *pluginlog.Follower, error) {
 	p, err := l.Host.Sighted(name)
 	switch {
 	case errors.Is(err, pluginhost.ErrNotFound):
 		return httpapi.PluginLog{}, nil, httpapi.ErrNoPlugin
 	case err != nil:
-		return httpapi.PluginLog{}, nil, &httpapi.InvalidRequestError{Reason: err.Error()} // two dialects have one of that name
+		return httpapi.PluginLog{}, nil, &httpapi.InvalidRequestError{Reason: err.Error()} // two dialects have a plugin of this name
 	}
 	store := &pluginlog.Store{Dir: pluginlog.Dir(l.Dirs.State)}
 	lines, follower, err := store.Follow(p.Dialect, p.Logged, most)
@@ -30,7 +31,7 @@ func (l logs) open(name string, most int) (httpapi.PluginLog, *pluginlog.Followe
 	return log, follower, err
 }
 
-// line is a line as it may be shown. What is secret now may not have been when the line was kept.
+// line returns a line without secrets. Secrets may have been added since the line was written.
 func (l logs) line(line pluginlog.Line) httpapi.LogLine {
 	return httpapi.LogLine{Time: line.Time, Level: line.Level, Text: l.Host.Hidden().Clean(line.Text)}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginlog"
 )
 
-// TestLogsOverHTTP: the end of a plugin's log, and lines as they come, without what is secret.
+// TestLogsOverHTTP checks that a client gets the end of a plugin's log and the next lines, without
+// secrets.
 func TestLogsOverHTTP(t *testing.T) {
 	h := kagedHouse(t)
 	h.write(".config/patchbay/secrets.toml", "WORD = \"hush-hush\"\n")
@@ -54,7 +55,7 @@ func TestLogsOverHTTP(t *testing.T) {
 	}
 }
 
-// scanUntil reads lines until one has a part.
+// scanUntil reads lines until one contains part.
 func scanUntil(lines *bufio.Scanner, part string) bool {
 	for lines.Scan() {
 		if strings.Contains(lines.Text(), part) {

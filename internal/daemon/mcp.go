@@ -23,26 +23,25 @@ type MCPOptions struct {
 	Methods bool // the methods of kaged plugins
 }
 
-// MCP is an MCP server of the core's plugins. The caller closes it before the core.
+// MCP returns an MCP server with the core's plugins. The caller closes it before the core.
 func (c *Core) MCP(o MCPOptions) *mcp.Server {
 	return mcp.New(mcp.Options{Host: &mcpHost{Host: c.Host, core: c, options: o}, Version: pluginhost.Version, Dir: c.dir,
 		Forbid: c.forbidMCP, Observe: c.observeMCP, Logger: c.log})
 }
 
-// forbidMCP: an MCP client has its own way to ask its user, and does so by default. Over this
-// protocol nobody of ours can be asked.
+// forbidMCP returns why a tool that changes things is refused, or "". An MCP client has its own way
+// to ask its user, and does so by default; over MCP Patchbay cannot ask.
 func (c *Core) forbidMCP(context.Context, *adapter.Tool, model.ToolCall) string {
 	switch c.Config().Chat.Approve {
 	case config.ApproveAsk:
-		return "not allowed: the configuration says to ask before things are changed, and over MCP there is nobody to ask"
+		return "not allowed: the configuration says to ask before things are changed, and over MCP there is no user to ask"
 	case config.ApproveDeny:
 		return "not allowed: the configuration allows no tool that changes things"
 	}
 	return ""
 }
 
-// observeMCP keeps what happens to a call as what happens in a turn is kept: the call stands for
-// the turn.
+// observeMCP records a call of an MCP client in the same way as a turn: the call is the turn.
 func (c *Core) observeMCP(e mcp.Event) {
 	event := chat.Event{Type: chat.Point, Session: e.Session, Turn: e.Call, Time: time.Now(), Outcome: e.Outcome}
 	if e.Outcome == nil {
@@ -53,15 +52,15 @@ func (c *Core) observeMCP(e mcp.Event) {
 	c.observer(nil)(event)
 }
 
-// mcpHost is the plugins as an MCP server wants them.
+// mcpHost implements the host of an MCP server.
 type mcpHost struct {
 	*pluginhost.Host
 	core    *Core
 	options MCPOptions
 }
 
-// Tools are those that clients are offered, under names that MCP allows. Knobs and secrets are no
-// tools.
+// Tools returns the tools for clients, under names that MCP allows. Knobs and secrets are not
+// offered as tools.
 func (h *mcpHost) Tools() []adapter.Tool {
 	var tools []adapter.Tool
 	add := func(t adapter.Tool) {
@@ -83,7 +82,7 @@ func (h *mcpHost) Tools() []adapter.Tool {
 	return tools
 }
 
-// methods are the methods of kaged plugins, each as a tool that takes any object.
+// methods returns the methods of kaged plugins, each as a tool that takes any object.
 func (h *mcpHost) methods() []adapter.Tool {
 	var tools []adapter.Tool
 	for _, p := range h.Plugins() {
@@ -105,7 +104,7 @@ func (h *mcpHost) methods() []adapter.Tool {
 	return tools
 }
 
-// mcpName is a tool's name as MCP allows it: ^[A-Za-z0-9_.-]{1,128}$.
+// mcpName returns a tool's name with only the characters that MCP allows: ^[A-Za-z0-9_.-]{1,128}$.
 func mcpName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -117,7 +116,7 @@ func mcpName(name string) string {
 	return name[:min(len(name), 128)]
 }
 
-// offerKinds are the words of both sides.
+// offerKinds translates the kinds of offers from dialects to MCP.
 var offerKinds = map[dialect.OfferKind]mcp.Kind{dialect.Prompt: mcp.Prompts, dialect.Resource: mcp.Resources, dialect.ResourceTemplate: mcp.Templates}
 
 func (h *mcpHost) Offers() []mcp.Offer {

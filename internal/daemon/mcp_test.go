@@ -16,7 +16,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// guard is a python plugin that lets no tool have the text "forbidden", and rewrites another.
+// guard is a Python plugin that refuses the text "forbidden" in every tool, and replaces another
+// text.
 const guard = `__plugin__ = {"api": "1.0", "name": "guard"}
 @on_tool_call
 async def look(ctx, call):
@@ -29,7 +30,7 @@ async def block(ctx, call):
         return ToolResult(call.tool_call_id, call.tool_name, "blocked by guard", False)
 `
 
-// TestMCPOverHTTP: a whole daemon, an MCP server among its plugins, and MCP clients of both kinds.
+// TestMCPOverHTTP runs a whole daemon with an MCP server among its plugins, and an MCP client.
 func TestMCPOverHTTP(t *testing.T) {
 	h := newHouse(t)
 	path := plugtest.InstallMCP(t, h.home, plugtest.MCPBoth)
@@ -40,17 +41,17 @@ func TestMCPOverHTTP(t *testing.T) {
 	s := h.serve("", Limits{})
 	told := make(chan struct{}, 16)
 	client := s.mcpClient(&sdk.ClientOptions{ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { told <- struct{}{} }})
-	t.Run("tools are listed, with all that their server says of them", func(t *testing.T) {
+	t.Run("tools are listed with the whole definition of their server", func(t *testing.T) {
 		tools := s.mcpTools(client)
 		i := slices.IndexFunc(tools, func(t *sdk.Tool) bool { return t.Name == "small_echo" })
 		if i < 0 || tools[i].Title != "T" || tools[i].Annotations == nil || !tools[i].Annotations.ReadOnlyHint {
 			t.Errorf("%+v", tools)
 		}
 		if slices.ContainsFunc(tools, func(t *sdk.Tool) bool { return t.Name == "shell" }) {
-			t.Error("a built-in tool is offered, and nobody asked for it")
+			t.Error("a built-in tool is offered without the option")
 		}
 	})
-	t.Run("a call is made, and kept", func(t *testing.T) {
+	t.Run("a call is made and recorded", func(t *testing.T) {
 		r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "small_echo", Arguments: map[string]any{"text": "hello"}})
 		if err != nil || r.IsError || r.Content[0].(*sdk.TextContent).Text != "hello" {
 			t.Fatalf("%+v, %v", r, err)
@@ -68,7 +69,7 @@ func TestMCPOverHTTP(t *testing.T) {
 			}
 		}
 	})
-	t.Run("plugins that come are announced", func(t *testing.T) {
+	t.Run("new plugins are announced", func(t *testing.T) {
 		h.write(".config/patchbay/config.toml", table("small")+table("second"))
 		if err := s.Reload(t.Context()); err != nil {
 			t.Fatal(err)
@@ -100,7 +101,8 @@ func TestMCPOverHTTP(t *testing.T) {
 	})
 }
 
-// TestMCPToolsPassPlugins: a python plugin blocks and rewrites calls of an MCP client.
+// TestMCPToolsPassPlugins checks that a Python plugin can block and change the calls of an MCP
+// client.
 func TestMCPToolsPassPlugins(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := newHouse(t)
@@ -117,7 +119,7 @@ func TestMCPToolsPassPlugins(t *testing.T) {
 	}
 }
 
-// TestMCPToken: with a token, nobody comes in without it.
+// TestMCPToken checks that requests without the token are refused.
 func TestMCPToken(t *testing.T) {
 	h := newHouse(t)
 	h.write(".config/patchbay/config.toml", "[server]\ntoken = \"open sesame\"\n")
@@ -133,7 +135,7 @@ func TestMCPToken(t *testing.T) {
 	}
 }
 
-// mcpClient is an MCP client of the daemon.
+// mcpClient returns an MCP client of the daemon.
 func (s *served) mcpClient(o *sdk.ClientOptions) *sdk.ClientSession {
 	s.t.Helper()
 	transport := &sdk.StreamableClientTransport{Endpoint: "http://" + s.addr + "/mcp", HTTPClient: &http.Client{Transport: s.client.Transport}}

@@ -8,10 +8,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// counts are what happens, for Prometheus to read. No label has what a user wrote: names of
-// plugins, dialects and points, and outcomes, all of them few.
+// counts are the metrics for Prometheus. No label contains a text of a user: labels are names of
+// plugins, dialects and points, and outcomes, and there are few of each.
 type counts struct {
-	all metrics.Registry // the handler of /metrics
+	all metrics.Registry // serves /metrics
 
 	turns   *metrics.Counter
 	tools   *metrics.Counter
@@ -32,7 +32,7 @@ func newCounts(c *Core) *counts {
 	return n
 }
 
-// observe shows what is read off the host when Prometheus asks.
+// observe adds the metrics that are read from the host when Prometheus asks.
 func (n *counts) observe(c *Core) {
 	perPlugin := func(name, help string, read func(pluginhost.PluginCount) float64) {
 		n.all.Observe(metrics.Counted, name, help, []string{"dialect", "plugin"}, func(show metrics.Show) {
@@ -60,7 +60,7 @@ func (n *counts) observe(c *Core) {
 		})
 }
 
-// count counts what an event of a turn says.
+// count counts an event of a turn.
 func (n *counts) count(e *chat.Event) {
 	switch e.Type {
 	case chat.Point:

@@ -6,8 +6,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// UseModel has another model answer, PROVIDER:NAME, from the next turn on and until this core is
-// closed. Where it cannot be opened, the one before stays.
+// UseModel makes the model PROVIDER:NAME answer from the next turn on, until the core is closed. If
+// it cannot be opened, the previous model stays.
 func (c *Core) UseModel(name string) error {
 	provider, _, err := model.ParseName(name)
 	if err != nil {
@@ -28,23 +28,23 @@ func (c *Core) UseModel(name string) error {
 	if err != nil {
 		return &ModelError{err}
 	}
-	c.options = o // a reload keeps it
+	c.options = o // a reload uses it too
 	c.model.Store(&m)
 	return nil
 }
 
-// ChosenModel tells whether anybody has chosen a model: the command line, the environment or the
+// ChosenModel reports whether a model was chosen: on the command line, in the environment or in the
 // configuration.
 func (c *Core) ChosenModel() bool {
 	o, m := c.options, c.Config().Model
 	return o.Model != "" || o.Script != "" || c.getenv("PATCHBAY_MODEL") != "" || m.Provider != "" || m.Script != ""
 }
 
-// Suggest is a model that could answer, by what the environment holds for a provider; "" where
-// nothing points to one.
+// Suggest returns a model that could be used, and the environment variable with its key. It returns
+// "" if no such variable is set.
 func (c *Core) Suggest() (variable, name string) {
 	return model.Reachable(c.getenv)
 }
 
-// getenv reads the environment that the core was opened with.
+// getenv reads the environment that was given to Open.
 func (c *Core) getenv(name string) string { return dialect.Env{Vars: c.options.Host.Environ}.Get(name) }

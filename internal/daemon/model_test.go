@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestUseModel: another model answers, a reload keeps it, and one that cannot be opened changes
-// nothing.
+// TestUseModel checks that the chosen model answers, that a reload keeps it, and that a model that
+// cannot be opened changes nothing.
 func TestUseModel(t *testing.T) {
 	h := newHouse(t)
 	o := h.options()

@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestPluginsByEitherName: a session and the routes know a python plugin by its file and by what it
-// calls itself, and a file's name is its own.
+// TestPluginsByEitherName checks that a session and the routes find a Python plugin by its file and
+// by the name that it declares, and that a file's name wins.
 func TestPluginsByEitherName(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := newHouse(t)
@@ -51,7 +51,7 @@ func TestPluginsByEitherName(t *testing.T) {
 func quote(s string) string {
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // a string has JSON
+		panic(err) // a string always has JSON
 	}
 	return string(text)
 }

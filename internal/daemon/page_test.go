@@ -17,7 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// pages reads a list over HTTP, page by page, and returns what name is in each item.
+// pages reads a list over HTTP page by page, and returns the field name of each item.
 func pages(t *testing.T, s *served, path, list, name string) (all []string) {
 	t.Helper()
 	for after := ""; ; {
@@ -43,7 +43,7 @@ func pages(t *testing.T, s *served, path, list, name string) (all []string) {
 	}
 }
 
-// traced is the event of a point, as a turn tells it.
+// traced returns the event of a point, as a turn sends it.
 func traced(point hook.Point, sessionID, turn string, steps ...hook.Step) chat.Event {
 	trace := (&hook.Outcome{Point: point, Verdict: hook.Continue, Payload: json.RawMessage(`{"message":"hi ` + turn + `"}`), Steps: steps}).Trace()
 	return chat.Event{Type: chat.Point, Session: sessionID, Turn: turn, Time: time.Now(), Outcome: &trace}
@@ -105,7 +105,7 @@ func TestTracesHavePages(t *testing.T) {
 
 func TestTurnsHavePages(t *testing.T) {
 	s := newHouse(t).serve("", Limits{})
-	for i := range 15 { // the events of two sessions' turns mix
+	for i := range 15 { // the events of two sessions' turns alternate
 		s.record(traced(hook.TurnInput, fmt.Sprint("ses", i%2), fmt.Sprintf("turn%d%d", i/6, i%2), hook.Step{Plugin: "a"}))
 	}
 	eventually(t, "all events are in the journal", func() bool {
@@ -162,6 +162,6 @@ func TestRunsHavePages(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := pages(t, s, "/v1/runs?limit=2&agent=nobody", "runs", "id"); len(got) != 0 {
-		t.Errorf("of nobody: %q", got)
+		t.Errorf("of an unknown agent: %q", got)
 	}
 }

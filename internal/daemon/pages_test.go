@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// TestSessionPages follows the links of pages to the end: together they are the list.
+// TestSessionPages follows the links from page to page. All pages together must be the whole list.
 func TestSessionPages(t *testing.T) {
 	s := newHouse(t).serve("", Limits{})
 	for range 120 {

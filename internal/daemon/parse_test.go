@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestCodeIsCheckedWithoutBeingRun: and what is wrong with it is told with its place.
+// TestCodeIsCheckedWithoutBeingRun checks that code is parsed but not run, and that an error has
+// its line.
 func TestCodeIsCheckedWithoutBeingRun(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := newHouse(t)
@@ -36,7 +37,7 @@ func TestCodeIsCheckedWithoutBeingRun(t *testing.T) {
 		t.Error("the code was run")
 	}
 	if c := check("x = 1\ndef f(:\n    pass\n"); c.OK || c.Line != 2 || c.Column == 0 || !strings.Contains(c.Message, "SyntaxError") {
-		t.Errorf("code that is none: %+v", c)
+		t.Errorf("code that is not Python: %+v", c)
 	}
 	if c := check(strings.Repeat("(", 5000)); c.OK || c.Message == "" {
 		t.Errorf("brackets without end: %+v", c)

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	mostParsing = 2                // drafts that are parsed side by side, each by an interpreter of its own
-	parseTime   = 10 * time.Second // for one to be parsed
-	parserIdle  = 30 * time.Second // after which an interpreter ends that has no draft: longer than a person pauses while typing
-	parserUses  = 500              // after which an interpreter is replaced: what it keeps in memory grows a little with each draft
+	mostParsing = 2                // drafts that are parsed at the same time, each by its own interpreter
+	parseTime   = 10 * time.Second // for one draft
+	parserIdle  = 30 * time.Second // after which an unused interpreter ends; longer than a user pauses while typing
+	parserUses  = 500              // after which an interpreter is replaced, because its memory grows a little with each draft
 )
 
-// parsers parse drafts of Python plugins while a person types them. An interpreter takes most of a
-// second to start on a busy machine, so it is kept for the next draft.
+// parsers parse drafts of Python plugins while a user types them. Starting an interpreter takes
+// most of a second on a busy machine, so interpreters are reused.
 type parsers struct {
-	places chan struct{} // one for each draft that is parsed
+	places chan struct{} // one entry for each draft that is being parsed
 
 	mu     sync.Mutex // protects the fields below
 	idle   []*idleParser
@@ -35,8 +35,8 @@ type idleParser struct {
 
 func newParsers() *parsers { return &parsers{places: make(chan struct{}, mostParsing)} }
 
-// parse parses a draft with an interpreter that is there, or with a new one. A caller that comes
-// while all places are taken waits for one.
+// parse parses a draft with an idle interpreter, or with a new one. If all places are taken, it
+// waits for one.
 func (p *parsers) parse(ctx context.Context, files pythonfile.Files, content string) error {
 	select {
 	case p.places <- struct{}{}:
@@ -59,7 +59,7 @@ func (p *parsers) parse(ctx context.Context, files pythonfile.Files, content str
 	return err
 }
 
-// take returns the parser that was used last; nil: there is none.
+// take returns the parser that was used last, or nil if none is idle.
 func (p *parsers) take() *idleParser {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +69,7 @@ func (p *parsers) take() *idleParser {
 	}
 	one := p.idle[last]
 	p.idle = p.idle[:last]
-	one.timer.Stop() // one that has fired finds that it is taken
+	one.timer.Stop() // if it has already fired, expire does not find the parser
 	return one
 }
 
@@ -88,7 +88,7 @@ func (p *parsers) put(one *idleParser) {
 	}
 }
 
-// expire ends a parser that is still idle.
+// expire ends a parser if it is still idle.
 func (p *parsers) expire(one *idleParser) {
 	p.mu.Lock()
 	at := slices.Index(p.idle, one)
@@ -101,7 +101,7 @@ func (p *parsers) expire(one *idleParser) {
 	}
 }
 
-// close ends all idle parsers; those at work end after their draft.
+// close ends all idle parsers. Those that are parsing end after their draft.
 func (p *parsers) close() {
 	p.mu.Lock()
 	idle := p.idle

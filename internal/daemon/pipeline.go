@@ -7,7 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugindev"
 )
 
-// Pipeline is the points in their order, with who is asked at each and who could be.
+// Pipeline returns the points in order, with the plugins that are asked at each, and the plugins
+// that could be connected.
 func (i inspect) Pipeline(context.Context) (httpapi.Pipeline, error) {
 	p := httpapi.Pipeline{Points: []httpapi.PipelinePoint{}, Connectable: []httpapi.Connectable{}}
 	for _, line := range i.Host.Pipeline() {

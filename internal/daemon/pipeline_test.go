@@ -29,7 +29,7 @@ func TestThePipeline(t *testing.T) {
 	if len(p.Connectable) != 1 || !slices.Contains(p.Connectable[0].Hooks[0].Points, "prompt.context") {
 		t.Errorf("%+v", p.Connectable)
 	}
-	for _, point := range p.Points { // each can be tried with its sample
+	for _, point := range p.Points { // each point accepts its sample
 		body, err := json.Marshal(map[string]any{"point": point.Point, "data": point.Sample})
 		if err != nil {
 			t.Fatal(err)

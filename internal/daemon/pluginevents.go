@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginlog"
 )
 
-// The kinds of events that tell of plugins.
+// The kinds of events about plugins.
 const (
 	stateEvent  = "plugin.state"
 	logEvent    = "plugin.log"
@@ -20,21 +20,21 @@ const (
 )
 
 const (
-	mostEventText = 500                    // bytes of a line in an event; the log has more of it
-	exitDelay     = 50 * time.Millisecond  // for a plugin that has just died to be known as such
-	lookAgain     = 250 * time.Millisecond // after which plugins are looked at again that are not up
-	lookLater     = 2 * time.Second        // the same, of those that are down for longer
+	mostEventText = 500                    // bytes of a line in an event; the log has the whole line
+	exitDelay     = 50 * time.Millisecond  // until the host knows that a plugin has exited
+	lookAgain     = 250 * time.Millisecond // after which the states of plugins that are not running are compared again
+	lookLater     = 2 * time.Second        // the same, if they have not been running for longer
 )
 
-// pluginEvents puts into the journal what happens to plugins: how they stand, what they write, what
-// they are refused. No plugin can fill the journal: each has a budget for each kind, and an event
-// says how many were left out.
+// pluginEvents writes events about plugins to the journal: their states, their log lines, and what
+// the sandbox refuses them. Each plugin has a budget for each kind, so that no plugin can fill the
+// journal. An event tells how many were left out.
 type pluginEvents struct {
 	core *Core
-	soon chan struct{} // has room for one: plugins may stand otherwise
+	soon chan struct{} // has room for one signal: states of plugins may have changed
 
 	mu      sync.Mutex // protects the fields below
-	open    bool       // somebody serves events; the core is open then
+	open    bool       // events are written; set while the core is served
 	budgets map[budgetKey]*budget
 }
 
@@ -42,11 +42,11 @@ func newPluginEvents(c *Core) *pluginEvents {
 	return &pluginEvents{core: c, soon: make(chan struct{}, 1), budgets: make(map[budgetKey]*budget)}
 }
 
-// poke says that plugins may stand otherwise than before. It never waits.
+// poke announces that the states of plugins may have changed. It never waits.
 func (p *pluginEvents) poke() {
 	select {
 	case p.soon <- struct{}{}:
-	default: // somebody has said so already
+	default: // already announced
 	}
 }
 
@@ -62,11 +62,11 @@ type pluginEvent struct {
 	Text    string  `json:"text,omitempty"`
 	What    string  `json:"what,omitempty"`
 	Detail  string  `json:"detail,omitempty"`
-	LeftOut int     `json:"left_out,omitempty"` // so many like it were left out since the last one
+	LeftOut int     `json:"left_out,omitempty"` // how many such events were left out since the last one
 }
 
-// wrote is told each line about a plugin. Most lines that are not its own tell that it stands
-// otherwise now.
+// wrote is called for each line in a plugin's log. Most lines that the plugin did not write itself
+// announce a new state.
 func (p *pluginEvents) wrote(dialect, plugin string, l pluginlog.Line) {
 	if l.Level != "stderr" {
 		p.poke()
@@ -78,7 +78,7 @@ func (p *pluginEvents) denied(d pluginhost.Denial) {
 	p.post(deniedEvent, pluginEvent{Plugin: d.Plugin, Dialect: d.Dialect, What: d.What, Detail: d.Detail, LeftOut: d.Dropped})
 }
 
-// post keeps an event, if the plugin's budget allows.
+// post writes an event if the plugin's budget allows, and reports whether it did.
 func (p *pluginEvents) post(kind string, e pluginEvent) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +88,7 @@ func (p *pluginEvents) post(kind string, e pluginEvent) bool {
 	b := p.budget(budgetKey{kind, e.Dialect, e.Plugin})
 	left, ok := b.spend(time.Now())
 	if !ok {
-		if kind != stateEvent { // a state is told later, as it is then
+		if kind != stateEvent { // compare posts a state again later
 			b.leaveOut(1+e.LeftOut, func() { p.tellLeftOut(kind, e) })
 		}
 		return false
@@ -101,7 +101,7 @@ func (p *pluginEvents) post(kind string, e pluginEvent) bool {
 	return true
 }
 
-// tellLeftOut says how many events were left out, once the budget allows.
+// tellLeftOut writes an event that tells how many were left out, as soon as the budget allows.
 func (p *pluginEvents) tellLeftOut(kind string, e pluginEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +126,7 @@ func (p *pluginEvents) budget(key budgetKey) *budget {
 	return b
 }
 
-// watch tells of states until ctx ends.
+// watch writes the changes of states until ctx ends.
 func (p *pluginEvents) watch(ctx context.Context) {
 	last := p.states()
 	p.serve(true)
@@ -150,7 +150,7 @@ func (p *pluginEvents) watch(ctx context.Context) {
 	}
 }
 
-// serve says whether events are wanted.
+// serve turns the events on or off.
 func (p *pluginEvents) serve(open bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,14 +162,14 @@ func (p *pluginEvents) serve(open bool) {
 	}
 }
 
-// A pluginState is how a plugin stands.
+// A pluginState is the state of a plugin.
 type pluginState struct {
 	name, dialect        string
 	state, health, error string
 	pid                  int
 }
 
-// states are how plugins stand, by where they are.
+// states returns the states of all plugins, by dialect and path.
 func (p *pluginEvents) states() map[string]pluginState {
 	out := make(map[string]pluginState)
 	for _, info := range p.core.Host.Plugins() {
@@ -185,8 +185,8 @@ func (p *pluginEvents) states() map[string]pluginState {
 	return out
 }
 
-// compare tells of those that stand otherwise than last, and whether one of them is still to be
-// looked at.
+// compare writes an event for each state that differs from last. It reports whether states must be
+// compared again soon.
 func (p *pluginEvents) compare(last map[string]pluginState) (unsettled bool) {
 	now := p.states()
 	for key, s := range now {
@@ -195,7 +195,7 @@ func (p *pluginEvents) compare(last map[string]pluginState) (unsettled bool) {
 			continue
 		}
 		if !p.post(stateEvent, s.event()) {
-			unsettled = true // it was told too often: later
+			unsettled = true // the budget is used up: try again later
 			continue
 		}
 		last[key] = s

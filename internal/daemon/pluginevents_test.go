@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginlog"
 )
 
-// told are the events of one kind that the journal has.
+// toldOf returns the events of one kind in the journal.
 func (s *served) toldOf(kind string) (all []pluginEvent) {
 	s.t.Helper()
 	events, err := s.Journal.Read(s.t.Context(), 0, journal.Filter{Kinds: []string{kind}}, 0)
@@ -29,7 +29,8 @@ func (s *served) toldOf(kind string) (all []pluginEvent) {
 	return all
 }
 
-// TestACrashIsAnEvent: that a plugin is down, what it said, and that it is up again.
+// TestACrashIsAnEvent checks the events of a plugin that crashes: it is down, its last lines, it is
+// up again.
 func TestACrashIsAnEvent(t *testing.T) {
 	h := kagedHouse(t)
 	h.write(".config/patchbay/secrets.toml", "WORD = \"of ink\"\n")
@@ -55,7 +56,8 @@ func TestACrashIsAnEvent(t *testing.T) {
 	})
 }
 
-// TestAPluginCannotFillTheJournal: what is too much is counted, and told once.
+// TestAPluginCannotFillTheJournal checks that events above the budget are counted and reported
+// once.
 func TestAPluginCannotFillTheJournal(t *testing.T) {
 	s := kagedHouse(t).serve("", Limits{})
 	eventually(t, "events are served", func() bool {
@@ -73,7 +75,7 @@ func TestAPluginCannotFillTheJournal(t *testing.T) {
 	}
 	key := budgetKey{logEvent, "kaged", "notes"}
 	s.pluginEvents.mu.Lock()
-	s.pluginEvents.budgets[key].at = time.Now().Add(-refillEvery) // as if that had passed
+	s.pluginEvents.budgets[key].at = time.Now().Add(-refillEvery) // as if this time had passed
 	s.pluginEvents.mu.Unlock()
 	s.pluginEvents.tellLeftOut(logEvent, pluginEvent{Plugin: "notes", Dialect: "kaged"})
 	eventually(t, "it is told how many were left out", func() bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// plugins are what can be done with one plugin.
+// plugins implements [httpapi.Plugins]: actions on one plugin.
 type plugins struct{ *Core }
 
 func (p plugins) CallMethod(ctx context.Context, name, method string, params json.RawMessage) (json.RawMessage, error) {
@@ -23,7 +23,7 @@ func (p plugins) CallMethod(ctx context.Context, name, method string, params jso
 	case errors.Is(err, pluginhost.ErrNotFound):
 		return nil, httpapi.ErrNoPlugin
 	case err != nil:
-		return nil, &httpapi.InvalidRequestError{Reason: err.Error()} // two dialects have one of that name
+		return nil, &httpapi.InvalidRequestError{Reason: err.Error()} // two dialects have a plugin of this name
 	case !slices.Contains(detail.Methods, method):
 		return nil, httpapi.ErrNoMethod
 	}
@@ -45,7 +45,7 @@ func (p plugins) SetKnob(ctx context.Context, name string, s httpapi.KnobSetting
 	return change, nil
 }
 
-// reconfigureElsewhere gives a plugin its config again in the other projects where it runs.
+// reconfigureElsewhere gives a plugin its new config in the other projects where it runs.
 func (p plugins) reconfigureElsewhere(ctx context.Context, name string) {
 	p.projects.each("configuration", func(host *pluginhost.Host) error {
 		_, err := host.Reconfigure(ctx, name)
@@ -53,7 +53,7 @@ func (p plugins) reconfigureElsewhere(ctx context.Context, name string) {
 	})
 }
 
-// knobError puts an error into the words of the routes.
+// knobError translates an error to one that the routes know.
 func knobError(err error) error {
 	switch {
 	case errors.Is(err, pluginhost.ErrNotFound):
@@ -89,7 +89,7 @@ func (p plugins) MakeExecutable(ctx context.Context, name string) error {
 	return repairError(p.Host.MakeExecutable(ctx, name))
 }
 
-// repairError puts an error into the words of the routes.
+// repairError translates an error to one that the routes know.
 func repairError(err error) error {
 	switch {
 	case errors.Is(err, pluginhost.ErrNotFound):
@@ -103,13 +103,13 @@ func repairError(err error) error {
 }
 
 func (p plugins) ReloadAll(ctx context.Context) error {
-	if err := p.Core.Reload(context.WithoutCancel(ctx)); err != nil { // a client that goes away does not undo half of it
+	if err := p.Core.Reload(context.WithoutCancel(ctx)); err != nil { // a client that disconnects must not interrupt the reload
 		return &httpapi.UnavailableError{Reason: err.Error()}
 	}
 	return nil
 }
 
-// reloadError tells what is wrong with a file, or with the plugin.
+// reloadError translates an error about a file or a plugin to one that the routes know.
 func reloadError(err error) error {
 	if _, ok := errors.AsType[*config.Error](err); ok {
 		return &httpapi.UnavailableError{Reason: err.Error()}
@@ -120,5 +120,5 @@ func reloadError(err error) error {
 	return &httpapi.UnavailableError{Reason: err.Error()}
 }
 
-// postNotification keeps what plugins say unasked.
+// postNotification writes a plugin's notification to the journal.
 func (c *Core) postNotification(n pluginhost.Notification) { c.post("plugin.notification", "", n) }

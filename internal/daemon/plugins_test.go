@@ -19,8 +19,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// kagedHouse has a kaged plugin with knobs, a method, a notification, a tool that tells its
-// _context and one that crashes.
+// kagedHouse returns a house with a kaged plugin. It has knobs, a method, a notification, a tool
+// that returns its _context, and a tool that crashes.
 func kagedHouse(t *testing.T) house {
 	plugtest.NeedTool(t, "sh")
 	h := newHouse(t)
@@ -79,7 +79,8 @@ func TestAPluginsMethodsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestACrashDuringAToolCallIsThePlugins: the daemon is well, and says which plugin is not.
+// TestACrashDuringAToolCallIsThePlugins checks that the daemon stays healthy and names the plugin
+// that crashed.
 func TestACrashDuringAToolCallIsThePlugins(t *testing.T) {
 	s := kagedHouse(t).serve("", Limits{})
 	got := s.do("POST", "/v1/tools/notes.where/call", `{"arguments":{}}`)
@@ -92,8 +93,8 @@ func TestACrashDuringAToolCallIsThePlugins(t *testing.T) {
 	}
 }
 
-// TestATracedToolCallOverHTTP: the answer has the plugin's part in it, also where the plugin did
-// not answer. Without trace it has none.
+// TestATracedToolCallOverHTTP checks that an answer with trace has the plugin's step, also if the
+// plugin did not answer, and that an answer without trace has none.
 func TestATracedToolCallOverHTTP(t *testing.T) {
 	s := kagedHouse(t).serve("", Limits{})
 	call := func(tool, body string) (r httpapi.ToolResult) {
@@ -125,8 +126,8 @@ func TestATracedToolCallOverHTTP(t *testing.T) {
 	}
 }
 
-// TestArgumentsOverHTTP: a tool is not called with what it says it does not take, neither by hand
-// nor by an MCP client.
+// TestArgumentsOverHTTP checks that a tool is not called with arguments that do not fit its schema,
+// neither by hand nor by an MCP client.
 func TestArgumentsOverHTTP(t *testing.T) {
 	s := kagedHouse(t).serve("", Limits{})
 	for _, c := range []struct {
@@ -149,8 +150,8 @@ func TestArgumentsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestANotificationIsAnEvent: on /v1/events, and counted and listed among what there is to know
-// about the plugin.
+// TestANotificationIsAnEvent checks that a notification is an event on /v1/events, and that the
+// plugin's facts count and list it.
 func TestANotificationIsAnEvent(t *testing.T) {
 	s := kagedHouse(t).serve("", Limits{})
 	if got := s.do("POST", "/v1/plugins/notes/call", `{"method":"notes.config"}`); got.status != http.StatusOK {
@@ -212,8 +213,8 @@ func TestKnobsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestASessionsProject: a session that works in another project than the daemon says so in its
-// hooks' _context.
+// TestASessionsProject checks that the hooks' _context names the project of a session that works in
+// another project than the daemon.
 func TestASessionsProject(t *testing.T) {
 	h := kagedHouse(t)
 	s := h.serve("", Limits{})
@@ -242,8 +243,8 @@ func TestASessionsProject(t *testing.T) {
 	}
 }
 
-// TestACommandReachesTheDaemon: `plugin knob` writes the file itself, and the daemon restarts the
-// plugin.
+// TestACommandReachesTheDaemon checks that the daemon restarts a plugin after `plugin knob` has
+// written the file.
 func TestACommandReachesTheDaemon(t *testing.T) {
 	h := kagedHouse(t)
 	dirs, err := config.Locate(dialect.Env{Vars: h.options().Host.Environ}.Get, runtime.GOOS)

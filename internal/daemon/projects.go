@@ -14,38 +14,38 @@ import (
 )
 
 const (
-	mostProjects = 8                // whose plugins run at once, the daemon's own project included
+	mostProjects = 8                // projects whose plugins run at the same time, with the daemon's own
 	projectIdle  = 10 * time.Minute // after which the plugins of another project are closed
 )
 
-// projects are the sets of plugin processes, one for each project that work is done in. The
-// daemon's own is always open. Another's is opened with the first event there, and closed when
-// nothing has happened there for a while, or when its place is needed.
+// projects holds a set of plugin processes for each project in which agents work. The daemon's own
+// set is always open. Another set is opened by the first event in that project, and closed when it
+// was unused for a while or when its place is needed.
 type projects struct {
 	own  *pluginhost.Host
 	log  *slog.Logger
 	idle time.Duration
 	most int
 
-	changed func() // told when the plugins of a project are there, or gone; it must return at once
+	changed func() // called when the plugins of a project were opened or closed; must return at once
 
 	mu     sync.Mutex // protects the fields below
 	sets   map[string]*project
-	freed  chan struct{} // closed, and replaced, when a set is used by nobody any more
+	freed  chan struct{} // closed and replaced when a set has no user any more
 	closed bool
 
-	ending sync.WaitGroup // of sets that were given up
+	ending sync.WaitGroup // sets that are being closed
 }
 
-// A project is a set of plugins that work in one directory. The fields but the first two are
-// protected by the projects' lock.
+// A project is a set of plugins that work in one directory. The lock of projects protects its
+// fields, except for the first two.
 type project struct {
 	root  string
-	ready chan struct{} // closed when host and err are final
+	ready chan struct{} // closed when host and err are set
 	host  *pluginhost.Host
 	err   error
 	users int
-	used  time.Time // when the last of them went
+	used  time.Time // when the last user left
 	timer *time.Timer
 }
 
@@ -54,19 +54,18 @@ func newProjects(own *pluginhost.Host, log *slog.Logger) *projects {
 		sets: make(map[string]*project), freed: make(chan struct{})}
 }
 
-// errProjectsClosed is returned for work that begins when the daemon ends.
+// errProjectsClosed is returned for work that begins while the daemon ends.
 var errProjectsClosed = errors.New("the plugins are being closed")
 
-// NoDirectoryError says that the working directory of a session, or of an agent, is not there any
-// more.
+// A NoDirectoryError reports that the working directory of a session or an agent no longer exists.
 type NoDirectoryError struct{ Dir string }
 
 func (e *NoDirectoryError) Error() string {
-	return fmt.Sprintf("the working directory %s is gone: make it again, or work in another", e.Dir)
+	return fmt.Sprintf("the working directory %s is gone: create it again, or use another", e.Dir)
 }
 
-// in returns the plugins that work in the project of a directory, and a function that says that
-// they are not used any more.
+// in returns the plugins that work in the project of a directory, and a function to call when they
+// are no longer in use.
 func (p *projects) in(ctx context.Context, dir string) (host *pluginhost.Host, done func(), err error) {
 	if dir == "" {
 		return p.own, func() {}, nil
@@ -95,15 +94,15 @@ func (p *projects) in(ctx context.Context, dir string) (host *pluginhost.Host, d
 	return one.host, func() { p.leave(one) }, nil
 }
 
-// take counts a user of a project's plugins, which are opened where they are not. Where too many
-// projects are in use it waits.
+// take adds a user to a project's plugins, and opens them if necessary. If too many projects are in
+// use, it waits.
 func (p *projects) take(ctx context.Context, root string) (*project, error) {
 	for {
 		one, freed, err := p.try(ctx, root)
 		if one != nil || err != nil {
 			return one, err
 		}
-		p.log.Info("work waits: the plugins of too many projects are in use", "project", root, "most", p.most+1)
+		p.log.Info("waiting: the plugins of too many projects are in use", "project", root, "most", p.most+1)
 		select {
 		case <-freed:
 		case <-ctx.Done():
@@ -112,7 +111,7 @@ func (p *projects) take(ctx context.Context, root string) (*project, error) {
 	}
 }
 
-// try is take without the wait: without a project and an error there is no place now.
+// try is take without waiting. It returns neither a project nor an error if there is no free place.
 func (p *projects) try(ctx context.Context, root string) (*project, <-chan struct{}, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +125,7 @@ func (p *projects) try(ctx context.Context, root string) (*project, <-chan struc
 		}
 		one = &project{root: root, ready: make(chan struct{})}
 		p.sets[root] = one
-		go p.open(context.WithoutCancel(ctx), one) // others may be waiting for it when this caller goes
+		go p.open(context.WithoutCancel(ctx), one) // others may wait for it after this caller has gone
 	}
 	one.users++
 	if one.timer != nil {
@@ -135,7 +134,7 @@ func (p *projects) try(ctx context.Context, root string) (*project, <-chan struc
 	return one, nil, nil
 }
 
-// open starts the plugins of a project. The starts are bounded by the dialects.
+// open starts the plugins of a project. The dialects limit how long that takes.
 func (p *projects) open(ctx context.Context, one *project) {
 	began := time.Now()
 	host, err := p.own.In(ctx, one.root)
@@ -148,13 +147,13 @@ func (p *projects) open(ctx context.Context, one *project) {
 		p.log.Info("plugins opened for a project", "project", one.root, "dur", time.Since(began))
 		return
 	}
-	p.log.Warn("the plugins of a project cannot be opened", "project", one.root, "err", err)
+	p.log.Warn("cannot start the plugins of a project", "project", one.root, "err", err)
 	if p.sets[one.root] == one {
-		delete(p.sets, one.root) // the next one tries again
+		delete(p.sets, one.root) // the next caller tries again
 	}
 }
 
-// leave says that one user of a project's plugins is done with them.
+// leave removes a user of a project's plugins.
 func (p *projects) leave(one *project) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +167,7 @@ func (p *projects) leave(one *project) {
 	p.freed = make(chan struct{})
 }
 
-// closeIdle closes the plugins of a project where nothing has happened for a while.
+// closeIdle closes the plugins of a project that was unused for a while.
 func (p *projects) closeIdle(one *project) {
 	p.mu.Lock()
 	unused := one.users == 0 && p.sets[one.root] == one && time.Since(one.used) >= p.idle
@@ -179,8 +178,8 @@ func (p *projects) closeIdle(one *project) {
 	p.mu.Unlock()
 }
 
-// makeRoom gives up the project that has been unused for longest, and says whether there was one.
-// The caller holds the lock.
+// makeRoom closes the project that was unused for longest, and reports whether there was one. The
+// caller holds the lock.
 func (p *projects) makeRoom() bool {
 	var oldest *project
 	for _, one := range p.sets {
@@ -197,20 +196,20 @@ func (p *projects) makeRoom() bool {
 	return true
 }
 
-// end closes the plugins of a project that nobody can reach any more.
+// end closes the plugins of a project that was removed from the sets.
 func (p *projects) end(one *project) {
 	<-one.ready
 	if one.host == nil {
 		return
 	}
 	if err := one.host.Close(); err != nil {
-		p.log.Warn("the plugins of a project did not end well", "project", one.root, "err", err)
+		p.log.Warn("closing the plugins of a project failed", "project", one.root, "err", err)
 		return
 	}
 	p.log.Info("plugins closed for a project", "project", one.root)
 }
 
-// hosts are the plugins that are open, the daemon's own first.
+// hosts returns the open sets of plugins, the daemon's own first.
 func (p *projects) hosts() []*pluginhost.Host {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,17 +222,17 @@ func (p *projects) hosts() []*pluginhost.Host {
 	return hosts
 }
 
-// each has something done to the plugins of every project but the daemon's own. What fails there
-// leaves them as they were.
+// each calls do with the plugins of every project but the daemon's own. It logs an error, which
+// leaves these plugins as they were.
 func (p *projects) each(what string, do func(*pluginhost.Host) error) {
 	for _, host := range p.hosts()[1:] {
 		if err := do(host); err != nil && !errors.Is(err, pluginhost.ErrClosed) {
-			p.log.Warn("the plugins of a project are as they were", "project", host.Project(), "at", what, "err", err)
+			p.log.Warn("cannot update the plugins of a project", "project", host.Project(), "at", what, "err", err)
 		}
 	}
 }
 
-// close ends all but the daemon's own plugins. Turns are over by then, or left behind.
+// close closes all plugins but the daemon's own. Turns have ended by then or have been given up.
 func (p *projects) close() {
 	p.mu.Lock()
 	p.closed = true
@@ -248,8 +247,8 @@ func (p *projects) close() {
 	p.ending.Wait()
 }
 
-// findings are what is wrong with plugins: with the daemon's own, and with those of other projects
-// as far as that is different.
+// findings lists the problems of the daemon's own plugins, and the further problems of those in
+// other projects.
 func (p *projects) findings() []pluginhost.Finding {
 	hosts := p.hosts()
 	all := hosts[0].Doctor()

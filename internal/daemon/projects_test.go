@@ -19,7 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// where is a scaffold plugin that adds the directory it works in to the prompt.
+// where is a scaffold plugin that adds its working directory to the prompt.
 const where = `#!/bin/bash
 while read -r line; do
   id=$(sed -E 's/.*"id":([0-9]+).*/\1/' <<<"$line")
@@ -33,7 +33,7 @@ while read -r line; do
 done
 `
 
-// script installs a program of a scaffold plugin.
+// script installs the program of a scaffold plugin.
 func (h house) script(name, text string) {
 	h.t.Helper()
 	if err := os.Chmod(h.write(".local/scaffold/plugins/"+name, text), 0o755); err != nil {
@@ -41,7 +41,7 @@ func (h house) script(name, text string) {
 	}
 }
 
-// repository makes a repository with a branch of its own name, and returns its directory.
+// repository makes a repository whose branch has the given name, and returns its directory.
 func repository(t *testing.T, name string) string {
 	t.Helper()
 	plugtest.NeedTool(t, "git")
@@ -52,8 +52,8 @@ func repository(t *testing.T, name string) string {
 	return dir
 }
 
-// enhanced is what plugins made of the prompt's context in a turn of a session that works in a
-// directory.
+// enhanced returns the prompt's context after plugins changed it, in a turn of a session that works
+// in dir.
 func (h house) enhanced(c *Core, dir string) string {
 	h.t.Helper()
 	s, err := c.Sessions.Create(h.t.Context(), session.Session{WorkingDir: dir})
@@ -71,8 +71,8 @@ func (h house) enhanced(c *Core, dir string) string {
 	return seen
 }
 
-// TestPluginsRunWhereTheWorkIs: one daemon, and sessions in two repositories. The example that
-// knows git tells each session of its own repository.
+// TestPluginsRunWhereTheWorkIs runs sessions in two repositories of one daemon. The example plugin
+// for git tells each session about its own repository.
 func TestPluginsRunWhereTheWorkIs(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	h := newHouse(t)
@@ -99,7 +99,7 @@ func TestPluginsRunWhereTheWorkIs(t *testing.T) {
 	}
 }
 
-// TestSeedGitContext: the git plugin that the protocol's document prints, as it is printed, in two
+// TestSeedGitContext runs the git plugin that the protocol's document prints, unchanged, in two
 // repositories of one daemon.
 func TestSeedGitContext(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
@@ -117,8 +117,8 @@ func TestSeedGitContext(t *testing.T) {
 	}
 }
 
-// TestAProjectsPlugins: what is a plugin's is the same in every project, and what is the project's
-// is not.
+// TestAProjectsPlugins checks that plugins have the same counters in every project but their own
+// working directory.
 func TestAProjectsPlugins(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", where)
@@ -156,8 +156,8 @@ func callsOf(t *testing.T, host *pluginhost.Host) int64 {
 	return p.Counters.Calls
 }
 
-// TestProjectsAreFew: the plugins of a project are closed when they are not used for a while, or
-// when another project needs their place; never while they are in use.
+// TestProjectsAreFew checks that the plugins of a project are closed when they are unused for a
+// while or when another project needs their place, and never while they are in use.
 func TestProjectsAreFew(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", where)
@@ -212,8 +212,8 @@ func (p *projects) roots() string {
 	return strings.Join(slices.Sorted(slices.Values(roots)), " ")
 }
 
-// TestProjectsAtOnce: many events that are the first of a project open its plugins once, and none
-// is lost.
+// TestProjectsAtOnce sends many first events of one project at once. Its plugins are opened once,
+// and no event is lost.
 func TestProjectsAtOnce(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", where)
@@ -235,7 +235,8 @@ func TestProjectsAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestADirectoryThatIsGone: a session cannot work where there is nothing.
+// TestADirectoryThatIsGone checks that a session whose directory is gone cannot run a turn but can
+// be deleted.
 func TestADirectoryThatIsGone(t *testing.T) {
 	h := newHouse(t)
 	s := h.serve("", Limits{})
@@ -245,7 +246,7 @@ func TestADirectoryThatIsGone(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.do("POST", "/session/"+id+"/message", `{"text":"hi"}`); got.status != 400 || !strings.Contains(got.body, "is gone: make it again") {
+	if got := s.do("POST", "/session/"+id+"/message", `{"text":"hi"}`); got.status != 400 || !strings.Contains(got.body, "is gone: create it again") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if got := s.do("DELETE", "/session/"+id, ""); got.status >= 300 {
@@ -253,8 +254,8 @@ func TestADirectoryThatIsGone(t *testing.T) {
 	}
 }
 
-// TestALinkIsNoOtherProject: a project that is reached over a link has the plugins that it has
-// already, and one reached over a link into it is that project.
+// TestALinkIsNoOtherProject checks that a project reached through a link uses the plugins that are
+// already open for it.
 func TestALinkIsNoOtherProject(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", where)
@@ -283,8 +284,8 @@ func TestALinkIsNoOtherProject(t *testing.T) {
 	}
 }
 
-// TestAProjectWhoseConfigIsBroken: a session there is told which file, where in it, and what mends
-// it.
+// TestAProjectWhoseConfigIsBroken checks that a session there gets an error with the file, the line
+// and the fix.
 func TestAProjectWhoseConfigIsBroken(t *testing.T) {
 	h := newHouse(t)
 	s := h.serve("", Limits{})
@@ -310,6 +311,6 @@ func TestAProjectWhoseConfigIsBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := s.do("POST", "/session/"+id+"/message", `{"text":"hi"}`); got.status != 200 {
-		t.Errorf("when it is mended: %d %s", got.status, got.body)
+		t.Errorf("when it is repaired: %d %s", got.status, got.body)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// putIn writes a program, or a text, into a project.
+// putIn writes a file into a project.
 func putIn(t *testing.T, root, name, text string) {
 	t.Helper()
 	path := filepath.Join(root, filepath.FromSlash(name))
@@ -24,8 +24,8 @@ func putIn(t *testing.T, root, name, text string) {
 	}
 }
 
-// TestEachProjectByItsOwnTrust: a daemon that serves two projects runs the plugins of the trusted
-// one, there and nowhere else.
+// TestEachProjectByItsOwnTrust checks that a daemon with two projects runs the plugins of the
+// trusted one, and only there.
 func TestEachProjectByItsOwnTrust(t *testing.T) {
 	h := newHouse(t)
 	c := h.open("")
@@ -57,7 +57,7 @@ func TestEachProjectByItsOwnTrust(t *testing.T) {
 	}
 }
 
-// TestInstructionsOfEachProject: the prompt of a session has AGENTS.md of the session's own
+// TestInstructionsOfEachProject checks that a session's prompt contains the AGENTS.md of its own
 // project.
 func TestInstructionsOfEachProject(t *testing.T) {
 	h := newHouse(t)

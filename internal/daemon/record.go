@@ -7,14 +7,15 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 )
 
-// maxRecord is how large an event may be to be kept whole. A long session's transcript is in the
-// trace of every turn's end: kept each time, it would push everything else out of the journal.
+// maxRecord is the size up to which an event is stored whole. The trace of each turn's end contains
+// the transcript of the session, which would soon push all other events out of the journal.
 const maxRecord = 256 << 10
 
-// payloadTooLong stands for the payload of an event that was larger.
+// payloadTooLong replaces the payload of a larger event.
 const payloadTooLong = `{"patchbay":"too long to keep"}`
 
-// observer is who watches a turn: the journal, the counters, and the caller.
+// observer returns the observer of a turn: it passes each event to the journal, the metrics, the
+// export and the caller.
 func (c *Core) observer(caller func(chat.Event)) func(chat.Event) {
 	return func(e chat.Event) {
 		c.record(e)
@@ -26,12 +27,12 @@ func (c *Core) observer(caller func(chat.Event)) func(chat.Event) {
 	}
 }
 
-// record keeps an event. What comes by the piece is left out: the whole of it comes later.
+// record stores an event. It skips pieces of text and output, because a later event has the whole.
 func (c *Core) record(e chat.Event) {
 	if e.Type == chat.TextDelta || e.Type == chat.TextHeld || e.Type == chat.ToolOutput {
 		return
 	}
-	if tooLong(e) { // it is not written out only to be thrown away
+	if tooLong(e) { // avoids encoding a payload that is not stored
 		e = shortened(e)
 	}
 	data, err := encodeEvent(e)
@@ -45,7 +46,7 @@ func (c *Core) record(e chat.Event) {
 	c.keep(e, data)
 }
 
-// keep keeps an event. Traces are looked for by their turn.
+// keep writes an event to the journal. Traces are indexed by turn.
 func (c *Core) keep(e chat.Event, data json.RawMessage) {
 	if e.Type == chat.Point {
 		c.Journal.PostTurn(string(e.Type), e.Session, e.Turn, data)
@@ -54,7 +55,7 @@ func (c *Core) keep(e chat.Event, data json.RawMessage) {
 	c.Journal.Post(string(e.Type), e.Session, data)
 }
 
-// post keeps an event that is no turn's.
+// post stores an event that belongs to no turn.
 func (c *Core) post(kind, sessionID string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -64,15 +65,16 @@ func (c *Core) post(kind, sessionID string, v any) {
 	c.Journal.Post(kind, sessionID, data)
 }
 
-// tooLong tells of an event, before it is encoded, that it is too long: the end of a turn has the
-// whole transcript in it.
+// tooLong reports, before the event is encoded, whether it is too long. The end of a turn has the
+// whole transcript.
 func tooLong(e chat.Event) bool {
 	return e.Outcome != nil && e.Outcome.Outcome != nil && len(e.Outcome.Payload) > maxRecord
 }
 
 func encodeEvent(e chat.Event) (json.RawMessage, error) { return json.Marshal(e) }
 
-// shortened is an event without what made it long. Who was asked, and what they changed, stays.
+// shortened returns an event without its large parts. It still tells which plugins were asked and
+// what they changed.
 func shortened(e chat.Event) chat.Event {
 	if e.Outcome != nil && e.Outcome.Outcome != nil {
 		o := *e.Outcome.Outcome

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// An event that is not kept is counted, wherever it is lost, and whoever looks at health or metrics
-// sees it.
+// TestEventsThatAreNotKeptAreCounted checks that each event that is not stored is counted, and that
+// health and metrics show the count.
 func TestEventsThatAreNotKeptAreCounted(t *testing.T) {
 	h := newHouse(t)
 	log := &plugtest.Log{}
@@ -25,11 +25,11 @@ func TestEventsThatAreNotKeptAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.close(c)
-	c.record(chat.Event{Type: chat.ToolStarted, Tool: &chat.ToolUse{Name: "deep", Arguments: levels(10_001)}}) // cannot be written
+	c.record(chat.Event{Type: chat.ToolStarted, Tool: &chat.ToolUse{Name: "deep", Arguments: levels(10_001)}}) // cannot be encoded
 	if n := c.Journal.Dropped(); n != 1 {
 		t.Errorf("%d events are said to be lost, and 1 is", n)
 	}
-	c.post("deep", "", map[string]any{"value": levels(9_999)}) // can, and the journal's record around it cannot be read
+	c.post("deep", "", map[string]any{"value": levels(9_999)}) // can be encoded, but the journal's record around it is too deep
 	for deadline := time.Now().Add(patience); c.Journal.Dropped() < 2; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d events are said to be lost, and 2 are", c.Journal.Dropped())

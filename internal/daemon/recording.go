@@ -9,11 +9,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/recording"
 )
 
-// recordedAtOnce is how many traces are in memory at a time while they are saved: each may be of
+// recordedAtOnce is how many traces are in memory at a time while they are saved. Each may have
 // maxRecord bytes.
 const recordedAtOnce = 32
 
-// SaveTraces adds the traces that a query wants to a recording, the oldest first.
+// SaveTraces adds the traces that match a query to a recording, the oldest first.
 func (r *Records) SaveTraces(ctx context.Context, to *recording.Recorder, q TraceQuery, at *recording.Place) error {
 	dirs := make(map[string]string)
 	after := uint64(0)
@@ -25,7 +25,7 @@ func (r *Records) SaveTraces(ctx context.Context, to *recording.Recorder, q Trac
 		for i := range events {
 			after = events[i].Sequence
 			t, err := ReadTrace(&events[i])
-			if err != nil || events[i].Time.Before(q.Since) || !q.wants(&t) { // what cannot be read is passed over, as in lists
+			if err != nil || events[i].Time.Before(q.Since) || !q.wants(&t) { // skip traces that cannot be read, as lists do
 				continue
 			}
 			to.Keep(r.keptEvent(ctx, &t, dirs), at)
@@ -36,30 +36,31 @@ func (r *Records) SaveTraces(ctx context.Context, to *recording.Recorder, q Trac
 	}
 }
 
-// keptEvent is a trace for a recording. All events of a turn have its id for their request.
+// keptEvent returns a trace in the form of a recording. All events of a turn have its id as their
+// request.
 func (r *Records) keptEvent(ctx context.Context, t *KeptTrace, dirs map[string]string) *recording.Kept {
 	dir, known := dirs[t.Session]
 	if !known {
-		if s, err := r.Sessions.Get(ctx, t.Session); err == nil { // without it, paths of the directory count when it is played
+		if s, err := r.Sessions.Get(ctx, t.Session); err == nil { // without the session, its directory is not replaced in paths
 			dir = s.WorkingDir
 		}
 		dirs[t.Session] = dir
 	}
 	k := &recording.Kept{Session: t.Session, Request: t.Turn, Dir: dir, Began: t.Began(), Took: t.Took(), Outcome: t.Outcome.Outcome}
 	if t.shortened() {
-		k.Lacks = "it was too long to be kept whole in the journal"
+		k.Lacks = "it was too long for the journal to store it whole"
 	}
 	return k
 }
 
-// shortened tells whether the journal has only a part of it.
+// shortened reports whether the journal has only a part of the trace.
 func (t *KeptTrace) shortened() bool {
 	if string(t.Outcome.Payload) != payloadTooLong {
 		return false
 	}
 	for i := range t.Outcome.Steps {
 		if s := &t.Outcome.Steps[i]; s.Sent != nil || s.Received != nil {
-			return false // it was the payload
+			return false // only the payload was removed
 		}
 	}
 	return true
@@ -80,8 +81,8 @@ func (i inspect) Recording(ctx context.Context, sessionID, turn string, to io.Wr
 	return err
 }
 
-// presentPlugins are where the plugins are that work. What they were like when an event happened is
-// not known any more.
+// presentPlugins lists the plugins that are ready now. Their state at the time of an event is not
+// known.
 func presentPlugins(h *pluginhost.Host) []recording.Plugin {
 	var all []recording.Plugin
 	for _, p := range h.Plugins() {

@@ -12,15 +12,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/recording"
 )
 
-// TestRecordingTellsWhatIsNotInIt: of an event that is not whole in the journal a recording says
-// so, and has the others.
+// TestRecordingTellsWhatIsNotInIt checks that a recording names the events that the journal did not
+// store whole, and contains the others.
 func TestRecordingTellsWhatIsNotInIt(t *testing.T) {
 	s := newHouse(t).serve("", Limits{})
 	step := hook.Step{Plugin: "a", Dialect: "scaffold", Hook: "post_user_input", Verdict: hook.Continue, Sent: json.RawMessage(`{"x":1}`)}
 	long := traced(hook.TurnFinal, "ses", "turn", step)
 	long.Outcome.Payload = json.RawMessage(`{"text":"` + strings.Repeat("x", maxRecord) + `"}`)
 	whole := traced(hook.TurnInput, "ses", "turn", step)
-	whole.Outcome.Payload = json.RawMessage(payloadTooLong) // nothing is known by its words alone
+	whole.Outcome.Payload = json.RawMessage(payloadTooLong) // this payload alone does not mark an event as shortened
 	nameless := step
 	nameless.Hook = ""
 	for _, e := range []chat.Event{whole, long, traced(hook.TurnDone, "ses", "turn"), traced(hook.TurnInput, "ses", "turn", nameless),
@@ -40,7 +40,7 @@ func TestRecordingTellsWhatIsNotInIt(t *testing.T) {
 	if err != nil || len(r.Entries) != 2 || r.LeftOut != 3 {
 		t.Errorf("%d %s: %v", got.status, got.body, err)
 	}
-	for _, why := range []string{"too long to be kept whole", "a step has no plugin or no hook", "what plugin a was given cannot be worked out"} {
+	for _, why := range []string{"too long for the journal", "a step has no plugin or no hook", "what plugin a was given cannot be worked out"} {
 		if !strings.Contains(got.body, why) {
 			t.Errorf("no %q in %s", why, got.body)
 		}
@@ -52,8 +52,8 @@ func TestRecordingTellsWhatIsNotInIt(t *testing.T) {
 	}
 }
 
-// unfitting is an event whose changes are not those of its payload, as only a journal that was
-// tampered with has it.
+// unfitting returns an event whose changes do not fit its payload, as in a journal that was
+// tampered with.
 func unfitting(t *testing.T, e chat.Event) chat.Event {
 	t.Helper()
 	text, err := json.Marshal(e.Outcome)

@@ -12,10 +12,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// Reload reads everything again: configuration, secrets, plugins and agents. Turns and runs under
-// way lose no event: see [pluginhost.Host.Reload]. It is all or nothing: where a file is at fault
-// everything stays as it was, which is logged, a finding of the doctor's, and part of the health,
-// until the next reload. What is fixed for the life of the process is a finding as well.
+// Reload reads everything again: configuration, secrets, plugins and agents. Running turns and runs
+// lose no event; see [pluginhost.Host.Reload]. If a file is wrong, nothing changes: the error is
+// logged, and the doctor and the health show it until the next reload. Changed settings that need a
+// restart of the process are a finding too.
 func (c *Core) Reload(ctx context.Context) error {
 	c.faults.reloading.Lock()
 	defer c.faults.reloading.Unlock()
@@ -33,7 +33,7 @@ func (c *Core) Reload(ctx context.Context) error {
 	return nil
 }
 
-// reload does first what can fail, and changes nothing before.
+// reload does all steps that can fail before it changes anything.
 func (c *Core) reload(ctx context.Context) error {
 	files, err := pluginhost.ReadFiles(c.Dirs)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *Core) reload(ctx context.Context) error {
 	return nil
 }
 
-// reloadFindings are what a reload that failed comes to.
+// reloadFindings returns the findings about a reload that failed.
 func reloadFindings(err error) []pluginhost.Finding {
 	bad, ok := errors.AsType[*config.Error](err)
 	if !ok {
@@ -72,8 +72,8 @@ func reloadFindings(err error) []pluginhost.Finding {
 	return findings
 }
 
-// fixedFindings name the tables that have changed and take effect when the process is started
-// again.
+// fixedFindings lists the changed tables of the configuration that take effect only after a
+// restart.
 func fixedFindings(before, now *config.Config) []pluginhost.Finding {
 	var changed []string
 	if !reflect.DeepEqual(before.Server, now.Server) {
@@ -89,12 +89,12 @@ func fixedFindings(before, now *config.Config) []pluginhost.Finding {
 		return nil
 	}
 	return []pluginhost.Finding{{Severity: pluginhost.SeverityWarning, Where: now.File(),
-		Problem: strings.Join(changed, " and ") + ": what has changed there takes effect when the daemon is started again", Fix: "restart the daemon"}}
+		Problem: strings.Join(changed, " and ") + ": the change takes effect when the daemon is restarted", Fix: "restart the daemon"}}
 }
 
-// faults are what came of the last reload.
+// faults holds the result of the last reload.
 type faults struct {
-	reloading sync.Mutex // held by a reload: one at a time
+	reloading sync.Mutex // held during a reload
 
 	mu       sync.Mutex // protects the fields below
 	findings []pluginhost.Finding

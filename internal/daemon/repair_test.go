@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// plugin is one as GET /v1/plugins/{name} tells it.
+// plugin decodes the answer of GET /v1/plugins/{name}.
 func (r reply) plugin(t *testing.T) pluginhost.PluginDetail {
 	t.Helper()
 	var p pluginhost.PluginDetail
@@ -33,7 +33,7 @@ func TestRestartOverHTTP(t *testing.T) {
 		t.Errorf("it does not work: %d %s", got.status, got.body)
 	}
 	if got := s.do("POST", "/v1/plugins/nobody/restart", ""); got.status != 404 {
-		t.Errorf("of nobody: %d %s", got.status, got.body)
+		t.Errorf("of an unknown plugin: %d %s", got.status, got.body)
 	}
 	s.changeConfig(`{"changes":[{"set":"enabled","plugin":"notes","value":false}]}`)
 	if got := s.do("POST", "/v1/plugins/notes/restart", ""); got.status != 409 || !strings.Contains(got.body, "disabled") {
@@ -41,7 +41,8 @@ func TestRestartOverHTTP(t *testing.T) {
 	}
 }
 
-// TestExecutableOverHTTP: a finding that a mode mends says so, and is mended; nothing else is.
+// TestExecutableOverHTTP checks that a finding about a file mode offers an action, and that the
+// action changes only that mode.
 func TestExecutableOverHTTP(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes mean nothing here")

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// TestEveryTurnIsKnown: a second turn of a session can begin while the first is still on its way
-// out. It can be interrupted as the first could, and shutdown waits for neither without bound.
+// TestEveryTurnIsKnown begins a second turn of a session before the first has ended. Both can be
+// interrupted, and shutdown waits for both only for a limited time.
 func TestEveryTurnIsKnown(t *testing.T) {
 	begin := func(t *testing.T, r *running, session string) (context.Context, func()) {
 		t.Helper()
@@ -55,7 +55,7 @@ func TestEveryTurnIsKnown(t *testing.T) {
 			t.Errorf("one more: %v", err)
 		}
 	})
-	t.Run("shutdown waits for one that does not heed it no longer than its patience", func(t *testing.T) {
+	t.Run("shutdown waits a limited time for a turn that does not end", func(t *testing.T) {
 		r := new(running)
 		_, done := begin(t, r, "a")
 		if r.interruptAll(time.Millisecond) {
@@ -71,7 +71,7 @@ func TestEveryTurnIsKnown(t *testing.T) {
 const sleeper = "[agent]\nname = \"sleeper\"\n[run]\ncommand = \"/bin/sleep\"\nargs = [\"600\"]\n[[schedules]]\nid = \"one\"\ntype = \"cron\"\nhours = [6]\n" +
 	"[[schedules]]\nid = \"two\"\ntype = \"cron\"\nhours = [6]\n"
 
-// TestCancelOverHTTP: a run is ended through the routes, and by the end of its daemon.
+// TestCancelOverHTTP checks that a run can be ended through the routes, and ends with its daemon.
 func TestCancelOverHTTP(t *testing.T) {
 	h := newHouse(t)
 	h.write(".config/patchbay/agents/sleeper/agent.toml", sleeper)
@@ -114,7 +114,7 @@ func TestCancelOverHTTP(t *testing.T) {
 	if got := post("/v1/runs/sleeper/one/20260101T000000.000Z/cancel"); got != http.StatusNotFound {
 		t.Errorf("one that is not there: %d", got)
 	}
-	one, two := start("one"), start("two") // two runs of one agent, of which both are known
+	one, two := start("one"), start("two") // two runs of one agent; both are registered
 	if !c.running.interruptAll(time.Minute) {
 		t.Error("not all runs have ended")
 	}

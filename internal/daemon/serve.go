@@ -20,24 +20,24 @@ import (
 const (
 	idleTime   = 2 * time.Minute  // for a connection between requests
 	turnGrace  = 10 * time.Second // for turns to end by themselves when the daemon is told to end
-	closeGrace = 5 * time.Second  // for answers under way to be sent then
+	closeGrace = 5 * time.Second  // for running answers to be sent after that
 )
 
-// ServeOptions say where the daemon listens.
+// ServeOptions are the options of [Core.Serve].
 type ServeOptions struct {
 	Listen string // host:port; "": the configuration's
 	Socket string // a unix socket; "": [SocketPath]
 	Ready  func(Addresses)
 	Limits Limits
-	Log    string // the file that the log is kept in, for [Addresses]; "": none
-	Access bool   // every request is logged
+	Log    string // the log file, for [Addresses]; "": none
+	Access bool   // log every request
 }
 
-// Limits keep clients from harming the daemon and each other. Zero fields have the defaults.
+// Limits keep clients from harming the daemon and each other. Zero fields mean the defaults.
 type Limits struct {
 	httpapi.Limits
-	HeaderTime  time.Duration // for a client to send a request's header; 0: 10 s
-	Connections int           // over TCP, at once; 0: 1024. Each is a descriptor that a plugin cannot have
+	HeaderTime  time.Duration // for a client to send the header of a request; 0: 10 s
+	Connections int           // open TCP connections; 0: 1024. Each uses a descriptor that plugins could need
 }
 
 func (l Limits) withDefaults() Limits {
@@ -46,23 +46,24 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// maxHeader is how large a request's header may be: its line, cookies of other pages of this host,
-// a token.
+// maxHeader is the size limit of a request's header: its first line, cookies of other pages on this
+// host, and a token.
 const maxHeader = 64 << 10
 
-// Addresses are where the daemon can be reached.
+// Addresses are the addresses of the daemon.
 type Addresses struct {
 	HTTP   string // http://host:port
 	Socket string // a unix socket
-	Log    string // the file that the log is kept in; "": none
+	Log    string // the log file; "": none
 }
 
-// SocketPath is where the daemon of these directories listens for programs of the same user.
+// SocketPath returns the socket on which the daemon of these directories listens for programs of
+// the same user.
 func SocketPath(d config.Dirs) (string, error) { return localsock.Path(d.State, "patchbay.sock") }
 
-// Serve answers requests until ctx ends. Then turns get a moment to finish, those that do not are
-// interrupted and kept as such, and the answers under way are sent. The core is the caller's to
-// close.
+// Serve answers requests until ctx ends. Then running turns get some time to finish. Serve
+// interrupts those that do not, which are stored as interrupted, and waits until running answers
+// are sent. The caller closes the core.
 func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	address := o.Listen
 	if address == "" {
@@ -100,7 +101,7 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 
 // serve runs the server on both listeners.
 func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, tcp net.Listener, local *place) error {
-	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx)) // the end of ctx is not theirs yet
+	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx)) // requests go on after ctx ends
 	defer endRequests()
 	if o.Access {
 		routes = c.logAccess(routes)
@@ -114,7 +115,7 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 	scheduled, endJobs := context.WithCancel(context.WithoutCancel(ctx))
 	scheduling.Go(func() {
 		if err := c.Jobs.Schedule(scheduled); err != nil {
-			c.log.Error("no job will run", "err", err)
+			c.log.Error("the scheduler of jobs has ended", "err", err)
 		}
 	})
 	scheduling.Go(func() { c.keepClosed(scheduled) })
@@ -128,10 +129,10 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 	left := 2
 	select {
 	case <-ctx.Done():
-	case err = <-ended: // a listener broke; the other one goes with it
+	case err = <-ended: // a listener failed: end the other one too
 		left--
 	}
-	endJobs() // agents that are running are stopped; their attempts do not count
+	endJobs() // stops running agents; their attempts do not count
 	local.leave()
 	err = errors.Join(err, c.windDown(server, endRequests, turnGrace))
 	scheduling.Wait()
@@ -143,17 +144,17 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 	return err
 }
 
-// newServer is a server whose requests end when ctx does.
+// newServer returns a server whose requests end when ctx ends.
 func (c *Core) newServer(routes http.Handler, l Limits, ctx context.Context) *http.Server {
 	return &http.Server{Handler: routes, ReadHeaderTimeout: l.HeaderTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		DisableGeneralOptionsHandler: true, // it would answer strangers: "OPTIONS *" goes past the routes' own gate
+		DisableGeneralOptionsHandler: true, // otherwise "OPTIONS *" would be answered before the routes check access
 		ErrorLog:                     slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
 		ConnContext:                  httpapi.ConnContext,
 		BaseContext:                  func(net.Listener) context.Context { return ctx }}
 }
 
-// windDown ends the server: no new turns, a moment for those under way, then the streams, which
-// never end by themselves, and the answers.
+// windDown ends the server. It lets no new turn begin, waits for the running ones, then ends the
+// streams, which never end by themselves, and the answers.
 func (c *Core) windDown(server *http.Server, endRequests func(), patience time.Duration) error {
 	c.running.stop()
 	grace, cancel := context.WithTimeout(context.Background(), patience)
@@ -162,7 +163,7 @@ func (c *Core) windDown(server *http.Server, endRequests func(), patience time.D
 		c.log.Warn("turns are interrupted: the daemon ends")
 	}
 	if !c.running.interruptAll(interruptGrace) {
-		c.log.Warn("turns do not end, and are left behind")
+		c.log.Warn("some turns did not end when they were interrupted")
 	}
 	endRequests()
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)

@@ -16,10 +16,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// patience is how long a test waits for what must come; it is not a measure of anything.
+// patience is how long a test waits for a condition before it fails. It measures nothing.
 const patience = time.Minute
 
-// A served daemon is a whole one, on a port of this machine and on its socket.
+// A served is a whole daemon, on a TCP port and on its socket.
 type served struct {
 	t *testing.T
 	*Core
@@ -29,7 +29,7 @@ type served struct {
 	client *http.Client
 }
 
-// serve brings a daemon up. Its log is kept from the finest level on.
+// serve starts a daemon that logs at the finest level.
 func (h house) serve(script string, limits Limits) *served {
 	h.t.Helper()
 	s := &served{t: h.t, log: new(plugtest.Log)}
@@ -69,25 +69,25 @@ func (h house) serve(script string, limits Limits) *served {
 	return s
 }
 
-// settle waits until the scheduler has opened what it keeps. A test that ends sooner would end the
-// engine's server while that makes a store, and it then leaves a goroutine behind.
+// settle waits until the scheduler has opened its stores. If a test ended earlier, it would end the
+// engine's server while that makes a store, and the server would leave a goroutine behind.
 func (s *served) settle() {
 	s.t.Helper()
 	for _, path := range []string{"/v1/jobs", "/v1/runs", "/session", "/features", "/v1/traces"} {
-		if got := s.overSocket(path); got.status != http.StatusOK { // which takes no place from the test
+		if got := s.overSocket(path); got.status != http.StatusOK { // over the socket, which uses none of the places that the test counts
 			s.t.Fatalf("%s: %d %s", path, got.status, got.body)
 		}
 	}
 }
 
-// A reply is an answer that was read whole.
+// A reply is an answer that was read completely.
 type reply struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// do makes a request; JSON where it has a body. Headers come in pairs.
+// do makes a request, with JSON if it has a body. Headers come in pairs.
 func (s *served) do(method, path, body string, headers ...string) reply {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, "http://"+s.addr+path, strings.NewReader(body))
@@ -117,7 +117,7 @@ func (s *served) whole(resp *http.Response) reply {
 	return reply{resp.StatusCode, resp.Header, string(text)}
 }
 
-// session makes one over HTTP.
+// session creates a session over HTTP.
 func (s *served) session() string {
 	s.t.Helper()
 	var made struct{ ID string }
@@ -127,7 +127,7 @@ func (s *served) session() string {
 	return made.ID
 }
 
-// works tells that the daemon still serves everybody else.
+// works checks that the daemon still serves other clients.
 func (s *served) works(after string) {
 	s.t.Helper()
 	if got := s.do("GET", "/v1/health", ""); got.status != http.StatusOK {
@@ -135,7 +135,7 @@ func (s *served) works(after string) {
 	}
 }
 
-// dial opens a connection of the test's own, on which nothing takes forever.
+// dial opens a connection with a deadline.
 func (s *served) dial() *net.TCPConn {
 	s.t.Helper()
 	conn, err := net.DialTimeout("tcp", s.addr, patience)
@@ -149,26 +149,27 @@ func (s *served) dial() *net.TCPConn {
 	return conn.(*net.TCPConn)
 }
 
-// talk sends text as it is and returns so many answers and those that come unasked: after them the
-// client says that no more will come, and the daemon hangs up.
+// talk sends text unchanged, and returns the given number of answers and all further ones. After
+// the answers it closes its side, and the daemon closes the connection.
 func (s *served) talk(text string, answers int) []reply {
 	s.t.Helper()
 	conn := s.dial()
 	sent := make(chan struct{})
-	go func() { // the daemon need not read it all before it answers
+	go func() { // the daemon may answer before it has read everything
 		defer close(sent)
-		_, _ = io.WriteString(conn, text) // it may hang up: its answer says why
+		_, _ = io.WriteString(conn, text) // the daemon may close the connection: its answer says why
 	}()
 	r := bufio.NewReader(conn)
 	replies := readReplies(r, answers)
-	_ = conn.CloseWrite() // it may be closed
+	_ = conn.CloseWrite() // may be closed already
 	replies = append(replies, readReplies(r, -1)...)
 	conn.Close()
 	<-sent
 	return replies
 }
 
-// readReplies reads so many answers, or, below zero, all until what comes is none.
+// readReplies reads the given number of answers. If most is negative, it reads all until one cannot
+// be read.
 func readReplies(r *bufio.Reader, most int) []reply {
 	var replies []reply
 	for len(replies) != most {
@@ -186,10 +187,10 @@ func readReplies(r *bufio.Reader, most int) []reply {
 	return replies
 }
 
-// dialerPath names, to this program as another user runs it, the socket to connect to.
+// dialerPath is the variable that names the socket for this program when another user runs it.
 const dialerPath = "PATCHBAY_TEST_DIAL"
 
-// dialAsOther is that program.
+// dialAsOther connects to the socket as that program.
 func dialAsOther(path string) {
 	conn, err := net.Dial("unix", path)
 	if err != nil {

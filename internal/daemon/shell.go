@@ -14,19 +14,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A ShellRequest is a command line that a person runs beside a conversation.
+// A ShellRequest is a command line that a user runs within a conversation.
 type ShellRequest struct {
 	Session session.Session
 	Line    string
 	Plugins []string // as in [TurnRequest]
 }
 
-// shellSeconds is how long such a command may take: as long as the tool lets any.
+// shellSeconds is the timeout of such a command: the longest that the shell tool allows.
 const shellSeconds = 600
 
-// Shell runs a command of the person's own in the session's working directory, through the command
-// points, as `patchbay run` does. It returns what the command printed and how it ended. The error
-// says why it did not run: a plugin's refusal is a [*command.Refused].
+// Shell runs a user's command in the session's working directory. It fires the points of a command,
+// as `patchbay run` does. It returns the output of the command and how it ended. The error says why
+// the command did not run; a plugin's refusal is a [*command.Refused].
 func (c *Core) Shell(ctx context.Context, r ShellRequest) (string, error) {
 	i := slices.IndexFunc(c.tools, func(t chat.Tool) bool { return t.Name == "shell" })
 	if i < 0 {
@@ -43,14 +43,13 @@ func (c *Core) Shell(ctx context.Context, r ShellRequest) (string, error) {
 	return p.output, err
 }
 
-// A shellProgram is the command line as the pipeline runs it. Plugins see a simple command as the
-// program and its arguments, and what they make of these is run; any other line is an argument of
-// sh.
+// A shellProgram is the command line for the pipeline. Plugins see a simple command as program and
+// arguments, which they may change. Any other line is an argument of sh.
 type shellProgram struct {
 	tool    *chat.Tool
 	session session.Session
 	line    string
-	program string // as it was written, which may be a path; "": the line is no simple command
+	program string // as the user wrote it, possibly a path; "": not a simple command
 	asked   command.Command
 	output  string
 }
@@ -64,8 +63,8 @@ func newShellProgram(tool *chat.Tool, r ShellRequest) *shellProgram {
 	return p
 }
 
-// lineOf is the line that is run for a command as plugins left it: the person's own, where they
-// changed nothing.
+// lineOf returns the line to run for a command that plugins may have changed. Without a change it
+// is the user's own line.
 func (p *shellProgram) lineOf(c command.Command) string {
 	switch {
 	case c.Name == p.asked.Name && slices.Equal(c.Args, p.asked.Args):
@@ -80,19 +79,19 @@ func (p *shellProgram) lineOf(c command.Command) string {
 	return approval.Join(append([]string{name}, c.Args...))
 }
 
-// Parse leaves the arguments alone.
+// Parse does nothing with the arguments.
 func (p *shellProgram) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
 	return then(ctx, c)
 }
 
-// shellResult is a command's result, as plugins see it: both outputs came together.
+// A shellResult is a command's result for plugins. Stdout contains both outputs.
 type shellResult struct {
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
 	ExitCode int    `json:"exit_code"`
 }
 
-// Execute runs the line with the shell tool, which bounds it and its output.
+// Execute runs the line with the shell tool, which limits its time and output.
 func (p *shellProgram) Execute(ctx context.Context, c command.Command, _ bool) (json.RawMessage, error) {
 	arguments, err := json.Marshal(map[string]any{"cmd": p.lineOf(c), "timeout": shellSeconds})
 	if err != nil {
@@ -106,7 +105,7 @@ func (p *shellProgram) Execute(ctx context.Context, c command.Command, _ bool) (
 	return json.Marshal(shellResult{Stdout: result.Output, ExitCode: exitCode(result)})
 }
 
-// exitCode is the code in the words of the tool, and 1 for an end without one.
+// exitCode returns the exit code in the tool's error, or 1 if the command failed without one.
 func exitCode(r chat.ToolResult) int {
 	code := 0
 	if _, err := fmt.Sscanf(r.Error, "exit code %d", &code); err != nil && !r.Success {
@@ -115,7 +114,7 @@ func exitCode(r chat.ToolResult) int {
 	return code
 }
 
-// Show takes a result that plugins changed, or brought in the command's place.
+// Show uses the result of a plugin that changed or replaced it.
 func (p *shellProgram) Show(c command.Command) error {
 	var result shellResult
 	if err := json.Unmarshal(c.Result, &result); err != nil {

@@ -42,8 +42,7 @@ case "$line" in
 esac
 `
 
-// TestShell: a command of the person's own goes through the command plugins, as under `patchbay
-// run`.
+// TestShell checks that a user's command goes through the command plugins, as with `patchbay run`.
 func TestShell(t *testing.T) {
 	plugtest.NeedTool(t, "sed")
 	h := newHouse(t)
@@ -63,7 +62,7 @@ func TestShell(t *testing.T) {
 	for line, want := range map[string]string{
 		"printf 'a b'; printf c":   "a bc",
 		"echo plain":               "plain\n",
-		"echo hello":               "HELLO $(added); it's\n", // what plugins made of the arguments is quoted
+		"echo hello":               "HELLO $(added); it's\n", // the changed arguments are quoted
 		"pwd":                      h.home,
 		"exit 3":                   "exit code 3",
 		"echo \"$PATCHBAY_MODEL\"": "\n",

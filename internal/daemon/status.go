@@ -16,10 +16,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
-// A daemonStatus tells which daemon this is.
+// daemonStatus implements [httpapi.Daemon].
 type daemonStatus struct{ *Core }
 
-// Status asks no plugin.
+// Status returns facts about this daemon. It asks no plugin.
 func (s daemonStatus) Status(ctx context.Context) (httpapi.DaemonStatus, error) {
 	m := s.Model().Info()
 	out := httpapi.DaemonStatus{PID: os.Getpid(), Version: s.version, Began: s.began, Hooks: s.forHooks, Model: m.Provider + ":" + m.Name}
@@ -43,7 +43,7 @@ func (s daemonStatus) Status(ctx context.Context) (httpapi.DaemonStatus, error) 
 	return out, nil
 }
 
-// countJobs counts agents, and finds the run that is next.
+// countJobs counts agents, and finds the next run.
 func countJobs(list []JobInfo) (n httpapi.DaemonAgents, next *httpapi.DaemonNextRun) {
 	seen := map[string]bool{}
 	for _, i := range list {
@@ -64,16 +64,16 @@ func countJobs(list []JobInfo) (n httpapi.DaemonAgents, next *httpapi.DaemonNext
 	return n, next
 }
 
-// Overview is the daemon as [Status] tells it, from inside.
+// Overview returns what [Status] returns, from inside the daemon.
 func (c *Core) Overview(ctx context.Context) (httpapi.DaemonStatus, error) {
 	return daemonStatus{c}.Status(ctx)
 }
 
-// statusTime is for a daemon to say how it is; one that hangs does not.
+// statusTime is how long a daemon may take to tell its status.
 const statusTime = 5 * time.Second
 
-// Status asks the daemon that runs on these directories how it is. [ErrNoDaemon] says that there is
-// none.
+// Status asks the daemon that runs on these directories for its status. It returns [ErrNoDaemon] if
+// there is none.
 func Status(ctx context.Context, dirs config.Dirs) (httpapi.DaemonStatus, error) {
 	socket, err := SocketPath(dirs)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/doors"
 )
 
-// A TakenError says who has the address or the socket that a daemon wants.
+// A TakenError says which process uses the address or the socket that a daemon wants.
 type TakenError struct {
 	what string
 	fix  string
@@ -24,7 +24,7 @@ type TakenError struct {
 func (e *TakenError) Error() string { return e.what + "; " + e.fix }
 func (e *TakenError) Unwrap() error { return e.err }
 
-// Fix is what to do about it.
+// Fix tells what to do about it.
 func (e *TakenError) Fix() string { return e.fix }
 
 const (
@@ -32,7 +32,7 @@ const (
 	listenFix = "end that program, or choose another address with --listen HOST:PORT"
 )
 
-// explainTaken makes the error of an address or a socket in use say who has it.
+// explainTaken adds to an error about an address or a socket in use which process uses it.
 func (c *Core) explainTaken(ctx context.Context, err error, address, socket string) error {
 	switch {
 	case errors.Is(err, ErrRunning):
@@ -49,12 +49,12 @@ func (c *Core) explainTaken(ctx context.Context, err error, address, socket stri
 	return err
 }
 
-// describeDaemon is a daemon in a few words.
+// describeDaemon names a daemon by its process and start time.
 func describeDaemon(s httpapi.DaemonStatus) string {
 	return fmt.Sprintf("process %d, since %s", s.PID, s.Began.Local().Format(time.DateTime))
 }
 
-// holderOf names who listens at an address, as far as that can be found out.
+// holderOf names the process that listens at an address, if it can be found.
 func holderOf(address string) string {
 	name := "another program"
 	if _, port, err := net.SplitHostPort(address); err == nil {
@@ -68,7 +68,7 @@ func holderOf(address string) string {
 	return name
 }
 
-// isPatchbay tells whether a daemon of Patchbay's listens at an address.
+// isPatchbay reports whether a Patchbay daemon listens at an address.
 func isPatchbay(address string) bool {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// listenerOn names the process that listens on a TCP port: by its program where this user may look
-// at it, else by its user. It is "" where neither is known.
+// listenerOn names the process that listens on a TCP port: by its program if this user may look at
+// it, otherwise by its user. It returns "" if neither is known.
 func listenerOn(port string) string {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
@@ -37,7 +37,7 @@ func listenerOn(port string) string {
 	return ""
 }
 
-// processWith finds the process that has a socket open.
+// processWith returns the process that has a socket open, or "".
 func processWith(socket string) string {
 	files, err := filepath.Glob("/proc/[0-9]*/fd/*")
 	if err != nil {
@@ -45,7 +45,7 @@ func processWith(socket string) string {
 	}
 	for _, file := range files {
 		if target, err := os.Readlink(file); err != nil || target != socket {
-			continue // it may have ended, or be another user's
+			continue // the process has ended, or belongs to another user
 		}
 		pid := strings.Split(file, "/")[2]
 		name, err := os.ReadFile("/proc/" + pid + "/comm")

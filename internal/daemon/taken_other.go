@@ -2,5 +2,5 @@
 
 package daemon
 
-// listenerOn: other systems do not tell without a program of theirs.
+// listenerOn returns "": other systems do not show it without an extra program.
 func listenerOn(string) string { return "" }

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/otlp"
 )
 
-// startExport sends the traces of a daemon to the collector that [telemetry] names. It stays the
-// same until the daemon ends.
+// startExport starts to send traces to the collector that [telemetry] names. The collector stays
+// the same until the daemon ends.
 func (c *Core) startExport() error {
 	address := c.Config().Telemetry.OTLP
 	if address == "" || c.exports.Load() != nil {
@@ -23,7 +23,7 @@ func (c *Core) startExport() error {
 	return nil
 }
 
-// export offers a trace to the collector. It never waits.
+// export queues a trace for the collector. It never waits.
 func (c *Core) export(e *chat.Event) {
 	q := c.exports.Load()
 	if q == nil || e.Type != chat.Point || e.Outcome == nil || e.Outcome.Outcome == nil || len(e.Outcome.Steps) == 0 {
@@ -32,7 +32,7 @@ func (c *Core) export(e *chat.Event) {
 	q.Offer(otlp.Spans(otlp.Event{Session: e.Session, Turn: e.Turn, End: e.Time, Outcome: e.Outcome.Outcome}))
 }
 
-// exported tells what was exported; nil: nothing is.
+// exported returns the numbers of exported spans, or nil if nothing is exported.
 func (c *Core) exported() *otlp.Counts {
 	q := c.exports.Load()
 	if q == nil {

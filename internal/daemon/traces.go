@@ -17,15 +17,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 )
 
-// Records are what is kept of the past.
+// Records are the stored sessions and events.
 type Records struct {
 	Sessions *sessionstore.Store
 	Journal  *journal.Journal
 	core     *Core
 }
 
-// OpenRecords opens what is kept alone: no plugin and no model. The engine may be the one that a
-// running daemon has.
+// OpenRecords opens sessions and journal without plugins and model. The engine may be shared with a
+// running daemon.
 func OpenRecords(ctx context.Context, o Options) (*Records, func() error, error) {
 	c := &Core{log: o.Host.Logger}
 	if c.log == nil {
@@ -40,7 +40,7 @@ func OpenRecords(ctx context.Context, o Options) (*Records, func() error, error)
 	return &Records{c.Sessions, c.Journal, c}, c.closeEngine, nil
 }
 
-// Remove forgets a session that is not in use, as [sessionstore.Store.Remove] does, and its events.
+// Remove deletes a session that is not in use, as [sessionstore.Store.Remove] does, and its events.
 func (r *Records) Remove(ctx context.Context, id string) error {
 	if err := r.Sessions.Remove(ctx, id); err != nil {
 		return err
@@ -49,16 +49,16 @@ func (r *Records) Remove(ctx context.Context, id string) error {
 	return r.Journal.Forget(ctx, id)
 }
 
-// A TraceQuery says which traces are wanted. The zero value wants all.
+// A TraceQuery selects traces. The zero value selects all.
 type TraceQuery struct {
 	Session string
 	Turn    string
 	Point   hook.Point
-	Plugin  string    // that was asked
-	Failed  bool      // in which a plugin failed
-	Since   time.Time // zero: however old
+	Plugin  string    // a plugin that was asked
+	Failed  bool      // a plugin failed
+	Since   time.Time // zero: of any age
 
-	Also func(*KeptTrace) bool // what else is wanted of it; nil: nothing
+	Also func(*KeptTrace) bool // a further condition; nil: none
 }
 
 func (q *TraceQuery) wants(t *KeptTrace) bool {
@@ -73,25 +73,24 @@ func (q *TraceQuery) filter() journal.Filter {
 	return journal.Filter{Session: q.Session, Turn: q.Turn, Kinds: []string{string(chat.Point)}}
 }
 
-// A KeptTrace is a trace of the journal.
+// A KeptTrace is a trace in the journal.
 type KeptTrace struct {
-	ID      uint64      `json:"id"` // its place in the journal
+	ID      uint64      `json:"id"` // its sequence number in the journal
 	Session string      `json:"session_id"`
 	Turn    string      `json:"turn"`
-	Time    time.Time   `json:"time"` // when the event was over
+	Time    time.Time   `json:"time"` // when the event ended
 	Outcome *hook.Trace `json:"outcome"`
 }
 
-// Failed tells whether a plugin failed.
+// Failed reports whether a plugin failed.
 func (t *KeptTrace) Failed() bool {
 	return slices.ContainsFunc(t.Outcome.Steps, func(s hook.Step) bool { return s.Err != nil })
 }
 
-// Began is when the first plugin was asked, and Took how long all of them together did, as far as
-// the journal tells.
+// Began returns when the first plugin was asked, as far as the journal shows.
 func (t *KeptTrace) Began() time.Time { return t.Time.Add(-t.Took()) }
 
-// Took is how long the plugins took.
+// Took returns how long all plugins took together.
 func (t *KeptTrace) Took() time.Duration {
 	var end time.Duration
 	for i := range t.Outcome.Steps {
@@ -101,14 +100,14 @@ func (t *KeptTrace) Took() time.Duration {
 	return end
 }
 
-// ReadTrace reads an event of the journal.
+// ReadTrace decodes an event of the journal.
 func ReadTrace(e *journal.Event) (KeptTrace, error) {
 	t := KeptTrace{}
 	if err := json.Unmarshal(e.Data, &t); err != nil {
 		return t, fmt.Errorf("trace %d: %w", e.Sequence, err)
 	}
 	if t.Outcome == nil || t.Outcome.Outcome == nil {
-		return t, fmt.Errorf("trace %d: it has no outcome", e.Sequence)
+		return t, fmt.Errorf("trace %d: no outcome", e.Sequence)
 	}
 	t.ID = e.Sequence
 	if t.Time.IsZero() {
@@ -120,14 +119,14 @@ func ReadTrace(e *journal.Event) (KeptTrace, error) {
 // A TraceList is a page of traces, the newest first.
 type TraceList struct {
 	Traces []KeptTrace
-	Next   string // the cursor of the next page; "": there is none
+	Next   string // the cursor of the next page; "": this is the last
 }
 
-// tracesAtOnce is how many traces are read at a time where many are looked through for a few.
+// tracesAtOnce is how many traces are read at a time if only a few of many are wanted.
 const tracesAtOnce = 200
 
-// ListTraces is a page of the traces that a query wants. An [*httpapi.InvalidRequestError] is a
-// cursor of something else.
+// ListTraces returns a page of the traces that match a query. It returns an
+// [*httpapi.InvalidRequestError] if the cursor does not belong to this list.
 func ListTraces(ctx context.Context, j *journal.Journal, q TraceQuery, p httpapi.Page) (TraceList, error) {
 	before, err := traceBefore(p.After)
 	if err != nil {
@@ -135,7 +134,7 @@ func ListTraces(ctx context.Context, j *journal.Journal, q TraceQuery, p httpapi
 	}
 	list := TraceList{Traces: []KeptTrace{}}
 	err = eachTrace(ctx, j, &q, before, func(t *KeptTrace) bool {
-		if len(list.Traces) == p.Limit { // one more tells that there is a next page
+		if len(list.Traces) == p.Limit { // one more trace shows that there is a next page
 			list.Next = httpapi.Cursor(traceList, strconv.FormatUint(list.Traces[p.Limit-1].ID, 10))
 			return false
 		}
@@ -145,8 +144,8 @@ func ListTraces(ctx context.Context, j *journal.Journal, q TraceQuery, p httpapi
 	return list, err
 }
 
-// eachTrace calls f with the traces before a place that the query wants, the newest first, until f
-// has had enough. What cannot be read is passed over: it must not keep anybody from the others.
+// eachTrace calls f with the traces before a sequence number that match the query, the newest
+// first, until f returns false. It skips traces that cannot be read.
 func eachTrace(ctx context.Context, j *journal.Journal, q *TraceQuery, before uint64, f func(*KeptTrace) bool) error {
 	for {
 		events, err := j.Newest(ctx, before, q.filter(), tracesAtOnce)
@@ -169,7 +168,7 @@ func eachTrace(ctx context.Context, j *journal.Journal, q *TraceQuery, before ui
 	}
 }
 
-// AllTraces are those that a query wants, the oldest first, at most so many of the newest.
+// AllTraces returns the newest traces that match a query, at most so many, the oldest first.
 func AllTraces(ctx context.Context, j *journal.Journal, q TraceQuery, most int) ([]KeptTrace, error) {
 	var all []KeptTrace
 	err := eachTrace(ctx, j, &q, 0, func(t *KeptTrace) bool {
@@ -180,10 +179,10 @@ func AllTraces(ctx context.Context, j *journal.Journal, q TraceQuery, most int) 
 	return all, err
 }
 
-// ErrNoTrace says that the journal has no such trace.
+// ErrNoTrace reports that the journal has no such trace.
 var ErrNoTrace = errors.New("there is no such trace")
 
-// FindTrace is the trace at a place of the journal.
+// FindTrace returns the trace with a sequence number of the journal.
 func FindTrace(ctx context.Context, j *journal.Journal, id uint64) (KeptTrace, error) {
 	events, err := j.Newest(ctx, id+1, journal.Filter{Kinds: []string{string(chat.Point)}}, 1)
 	if err != nil {

@@ -21,8 +21,7 @@ type tracePage struct {
 	Next   string              `json:"next,omitempty"`
 }
 
-// Traces are events that went through plugins, the newest first. Their place is the sequence
-// number.
+// Traces returns a page of the events that were sent to plugins, the newest first.
 func (i inspect) Traces(ctx context.Context, f httpapi.TraceFilter) (any, error) {
 	hosts := i.hostNames()
 	q := TraceQuery{Session: f.Session, Turn: f.Turn, Point: hook.Point(f.Point), Plugin: f.Plugin, Failed: f.Failed}
@@ -45,7 +44,7 @@ func (i inspect) Traces(ctx context.Context, f httpapi.TraceFilter) (any, error)
 	return page, nil
 }
 
-// Trace is one of them.
+// Trace returns one trace.
 func (i inspect) Trace(ctx context.Context, id uint64) (any, error) {
 	t, err := FindTrace(ctx, i.Journal, id)
 	if errors.Is(err, ErrNoTrace) {
@@ -59,8 +58,8 @@ func (i inspect) Trace(ctx context.Context, id uint64) (any, error) {
 	return view, err
 }
 
-// viewTrace is a trace as clients see it; a brief one is without what plugins were sent and
-// answered.
+// viewTrace returns a trace in the form for clients. A brief one is without payloads, and without
+// what plugins were sent and answered.
 func viewTrace(t *KeptTrace, brief bool) (httpapi.TraceView, error) {
 	v := httpapi.TraceView{ID: t.ID, Type: string(chat.Point), Session: t.Session, Turn: t.Turn, Time: t.Time, Began: t.Began(), TookUS: t.Took().Microseconds(), Failed: t.Failed()}
 	var text []byte
@@ -84,7 +83,7 @@ func viewTrace(t *KeptTrace, brief bool) (httpapi.TraceView, error) {
 	return v, nil
 }
 
-// viewStep is a step as clients see it, with all that a trace tells.
+// viewStep returns a step in the form for clients, with all details.
 func viewStep(s *hook.Step) (httpapi.Step, error) {
 	alone := hook.Outcome{Steps: []hook.Step{*s}}
 	text, err := json.Marshal(alone.Trace())
@@ -100,7 +99,7 @@ func viewStep(s *hook.Step) (httpapi.Step, error) {
 
 const traceList = "traces"
 
-// traceBefore is the sequence number in a cursor, 0 for none.
+// traceBefore returns the sequence number in a cursor, or 0 if there is no cursor.
 func traceBefore(cursor string) (uint64, error) { return placeBefore(traceList, cursor) }
 
 func placeBefore(list, cursor string) (uint64, error) {
@@ -115,7 +114,7 @@ func placeBefore(list, cursor string) (uint64, error) {
 	return before, nil
 }
 
-// hostNames know where sessions came from, each asked for once.
+// hostNames returns the origins of sessions, and reads each session once.
 type hostNames struct {
 	sessions interface {
 		Get(ctx context.Context, id string) (session.Session, error)
@@ -127,7 +126,7 @@ func (i inspect) hostNames() *hostNames {
 	return &hostNames{i.Sessions, make(map[string]string)}
 }
 
-// of is the host of a session; "" where it is not known.
+// of returns the origin of a session, or "" if it is not known.
 func (h *hostNames) of(ctx context.Context, id string) string {
 	host, ok := h.known[id]
 	if !ok && id != "" {
@@ -141,11 +140,11 @@ func (h *hostNames) of(ctx context.Context, id string) string {
 
 const (
 	turnList     = "turns"
-	mostTitle    = 120 // bytes of what a turn is shown as
+	mostTitle    = 120 // bytes of a turn's title
 	mostTurnRead = 500 // traces of a turn that are counted
 )
 
-// Turns are the turns whose events went through plugins, the last to have one first.
+// Turns returns the turns whose events were sent to plugins, the turn with the newest event first.
 func (i inspect) Turns(ctx context.Context, f httpapi.TurnFilter) (httpapi.TurnPage, error) {
 	page := httpapi.TurnPage{Turns: []httpapi.TurnView{}}
 	before, err := placeBefore(turnList, f.After)
@@ -167,7 +166,7 @@ func (i inspect) Turns(ctx context.Context, f httpapi.TurnFilter) (httpapi.TurnP
 			return false
 		}
 		if before != 0 && newest >= before {
-			return true // it was on a page before this one
+			return true // it was on an earlier page
 		}
 		if len(page.Turns) == f.Limit {
 			page.Next = httpapi.Cursor(turnList, strconv.FormatUint(last, 10))
@@ -180,7 +179,7 @@ func (i inspect) Turns(ctx context.Context, f httpapi.TurnFilter) (httpapi.TurnP
 	return page, cmp.Or(failed, err)
 }
 
-// turn sums a turn up. Its newest trace is its place in the list.
+// turn summarizes a turn. The sequence number of its newest trace is its place in the list.
 func (i inspect) turn(ctx context.Context, sessionID, turn string) (v httpapi.TurnView, newest uint64, err error) {
 	traces, err := AllTraces(ctx, i.Journal, TraceQuery{Session: sessionID, Turn: turn}, mostTurnRead)
 	if err != nil || len(traces) == 0 {
@@ -205,13 +204,13 @@ func (i inspect) turn(ctx context.Context, sessionID, turn string) (v httpapi.Tu
 	return v, newest, nil
 }
 
-// messageOf is the beginning of the user's message, as plugins left it.
+// messageOf returns the beginning of the user's message, as plugins changed it.
 func messageOf(payload json.RawMessage) string {
 	var input struct {
 		Message string `json:"message"`
 	}
 	if json.Unmarshal(payload, &input) != nil {
-		return "" // the payload was too long to keep
+		return "" // the payload was too long to be stored
 	}
 	return excerpt.Of(input.Message, mostTitle)
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 )
 
-// A TurnRequest is a message for a session.
+// A TurnRequest is a user's message for a session.
 type TurnRequest struct {
 	Session string
 	Text    string
 	Approve chat.Approver    // nil: everything is allowed
-	Observe func(chat.Event) // nil: nobody watches
-	Plugins []string         // the plugins of code that take part, in this order; nil: all of them
+	Observe func(chat.Event) // nil: no observer
+	Plugins []string         // the Python plugins that take part, in this order; nil: all
 }
 
-// Turn takes a message of the user's through the agent. The result has how far it came, whatever
-// the error; it is nil only where the turn could not begin.
+// Turn runs the agent with a user's message. The result shows how far the turn came, also with an
+// error. It is nil only if the turn could not begin.
 func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 	var result *chat.Result
 	err := c.withLease(ctx, r.Session, r.Plugins, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
@@ -42,13 +42,13 @@ func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 	return result, err
 }
 
-// refreshSources finds out which plugins of code there are now: those that have come, gone or been mended
-// since the last turn act so in this one. Of those that the turn names, one that does not work is
-// left out with a warning.
+// refreshSources searches for Python plugins again, so that plugins that were added, removed or
+// repaired since the last turn count in this one. It logs a warning for each plugin of the request
+// that does not work and is left out.
 func (c *Core) refreshSources(ctx context.Context, host *pluginhost.Host, r TurnRequest) {
 	sources, err := pythonfile.Of(host).List(ctx)
 	if err != nil {
-		c.log.Warn("plugins are as they were", "session", r.Session, "err", err)
+		c.log.Warn("cannot search for plugins again", "session", r.Session, "err", err)
 		return
 	}
 	for _, name := range r.Plugins {
@@ -62,8 +62,8 @@ func (c *Core) refreshSources(ctx context.Context, host *pluginhost.Host, r Turn
 	}
 }
 
-// Compact makes a session's transcript shorter. Nil without an error is a transcript that is short
-// enough.
+// Compact makes a session's transcript shorter. It returns nil without an error if the transcript
+// is already short enough.
 func (c *Core) Compact(ctx context.Context, r CompactRequest) (*session.Compaction, error) {
 	var compaction *session.Compaction
 	err := c.withLease(ctx, r.Session, r.Plugins, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
@@ -88,7 +88,7 @@ type CompactRequest struct {
 	Plugins  []string // as in [TurnRequest]
 }
 
-// End tells the plugins that a session is over.
+// End tells the plugins that a session has ended.
 func (c *Core) End(ctx context.Context, s session.Session, plugins []string) error {
 	host, done, err := c.projects.in(ctx, s.WorkingDir)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *Core) End(ctx context.Context, s session.Session, plugins []string) err
 	return c.agent(host, nil).End(scoped(ctx, s, plugins), s)
 }
 
-// scoped is the context of what is fired for a session.
+// scoped returns the context of events of a session.
 func scoped(ctx context.Context, s session.Session, plugins []string) context.Context {
 	ctx = hook.WithSession(ctx, s.ID)
 	if plugins == nil {
@@ -107,16 +107,15 @@ func scoped(ctx context.Context, s session.Session, plugins []string) context.Co
 	return hook.WithChoice(ctx, hook.Choice{Dialect: pythonfile.Dialect, Plugins: plugins})
 }
 
-// A turnUse is work on a session whose lease is held, with the plugins of its project.
+// A turnUse works on a session while its lease is held, with the plugins of its project.
 type turnUse func(context.Context, *sessionstore.Turn, *pluginhost.Host) (session.Status, error)
 
-// Alters tells whether a plugin takes part in a session's turns that can change what becomes of an
-// event at point.
+// Alters reports whether a plugin of a session's turns can change an event at point.
 func (c *Core) Alters(id string, plugins []string, point hook.Point) bool {
 	return c.Host.Alters(scoped(context.Background(), session.Session{ID: id}, plugins), point)
 }
 
-// withLease keeps a session's lease while use works with it, and records how that ended.
+// withLease holds a session's lease while use works with the session, and records how that ended.
 func (c *Core) withLease(ctx context.Context, id string, plugins []string, use turnUse) error {
 	ctx, done, err := c.running.begin(ctx, id)
 	if err != nil {
@@ -134,7 +133,7 @@ func (c *Core) withLease(ctx context.Context, id string, plugins []string, use t
 	return err
 }
 
-// inProject has the work on a session done with the plugins of the session's project.
+// inProject calls use with the plugins of the session's project.
 func (c *Core) inProject(ctx context.Context, t *sessionstore.Turn, use turnUse) (session.Status, error) {
 	host, done, err := c.projects.in(ctx, t.Session().WorkingDir)
 	if err != nil {
@@ -144,8 +143,8 @@ func (c *Core) inProject(ctx context.Context, t *sessionstore.Turn, use turnUse)
 	return use(ctx, t, host)
 }
 
-// chosen returns the python plugins that take part in a session's turns: those that the session
-// names, while the feature is on. See docs/protocols/python.md, row P49.
+// chosen returns the Python plugins that take part in a session's turns: the plugins that the
+// session names, if the feature is on. See docs/protocols/python.md, row P49.
 func (c *Core) chosen(ctx context.Context, id string) ([]string, error) {
 	s, err := c.Sessions.Get(ctx, id)
 	if err != nil {
@@ -161,18 +160,18 @@ func (c *Core) chosen(ctx context.Context, id string) ([]string, error) {
 	return s.Plugins, nil
 }
 
-// errStopping is why a turn was interrupted, or not begun, when its process was told to end.
+// errStopping is why a turn was interrupted or refused when the process was told to end.
 var errStopping = errors.New("patchbay is shutting down")
 
-// interruptGrace bounds the wait for turns that were interrupted: for their tools to be stopped,
-// and for their end to be kept.
+// interruptGrace limits how long Patchbay waits for interrupted turns: until their tools have
+// stopped and their end is stored.
 const interruptGrace = 30 * time.Second
 
-// errInterrupted is why a turn ended that somebody asked to be ended.
+// errInterrupted is why a turn ended that a client interrupted.
 var errInterrupted = fmt.Errorf("interrupted by request: %w", context.Canceled)
 
-// running knows the turns and runs under way in this process. A session may have several that want
-// its lease: each is known, so that each can be interrupted.
+// running holds the turns and runs of this process that have not ended. Several turns may wait for
+// the lease of one session; each is in the list, so that each can be interrupted.
 type running struct {
 	mu       sync.Mutex // protects the fields below
 	turns    map[*turnUnderWay]struct{}
@@ -185,7 +184,7 @@ type turnUnderWay struct {
 	cancel  context.CancelCauseFunc
 }
 
-// begin makes a turn known. Its context ends when somebody interrupts it.
+// begin registers a turn. Its context ends when the turn is interrupted.
 func (r *running) begin(ctx context.Context, session string) (context.Context, func(), error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,7 +207,7 @@ func (r *running) begin(ctx context.Context, session string) (context.Context, f
 	}, nil
 }
 
-// interrupt ends a session's turns, and says whether there were any.
+// interrupt interrupts a session's turns, and reports whether there were any.
 func (r *running) interrupt(session string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -222,14 +221,14 @@ func (r *running) interrupt(session string) bool {
 	return found
 }
 
-// stop lets no turn begin any more.
+// stop lets no new turn begin.
 func (r *running) stop() {
 	r.mu.Lock()
 	r.stopping = true
 	r.mu.Unlock()
 }
 
-// wait waits for the turns under way to end, as long as ctx lasts, and says whether they have.
+// wait waits until all turns have ended or ctx ends, and reports whether the turns have ended.
 func (r *running) wait(ctx context.Context) bool {
 	over := make(chan struct{})
 	go func() {
@@ -244,8 +243,9 @@ func (r *running) wait(ctx context.Context) bool {
 	}
 }
 
-// interruptAll ends the turns under way and waits until they are kept, for a while: a turn that
-// does not heed its context must not keep the process from ending. It says whether all have ended.
+// interruptAll interrupts all turns and waits until their ends are stored, but not longer than
+// patience: a turn that ignores its context must not keep the process from ending. It reports
+// whether all have ended.
 func (r *running) interruptAll(patience time.Duration) bool {
 	r.stop()
 	r.mu.Lock()

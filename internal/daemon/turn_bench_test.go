@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 )
 
-// BenchmarkTurn is a turn of a session with so many earlier messages: the offline model, and no
+// BenchmarkTurn measures a turn of a session with n earlier messages, with the offline model and no
 // plugin.
 func BenchmarkTurn(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 5000} {
@@ -30,8 +30,8 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// BenchmarkResume is what `chat --resume -p` does: a process that knows nothing of the session
-// opens all there is, has one turn, and closes it.
+// BenchmarkResume measures `chat --resume -p`: a new process opens everything, runs one turn of an
+// existing session, and closes.
 func BenchmarkResume(b *testing.B) {
 	for _, n := range []int{10, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -67,7 +67,7 @@ func resume(b *testing.B, o Options) {
 	}
 }
 
-// BenchmarkTurns is many sessions at once.
+// BenchmarkTurns measures turns of many sessions at once.
 func BenchmarkTurns(b *testing.B) {
 	const sessions = 50
 	c := openFor(b)
@@ -112,8 +112,8 @@ func openFor(b *testing.B) *Core {
 	return c
 }
 
-// talked is a session in which n messages were said, so short that none is compacted, in the
-// project of the daemon itself.
+// talked returns a session with n messages, which are too short to be compacted, in the daemon's
+// own project.
 func talked(b *testing.B, c *Core, n int) string {
 	b.Helper()
 	s, err := c.Sessions.Create(b.Context(), session.Session{Title: "long"})

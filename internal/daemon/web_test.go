@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTheWebPage: the page is at its addresses, the routes are listed beside it, and the page may
-// ask nobody else.
+// TestTheWebPage checks that the page is at its addresses, that the routes are listed beside it,
+// and that the page may load nothing from elsewhere.
 func TestTheWebPage(t *testing.T) {
 	s := newHouse(t).serve("", Limits{})
 	for _, path := range []string{"/", "/plugins/words", "/trace/ses_1/turn_1"} {

@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 )
 
-// A tally is an engine that counts what is written to it, each time it has to sync.
+// A tally is an engine that counts the synced writes.
 type tally struct {
 	engine.Store
 	mu     sync.Mutex // protects writes
@@ -27,7 +27,7 @@ func (y *tally) note(name string) {
 	y.writes[name]++
 }
 
-// take tells what was written since, and begins anew.
+// take returns the writes since the last call, and resets the counts.
 func (y *tally) take() string {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -100,7 +100,8 @@ func (s tallyStream) Purge(ctx context.Context, topic string) error {
 	return s.Stream.Purge(ctx, topic)
 }
 
-// TestWritesOfATurn: a turn waits for four writes, and three events are written behind its back.
+// TestWritesOfATurn checks that a turn waits for four writes, and that three events are written in
+// the background.
 func TestWritesOfATurn(t *testing.T) {
 	h := newHouse(t)
 	c := h.open("")
@@ -122,7 +123,7 @@ func TestWritesOfATurn(t *testing.T) {
 	}
 	c.Journal = journal.New(y, journal.Options{})
 	h.say(c, id, "with events")
-	if err := c.Journal.Close(); err != nil { // so that all are written
+	if err := c.Journal.Close(); err != nil { // so that all events are written
 		t.Fatal(err)
 	}
 	if got := y.take(); got != "events 3, transcripts 4" {
