@@ -56,7 +56,7 @@ func (s *Store) Begin(ctx context.Context, id string, o BeginOptions) (*Turn, er
 func (t *Turn) start(ctx context.Context) error {
 	err := t.take(ctx)
 	if err == nil {
-		err = t.stillThere(ctx)
+		err = t.checkNotDeleted(ctx)
 	}
 	if err != nil {
 		return t.abandon(ctx, err)
@@ -84,7 +84,7 @@ func (t *Turn) take(ctx context.Context) (err error) {
 			if pause.For(ctx, t.parts.judge.Pause()) != nil {
 				return context.Cause(ctx)
 			}
-		} else if err, try = t.enter(ctx), try+1; !errors.Is(err, errOvertaken) {
+		} else if err, try = t.writeBegan(ctx), try+1; !errors.Is(err, errOvertaken) {
 			return err
 		}
 		if err := t.refresh(ctx); err != nil {
@@ -106,10 +106,10 @@ func (t *Turn) refresh(ctx context.Context) error {
 	return nil
 }
 
-// enter mends the transcript and writes that the turn has begun. From its first entry on, nobody
+// writeBegan mends the transcript and writes that the turn has begun. From its first entry on, nobody
 // else's fit.
-func (t *Turn) enter(ctx context.Context) error {
-	for _, e := range append(t.state.mending(), session.Entry{Turn: t.id, Status: session.Began}) {
+func (t *Turn) writeBegan(ctx context.Context) error {
+	for _, e := range append(t.state.repairs(), session.Entry{Turn: t.id, Status: session.Began}) {
 		e.Time = time.Now().UTC()
 		if err := t.put(ctx, e); err != nil {
 			return err
@@ -142,9 +142,9 @@ func (t *Turn) abandon(ctx context.Context, err error) error {
 	return err
 }
 
-// stillThere sees whether the session was deleted since we looked: then our entries, written behind
+// checkNotDeleted sees whether the session was deleted since we looked: then our entries, written behind
 // [Store.Delete]'s back, must go.
-func (t *Turn) stillThere(ctx context.Context) error {
+func (t *Turn) checkNotDeleted(ctx context.Context) error {
 	_, _, err := t.parts.get(ctx, t.session.ID)
 	if errors.Is(err, session.ErrNotFound) {
 		return errors.Join(err, t.parts.transcripts.Purge(ctx, t.session.ID))

@@ -12,7 +12,7 @@
 //	│  ├─ enter              the first entry of ours is the claim: from here on no other turn's entries fit
 //	│  │  └─ mending         a turn without an end is recorded as interrupted, calls without results get one
 //	│  └─ refresh            somebody else's entry was there first: read it, and judge again
-//	├─ stillThere            the session was not deleted meanwhile
+//	├─ checkNotDeleted            the session was not deleted meanwhile
 //	└─ sessionLease.keep     a sign of life every third of its time, until the end
 //	Turn.Append, Turn.Compact
 //	└─ write → put → send    behind the last entry that we know of, or not at all
@@ -22,8 +22,8 @@
 //	├─ leave                 the conversation stays in memory for the next turn
 //	└─ sessionLease.release  no more signs of life
 //	Store.Page
-//	├─ order.behind          the places that come next, without reading the others
-//	└─ parts.at              their sessions, in one question
+//	├─ order.nextPlaces      the places that come next, without reading the others
+//	└─ parts.sessionsAt            their sessions, in one question
 //
 // A claim keeps two turns from running at once. It cannot keep a process that was stopped for a
 // minute from going on as if nothing had happened: claims run out. So every entry names the one it

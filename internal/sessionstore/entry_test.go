@@ -81,10 +81,10 @@ func FuzzTranscript(f *testing.F) {
 			k.Entry = again(t, k.Entry)
 			now.add(k)
 		}
-		for _, e := range now.mending() {
+		for _, e := range now.repairs() {
 			now.add(&kept{Entry: e})
 		}
-		if left := now.mending(); len(left) != 0 {
+		if left := now.repairs(); len(left) != 0 {
 			t.Errorf("after mending there is more to mend: %+v", left)
 		}
 	})

@@ -73,7 +73,7 @@ func (s *Store) Last(ctx context.Context, workingDir string) (session.Session, e
 	if err != nil {
 		return session.Session{}, err
 	}
-	list, err := p.of(ctx, workingDir)
+	list, err := p.newestIn(ctx, workingDir)
 	if err != nil {
 		return session.Session{}, err
 	}
@@ -96,23 +96,23 @@ func (s *Store) Last(ctx context.Context, workingDir string) (session.Session, e
 	return last, nil
 }
 
-// of are the newest sessions of a directory, at most lookBack. Once there is one, it looks no
+// newestIn are the newest sessions of a directory, at most lookBack. Once there is one, it looks no
 // further than lookFar.
-func (p *parts) of(ctx context.Context, workingDir string) ([]session.Session, error) {
-	if err := p.order.ready(ctx); err != nil {
+func (p *parts) newestIn(ctx context.Context, workingDir string) ([]session.Session, error) {
+	if err := p.order.ensureBuilt(ctx); err != nil {
 		return nil, err
 	}
 	var list []session.Session
 	var at *place
 	for seen := 0; len(list) == 0 || len(list) < lookBack && seen < lookFar; {
-		places, end, err := p.order.behind(ctx, at, lookBack+seen) // each time twice as many
+		places, end, err := p.order.nextPlaces(ctx, at, lookBack+seen) // each time twice as many
 		if err != nil {
 			return nil, err
 		}
 		if seen += len(places); len(places) > 0 {
 			at = &places[len(places)-1]
 		}
-		found, err := p.at(ctx, slices.DeleteFunc(slices.Clone(places), func(c place) bool {
+		found, err := p.sessionsAt(ctx, slices.DeleteFunc(slices.Clone(places), func(c place) bool {
 			return session.IsHost(c.id) || workingDir != "" && !session.SameDir(c.WorkingDir, workingDir)
 		}))
 		if err != nil {

@@ -74,7 +74,7 @@ func (s *Store) newLease(t *Turn, o BeginOptions) (*sessionLease, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &sessionLease{parts: t.parts, key: t.session.ID, ttl: s.ttl, claim: c, data: data, held: t.held, lost: t.lose, log: log}, nil
+	return &sessionLease{parts: t.parts, key: t.session.ID, ttl: s.ttl, claim: c, data: data, held: t.checkHeld, lost: t.lose, log: log}, nil
 }
 
 // owns tells whether a claim is ours.
@@ -168,7 +168,7 @@ func (l *sessionLease) stamp(ctx context.Context, c *claim, revision uint64) err
 	if err == nil {
 		_, err = l.parts.leases.Update(ctx, l.key, data, revision)
 	}
-	if err != nil && !moved(err) {
+	if err != nil && !signChanged(err) {
 		return fmt.Errorf("session %s: lease: %w", l.key, err)
 	}
 	return nil
@@ -251,14 +251,14 @@ func (l *sessionLease) release(ctx context.Context) error {
 	if l.revision == 0 {
 		return nil
 	}
-	if err := l.parts.leases.DeleteAt(ctx, l.key, l.revision); err != nil && !moved(err) {
+	if err := l.parts.leases.DeleteAt(ctx, l.key, l.revision); err != nil && !signChanged(err) {
 		return fmt.Errorf("session %s: lease: %w", l.key, err)
 	}
 	return nil
 }
 
-// held asks whether the transcript is still ours to write to.
-func (t *Turn) held(ctx context.Context) error {
+// checkHeld asks whether the transcript is still ours to write to.
+func (t *Turn) checkHeld(ctx context.Context) error {
 	newest, err := t.lease.parts.transcripts.Newest(ctx, t.session.ID)
 	if errors.Is(err, engine.ErrNotFound) {
 		return notFound(t.session.ID)
@@ -313,8 +313,8 @@ func (a *abandoned) has(token string) bool {
 	return a.tokens[token]
 }
 
-// moved says of an error that a sign is not where we left it, or may not be.
-func moved(err error) bool {
+// signChanged says of an error that a sign is not where we left it, or may not be.
+func signChanged(err error) bool {
 	return errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrUncertain)
 }
 

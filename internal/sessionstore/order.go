@@ -51,9 +51,9 @@ type order struct {
 	recent atomic.Pointer[window] // nil: none was read
 }
 
-// ready sees to it that sessions of earlier versions are in the order, once. Several processes may
+// ensureBuilt sees to it that sessions of earlier versions are in the order, once. Several processes may
 // do so at once: a session's place is only ever written where it has none.
-func (o *order) ready(ctx context.Context) error {
+func (o *order) ensureBuilt(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.built {
@@ -109,15 +109,15 @@ func (o *order) add(ctx context.Context, p place) error {
 
 // back are places, the last ones first: those before a sequence number, 0: all.
 func (o *order) back(ctx context.Context, before uint64, limit int) ([]place, error) {
-	places, err := o.known(ctx, before, limit)
+	places, err := o.readBack(ctx, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("order of the sessions: %w", err)
 	}
 	return places, nil
 }
 
-// known takes places from memory where it can, and reads them where it can not.
-func (o *order) known(ctx context.Context, before uint64, limit int) ([]place, error) {
+// readBack takes places from memory where it can, and reads them where it can not.
+func (o *order) readBack(ctx context.Context, before uint64, limit int) ([]place, error) {
 	last, err := o.stream.Last(ctx, "")
 	if err != nil {
 		return nil, err

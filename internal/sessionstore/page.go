@@ -27,7 +27,7 @@ func (s *Store) Page(ctx context.Context, r session.PageRequest) (session.Page, 
 	if err != nil {
 		return session.Page{}, err
 	}
-	if err := p.order.ready(ctx); err != nil {
+	if err := p.order.ensureBuilt(ctx); err != nil {
 		return session.Page{}, err
 	}
 	if r.Limit <= 0 {
@@ -40,14 +40,14 @@ func (s *Store) Page(ctx context.Context, r session.PageRequest) (session.Page, 
 func (p *parts) page(ctx context.Context, at *place, limit int) (session.Page, error) {
 	page := session.Page{Sessions: []session.Session{}}
 	for {
-		places, end, err := p.order.behind(ctx, at, limit+1)
+		places, end, err := p.order.nextPlaces(ctx, at, limit+1)
 		if err != nil {
 			return session.Page{}, err
 		}
 		if want := limit + 1 - len(page.Sessions); len(places) > want {
 			places, end = places[:want], false
 		}
-		found, err := p.at(ctx, places)
+		found, err := p.sessionsAt(ctx, places)
 		if err != nil {
 			return session.Page{}, err
 		}
@@ -67,9 +67,9 @@ func (p *parts) page(ctx context.Context, at *place, limit int) (session.Page, e
 	}
 }
 
-// behind are the places that come next in the list, at least so many of them, and whether those are
+// nextPlaces are the places that come next in the list, at least so many of them, and whether those are
 // all.
-func (o *order) behind(ctx context.Context, at *place, count int) (next []place, end bool, err error) {
+func (o *order) nextPlaces(ctx context.Context, at *place, count int) (next []place, end bool, err error) {
 	before := uint64(0)
 	count += slack + 1 // the last ones are not certain; and [orderBuilt] is among them
 	if at != nil {     // and up to slack of them are before it in the list
@@ -89,14 +89,14 @@ func (o *order) behind(ctx context.Context, at *place, count int) (next []place,
 	return next, end, nil
 }
 
-// A standing session is one with its place.
-type standing struct {
+// A placedSession is one with its place.
+type placedSession struct {
 	place   place
 	session session.Session
 }
 
-// at are the sessions at some places, without those that are not there any more, or not yet.
-func (p *parts) at(ctx context.Context, places []place) ([]standing, error) {
+// sessionsAt are the sessions at some places, without those that are not there any more, or not yet.
+func (p *parts) sessionsAt(ctx context.Context, places []place) ([]placedSession, error) {
 	ids := make([]string, len(places))
 	by := make(map[string]place, len(places))
 	for i, one := range places {
@@ -106,13 +106,13 @@ func (p *parts) at(ctx context.Context, places []place) ([]standing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}
-	found := make([]standing, 0, len(values))
+	found := make([]placedSession, 0, len(values))
 	for _, v := range values {
 		s, err := decodeSession(v)
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, standing{by[v.Key], s})
+		found = append(found, placedSession{by[v.Key], s})
 	}
 	if len(found) < len(places) { // they are looked for again the next time: a place may have been removed
 		p.order.recent.Store(nil)

@@ -47,7 +47,7 @@ func (s *Store) openings(ctx context.Context) (engine.Bucket, error) {
 // running, or a process of this machine has it open. Unlike [Store.Delete] it holds the session
 // meanwhile, so that no turn begins in between.
 func (s *Store) Remove(ctx context.Context, id string) error {
-	if err := s.notOpen(ctx, id); err != nil {
+	if err := s.checkNotOpen(ctx, id); err != nil {
 		return err
 	}
 	t, err := s.Begin(ctx, id, BeginOptions{})
@@ -61,11 +61,11 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 	return t.lease.release(ctx)
 }
 
-// notOpen returns a [session.BusyError] where a process that lives has the session open. What dead
+// checkNotOpen returns a [session.BusyError] where a process that lives has the session open. What dead
 // ones have left is swept up. Of processes on other machines nothing is known, so that only their
 // turns count.
-func (s *Store) notOpen(ctx context.Context, id string) error {
-	if !possible(id) {
+func (s *Store) checkNotOpen(ctx context.Context, id string) error {
+	if !validID(id) {
 		return notFound(id)
 	}
 	bucket, err := s.openings(ctx)

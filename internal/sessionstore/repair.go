@@ -18,7 +18,7 @@ func unanswered(messages []model.Message) []model.ToolCall {
 		case model.ToolRole:
 			results[m.ToolCallID]++
 		case model.Assistant:
-			return without(m.ToolCalls, results)
+			return withoutResults(m.ToolCalls, results)
 		case model.User:
 			return nil
 		}
@@ -26,9 +26,9 @@ func unanswered(messages []model.Message) []model.ToolCall {
 	return nil
 }
 
-// without returns the calls that are not among the results, of which there may be several by one
+// withoutResults returns the calls that are not among the results, of which there may be several by one
 // id.
-func without(calls []model.ToolCall, results map[string]int) []model.ToolCall {
+func withoutResults(calls []model.ToolCall, results map[string]int) []model.ToolCall {
 	var left []model.ToolCall
 	for _, call := range calls {
 		if results[call.ID] > 0 {

@@ -18,13 +18,13 @@ type state struct {
 	turn string    // of the last entry
 	open *openTurn // the turn that has begun and not ended; nil: none
 
-	messages []model.Message // as they stand
-	standing int             // how many of them are replies of the model's
-	replies  int             // replies in all: compactions do not take them back
-	base     uint64          // the entry that is the last compaction; 0: there was none
-	earlier  int             // replies in all before that
-	turns    int             // that have begun, in all
-	bytes    int             // about what the messages take in memory
+	messages       []model.Message // as they stand
+	currentReplies int             // how many of them are replies of the model's
+	replies        int             // replies in all: compactions do not take them back
+	base           uint64          // the entry that is the last compaction; 0: there was none
+	earlier        int             // replies in all before that
+	turns          int             // that have begun, in all
+	bytes          int             // about what the messages take in memory
 }
 
 // An openTurn is a turn that has begun, and where.
@@ -59,14 +59,14 @@ func (s *state) add(k *kept) {
 func (s *state) count(m *model.Message) {
 	s.bytes += messageBytes(m)
 	if m.Role == model.Assistant {
-		s.standing++
+		s.currentReplies++
 	}
 }
 
 // replace puts the messages of a compaction in the place of those that were there.
 func (s *state) replace(messages []model.Message, at uint64) {
 	s.base, s.earlier = at, s.replies
-	s.messages, s.standing, s.bytes = clone(messages), 0, 0
+	s.messages, s.currentReplies, s.bytes = clone(messages), 0, 0
 	for i := range s.messages {
 		s.count(&s.messages[i])
 	}
@@ -87,10 +87,10 @@ func messageBytes(m *model.Message) int {
 // have.
 func (s *state) said() []model.Message { return s.messages[:len(s.messages):len(s.messages)] }
 
-// mending is what to add to a transcript so that a new turn can begin: results for the tool calls
+// repairs is what to add to a transcript so that a new turn can begin: results for the tool calls
 // that have none, which no model would accept otherwise, and an end for the turn that has none.
 // Done half, it is the other half the next time.
-func (s *state) mending() []session.Entry {
+func (s *state) repairs() []session.Entry {
 	var add []session.Entry
 	for _, call := range unanswered(s.messages) {
 		add = append(add, session.Entry{Turn: s.turn, Message: &model.Message{

@@ -122,7 +122,7 @@ func (p *parts) create(ctx context.Context, n session.Session) (session.Session,
 	if err != nil {
 		return session.Session{}, err
 	}
-	if err := p.order.ready(ctx); err != nil {
+	if err := p.order.ensureBuilt(ctx); err != nil {
 		return session.Session{}, err
 	}
 	if err := p.order.add(ctx, place{id: n.ID, CreatedAt: n.CreatedAt, WorkingDir: n.WorkingDir}); err != nil {
@@ -146,7 +146,7 @@ func (s *Store) Get(ctx context.Context, id string) (session.Session, error) {
 
 // get also returns the record as it is kept, for a compare-and-set.
 func (p *parts) get(ctx context.Context, id string) (session.Session, engine.Value, error) {
-	if !possible(id) {
+	if !validID(id) {
 		return session.Session{}, engine.Value{}, notFound(id)
 	}
 	v, err := p.records.Get(ctx, id)
@@ -215,7 +215,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	_, _, missing := p.get(ctx, id)
-	if missing != nil && (!possible(id) || !errors.Is(missing, session.ErrNotFound)) {
+	if missing != nil && (!validID(id) || !errors.Is(missing, session.ErrNotFound)) {
 		return missing
 	}
 	p.tails.take(id)
@@ -227,9 +227,9 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return missing
 }
 
-// possible tells whether an id can be a session's. The empty one is no key, and as a topic it means
+// validID tells whether an id can be a session's. The empty one is no key, and as a topic it means
 // every session. No id has a byte 0 either, so that none can mean others.
-func possible(id string) bool { return id != "" && !strings.ContainsRune(id, 0) }
+func validID(id string) bool { return id != "" && !strings.ContainsRune(id, 0) }
 
 func notFound(id string) error { return fmt.Errorf("%w: %.64q", session.ErrNotFound, id) }
 

@@ -186,7 +186,7 @@ func TestRemove(t *testing.T) {
 		if _, err := dead.Open(ctx, one.ID); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.notOpen(ctx, one.ID); err != nil {
+		if err := s.checkNotOpen(ctx, one.ID); err != nil {
 			t.Error(err)
 		}
 	})

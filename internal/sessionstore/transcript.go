@@ -21,7 +21,7 @@ func (s *Store) Transcript(ctx context.Context, id string) ([]session.Entry, err
 	if err != nil {
 		return nil, err
 	}
-	if !possible(id) {
+	if !validID(id) {
 		return nil, notFound(id)
 	}
 	entries, err := p.read(ctx, id)
@@ -39,7 +39,7 @@ func (s *Store) Messages(ctx context.Context, id string) ([]model.Message, error
 	if err != nil {
 		return nil, err
 	}
-	if !possible(id) {
+	if !validID(id) {
 		return nil, notFound(id)
 	}
 	now, err := p.load(ctx, id)

@@ -68,7 +68,7 @@ func (t *Turn) Messages() []model.Message {
 func (t *Turn) Earlier() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return max(t.state.replies-t.state.standing, 0)
+	return max(t.state.replies-t.state.currentReplies, 0)
 }
 
 // Append adds messages to the conversation. When it returns nil, they are on disk; after an error,
@@ -80,7 +80,7 @@ func (t *Turn) Append(ctx context.Context, messages ...model.Message) error {
 			return fmt.Errorf("message of the %s, %d bytes: %w", m.Role, len(m.Content), err)
 		}
 		if m.Role == model.User {
-			t.entitle(ctx, m.Content)
+			t.proposeTitle(ctx, m.Content)
 		}
 	}
 	return nil
@@ -118,17 +118,17 @@ func (t *Turn) finish(ctx context.Context, status session.Status) error {
 		written = t.setTitle(ctx)
 	}
 	t.close(ErrEnded)
-	t.leave()
+	t.handOver()
 	if err = errors.Join(err, written); err != nil {
 		err = fmt.Errorf("end of turn %s: %w", t.id, err)
 	}
 	return errors.Join(err, t.lease.release(ctx))
 }
 
-// leave passes the conversation on to the next turn of this store. A turn whose end could not be
+// handOver passes the conversation on to the next turn of this store. A turn whose end could not be
 // written, as on a full disk, holds the session no more for this store, whose next turn does not
 // wait.
-func (t *Turn) leave() {
+func (t *Turn) handOver() {
 	t.writing <- struct{}{} // what still writes has heard that the turn is over
 	defer func() { <-t.writing }()
 	t.mu.Lock()
@@ -159,9 +159,9 @@ func (t *Turn) close(why error) {
 // isOver is why nothing more can be written; nil: it can.
 func (t *Turn) isOver() error { return context.Cause(t.open) }
 
-// entitle gives a session without a title that of its first message. That can wait: what fails here
+// proposeTitle gives a session without a title that of its first message. That can wait: what fails here
 // is tried again by End, which tells.
-func (t *Turn) entitle(ctx context.Context, text string) {
+func (t *Turn) proposeTitle(ctx context.Context, text string) {
 	t.mu.Lock()
 	first := t.session.Title == "" && t.title == ""
 	if first {

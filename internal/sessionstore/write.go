@@ -81,7 +81,7 @@ func (t *Turn) persist(ctx context.Context, e session.Entry) error {
 		}
 		err := t.send(ctx, id, data)
 		switch {
-		case err == nil || certain(err) || try == writeTries || ctx.Err() != nil:
+		case err == nil || isFinal(err) || try == writeTries || ctx.Err() != nil:
 			return err
 		case errors.Is(err, engine.ErrConflict): // an entry of our own was in its place: the next try goes behind that
 		case pause.For(ctx, rest) != nil:
@@ -91,8 +91,8 @@ func (t *Turn) persist(ctx context.Context, e session.Entry) error {
 	}
 }
 
-// certain says of an error that trying again changes nothing.
-func certain(err error) bool {
+// isFinal says of an error that trying again changes nothing.
+func isFinal(err error) bool {
 	return errors.Is(err, errOvertaken) || errors.Is(err, engine.ErrTooLarge) || errors.Is(err, engine.ErrClosed)
 }
 
@@ -106,7 +106,7 @@ func (t *Turn) send(ctx context.Context, id string, data []byte) error {
 		return t.adopt(engine.Record{Sequence: sequence, Data: data})
 	case errors.Is(err, engine.ErrConflict):
 		return t.catchUp(ctx, data)
-	case !certain(err):
+	case !isFinal(err):
 		t.unsure = append(t.unsure, data)
 	}
 	return err
