@@ -155,7 +155,7 @@ func TestSessions(t *testing.T) {
 					t.Errorf("the last page has a header %s", name)
 				}
 			}
-			s.do("GET", prefix+"?after=nowhere", "").wantsDetail(t, 400, "after: no page has given this cursor")
+			s.do("GET", prefix+"?after=nowhere", "").wantsDetail(t, 400, "after: not a cursor of this list")
 			for _, bad := range []string{"0", "-1", "1001", "many"} {
 				s.do("GET", prefix+"?limit="+bad, "").wantsDetail(t, 422, "limit")
 			}

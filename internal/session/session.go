@@ -12,65 +12,67 @@ import (
 // DefaultPage is the number of sessions on a page if the caller names none.
 const DefaultPage = 50
 
-// ErrCursor is returned for a cursor that no page has given.
-var ErrCursor = errors.New("no page has given this cursor: leave it out to begin with the newest session")
+// ErrCursor is returned for a cursor that no page has returned.
+var ErrCursor = errors.New("not a cursor of this list: leave it out to begin with the newest session")
 
-// ErrNotFound is returned for a session that is not there.
+// ErrNotFound is returned if a session does not exist.
 var ErrNotFound = errors.New("session not found")
 
 // A Session is a conversation with the agent.
 type Session struct {
-	ID         string    `json:"id"` // ses_ and letters and digits that sort by time; for another agent's, see [HostID]
+	ID         string    `json:"id"` // ses_, and letters and digits that sort by time; for another agent's session see [HostID]
 	Plugins    []string  `json:"plugins"`
 	WorkingDir string    `json:"working_dir"`
 	CreatedAt  time.Time `json:"created_at"`
 	Title      string    `json:"title"`
 
-	// From says where one of Patchbay's own came from: [FromChat] or [FromHTTP]; "": an earlier
-	// version made it.
+	// From says where one of Patchbay's own sessions comes from: [FromChat] or [FromHTTP]. It is ""
+	// if an earlier version made the session.
 	From string `json:"from,omitempty"`
 
-	// Of a session that another agent has, such as Claude Code, and whose events Patchbay is told.
-	Host        string `json:"host,omitempty"`         // which agent; "": it is Patchbay's own
-	HostSession string `json:"host_session,omitempty"` // the agent's own id of it
+	// The next two are set for a session of another agent, such as Claude Code, that sends its
+	// events to Patchbay.
+	Host        string `json:"host,omitempty"`         // the name of the agent; "": a session of Patchbay itself
+	HostSession string `json:"host_session,omitempty"` // the agent's own id of the session
 }
 
-// Origin is where the session came from: the other agent, or what From says.
+// Origin returns where the session comes from: the other agent, or From.
 func (s *Session) Origin() string { return cmp.Or(s.Host, s.From) }
 
-// Where Patchbay's own sessions come from.
+// The origins of Patchbay's own sessions.
 const (
 	FromChat = "chat"
 	FromHTTP = "http"
 )
 
-// A Summary is a session with what its transcript says about it. Its Host is its [Session.Origin],
-// whatever that is, and From is "".
+// A Summary is a session with facts from its transcript. Its Host is the [Session.Origin], and From
+// is "".
 type Summary struct {
 	Session
 	Turns  int       `json:"turns"`
-	UsedAt time.Time `json:"used_at"` // when its last turn began or ended; before the first, when the session was made
+	UsedAt time.Time `json:"used_at"` // when its last turn began or ended; without a turn, when the session was created
 }
 
-// A Query says which sessions are wanted. The zero value wants all.
+// A Query selects sessions. The zero value selects all.
 type Query struct {
 	WorkingDir string // "": any
-	Host       string // its [Session.Origin]; "": any
-	Own        bool   // only sessions that can be gone on with here, not those of other agents
-	Said       bool   // only sessions in which something was said
+	Host       string // the [Session.Origin]; "": any
+	Own        bool   // only sessions that can be continued here, not those of other agents
+	Said       bool   // only sessions with messages
 	Limit      int    // at most so many; 0: DefaultPage
 }
 
-// Wants tells whether a session is one of those that are asked for. What was said in it is not
-// looked at.
+// Wants reports whether a session matches. It does not check Said, for which the transcript is
+// needed.
 func (q *Query) Wants(s *Session) bool {
 	return (q.WorkingDir == "" || SameDir(s.WorkingDir, q.WorkingDir)) && (q.Host == "" || s.Origin() == q.Host) && !(q.Own && IsHost(s.ID))
 }
 
-// SameDir compares two paths of directories as they are written.
+// SameDir reports whether two paths of directories are equal. It does not follow links.
 func SameDir(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }
 
-// An Entry is one line of a session's transcript. Exactly one of its parts is set.
+// An Entry is one line of a session's transcript. Exactly one of Message, Compaction and Status is
+// set.
 type Entry struct {
 	Sequence   uint64         `json:"seq"`
 	Time       time.Time      `json:"time"`
@@ -80,11 +82,11 @@ type Entry struct {
 	Status     Status         `json:"status,omitempty"`
 }
 
-// A Status is how far a turn has come.
+// A Status says how far a turn has come.
 type Status string
 
-// The statuses. A turn that has begun and has no other status is running, or was cut off together
-// with the process that ran it.
+// The statuses. A turn that has begun and has no other status is running, or was cut off when its
+// process died.
 const (
 	Began       Status = "began"
 	Done        Status = "done"
@@ -98,16 +100,16 @@ type Compaction struct {
 	Strategy string          `json:"strategy"` // drop | summarize | delegate | checkpoint
 	Trigger  string          `json:"trigger"`  // auto | manual
 	By       string          `json:"by,omitempty"`
-	Messages []model.Message `json:"messages"` // what stands now
-	Before   int             `json:"before"`   // how many there were
+	Messages []model.Message `json:"messages"` // the messages that replace the earlier ones
+	Before   int             `json:"before"`   // how many messages were replaced
 }
 
-// A BusyError says that a turn of the session is running elsewhere, or that the conversation is
-// open there.
+// A BusyError reports that a turn of the session is running in another process, or that the
+// conversation is open there.
 type BusyError struct {
 	Session string
-	Owner   string // who runs it
-	Open    bool   // no turn is running: the owner has the conversation open
+	Owner   string // the process that runs it
+	Open    bool   // no turn is running, but the owner has the conversation open
 }
 
 func (e *BusyError) Error() string {
@@ -117,14 +119,14 @@ func (e *BusyError) Error() string {
 	return "session " + e.Session + ": a turn is running (" + e.Owner + "): wait for it to end"
 }
 
-// A PageRequest asks for some of the sessions.
+// A PageRequest asks for a page of sessions.
 type PageRequest struct {
 	Limit  int    // at most so many; 0: DefaultPage
-	Cursor string // of the page before; "": begin with the newest
+	Cursor string // the Next of the page before; "": begin with the newest session
 }
 
-// A Page is some of the sessions, the newest first.
+// A Page is a part of the list of sessions, the newest first.
 type Page struct {
 	Sessions []Session
-	Next     string // the cursor of the next page; "": there is none
+	Next     string // the cursor of the next page; "": this is the last
 }

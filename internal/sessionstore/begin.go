@@ -12,24 +12,24 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// takeTries bounds how often a session is tried to be taken that others take and leave in the very
-// same moments.
+// takeTries limits how often Begin tries to take a session that others take and release at the same
+// moments.
 const takeTries = 5
 
-// releaseTimeout bounds the giving back of a session whose turn could not begin. Its claim would
-// run out by itself.
+// releaseTimeout limits how long the release of a session may take if its turn could not begin.
+// Without a release the claim expires.
 const releaseTimeout = 5 * time.Second
 
-// BeginOptions say who begins a turn. The zero value works.
+// BeginOptions are the options of [Store.Begin]. The zero value works.
 type BeginOptions struct {
-	Owner string // who others are told is running it; "": this process and machine
-	Turn  string // its id; "": one is made
+	Owner string // the name that other processes see in a BusyError; "": this process and machine
+	Turn  string // the id of the turn; "": a new one
 }
 
-// Begin begins a turn, which holds the session until [Turn.End]; a [BusyError] says that another
-// turn is running. The session of a process that has died is taken over. A turn that was cut off
-// together with its process is recorded as interrupted, and its conversation mended, before the new
-// one is recorded as begun. The turn's context descends from ctx.
+// Begin begins a turn, which holds the session until [Turn.End]. It returns a [session.BusyError]
+// if another turn is running. It takes the session over if that turn's process has died. A turn
+// that was cut off when its process died is recorded as interrupted, and its transcript is
+// repaired, before the new turn is recorded as begun. The turn's context descends from ctx.
 func (s *Store) Begin(ctx context.Context, id string, o BeginOptions) (*Turn, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Store) Begin(ctx context.Context, id string, o BeginOptions) (*Turn, er
 	return t, nil
 }
 
-// start takes the session, and gives it back where the turn cannot begin after all.
+// start takes the session, and releases it if the turn cannot begin after all.
 func (t *Turn) start(ctx context.Context) error {
 	err := t.take(ctx)
 	if err == nil {
@@ -65,9 +65,9 @@ func (t *Turn) start(ctx context.Context) error {
 	return nil
 }
 
-// take writes that the turn has begun, where no other is running. That entry is the claim to the
-// session: of several that try at once, the entry of one fits behind the last that all of them
-// know.
+// take writes that the turn has begun if no other turn is running. That entry is the claim on the
+// session. If several turns try at once, all append behind the same last entry, and the engine
+// accepts only one of them.
 func (t *Turn) take(ctx context.Context) (err error) {
 	if t.state = t.parts.tails.take(t.session.ID); t.state == nil {
 		if t.state, err = t.parts.load(ctx, t.session.ID); err != nil {
@@ -94,7 +94,7 @@ func (t *Turn) take(ctx context.Context) (err error) {
 	return &session.BusyError{Session: t.session.ID, Owner: "others, in turns"}
 }
 
-// refresh reads what others have written since.
+// refresh reads the entries that others have written since.
 func (t *Turn) refresh(ctx context.Context) error {
 	now, err := t.parts.advance(ctx, t.session.ID, t.state)
 	if err != nil {
@@ -106,8 +106,8 @@ func (t *Turn) refresh(ctx context.Context) error {
 	return nil
 }
 
-// writeBegan mends the transcript and writes that the turn has begun. From its first entry on, nobody
-// else's fit.
+// writeBegan repairs the transcript and writes that the turn has begun. After its first entry the
+// engine refuses entries of other turns.
 func (t *Turn) writeBegan(ctx context.Context) error {
 	for _, e := range append(t.state.repairs(), session.Entry{Turn: t.id, Status: session.Began}) {
 		e.Time = time.Now().UTC()
@@ -118,7 +118,7 @@ func (t *Turn) writeBegan(ctx context.Context) error {
 	return nil
 }
 
-// abandon ends a turn that could not begin and has said that it has, be it that nobody answered.
+// abandon ends a turn that could not begin but may have written that it has.
 func (t *Turn) abandon(ctx context.Context, err error) error {
 	if errors.Is(err, session.ErrNotFound) {
 		return err
@@ -142,8 +142,8 @@ func (t *Turn) abandon(ctx context.Context, err error) error {
 	return err
 }
 
-// checkNotDeleted sees whether the session was deleted since we looked: then our entries, written behind
-// [Store.Delete]'s back, must go.
+// checkNotDeleted checks whether the session was deleted after Begin read it. In that case the new
+// entries, which [Store.Delete] did not see, must be deleted too.
 func (t *Turn) checkNotDeleted(ctx context.Context) error {
 	_, _, err := t.parts.get(ctx, t.session.ID)
 	if errors.Is(err, session.ErrNotFound) {

@@ -11,8 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// fill gives a session a transcript of n messages, written by many at once so that it does not take
-// all day.
+// fill gives a session a transcript of n messages. It writes many at once, to save time.
 func fill(tb testing.TB, s *Store, id string, n int) {
 	tb.Helper()
 	p, err := s.open(tb.Context())
@@ -39,8 +38,8 @@ func fill(tb testing.TB, s *Store, id string, n int) {
 	wg.Wait()
 }
 
-// TestTranscriptIsOneRead: a long transcript costs no more questions to the engine than a short
-// one.
+// TestTranscriptIsOneRead checks that a long transcript needs no more requests to the engine than a
+// short one.
 func TestTranscriptIsOneRead(t *testing.T) {
 	s, faults, err := behindFaults(t.Context(), newStore(t))
 	if err != nil {
@@ -85,7 +84,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// BenchmarkPage is the newest sessions of 5,000, beside all of them.
+// BenchmarkPage measures a page of the newest of 5,000 sessions, and the list of all.
 func BenchmarkPage(b *testing.B) {
 	s := newStore(b)
 	var wg sync.WaitGroup

@@ -1,43 +1,57 @@
-// Package sessionstore keeps conversations with the agent, and lets one turn at a time write to
+// Package sessionstore stores conversations with the agent, and lets one turn at a time write to
 // each.
 //
-// A session is a record in a bucket and a transcript in a stream. The transcript is only ever added
-// to: messages, compactions, and how far each turn has come. What was acknowledged is on disk, and
-// is there again whatever became of the process that wrote it.
+// # Sessions
+//
+// A session is a record in a bucket, and a transcript in a stream. [Store.Create], [Store.Get],
+// [Store.Update] and [Store.Delete] work on records. [Store.Page] lists them, the newest first:
+//
+//	Store.Page
+//	├─ order.nextPlaces      the next records of the list, without reading the others
+//	└─ parts.sessionsAt      their sessions, with one request
+//
+// Entries are only added to a transcript: messages, compactions, and how far each turn has come.
+// When a write has returned, its entry is on disk, and stays there if the process dies.
+//
+// # A turn
+//
+// [Store.Begin] begins a turn, which holds the session. [Turn.Append] and [Turn.Compact] write, and
+// [Turn.End] releases the session.
 //
 //	Store.Begin
 //	├─ Turn.take
 //	│  ├─ tails.take, load   the conversation, from memory or from its last compaction on
-//	│  ├─ sessionLease.judge a turn is open: does its process live? (package lease); else a BusyError
-//	│  ├─ enter              the first entry of ours is the claim: from here on no other turn's entries fit
-//	│  │  └─ mending         a turn without an end is recorded as interrupted, calls without results get one
-//	│  └─ refresh            somebody else's entry was there first: read it, and judge again
-//	├─ checkNotDeleted            the session was not deleted meanwhile
-//	└─ sessionLease.keep     a sign of life every third of its time, until the end
+//	│  ├─ sessionLease.judge if a turn is open: is its process alive? (package lease) Then a BusyError
+//	│  ├─ writeBegan         our first entry is the claim: from now on the engine refuses entries of other turns
+//	│  │  └─ repairs         ends a turn that was cut off, and adds missing results of tool calls
+//	│  └─ refresh            another entry was first: read it, and judge again
+//	├─ checkNotDeleted       was the session deleted meanwhile?
+//	└─ sessionLease.keep     a heartbeat, three times in the period of a lease, until the end
 //	Turn.Append, Turn.Compact
-//	└─ write → put → send    behind the last entry that we know of, or not at all
-//	   └─ catchUp            something is in our place: our own, its answer lost, or another's: the turn is lost
+//	└─ write → put → send    behind the last known entry, or not at all
+//	   └─ catchUp            another entry is in this place: our own, if its answer was lost, or another turn's
 //	Turn.End
-//	├─ write                 how it ended, which ends the claim
-//	├─ leave                 the conversation stays in memory for the next turn
-//	└─ sessionLease.release  no more signs of life
-//	Store.Page
-//	├─ order.nextPlaces      the places that come next, without reading the others
-//	└─ parts.sessionsAt            their sessions, in one question
+//	├─ write                 how the turn ended, which ends the claim
+//	├─ handOver              the conversation stays in memory for the next turn
+//	└─ sessionLease.release  no more heartbeats
 //
-// A claim keeps two turns from running at once. It cannot keep a process that was stopped for a
-// minute from going on as if nothing had happened: claims run out. So every entry names the one it
-// must stand behind, and the engine refuses it where another stands there. That is the fence; the
-// claim only spares people from running into it.
+// # Two turns at once
 //
-// What is kept in memory is a guess that the fence tests: where another process has written since,
-// our first entry does not fit, and what is missing is read.
+// A claim keeps a second turn from starting. But claims expire, and a process that was stopped for a
+// minute can continue a turn whose claim has expired. So every entry names the entry that it must
+// follow, and the engine refuses it if another entry is there. This check makes two writers
+// impossible; the claim only makes it rare that the check fails.
 //
-// An entry whose answer was lost is sent again under the same id, which the engine takes for the
-// same entry, and looked for in the transcript where the engine has forgotten the id. It is never
+// The conversation in memory may be outdated. The same check shows this: if another process has
+// written, our first entry is refused, and the missing entries are read.
+//
+// An entry whose answer was lost is sent again with the same id, by which the engine recognizes it.
+// If the engine has forgotten the id, the entry is searched for in the transcript. It is never
 // written twice.
 //
-// It is not the agent: what is said in a turn is decided in adapter/chat, to which a [*Turn] is the
-// log. It cuts nothing: an entry that is larger than the engine takes is an error, and tool output
-// is cut where it arises.
+// # What it is not
+//
+// The package is not the agent. Package adapter/chat decides what happens in a turn, and uses a
+// [*Turn] as its log. The package shortens nothing: an entry larger than the engine's limit is an
+// error, and tools shorten their own output.
 package sessionstore

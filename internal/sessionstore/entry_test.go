@@ -18,7 +18,7 @@ func TestDecode(t *testing.T) {
 		"an entry has a part":                     `{"turn":"turn_1"}`,
 		"an entry has no two parts":               `{"status":"done","message":{"role":"user","content":""}}`,
 		"a status is one of ours":                 `{"status":"nonsense"}`,
-		"a message is somebody's":                 `{"message":{"role":"nobody","content":""}}`,
+		"a message has a known role":              `{"message":{"role":"nobody","content":""}}`,
 		"a message of a compaction is somebody's": `{"compaction":{"messages":[{"role":"user"},{"role":""}]}}`,
 	} {
 		t.Run(rule, func(t *testing.T) {
@@ -40,9 +40,9 @@ func TestUnanswered(t *testing.T) {
 		{"calls with results need none", []model.Message{calling("1", "2"), result("2"), result("1")}, ""},
 		{"calls without results need some, in their order", []model.Message{calling("1", "2", "3"), result("2")}, "1 3"},
 		{"two calls by one id need two results", []model.Message{calling("1", "1"), result("1")}, "1"},
-		{"what a plugin injected does not hide a call", []model.Message{calling("1"), say(model.System, "note")}, "1"},
+		{"a message of a plugin does not hide a call", []model.Message{calling("1"), say(model.System, "note")}, "1"},
 		{"only the last message with calls counts", []model.Message{calling("1"), result("1"), calling("1")}, "1"},
-		{"calls that were talked over are past mending", []model.Message{calling("1"), user("never mind")}, ""},
+		{"calls before a later message cannot be repaired", []model.Message{calling("1"), user("never mind")}, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			var ids []string
@@ -56,8 +56,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// FuzzTranscript reads lines as a transcript. What is accepted must survive being written and read
-// again, and mending it must leave nothing to be mended.
+// FuzzTranscript decodes lines as a transcript. A line that is accepted must stay the same when it
+// is encoded and decoded again, and after the repairs no further repair must be needed.
 func FuzzTranscript(f *testing.F) {
 	for _, seed := range []string{
 		`{"turn":"t","time":"2026-01-02T03:04:05Z","status":"began"}`,
@@ -85,17 +85,17 @@ func FuzzTranscript(f *testing.F) {
 			now.add(&kept{Entry: e})
 		}
 		if left := now.repairs(); len(left) != 0 {
-			t.Errorf("after mending there is more to mend: %+v", left)
+			t.Errorf("after the repairs there is more to repair: %+v", left)
 		}
 	})
 }
 
-// again writes an entry and reads it back.
+// again encodes an entry and decodes it.
 func again(t *testing.T, e session.Entry) session.Entry {
 	t.Helper()
 	data, err := encode(e)
 	if err != nil {
-		if y := e.Time.Year(); y < 0 || y > 9999 { // which JSON has no time for
+		if y := e.Time.Year(); y < 0 || y > 9999 { // JSON has no such time
 			return e
 		}
 		t.Fatalf("%+v cannot be written: %v", e, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 )
 
-// A turn writes to a session; whoever comes meanwhile is told to wait.
+// A turn writes to a session. A second turn that begins meanwhile gets an error.
 func ExampleStore_Begin() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "sessions")

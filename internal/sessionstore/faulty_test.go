@@ -8,9 +8,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// Streams in front of the real one that do to it what networks do.
+// These streams wrap a real one and act like a faulty network.
 
-// overtaken is a stream before whose first append something else happens.
+// An overtaken stream calls a function before its first append.
 type overtaken struct {
 	engine.Stream
 	once *sync.Once
@@ -22,18 +22,18 @@ func (o overtaken) Append(ctx context.Context, r engine.Append) (uint64, error) 
 	return o.Stream.Append(ctx, r)
 }
 
-// whileBeginning is a store like s where something happens after a turn has read the transcript and
-// before it writes.
+// whileBeginning returns a store like s. It calls happens after a turn has read the transcript and
+// before the turn writes.
 func whileBeginning(s *Store, happens func()) *Store {
 	p := *s.opened
 	p.transcripts = overtaken{p.transcripts, new(sync.Once), happens}
 	return &Store{ttl: s.ttl, opened: &p}
 }
 
-// hanging is a stream on which appends hang for as long as they are let.
+// A hanging stream does not return from appends until it is released.
 type hanging struct {
 	engine.Stream
-	entered chan struct{} // told of each that hangs
+	entered chan struct{} // receives a value for each append that hangs
 }
 
 func (h hanging) Append(ctx context.Context, _ engine.Append) (uint64, error) {
@@ -45,8 +45,8 @@ func (h hanging) Append(ctx context.Context, _ engine.Append) (uint64, error) {
 // A faulty stream loses answers to appends, or the appends themselves.
 type faulty struct {
 	engine.Stream
-	loseAnswers  atomic.Int32 // of so many appends: written, and not told
-	loseRequests atomic.Int32 // so many appends: not written
+	loseAnswers  atomic.Int32 // so many appends are written but return an error
+	loseRequests atomic.Int32 // so many appends are not written
 	forgetful    atomic.Bool  // ids are not remembered
 	reads        atomic.Int32 // how often Read was called
 }
@@ -70,7 +70,7 @@ func (f *faulty) Read(ctx context.Context, topic string, after uint64, limit int
 	return f.Stream.Read(ctx, topic, after, limit)
 }
 
-// behindFaults is a store like s whose transcripts are written through a faulty stream.
+// behindFaults returns a store like s whose transcripts are written through a faulty stream.
 func behindFaults(ctx context.Context, s *Store) (*Store, *faulty, error) {
 	p, err := s.open(ctx)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// lookBack is among how many of a directory's newest sessions [Store.Last] looks for the one that
-// was used last: each costs a question to the engine.
+// lookBack is how many of a directory's newest sessions [Store.Last] compares to find the one that
+// was used last. Each needs one request to the engine.
 const lookBack = 50
 
-// lookFar bounds how far back that goes, in sessions of all directories.
+// lookFar limits how many sessions of all directories are searched for them.
 const lookFar = 1000
 
-// An AmbiguousError says that the beginning of an id is that of several sessions.
+// An AmbiguousError reports that several session ids begin with the given prefix.
 type AmbiguousError struct {
 	Prefix string
 	IDs    []string
@@ -65,9 +65,9 @@ func newestFirst(a, b session.Session) int {
 	return strings.Compare(b.ID, a.ID)
 }
 
-// Last returns the session of a working directory that was used last, or [ErrNotFound]; "" is every
-// directory. One in which nothing was ever said counts as used before all others, and those of
-// other agents go on there, not here.
+// Last returns the session of a working directory that was used last; "" means any directory. It
+// returns [session.ErrNotFound] if there is none. A session without messages counts as older than
+// all others. Sessions of other agents are left out, because they cannot be continued here.
 func (s *Store) Last(ctx context.Context, workingDir string) (session.Session, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -83,8 +83,8 @@ func (s *Store) Last(ctx context.Context, workingDir string) (session.Session, e
 	var last session.Session
 	var used uint64
 	for i, c := range list {
-		// Sequence numbers belong to the stream: the larger one was written later, whatever the
-		// session.
+		// Sequence numbers belong to the whole stream. The larger one was written later, also in
+		// another session.
 		sequence, err := p.transcripts.Last(ctx, c.ID)
 		if err != nil {
 			return session.Session{}, fmt.Errorf("session %s: %w", c.ID, err)
@@ -96,8 +96,8 @@ func (s *Store) Last(ctx context.Context, workingDir string) (session.Session, e
 	return last, nil
 }
 
-// newestIn are the newest sessions of a directory, at most lookBack. Once there is one, it looks no
-// further than lookFar.
+// newestIn returns the newest sessions of a directory, at most lookBack. After it has found one, it
+// searches no further than lookFar.
 func (p *parts) newestIn(ctx context.Context, workingDir string) ([]session.Session, error) {
 	if err := p.order.ensureBuilt(ctx); err != nil {
 		return nil, err
@@ -128,8 +128,9 @@ func (p *parts) newestIn(ctx context.Context, workingDir string) ([]session.Sess
 	return list[:min(lookBack, len(list))], nil
 }
 
-// Find returns the session with an id, or the only one whose id begins so, with or without the
-// prefix ses_. Several are an [AmbiguousError], none is [ErrNotFound].
+// Find returns the session with an id, or the only session whose id begins with the text, with or
+// without the prefix ses_. It returns an [AmbiguousError] for several sessions, and
+// [session.ErrNotFound] for none.
 func (s *Store) Find(ctx context.Context, idOrPrefix string) (session.Session, error) {
 	p, err := s.open(ctx)
 	if err != nil {

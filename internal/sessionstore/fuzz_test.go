@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// FuzzSession reads a record that another version may have written: it is the session asked for,
-// with a list of plugins, and it survives being written again; or it is an error.
+// FuzzSession decodes a record that another version may have written. The result is an error, or
+// the wanted session with a list of plugins, which stays the same when it is encoded again.
 func FuzzSession(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":"ses_1","plugins":["a"],"working_dir":"/w","created_at":"2026-01-02T03:04:05Z","title":"t"}`, `{"id":"ses_1"}`, `{"id":"ses_2"}`, `{"ID":"ses_1","plugins":null}`,
@@ -35,7 +35,7 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// FuzzSaid reads an entry in two ways. Where both can, they agree.
+// FuzzSaid decodes an entry in two ways. If both succeed, the results are equal.
 func FuzzSaid(f *testing.F) {
 	for _, seed := range []string{
 		`{"turn":"t","time":"2026-01-02T03:04:05Z","message":{"role":"user","content":"a\n\u00fc"},"base":1,"earlier":2,"open":3}`, `{"status":"began","claim":{"a":[1]}}`,
@@ -47,7 +47,7 @@ func FuzzSaid(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := decodeSaid(data)
 		whole, wholeErr := decodeKept(engine.Record{Sequence: 1, Data: data})
-		if err != nil || wholeErr != nil { // an entry with a broken time can be read without it
+		if err != nil || wholeErr != nil { // decodeSaid ignores a broken time
 			return
 		}
 		want := session.Entry{Message: whole.Message, Compaction: whole.Compaction, Status: whole.Status}

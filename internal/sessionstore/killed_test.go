@@ -19,7 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// fakes are the other processes, by name.
+// fakes are the functions that other processes run, by name.
 var fakes = map[string]func(args []string) error{
 	"talk": talk,
 	"wait": wait,
@@ -27,8 +27,8 @@ var fakes = map[string]func(args []string) error{
 	"make": makeSessions,
 }
 
-// TestKilled kills processes without warning in the middle of a turn. What they had acknowledged is
-// there, the turn is marked as interrupted, and the conversation is one that a model accepts.
+// TestKilled kills processes in the middle of a turn. All acknowledged messages are there, the turn
+// is marked as interrupted, and a model accepts the conversation.
 func TestKilled(t *testing.T) {
 	t.Run("a guest of the engine", func(t *testing.T) {
 		dir := t.TempDir()
@@ -51,8 +51,8 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// TestKilledWhileMaking: a session that was acknowledged is in the list and on a page, whenever its
-// maker was killed.
+// TestKilledWhileMaking checks that every acknowledged session is in the list and on a page,
+// whenever the process that made it was killed.
 func TestKilledWhileMaking(t *testing.T) {
 	dir := t.TempDir()
 	s := New(openEngine(t, dir))
@@ -65,7 +65,7 @@ func TestKilledWhileMaking(t *testing.T) {
 		if err := maker.process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		for maker.says.Scan() { // what it had said before it died
+		for maker.says.Scan() { // the lines that it printed before it died
 			acked = append(acked, maker.says.Text())
 		}
 		got, want := pages(t, s, 7), listed(t, s)
@@ -95,7 +95,7 @@ func makeSessions(args []string) error {
 	}
 }
 
-// prepare makes a session on an engine that is closed again.
+// prepare makes a session, and closes the engine again.
 func prepare(t *testing.T, dir string) string {
 	t.Helper()
 	e, err := engine.Open(t.Context(), engine.Options{Dir: dir})
@@ -109,7 +109,7 @@ func prepare(t *testing.T, dir string) string {
 	return id
 }
 
-// checkAftermath begins the next turn and looks at what it finds: at least so many messages.
+// checkAftermath begins the next turn, and checks that it finds at least so many messages.
 func checkAftermath(t *testing.T, s *Store, id string, acked int) {
 	t.Helper()
 	turn := beginWhenFree(t, s, id)
@@ -127,12 +127,13 @@ func checkAftermath(t *testing.T, s *Store, id string, acked int) {
 	end(t, turn, session.Done)
 }
 
-// checkRun sees that talkers' messages are all there and in order: each counts from 0.
+// checkRun checks that the messages of talkers are complete and in order: each talker counts from
+// 0.
 func checkRun(t *testing.T, messages []model.Message) {
 	t.Helper()
 	next := 0
 	for _, m := range messages {
-		if m.Failed { // the mending's
+		if m.Failed { // added by repairs
 			continue
 		}
 		n, err := strconv.Atoi(m.Content)
@@ -143,7 +144,7 @@ func checkRun(t *testing.T, messages []model.Message) {
 	}
 }
 
-// killTalker starts a talker, kills it at a moment of chance, and returns how many messages were
+// killTalker starts a talker, kills it at a random moment, and returns how many messages were
 // acknowledged.
 func killTalker(t *testing.T, dir, id string) int {
 	t.Helper()
@@ -159,7 +160,7 @@ func killTalker(t *testing.T, dir, id string) int {
 	if err := talker.process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for talker.says.Scan() { // what it had said before it died
+	for talker.says.Scan() { // the lines that it printed before it died
 		acked++
 	}
 	return acked
@@ -200,8 +201,8 @@ func startFake(t *testing.T, args ...string) fake {
 	return fake{cmd.Process, in, bufio.NewScanner(out)}
 }
 
-// talk begins a turn and talks, with tools, until it is killed. Each message is acknowledged on
-// stdout after Append has returned.
+// talk begins a turn and writes messages and tool results until it is killed. It acknowledges each
+// message on stdout after Append has returned.
 func talk(args []string) error {
 	turn, err := beginFake(args)
 	if err != nil {
@@ -218,8 +219,8 @@ func talk(args []string) error {
 	}
 }
 
-// wait begins a turn and says so. For each line on stdin it tries to append a message, and says how
-// that went.
+// wait begins a turn and prints that. For each line on stdin it tries to append a message, and
+// prints the result.
 func wait(args []string) error {
 	turn, err := beginFake(args)
 	if err != nil {
@@ -233,7 +234,7 @@ func wait(args []string) error {
 	return nil
 }
 
-// hold begins a turn whose lease does not run out, says so, and waits to be killed.
+// hold begins a turn whose lease does not expire, prints that, and waits to be killed.
 func hold(args []string) error {
 	e, err := engine.Open(context.Background(), engine.Options{Dir: args[0]})
 	if err != nil {

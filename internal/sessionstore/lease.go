@@ -17,26 +17,26 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// leaseTTL is how long a session stays closed after the last that was heard of a process on another
-// machine. The holder gives a sign every third of it, so that two signs can go amiss, as they do
-// when the engine moves to another process or machine.
+// leaseTTL is how long a session of a process on another machine stays taken after its last
+// heartbeat. The holder sends a heartbeat three times in that period, so that two can get lost, as
+// happens when the engine moves to another process or machine.
 const leaseTTL = 15 * time.Second
 
-// A claim says who runs a turn. It is part of the entry with which the turn begins, and counts
-// until the turn's end is written. The holder's signs of life are the entries of the turn, and the
-// claim again in a bucket.
+// A claim says who runs a turn. It is part of the entry with which the turn begins, and holds until
+// the end of the turn is written. Every entry of the turn is a heartbeat, and so is a copy of the
+// claim in a bucket.
 type claim struct {
-	Token  string       `json:"token"` // of this claim alone: so its holder knows it after an answer was lost
+	Token  string       `json:"token"` // unique: its holder recognizes the claim after an answer was lost
 	Owner  string       `json:"owner"` // for people
 	Holder lease.Holder `json:"holder"`
 	Turn   string       `json:"turn"`
 	Since  time.Time    `json:"since"`
 }
 
-// known tells whether the claim says who holds it. Those of earlier versions did not.
+// known reports whether the claim says who holds it. Claims of earlier versions do not.
 func (c *claim) known() bool { return c.Token != "" && c.Holder.Known() }
 
-// readClaim reads the claim of an entry. One that is damaged is there, and nobody's.
+// readClaim decodes the claim of an entry. A damaged claim becomes an empty one.
 func readClaim(data []byte) *claim {
 	var c claim
 	if err := json.Unmarshal(data, &c); err != nil || !c.known() {
@@ -45,22 +45,23 @@ func readClaim(data []byte) *claim {
 	return &c
 }
 
-// A sessionLease is the right to run a session's turn, for as long as its holder is heard of.
+// A sessionLease is the right to run a session's turn. It lasts while the heartbeats of its holder
+// arrive.
 type sessionLease struct {
 	parts *parts
 	key   string // the session's id
 	ttl   time.Duration
 	claim claim
-	data  []byte                      // claim, as written
-	held  func(context.Context) error // asks whether the session is still ours: nil, a [BusyError], [ErrNotFound]
-	lost  func(error)                 // told once if it is lost; by the renewing goroutine
+	data  []byte                      // the encoded claim
+	held  func(context.Context) error // checks whether the session is still ours: nil, a [session.BusyError] or [session.ErrNotFound]
+	lost  func(error)                 // called once if the lease is lost, by the renewing goroutine
 	log   *slog.Logger                // never nil
 
-	stop context.CancelFunc // ends the renewing
-	done chan struct{}      // closed when the renewing goroutine is gone
+	stop context.CancelFunc // ends the renewing goroutine
+	done chan struct{}      // closed when the renewing goroutine has ended
 
-	// revision is that of our last sign in the bucket, 0 before the first. It belongs to the
-	// renewing goroutine until done is closed, and to release from then on.
+	// revision is the revision of our last heartbeat in the bucket, or 0 before the first. It
+	// belongs to the renewing goroutine until done is closed, and after that to release.
 	revision uint64
 }
 
@@ -77,11 +78,11 @@ func (s *Store) newLease(t *Turn, o BeginOptions) (*sessionLease, error) {
 	return &sessionLease{parts: t.parts, key: t.session.ID, ttl: s.ttl, claim: c, data: data, held: t.checkHeld, lost: t.lose, log: log}, nil
 }
 
-// owns tells whether a claim is ours.
+// owns reports whether a claim is ours.
 func (l *sessionLease) owns(c *claim) bool { return c != nil && c.Token == l.claim.Token }
 
-// judge decides about the turn that is open, if any: free, or unsure yet, or else a [BusyError]. A
-// claim that cannot be read is damaged, not held.
+// judge decides about the open turn, if there is one. It returns free or unsure, or a
+// [session.BusyError]. A claim that cannot be read is damaged and does not count.
 func (l *sessionLease) judge(ctx context.Context, now *state) (lease.Verdict, error) {
 	if now.open == nil {
 		return lease.Free, nil
@@ -91,14 +92,14 @@ func (l *sessionLease) judge(ctx context.Context, now *state) (lease.Verdict, er
 		return lease.Held, err
 	}
 	c := now.open.claim
-	if c == nil { // its version kept the claim in the bucket
+	if c == nil { // an earlier version stored the claim in the bucket
 		if c = sign.claim; c == nil {
 			return lease.Free, nil
 		}
 	}
 	switch {
 	case !c.known():
-		l.log.Warn("a session's lease is damaged, and taken over", "session", l.key)
+		l.log.Warn("taking over a session whose lease is damaged", "session", l.key)
 		return lease.Free, nil
 	case l.owns(c), l.parts.abandoned.has(c.Token):
 		return lease.Free, nil
@@ -106,8 +107,7 @@ func (l *sessionLease) judge(ctx context.Context, now *state) (lease.Verdict, er
 	return l.ask(ctx, c, sign, now)
 }
 
-// A sign is what the bucket has about a session: the claim of the turn that gave a sign last. None
-// is nil.
+// A sign is the last heartbeat of a session in the bucket. Its claim is nil if there is none.
 type sign struct {
 	engine.Value
 	claim *claim
@@ -124,7 +124,7 @@ func (l *sessionLease) sign(ctx context.Context) (sign, error) {
 	return sign{v, readClaim(v.Data)}, nil
 }
 
-// ask judges the holder of a claim that counts.
+// ask judges the holder of a readable claim.
 func (l *sessionLease) ask(ctx context.Context, c *claim, last sign, now *state) (lease.Verdict, error) {
 	if last.claim == nil || last.claim.Token != c.Token { // of an earlier turn
 		last.Value = engine.Value{Revision: last.Revision}
@@ -148,8 +148,8 @@ func (l *sessionLease) ask(ctx context.Context, c *claim, last sign, now *state)
 	return verdict, nil
 }
 
-// youngest is the age of the last of two signs; the zero time is no sign. One from the future
-// counts only where there is no other: the clock was set back since.
+// youngest returns the age of the later of two heartbeats; the zero time means no heartbeat. A time
+// in the future counts only if there is no other, because it means that the clock was set back.
 func youngest(now, a, b time.Time) time.Duration {
 	first, second := now.Sub(a), now.Sub(b)
 	switch {
@@ -161,8 +161,9 @@ func youngest(now, a, b time.Time) time.Duration {
 	return min(first, second)
 }
 
-// stamp gives a sign for another's turn, by which it gets the engine's present time: the one it had
-// is in the future. Its holder does so too when its time has come.
+// stamp writes a heartbeat for another holder's turn, which gives it the engine's present time.
+// This is needed if the clock was set back and the last heartbeat is in the future. The holder
+// itself does so with its next heartbeat.
 func (l *sessionLease) stamp(ctx context.Context, c *claim, revision uint64) error {
 	data, err := json.Marshal(c)
 	if err == nil {
@@ -174,7 +175,7 @@ func (l *sessionLease) stamp(ctx context.Context, c *claim, revision uint64) err
 	return nil
 }
 
-// keep starts the goroutine that renews the lease, until release.
+// keep starts the goroutine that renews the lease until release.
 func (l *sessionLease) keep() {
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop, l.done = stop, make(chan struct{})
@@ -183,13 +184,14 @@ func (l *sessionLease) keep() {
 
 func (l *sessionLease) renewing(ctx context.Context) {
 	defer close(l.done)
-	until := time.Now().Add(l.ttl) // the engine counts from when it wrote the claim, which was earlier by a moment
+	until := time.Now().Add(l.ttl) // the engine's time is a little earlier: it wrote the claim before
 	for {
 		if pause.For(ctx, l.ttl/3) != nil {
 			return
 		}
 		start := time.Now()
-		// A process that was stopped for longer than the lease lasts still gets to ask whose it is.
+		// A process that was stopped for longer than the lease lasts still checks who holds the
+		// session.
 		deadline := later(until, start.Add(l.ttl/3))
 		if err := l.renewBy(ctx, deadline); ctx.Err() != nil {
 			return
@@ -201,11 +203,11 @@ func (l *sessionLease) renewing(ctx context.Context) {
 	}
 }
 
-// renewBy tries until a deadline. Being told that the session is somebody else's ends it sooner.
+// renewBy tries to renew until a deadline. It stops earlier if another turn has the session.
 func (l *sessionLease) renewBy(ctx context.Context, deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	var why error // the last failure that says more than that the time was up
+	var why error // the last error that is more than a timeout
 	for {
 		try, cancel := context.WithTimeout(ctx, l.ttl/3)
 		err := l.renew(try)
@@ -227,9 +229,9 @@ func (l *sessionLease) renewBy(ctx context.Context, deadline time.Time) error {
 	}
 }
 
-// renew gives a sign of life, where the session is still ours. Where it is taken at that very
-// moment, the sign does no harm: it has our token, and those who look at another's claim pass over
-// it.
+// renew writes a heartbeat if the session is still ours. If another turn takes the session at that
+// moment, the heartbeat does no harm: it has our token, and a process that judges another claim
+// ignores it.
 func (l *sessionLease) renew(ctx context.Context) error {
 	if err := l.held(ctx); err != nil {
 		return err
@@ -241,8 +243,8 @@ func (l *sessionLease) renew(ctx context.Context) error {
 	return err
 }
 
-// release stops the renewing and takes our signs away, if they are still there. The claim itself
-// ends with the turn's last entry.
+// release stops the renewing, and deletes our heartbeat if it is still there. The claim itself ends
+// with the last entry of the turn.
 func (l *sessionLease) release(ctx context.Context) error {
 	if l.stop != nil {
 		l.stop()
@@ -257,7 +259,7 @@ func (l *sessionLease) release(ctx context.Context) error {
 	return nil
 }
 
-// checkHeld asks whether the transcript is still ours to write to.
+// checkHeld checks whether the turn may still write to the transcript.
 func (t *Turn) checkHeld(ctx context.Context) error {
 	newest, err := t.lease.parts.transcripts.Newest(ctx, t.session.ID)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -273,13 +275,13 @@ func (t *Turn) checkHeld(ctx context.Context) error {
 	t.mu.Lock()
 	known := t.state.last
 	t.mu.Unlock()
-	if k.Sequence <= known || k.Turn == t.id { // else it is not even one that is just being written
+	if k.Sequence <= known || k.Turn == t.id { // otherwise it is not an entry that this turn is just writing
 		return nil
 	}
 	return t.overtaker(ctx)
 }
 
-// overtaker names who has taken the session over.
+// overtaker returns a [session.BusyError] that names who has taken the session over.
 func (t *Turn) overtaker(ctx context.Context) error {
 	now, err := t.lease.parts.load(ctx, t.session.ID)
 	if err != nil {
@@ -292,7 +294,7 @@ func (t *Turn) overtaker(ctx context.Context) error {
 	return &session.BusyError{Session: t.session.ID, Owner: owner}
 }
 
-// abandoned are the tokens of claims that a store has given up and could not end.
+// abandoned holds the tokens of claims that this store gave up but could not end.
 type abandoned struct {
 	mu     sync.Mutex // protects tokens
 	tokens map[string]bool
@@ -313,7 +315,8 @@ func (a *abandoned) has(token string) bool {
 	return a.tokens[token]
 }
 
-// signChanged says of an error that a sign is not where we left it, or may not be.
+// signChanged reports whether an error means that the heartbeat in the bucket has changed, or may
+// have.
 func signChanged(err error) bool {
 	return errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrUncertain)
 }

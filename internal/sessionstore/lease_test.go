@@ -70,7 +70,7 @@ func TestLease(t *testing.T) {
 		}
 		end(t, turn, session.Done)
 	})
-	t.Run("a lease that nobody renews runs out, and the turn counts as interrupted", func(t *testing.T) {
+	t.Run("a lease that is not renewed expires, and the turn counts as interrupted", func(t *testing.T) {
 		id := create(t, one, session.Session{}).ID
 		stalled := begin(t, one, id, BeginOptions{})
 		appendTo(t, stalled, user("hello"), calling("1", "2"), result("1"))
@@ -108,7 +108,7 @@ func TestLost(t *testing.T) {
 		if err := stalled.End(ctx, session.Done); !errors.Is(err, ErrLost) {
 			t.Errorf("end: %v", err)
 		}
-		appendTo(t, next, user("mine")) // the lease of the other is as it was
+		appendTo(t, next, user("mine")) // the lease of the other turn has not changed
 		end(t, next, session.Done)
 		if got := outline(t, two, id); got != "began user interrupted began user done" {
 			t.Errorf("got %s", got)
@@ -123,7 +123,7 @@ func TestLost(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("what a turn writes while another begins is not lost on that", func(t *testing.T) {
+	t.Run("a turn that begins sees the entries that another writes at that moment", func(t *testing.T) {
 		id := create(t, one, session.Session{}).ID
 		stalled := begin(t, one, id, BeginOptions{})
 		stall(stalled)
@@ -164,7 +164,7 @@ func TestLost(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("signs that went while the machine slept are given again, where nobody else has the session", func(t *testing.T) {
+	t.Run("heartbeats that were deleted while the machine slept are written again if no other turn has the session", func(t *testing.T) {
 		id := create(t, one, session.Session{}).ID
 		turn := begin(t, one, id, BeginOptions{Owner: "sleeper"})
 		if err := one.opened.leases.Delete(ctx, id); err != nil {
@@ -177,7 +177,7 @@ func TestLost(t *testing.T) {
 		appendTo(t, turn, user("awake"))
 		end(t, turn, session.Done)
 	})
-	t.Run("a session that is deleted cuts its turn off", func(t *testing.T) {
+	t.Run("deleting a session cuts off its turn", func(t *testing.T) {
 		id := create(t, one, session.Session{}).ID
 		turn := begin(t, one, id, BeginOptions{})
 		if err := two.Delete(ctx, id); err != nil {
@@ -219,17 +219,17 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// thief is a claim of somebody else's.
+// thief is a claim of another process.
 const thief = `{"token":"other","owner":"the thief","holder":{"pid":1,"name":"the thief"}}`
 
-// unreachable is a bucket whose engine is away whenever something is to be changed.
+// An unreachable bucket fails every change, as if the engine were away.
 type unreachable struct{ engine.Bucket }
 
 func (unreachable) Put(context.Context, string, []byte) (uint64, error) {
 	return 0, engine.ErrUnavailable
 }
 
-// stall does to a turn what stopping its process does: its lease is not renewed any more.
+// stall stops the renewing of a turn's lease, as stopping its process does.
 func stall(turn *Turn) {
 	turn.lease.stop()
 	<-turn.lease.done
@@ -251,7 +251,7 @@ func beginWhenFree(t *testing.T, s *Store, id string) *Turn {
 	return turn
 }
 
-// lostBy waits until a turn is cut off, and returns why.
+// lostBy waits until a turn is cut off, and returns the reason.
 func lostBy(t *testing.T, turn *Turn) error {
 	t.Helper()
 	select {

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// TestMain is also the other process: the test binary, started again as "binary -fake NAME ARG…";
-// see fakes.
+// TestMain runs the tests, or one of the fakes if the binary was started as "binary -fake NAME
+// ARG…".
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "-fake" {
 		if err := fakes[os.Args[2]](os.Args[3:]); err != nil {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// shortTTL is a lease's in tests that wait for one to run out.
+// shortTTL is the period of leases in tests that wait until a lease expires.
 const shortTTL = time.Second
 
 func openEngine(t testing.TB, dir string) *engine.Engine {
@@ -44,13 +44,13 @@ func openEngine(t testing.TB, dir string) *engine.Engine {
 	return e
 }
 
-// newStore is a store on an engine of its own.
+// newStore returns a store on its own engine.
 func newStore(t testing.TB) *Store {
 	t.Helper()
 	return New(openEngine(t, t.TempDir()))
 }
 
-// shortLived is a store whose leases run out while one watches.
+// shortLived returns a store whose leases expire soon.
 func shortLived(e engine.Store) *Store {
 	s := New(e)
 	s.ttl = shortTTL
@@ -72,7 +72,7 @@ func begin(t testing.TB, s *Store, id string, o BeginOptions) *Turn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = turn.End(context.Background(), session.Failed) }) // ends the goroutine of a test that stopped short
+	t.Cleanup(func() { _ = turn.End(context.Background(), session.Failed) }) // ends the goroutine of a test that failed
 	return turn
 }
 
@@ -94,7 +94,7 @@ func say(role model.Role, text string) model.Message { return model.Message{Role
 
 func user(text string) model.Message { return say(model.User, text) }
 
-// calling is an assistant's message that wants tools called, by these ids.
+// calling returns an assistant's message with tool calls of these ids.
 func calling(ids ...string) model.Message {
 	m := say(model.Assistant, "")
 	for _, id := range ids {
@@ -107,7 +107,7 @@ func result(id string) model.Message {
 	return model.Message{Role: model.ToolRole, ToolCallID: id, Name: "shell", Content: "done"}
 }
 
-// outline is a transcript in short: "began user assistant tool(failed) done".
+// outline returns a transcript in short form: "began user assistant tool(failed) done".
 func outline(t testing.TB, s *Store, id string) string {
 	t.Helper()
 	entries, err := s.Transcript(t.Context(), id)
@@ -136,7 +136,7 @@ func short(e session.Entry) string {
 	return string(e.Status)
 }
 
-// eventually waits for a condition that comes about by itself.
+// eventually waits until a condition holds.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)

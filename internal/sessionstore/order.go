@@ -15,19 +15,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// orderStream has a record for each session, in the order in which they were made. So the newest
-// sessions are found without reading the others.
+// orderStream has a record for each session, in the order of creation. So the newest sessions are
+// found without reading the others.
 //
-// A session's record there is written before the session itself, and goes after it: whoever dies in
-// between leaves one without a session, which is passed over, and never a session that is not
-// found.
+// The record is written before the session itself, and deleted after it. A process that dies
+// between the two leaves a record without a session, which is skipped, but never a session without
+// a record.
 const orderStream = "session_order"
 
-// orderBuilt is the topic that says that the sessions of earlier versions, which knew no order, are
-// in it. No session has such an id.
+// orderBuilt is the topic of the record that says that the sessions of earlier versions, which had
+// no order, were added. No session has this id.
 const orderBuilt = "-"
 
-// A place is a session's in the order.
+// A place is a session's record in the order.
 type place struct {
 	sequence   uint64
 	id         string
@@ -35,24 +35,24 @@ type place struct {
 	WorkingDir string    `json:"working_dir"`
 }
 
-// newer orders places as sessions are listed.
+// newer compares places as sessions are listed.
 func newer(a, b place) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.id, a.id))
 }
 
-// An order knows where sessions are.
+// An order finds the places of sessions.
 type order struct {
 	stream  engine.Stream
 	records engine.Bucket
 
-	mu    sync.Mutex // held while the order is being built; protects built
+	mu    sync.Mutex // held while the order is built; protects built
 	built bool       // all sessions are in the order
 
-	recent atomic.Pointer[window] // nil: none was read
+	recent atomic.Pointer[window] // nil: not read yet
 }
 
-// ensureBuilt sees to it that sessions of earlier versions are in the order, once. Several processes may
-// do so at once: a session's place is only ever written where it has none.
+// ensureBuilt adds the sessions of earlier versions to the order, once. Several processes may do so
+// at the same time, because a session's place is written only if it has none.
 func (o *order) ensureBuilt(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -93,7 +93,7 @@ func (o *order) build(ctx context.Context) error {
 	return err
 }
 
-// add gives a session its place, where it has none.
+// add writes the place of a session if it has none.
 func (o *order) add(ctx context.Context, p place) error {
 	data, err := json.Marshal(p)
 	if err != nil {
@@ -107,7 +107,7 @@ func (o *order) add(ctx context.Context, p place) error {
 	return err
 }
 
-// back are places, the last ones first: those before a sequence number, 0: all.
+// back returns the places before a sequence number (0: all), the last first.
 func (o *order) back(ctx context.Context, before uint64, limit int) ([]place, error) {
 	places, err := o.readBack(ctx, before, limit)
 	if err != nil {
@@ -116,7 +116,7 @@ func (o *order) back(ctx context.Context, before uint64, limit int) ([]place, er
 	return places, nil
 }
 
-// readBack takes places from memory where it can, and reads them where it can not.
+// readBack takes the places from memory if possible, and reads them otherwise.
 func (o *order) readBack(ctx context.Context, before uint64, limit int) ([]place, error) {
 	last, err := o.stream.Last(ctx, "")
 	if err != nil {

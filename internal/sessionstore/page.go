@@ -11,13 +11,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// slack is by how many places the order in which sessions were written down may differ from that of
-// their times: so many may be made at the same time, each with its time taken before its place.
+// slack is by how many places the order of the records may differ from the order of creation times.
+// So many sessions may be created at the same time, each with its time taken before its record is
+// written.
 const slack = 64
 
-// Page returns sessions in the order of [Store.List]. It costs the same however many there are. A
-// cursor stays good though sessions are made and deleted meanwhile, the one that it was given with
-// too.
+// Page returns sessions in the order of [Store.List]. Its cost does not depend on their number. A
+// cursor stays valid when sessions are created and deleted, also if its own session is deleted.
 func (s *Store) Page(ctx context.Context, r session.PageRequest) (session.Page, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Store) Page(ctx context.Context, r session.PageRequest) (session.Page, 
 	return p.page(ctx, at, r.Limit)
 }
 
-// page gathers one session more than are wanted: so it is known whether there is a next page.
+// page collects one more session than wanted, to know whether there is a next page.
 func (p *parts) page(ctx context.Context, at *place, limit int) (session.Page, error) {
 	page := session.Page{Sessions: []session.Session{}}
 	for {
@@ -61,18 +61,17 @@ func (p *parts) page(ctx context.Context, at *place, limit int) (session.Page, e
 		if end {
 			return page, nil
 		}
-		if len(places) > 0 { // those that are no more are passed over
+		if len(places) > 0 { // skip places whose sessions were deleted
 			at = &places[len(places)-1]
 		}
 	}
 }
 
-// nextPlaces are the places that come next in the list, at least so many of them, and whether those are
-// all.
+// nextPlaces returns at least count places that come next in the list, and whether these are all.
 func (o *order) nextPlaces(ctx context.Context, at *place, count int) (next []place, end bool, err error) {
 	before := uint64(0)
-	count += slack + 1 // the last ones are not certain; and [orderBuilt] is among them
-	if at != nil {     // and up to slack of them are before it in the list
+	count += slack + 1 // the order of the last ones is not certain, and [orderBuilt] may be among them
+	if at != nil {     // up to slack of them come before it in the list
 		before = at.sequence + slack + 1
 		count += slack
 	}
@@ -83,19 +82,20 @@ func (o *order) nextPlaces(ctx context.Context, at *place, count int) (next []pl
 	end = len(places) < count
 	next = slices.DeleteFunc(places, func(p place) bool { return p.id == orderBuilt || at != nil && newer(*at, p) >= 0 })
 	slices.SortFunc(next, newer)
-	if !end { // the last ones may have to stand behind some that were not read
+	if !end { // the last ones may belong behind places that were not read
 		next = next[:max(len(next)-slack, 0)]
 	}
 	return next, end, nil
 }
 
-// A placedSession is one with its place.
+// A placedSession is a session with its place.
 type placedSession struct {
 	place   place
 	session session.Session
 }
 
-// sessionsAt are the sessions at some places, without those that are not there any more, or not yet.
+// sessionsAt returns the sessions at some places. It leaves out sessions that were deleted or are
+// not written yet.
 func (p *parts) sessionsAt(ctx context.Context, places []place) ([]placedSession, error) {
 	ids := make([]string, len(places))
 	by := make(map[string]place, len(places))
@@ -114,19 +114,20 @@ func (p *parts) sessionsAt(ctx context.Context, places []place) ([]placedSession
 		}
 		found = append(found, placedSession{by[v.Key], s})
 	}
-	if len(found) < len(places) { // they are looked for again the next time: a place may have been removed
+	if len(found) < len(places) { // read the places again next time: some may have been removed
 		p.order.recent.Store(nil)
 	}
 	return found, nil
 }
 
-// A cursor is a place: its sequence number, its time in nanoseconds and its id, the numbers in base
-// 36. So it says where to go on though the session is no more.
+// cursor returns the place as a cursor: sequence number, time in nanoseconds and id, with the
+// numbers in base 36. So it works also after its session was deleted.
 func (p *place) cursor() string {
 	return strings.Join([]string{strconv.FormatUint(p.sequence, 36), strconv.FormatInt(p.CreatedAt.UnixNano(), 36), p.id}, ".")
 }
 
-// readCursor also sees that the id was made at that time, unless it is another agent's session.
+// readCursor decodes a cursor. It also checks that the id has the cursor's time, unless it belongs
+// to another agent's session.
 func readCursor(text string) (*place, error) {
 	if text == "" {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// pages reads all pages, of so many each, and lists the ids.
+// pages reads all pages of the given size, and returns the ids.
 func pages(t *testing.T, s *Store, limit int) []string {
 	t.Helper()
 	var ids []string
@@ -73,7 +73,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("%d sessions, %v", len(page.Sessions), err)
 		}
 	})
-	t.Run("a cursor is good though sessions come and go, its own too", func(t *testing.T) {
+	t.Run("a cursor stays valid when sessions are added and deleted, also its own", func(t *testing.T) {
 		want := listed(t, s)
 		page, err := s.Page(ctx, session.PageRequest{Limit: 10})
 		if err != nil {
@@ -101,7 +101,7 @@ func TestPage(t *testing.T) {
 		}
 	})
 	t.Run("a place without a session is passed over", func(t *testing.T) {
-		for range 30 { // as one leaves who dies while making a session
+		for range 30 { // as a process leaves it that dies while it makes a session
 			now := time.Now().UTC()
 			if err := s.opened.order.add(ctx, place{id: session.NewID(session.Prefix, now), CreatedAt: now}); err != nil {
 				t.Fatal(err)
@@ -111,7 +111,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("%d sessions, not %d", len(got), len(want))
 		}
 	})
-	t.Run("a cursor that no page has given is refused", func(t *testing.T) {
+	t.Run("an invalid cursor is refused", func(t *testing.T) {
 		page, err := s.Page(ctx, session.PageRequest{Limit: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -142,7 +142,8 @@ func makeAtOnce(t *testing.T, s *Store, n int) {
 	wg.Wait()
 }
 
-// TestPageReadsItselfAlone: what a page reads does not grow with the sessions.
+// TestPageReadsItselfAlone checks that the number of records that a page reads does not grow with
+// the number of sessions.
 func TestPageReadsItselfAlone(t *testing.T) {
 	s := newStore(t)
 	makeAtOnce(t, s, 512)
@@ -185,7 +186,8 @@ func (b *countedBucket) Values(context.Context, string) ([]engine.Value, error) 
 	return nil, errors.New("all sessions were read")
 }
 
-// TestOrderOfAnEarlierVersion: sessions without a place get one, once, whoever looks first.
+// TestOrderOfAnEarlierVersion checks that sessions without a place get one, once, also if several
+// stores look at the same time.
 func TestOrderOfAnEarlierVersion(t *testing.T) {
 	e := openEngine(t, t.TempDir())
 	old := New(e)

@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A counting stream counts the records that are read, and those that are added.
+// A counting stream counts the records that are read and added.
 type counting struct {
 	engine.Stream
 	read, added atomic.Int64
@@ -46,7 +46,8 @@ func (c *counting) Append(ctx context.Context, r engine.Append) (uint64, error) 
 	return c.Stream.Append(ctx, r)
 }
 
-// counted is a store of its own, as another process has it, that counts.
+// counted returns another store on the same engine, as another process has it, and counts its
+// reads.
 func counted(t *testing.T, s *Store) (*Store, *counting) {
 	t.Helper()
 	fresh := New(s.engine)
@@ -59,7 +60,7 @@ func counted(t *testing.T, s *Store) (*Store, *counting) {
 	return fresh, c
 }
 
-// converse is one turn with a question and an answer.
+// converse runs one turn with a question and an answer.
 func converse(t *testing.T, s *Store, id, question string) {
 	t.Helper()
 	turn := begin(t, s, id, BeginOptions{})
@@ -67,7 +68,7 @@ func converse(t *testing.T, s *Store, id, question string) {
 	end(t, turn, session.Done)
 }
 
-// long is a session with so many turns.
+// long makes a session with so many turns.
 func long(t *testing.T, s *Store, turns int) string {
 	t.Helper()
 	id := create(t, s, session.Session{Title: "long"}).ID
@@ -77,7 +78,8 @@ func long(t *testing.T, s *Store, turns int) string {
 	return id
 }
 
-// TestNothingIsReadTwice: what a turn reads does not grow with the conversation.
+// TestNothingIsReadTwice checks that the number of entries that a turn reads does not grow with the
+// conversation.
 func TestNothingIsReadTwice(t *testing.T) {
 	writer := newStore(t)
 	t.Run("a store that has the conversation reads none of it", func(t *testing.T) {
@@ -98,7 +100,7 @@ func TestNothingIsReadTwice(t *testing.T) {
 		if got := turn.Messages(); len(got) != 42 || got[40].Content != "from elsewhere" {
 			t.Errorf("%d messages", len(got))
 		}
-		if n := c.read.Load(); n > 6 { // the one in our place, the newest, and the four of that turn
+		if n := c.read.Load(); n > 6 { // the entry in our place, the newest, and the four of that turn
 			t.Errorf("%d entries were read", n)
 		}
 		end(t, turn, session.Done)
@@ -121,7 +123,7 @@ func TestNothingIsReadTwice(t *testing.T) {
 		}
 		end(t, turn, session.Done)
 	})
-	t.Run("a turn that was cut off behind a compaction is mended", func(t *testing.T) {
+	t.Run("a turn that was cut off after a compaction is repaired", func(t *testing.T) {
 		id := long(t, writer, 3)
 		cut := begin(t, writer, id, BeginOptions{})
 		appendTo(t, cut, user("go"))
@@ -166,7 +168,7 @@ func TestNothingIsReadTwice(t *testing.T) {
 		}
 		end(t, turn, session.Done)
 	})
-	t.Run("a place of the last compaction that cannot be is not believed", func(t *testing.T) {
+	t.Run("an impossible place of the last compaction is ignored", func(t *testing.T) {
 		id := long(t, writer, 1)
 		text := []byte(`{"turn":"t","status":"done","base":18446744073709551615,"earlier":-7,"open":18446744073709551615}`)
 		if _, err := writer.opened.transcripts.Append(t.Context(), engine.Append{Topic: id, Data: text}); err != nil {
@@ -199,12 +201,12 @@ func compact(t *testing.T, s *Store, id string) {
 	end(t, turn, session.Done)
 }
 
-// TestTails: memory is bounded, and a conversation has one owner.
+// TestTails checks that the cache is limited in size, and that a conversation has one owner.
 func TestTails(t *testing.T) {
 	var all tails
 	all.put("a", &state{last: 1, bytes: maxTails / 2})
 	all.put("b", &state{last: 2, bytes: maxTails / 4})
-	all.put("c", &state{last: 3, bytes: maxTails / 3}) // for which a must go
+	all.put("c", &state{last: 3, bytes: maxTails / 3}) // a must be removed for it
 	if all.take("a") != nil || all.take("b") == nil || all.take("b") != nil {
 		t.Error("the one that was not used for the longest time is to make room, and each is handed out once")
 	}

@@ -6,27 +6,27 @@ import (
 )
 
 const (
-	// maxRecent bounds the places that are kept in memory.
+	// maxRecent limits how many places are kept in memory.
 	maxRecent = 1024
-	// maxNews is up to how many new places are added to those in memory. Where there are more, the
-	// newest ones are read anew.
+	// maxNews is how many new places are added to those in memory. If there are more, the newest
+	// places are read again.
 	maxNews = 128
 )
 
-// A window is the newest places, as they were read before. A place never changes: so whoever has a
-// window reads only the places that were written since, by whatever process. A window is never
-// changed either; another takes its place.
+// A window holds the newest places that were read before. Places never change, so only the places
+// that were written since must be read, from any process. A window never changes either; a new one
+// replaces it.
 //
-// It may have places that were removed since. Those have no session any more, which shows when the
-// session is read.
+// It may contain places that were removed since. Their sessions no longer exist, which is noticed
+// when the session is read.
 type window struct {
-	places []place // by sequence number: every place behind after and up to last
+	places []place // sorted by sequence number: every place after after and up to last
 	after  uint64  // 0: there are no older places
 	last   uint64
 }
 
-// back are the places before a sequence number (0: the last ones), the last first; not ok: the
-// window does not reach so far.
+// back returns the places before a sequence number (0: the last ones), the last first. ok is false
+// if the window does not reach that far back.
 func (w *window) back(before uint64, limit int) (places []place, ok bool) {
 	if w == nil {
 		return nil, false
@@ -48,7 +48,7 @@ func (w *window) back(before uint64, limit int) (places []place, ok bool) {
 	return places, true
 }
 
-// with is the window with the places up to last that have come since.
+// with returns the window with the new places up to last.
 func (w *window) with(news []place, last uint64) *window {
 	next := &window{places: slices.Concat(w.places, news), after: w.after, last: last}
 	if more := len(next.places) - maxRecent; more > 0 {
@@ -58,13 +58,13 @@ func (w *window) with(news []place, last uint64) *window {
 	return next
 }
 
-// current is the window up to the end of the order; nil: the order has to be read.
+// current returns the window up to the end of the order, or nil if the order must be read.
 func (o *order) current(ctx context.Context, last uint64) (*window, error) {
 	w := o.recent.Load()
 	if w == nil || w.last == last {
 		return w, nil
 	}
-	if w.last > last { // it is another stream than the one that was read
+	if w.last > last { // not the stream that was read before
 		return nil, nil
 	}
 	records, err := o.stream.Read(ctx, "", w.last, maxNews)
@@ -83,8 +83,8 @@ func (o *order) current(ctx context.Context, last uint64) (*window, error) {
 	return w, nil
 }
 
-// keep makes a window of the newest places, the last first, which were read after last was the end
-// of the order.
+// keep makes a window of the newest places, the last first. last was the end of the order before
+// they were read.
 func (o *order) keep(newest []place, last uint64, all bool) {
 	w := &window{last: last}
 	if len(newest) > 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// TestPlacesAreReadOnce: the places of a page that was read before are not read again, and what
-// other processes do shows nevertheless.
+// TestPlacesAreReadOnce checks that the places of a page are not read a second time, and that
+// changes by other processes are seen.
 func TestPlacesAreReadOnce(t *testing.T) {
 	s := newStore(t)
 	makeAtOnce(t, s, 256)

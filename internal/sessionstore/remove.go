@@ -13,12 +13,12 @@ import (
 )
 
 // openBucket has a key for each conversation that a process has open, with or without a turn: the
-// session's id, a slash, and a word of chance.
+// session's id, a slash, and a random word.
 const openBucket = "session_open"
 
-// Open says that this process has the session open, until release is called or the process ends.
-// [Store.Remove] leaves such a session alone. Any number of processes may have it open: turns are
-// kept apart by [Store.Begin].
+// Open marks the session as open in this process, until release is called or the process ends.
+// [Store.Remove] does not delete such a session. Several processes may have it open at once;
+// [Store.Begin] keeps their turns apart.
 func (s *Store) Open(ctx context.Context, id string) (release func(context.Context) error, err error) {
 	bucket, err := s.openings(ctx)
 	if err != nil {
@@ -43,9 +43,9 @@ func (s *Store) openings(ctx context.Context) (engine.Bucket, error) {
 	return bucket, nil
 }
 
-// Remove deletes a session that is not in use. A [session.BusyError] says that it is: a turn is
-// running, or a process of this machine has it open. Unlike [Store.Delete] it holds the session
-// meanwhile, so that no turn begins in between.
+// Remove deletes a session that is not in use. It returns a [session.BusyError] if a turn is
+// running, or if a process on this machine has the session open. Unlike [Store.Delete] it holds the
+// session meanwhile, so that no turn begins.
 func (s *Store) Remove(ctx context.Context, id string) error {
 	if err := s.checkNotOpen(ctx, id); err != nil {
 		return err
@@ -61,9 +61,9 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 	return t.lease.release(ctx)
 }
 
-// checkNotOpen returns a [session.BusyError] where a process that lives has the session open. What dead
-// ones have left is swept up. Of processes on other machines nothing is known, so that only their
-// turns count.
+// checkNotOpen returns a [session.BusyError] if a living process has the session open. It deletes
+// the marks of dead processes. Marks of processes on other machines do not count, because nothing
+// is known about these; only their turns count.
 func (s *Store) checkNotOpen(ctx context.Context, id string) error {
 	if !validID(id) {
 		return notFound(id)

@@ -4,13 +4,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// interruptedCall is what a model is told of a tool call whose result nobody wrote down.
+// interruptedCall is the result of a tool call whose real result was not written.
 const interruptedCall = "interrupted: the program that ran this call ended before there was a result. " +
 	"The call may have been carried out, in part or wholly."
 
-// unanswered are the tool calls at the end of a conversation that have no result. Results must
-// follow their calls, so that calls further up, with something said since, are past mending by an
-// addition.
+// unanswered returns the tool calls at the end of a conversation that have no result. A result must
+// follow its call, so earlier calls without results cannot be repaired by adding entries.
 func unanswered(messages []model.Message) []model.ToolCall {
 	results := make(map[string]int)
 	for i := len(messages) - 1; i >= 0; i-- {
@@ -26,8 +25,7 @@ func unanswered(messages []model.Message) []model.ToolCall {
 	return nil
 }
 
-// withoutResults returns the calls that are not among the results, of which there may be several by one
-// id.
+// withoutResults returns the calls that have no result. Several calls may have the same id.
 func withoutResults(calls []model.ToolCall, results map[string]int) []model.ToolCall {
 	var left []model.ToolCall
 	for _, call := range calls {

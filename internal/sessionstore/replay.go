@@ -10,10 +10,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// replay reads a conversation without the numbers and times of its entries, of which the last is
-// known. That takes a fraction of the time. It can not tell where a turn began that is still open,
-// nor where a compaction is other than the one that the last entry names. Then, and where an entry
-// is broken, it returns nil: the conversation is to be read with the numbers.
+// replay reads a conversation without the sequence numbers and times of its entries, of which only
+// the last is known. This takes a fraction of the time. It cannot tell where an open turn began,
+// and it knows only the compaction that the last entry names. In these cases, and if an entry is
+// broken, it returns nil: the caller must read the conversation with the numbers.
 func (p *parts) replay(ctx context.Context, id string, last *kept) (*state, error) {
 	if last.Status == "" || last.Status == session.Began { // a turn is open
 		return nil, nil
@@ -22,7 +22,7 @@ func (p *parts) replay(ctx context.Context, id string, last *kept) (*state, erro
 	if err != nil {
 		return nil, fmt.Errorf("transcript of %.64q: %w", id, err)
 	}
-	if end != last.Sequence { // somebody writes there now
+	if end != last.Sequence { // another process is writing
 		return nil, nil
 	}
 	now := &state{messages: make([]model.Message, 0, len(contents))}
@@ -40,7 +40,7 @@ func (p *parts) replay(ctx context.Context, id string, last *kept) (*state, erro
 	return now, nil
 }
 
-// decodeSaid reads of an entry what a conversation consists of.
+// decodeSaid decodes only those parts of an entry that belong to the conversation.
 func decodeSaid(data []byte) (*kept, error) {
 	k := &kept{}
 	if !k.plain(data) {
@@ -57,9 +57,8 @@ func decodeSaid(data []byte) (*kept, error) {
 	return k, check(&k.Entry)
 }
 
-// plain reads an entry as most are: a message that has a role and a text alone, or a status. It
-// tells whether this was one, and otherwise leaves it to encoding/json, which takes several times
-// as long.
+// plain decodes a common entry: a message with only role and text, or a status. It returns false
+// for other entries, which encoding/json decodes in several times as long.
 func (k *kept) plain(data []byte) bool {
 	k.Entry = session.Entry{}
 	fields := rawjson.Fields(data, 0)

@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// TestReplay: a conversation that is read without the numbers of its entries is the one that is
-// read with them.
+// TestReplay checks that a conversation that is read without sequence numbers equals the one that
+// is read with them.
 func TestReplay(t *testing.T) {
 	s := newStore(t)
 	ctx := t.Context()
@@ -25,7 +25,7 @@ func TestReplay(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		write   func(t *testing.T, id string)
-		numbers bool // they matter
+		numbers bool // replay cannot read it without the numbers
 	}{
 		{"turns", func(t *testing.T, id string) { converse(t, s, id, "a"); converse(t, s, id, "b\n\"ü\"") }, false},
 		{"a turn with tools", func(t *testing.T, id string) {

@@ -7,34 +7,34 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A state is a conversation as its transcript has it, up to some entry. What is added to the
-// transcript is added to the state, so that nobody reads again what was read before.
+// A state is a conversation up to some entry of its transcript. New entries are added to the state,
+// so that nothing is read twice.
 //
-// Its messages are shared with those who asked for them. So a message that is in the list is never
-// changed, and one owner alone, a turn or the store's cache, adds to the list.
+// Its messages are shared with callers. So a message in the list is never changed, and only one
+// owner, a turn or the store's cache, adds to the list.
 type state struct {
 	last uint64    // sequence number of the last entry; 0: there is none
-	at   time.Time // when the engine wrote it; zero: this process did, and was not told
+	at   time.Time // when the engine wrote it; zero: this process wrote it and does not know
 	turn string    // of the last entry
 	open *openTurn // the turn that has begun and not ended; nil: none
 
-	messages       []model.Message // as they stand
-	currentReplies int             // how many of them are replies of the model's
-	replies        int             // replies in all: compactions do not take them back
-	base           uint64          // the entry that is the last compaction; 0: there was none
-	earlier        int             // replies in all before that
-	turns          int             // that have begun, in all
-	bytes          int             // about what the messages take in memory
+	messages       []model.Message // the messages after compactions
+	currentReplies int             // how many of them are replies of the model
+	replies        int             // all replies, also those before compactions
+	base           uint64          // the sequence number of the last compaction; 0: there was none
+	earlier        int             // all replies before that
+	turns          int             // how many turns have begun
+	bytes          int             // about how much memory the messages use
 }
 
-// An openTurn is a turn that has begun, and where.
+// An openTurn is a turn that has begun and not ended.
 type openTurn struct {
 	id    string
 	began uint64 // the sequence number of its first entry
-	claim *claim // who runs it; nil: it does not say, as those of earlier versions
+	claim *claim // who runs it; nil: an earlier version wrote the entry without a claim
 }
 
-// add plays one more entry.
+// add adds the next entry.
 func (s *state) add(k *kept) {
 	s.last, s.at, s.turn = k.Sequence, k.at, k.Turn
 	if k.turns > 0 {
@@ -63,7 +63,7 @@ func (s *state) count(m *model.Message) {
 	}
 }
 
-// replace puts the messages of a compaction in the place of those that were there.
+// replace replaces the messages by those of a compaction.
 func (s *state) replace(messages []model.Message, at uint64) {
 	s.base, s.earlier = at, s.replies
 	s.messages, s.currentReplies, s.bytes = clone(messages), 0, 0
@@ -72,7 +72,7 @@ func (s *state) replace(messages []model.Message, at uint64) {
 	}
 }
 
-// frameBytes is about what a message takes beside its texts.
+// frameBytes is about how much memory a message uses beside its texts.
 const frameBytes = 160
 
 func messageBytes(m *model.Message) int {
@@ -83,13 +83,12 @@ func messageBytes(m *model.Message) int {
 	return n
 }
 
-// said are the messages for those who only read them: what is added later is not in the list they
-// have.
+// said returns the messages for reading. Messages that are added later do not appear in the list.
 func (s *state) said() []model.Message { return s.messages[:len(s.messages):len(s.messages)] }
 
-// repairs is what to add to a transcript so that a new turn can begin: results for the tool calls
-// that have none, which no model would accept otherwise, and an end for the turn that has none.
-// Done half, it is the other half the next time.
+// repairs returns the entries that must be added to a transcript before a new turn can begin:
+// results for tool calls without one, because models reject a conversation without them, and an end
+// for a turn without one. If only some of them are written, the next call returns the others.
 func (s *state) repairs() []session.Entry {
 	var add []session.Entry
 	for _, call := range unanswered(s.messages) {

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// TestStopped stops a process in the middle of a turn for so long that its lease runs out, as a
-// debugger or a full swap does. When it goes on, it must not write.
+// TestStopped stops a process in the middle of a turn until its lease has expired, as a debugger or
+// a full swap does. When it continues, it must not write.
 func TestStopped(t *testing.T) {
 	dir := t.TempDir()
 	s := shortLived(openEngine(t, dir))
@@ -32,7 +32,7 @@ func TestStopped(t *testing.T) {
 	if _, err := io.WriteString(waiter.hears, "late\n"); err != nil {
 		t.Fatal(err)
 	}
-	if !waiter.says.Scan() || !strings.HasPrefix(waiter.says.Text(), "true ") { // it was lost
+	if !waiter.says.Scan() || !strings.HasPrefix(waiter.says.Text(), "true ") { // the turn was lost
 		t.Errorf("got %q", waiter.says.Text())
 	}
 	end(t, turn, session.Done)

@@ -16,46 +16,45 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// What the engine knows the parts by.
+// The names of buckets and streams in the engine.
 const (
 	recordBucket     = "sessions"
 	leaseBucket      = "session_leases"
 	transcriptStream = "transcripts"
 )
 
-// updateTries bounds the loop of [Store.Update]. Every lost try is somebody else's success: so many
-// writers at once on one session are a fault, not a rush.
+// updateTries limits the loop of [Store.Update]. Each failed try means that another writer
+// succeeded; so many writers on one session are an error.
 const updateTries = 32
 
-// A Store keeps sessions. It is safe for concurrent use, and so are several stores on the same
-// engine, in whatever process or machine.
+// A Store stores sessions. It is safe for concurrent use, and so are several stores on the same
+// engine, in any process or machine.
 type Store struct {
-	Holder lease.Holder // this process, as leases name it. Set it before the first turn, where the process starts others
-	Logger *slog.Logger // told of leases that were damaged; nil discards
+	Holder lease.Holder // this process, as leases name it. A process that starts others sets it before the first turn
+	Logger *slog.Logger // logs damaged leases; nil discards
 
 	engine engine.Store
 	ttl    time.Duration // of a lease
 
 	mu     sync.Mutex // protects opened
-	opened *parts     // nil: not yet
+	opened *parts     // nil: not opened yet
 }
 
-// parts are what a store is made of in the engine.
+// parts are the buckets, streams and caches of a store.
 type parts struct {
 	records     engine.Bucket // sessions by id
-	leases      engine.Bucket // signs of life of turns under way, by session id
-	transcripts engine.Stream // entries; a session's id is its topic
-	order       *order        // of the sessions by time
-	judge       *lease.Judge  // of claims that others hold
-	abandoned   *abandoned    // claims of our own whose end could not be written
-	tails       *tails        // conversations that were read or written here
+	leases      engine.Bucket // heartbeats of running turns, by session id
+	transcripts engine.Stream // entries; the topic is the session's id
+	order       *order        // the sessions by time
+	judge       *lease.Judge  // decides about claims of others
+	abandoned   *abandoned    // our own claims whose end could not be written
+	tails       *tails        // conversations that were read or written before
 }
 
-// New makes a store. It does no I/O: buckets and streams are opened by the first method that needs
-// them.
+// New makes a store. It does no I/O: the first method that needs buckets and streams opens them.
 func New(e engine.Store) *Store { return &Store{Holder: lease.Self(), engine: e, ttl: leaseTTL} }
 
-// open returns the parts, opened once. What could not be opened is tried again the next time.
+// open returns the parts, and opens them once. If that fails, the next call tries again.
 func (s *Store) open(ctx context.Context) (*parts, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,8 +66,8 @@ func (s *Store) open(ctx context.Context) (*parts, error) {
 	if p.records, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: recordBucket}); err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}
-	// Without a TTL: no engine lets a lease go by its own clock, be it because it happens to be up
-	// or because that jumps.
+	// Without a TTL: the engine must not delete a lease by its own clock, which may be wrong or
+	// jump.
 	if p.leases, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: leaseBucket}); err != nil {
 		return nil, fmt.Errorf("sessions: leases: %w", err)
 	}
@@ -84,7 +83,7 @@ func (s *Store) open(ctx context.Context) (*parts, error) {
 	return p, nil
 }
 
-// Create keeps a new session. Its id and time of creation are made here, whatever they were.
+// Create stores a new session. It sets id and creation time.
 func (s *Store) Create(ctx context.Context, n session.Session) (session.Session, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -95,9 +94,9 @@ func (s *Store) Create(ctx context.Context, n session.Session) (session.Session,
 	return p.create(ctx, n)
 }
 
-// CreateHost keeps the session of another agent, n.Host, which has it under n.HostSession. Where it
-// is kept already nothing changes, and it is returned as it stands. Several processes may do so at
-// once.
+// CreateHost stores a session of another agent, n.Host, whose own id for it is n.HostSession. If it
+// is already stored, CreateHost changes nothing and returns the stored session. Several processes
+// may call it at once.
 func (s *Store) CreateHost(ctx context.Context, n session.Session) (session.Session, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -116,7 +115,7 @@ func (s *Store) CreateHost(ctx context.Context, n session.Session) (session.Sess
 	return created, err
 }
 
-// create keeps a session that has its id.
+// create stores a session that has its id.
 func (p *parts) create(ctx context.Context, n session.Session) (session.Session, error) {
 	data, err := encodeSession(&n)
 	if err != nil {
@@ -134,7 +133,7 @@ func (p *parts) create(ctx context.Context, n session.Session) (session.Session,
 	return n, nil
 }
 
-// Get returns a session, or [ErrNotFound].
+// Get returns a session, or [session.ErrNotFound].
 func (s *Store) Get(ctx context.Context, id string) (session.Session, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -144,7 +143,7 @@ func (s *Store) Get(ctx context.Context, id string) (session.Session, error) {
 	return found, err
 }
 
-// get also returns the record as it is kept, for a compare-and-set.
+// get also returns the stored record, for a compare-and-set.
 func (p *parts) get(ctx context.Context, id string) (session.Session, engine.Value, error) {
 	if !validID(id) {
 		return session.Session{}, engine.Value{}, notFound(id)
@@ -160,10 +159,10 @@ func (p *parts) get(ctx context.Context, id string) (session.Session, engine.Val
 	return found, v, err
 }
 
-// Update changes a session: f is given it as it stands and changes what it likes, but for the id
-// and the time of creation, which stay. When somebody else changed the session meanwhile, f is
-// called again, and may even find its own change there: it should set rather than add. Its error
-// ends the update.
+// Update changes a session. It calls f with the current session, and f may change everything but id
+// and creation time. If another process changed the session meanwhile, Update calls f again. f may
+// then even see its own change, so it should set values and not add to them. An error of f ends the
+// update.
 func (s *Store) Update(ctx context.Context, id string, f func(*session.Session) error) (session.Session, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -178,7 +177,7 @@ func (s *Store) Update(ctx context.Context, id string, f func(*session.Session) 
 	return session.Session{}, fmt.Errorf("session %s: %d times in a row it %w", id, updateTries, engine.ErrConflict)
 }
 
-// tryUpdate returns [engine.ErrConflict] where somebody else was faster.
+// tryUpdate returns [engine.ErrConflict] if another writer was faster.
 func (p *parts) tryUpdate(ctx context.Context, id string, f func(*session.Session) error) (session.Session, error) {
 	now, record, err := p.get(ctx, id)
 	if err != nil {
@@ -202,13 +201,13 @@ func (p *parts) tryUpdate(ctx context.Context, id string, f func(*session.Sessio
 	return next, nil
 }
 
-// Delete forgets a session: its record, its transcript, its place in the order, and its lease,
-// whereby a turn that is running is cut off. Where there is no session it returns [ErrNotFound],
-// having swept up what an earlier, half done Delete may have left.
+// Delete deletes a session: its record, its lease, its transcript and its place in the order. This
+// cuts off a running turn. If there is no such session, Delete returns [session.ErrNotFound], after
+// deleting the remains of an earlier Delete that was interrupted.
 //
-// The record goes first and the transcript last. [Store.Begin] looks at the record after its first
-// entry: so that entry is either there to be purged, or Begin sees that the session is gone and
-// purges it.
+// The record is deleted first and the transcript later. [Store.Begin] reads the record after its
+// first entry. So either that entry is there to be deleted, or Begin notices that the session is
+// gone and deletes it.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -227,14 +226,14 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return missing
 }
 
-// validID tells whether an id can be a session's. The empty one is no key, and as a topic it means
-// every session. No id has a byte 0 either, so that none can mean others.
+// validID reports whether an id can belong to a session. The empty id is not a key, and as a topic
+// it means every session. An id has no byte 0 either, which would make it a wildcard.
 func validID(id string) bool { return id != "" && !strings.ContainsRune(id, 0) }
 
 func notFound(id string) error { return fmt.Errorf("%w: %.64q", session.ErrNotFound, id) }
 
-// encodeSession also sees to it that the plugins are a list, be it an empty one, as whoever reads
-// the JSON expects.
+// encodeSession encodes a session. Plugins becomes a list also if it is empty, because readers of
+// the JSON expect a list.
 func encodeSession(s *session.Session) ([]byte, error) {
 	if s.Plugins == nil {
 		s.Plugins = []string{}
@@ -249,10 +248,10 @@ func encodeSession(s *session.Session) ([]byte, error) {
 func decodeSession(v engine.Value) (session.Session, error) {
 	var s session.Session
 	if err := json.Unmarshal(v.Data, &s); err != nil {
-		return session.Session{}, fmt.Errorf("session %.64q: its record is broken: %w", v.Key, err)
+		return session.Session{}, fmt.Errorf("session %.64q: the record is broken: %w", v.Key, err)
 	}
 	if s.ID != v.Key {
-		return session.Session{}, fmt.Errorf("session %.64q: its record is that of %.64q", v.Key, s.ID)
+		return session.Session{}, fmt.Errorf("session %.64q: the record belongs to %.64q", v.Key, s.ID)
 	}
 	if s.Plugins == nil {
 		s.Plugins = []string{}

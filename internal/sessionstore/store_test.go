@@ -30,7 +30,7 @@ func TestStore(t *testing.T) {
 			t.Errorf("got %s, %v", text, err)
 		}
 	})
-	t.Run("what is not there is not found", func(t *testing.T) {
+	t.Run("a session that does not exist is not found", func(t *testing.T) {
 		for _, id := range []string{"", "ses_none", "*", ">", "a.b", "../x", "ses_ü", "\x00any", "\x00below"} {
 			if _, err := s.Get(ctx, id); !errors.Is(err, session.ErrNotFound) {
 				t.Errorf("get %q: %v", id, err)
@@ -56,7 +56,7 @@ func TestStore(t *testing.T) {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})
-	t.Run("an update that thinks better of it changes nothing", func(t *testing.T) {
+	t.Run("an update that returns an error changes nothing", func(t *testing.T) {
 		made := create(t, s, session.Session{Title: "old"})
 		refused := errors.New("refused")
 		_, err := s.Update(ctx, made.ID, func(c *session.Session) error { c.Title = "new"; return refused })
@@ -89,7 +89,7 @@ func TestDelete(t *testing.T) {
 	s := newStore(t)
 	ctx := t.Context()
 
-	t.Run("nothing of a session is left", func(t *testing.T) {
+	t.Run("no data of a session remains", func(t *testing.T) {
 		made, other := create(t, s, session.Session{}), create(t, s, session.Session{})
 		for _, id := range []string{made.ID, other.ID} {
 			turn := begin(t, s, id, BeginOptions{})
@@ -109,7 +109,7 @@ func TestDelete(t *testing.T) {
 			t.Errorf("the other session: %s", got)
 		}
 	})
-	t.Run("leftovers of a half done delete are swept up by the next", func(t *testing.T) {
+	t.Run("the next delete removes the remains of an interrupted one", func(t *testing.T) {
 		made := create(t, s, session.Session{})
 		end(t, begin(t, s, made.ID, BeginOptions{}), session.Done)
 		if err := s.opened.records.Delete(ctx, made.ID); err != nil {
@@ -173,21 +173,21 @@ func TestFind(t *testing.T) {
 			t.Errorf("elsewhere: got %v", err)
 		}
 	})
-	t.Run("a session is found by its id and by a beginning of it", func(t *testing.T) {
+	t.Run("a session is found by its id and by a prefix", func(t *testing.T) {
 		for _, given := range []string{second.ID, second.ID[:len(second.ID)-1], strings.TrimPrefix(second.ID, "ses_")} {
 			if got, err := s.Find(ctx, given); err != nil || got.ID != second.ID {
 				t.Errorf("%q: got %s, %v", given, names[got.ID], err)
 			}
 		}
 	})
-	t.Run("a beginning of several ids names them", func(t *testing.T) {
+	t.Run("a prefix of several ids is an error that lists them", func(t *testing.T) {
 		_, err := s.Find(ctx, "ses_0")
 		var many *AmbiguousError
 		if !errors.As(err, &many) || len(many.IDs) != 3 || !strings.Contains(err.Error(), first.ID) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("a beginning of none is not found", func(t *testing.T) {
+	t.Run("a prefix of no id is not found", func(t *testing.T) {
 		for _, given := range []string{"", "ses_", "ses_zzz", "*"} {
 			if _, err := s.Find(ctx, given); !errors.Is(err, session.ErrNotFound) {
 				t.Errorf("%q: got %v", given, err)

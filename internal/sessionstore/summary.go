@@ -10,17 +10,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// searchPage is how many sessions are read at a time where some are looked for among all.
+// searchPage is how many sessions are read at a time by a search.
 const searchPage = 500
 
-// Search returns the newest sessions that a query wants, the newest first, and tells whether there
-// are more. A session that is deleted meanwhile may be among them.
+// Search returns the newest sessions that match a query, the newest first, and reports whether
+// there are more. A session that is deleted meanwhile may be among them.
 func (s *Store) Search(ctx context.Context, q session.Query) (found []session.Summary, more bool, err error) {
 	if q.Limit <= 0 {
 		q.Limit = session.DefaultPage
 	}
 	r := session.PageRequest{Limit: searchPage}
-	if q.WorkingDir == "" && q.Host == "" { // most of those that are read are wanted
+	if q.WorkingDir == "" && q.Host == "" { // most sessions match
 		r.Limit = min(q.Limit+1, searchPage)
 	}
 	for {
@@ -49,7 +49,7 @@ func (s *Store) Search(ctx context.Context, q session.Query) (found []session.Su
 	}
 }
 
-// Summarize adds what the transcript says about a session: its newest entry alone, unless an
+// Summarize adds facts from the transcript to a session. It reads only the newest entry, unless an
 // earlier version wrote that.
 func (s *Store) Summarize(ctx context.Context, one session.Session) (session.Summary, error) {
 	one.Host, one.From = one.Origin(), ""
@@ -67,7 +67,7 @@ func (s *Store) Summarize(ctx context.Context, one session.Session) (session.Sum
 	}
 	sum.UsedAt = newest.Time
 	k, err := decodeKept(newest)
-	if err != nil { // whoever opens the session is told; the others can be listed
+	if err != nil { // opening the session returns this error; a list must not fail for it
 		return sum, nil
 	}
 	if sum.Turns = k.turns; sum.Turns == 0 {
@@ -76,8 +76,8 @@ func (s *Store) Summarize(ctx context.Context, one session.Session) (session.Sum
 	return sum, err
 }
 
-// countTurns reads the whole transcript of a session whose newest entry does not say how many turns
-// there were.
+// countTurns reads the whole transcript of a session whose newest entry does not have the number of
+// turns.
 func (p *parts) countTurns(ctx context.Context, id string) (int, error) {
 	contents, _, err := p.transcripts.Contents(ctx, id, 0)
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *parts) countTurns(ctx context.Context, id string) (int, error) {
 	return n, nil
 }
 
-// NoteTurn counts a turn of another agent's session. Its messages are the agent's to keep.
+// NoteTurn counts a turn of another agent's session. The agent itself stores the messages.
 func (s *Store) NoteTurn(ctx context.Context, id, turn string) error {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Store) NoteTurn(ctx context.Context, id, turn string) error {
 	return fmt.Errorf("session %.64q: %d times in a row it %w", id, updateTries, engine.ErrConflict)
 }
 
-// noteTurn returns [engine.ErrConflict] where another process was faster.
+// noteTurn returns [engine.ErrConflict] if another process was faster.
 func (p *parts) noteTurn(ctx context.Context, id, turn string) error {
 	now := &state{}
 	newest, err := p.transcripts.Newest(ctx, id)

@@ -92,13 +92,13 @@ func TestTurnsAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	end(t, turn, session.Done)
-	fresh := New(s.engine) // which knows nothing from memory
+	fresh := New(s.engine) // a store with an empty cache
 	turnOf(t, fresh, one.ID, "after it")
 	if sum := summary(); sum.Turns != 5 || !sum.UsedAt.After(one.CreatedAt) {
 		t.Errorf("five turns, one of them a compaction: %+v", sum)
 	}
 
-	t.Run("where entries do not say it, the transcript is read", func(t *testing.T) {
+	t.Run("the transcript is read if entries do not have the number", func(t *testing.T) {
 		old := create(t, s, session.Session{})
 		p, err := s.open(t.Context())
 		if err != nil {
@@ -190,7 +190,7 @@ func TestRemove(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("nobody uses it", func(t *testing.T) {
+	t.Run("the session is not in use", func(t *testing.T) {
 		if err := s.Remove(ctx, one.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,8 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestSearchWhileOthersDelete: a session that goes meanwhile is listed or not, and never an error.
+// TestSearchWhileOthersDelete checks that a session that is deleted meanwhile may or may not be
+// listed, but is never an error.
 func TestSearchWhileOthersDelete(t *testing.T) {
 	s := newStore(t)
 	var ids []string

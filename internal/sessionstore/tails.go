@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// maxTails bounds what a store keeps in memory of conversations in which no turn is running: some
-// dozens that are as long as a model can take.
+// maxTails limits the memory for conversations without a running turn. It is enough for some dozens
+// that are as long as a model allows.
 const maxTails = 32 << 20
 
-// tails are conversations that were read or written here before. Whether anybody else went on with
-// one shows when a turn begins: its first entry must stand behind the last one that we know of. The
-// zero value is empty. It is safe for concurrent use.
+// tails caches conversations that this store read or wrote. Another process may have continued one.
+// That is noticed when a turn begins, because its first entry must follow the last one in the
+// cache. The zero value is empty. It is safe for concurrent use.
 type tails struct {
 	mu    sync.Mutex // protects the fields below
 	by    map[string]*list.Element
-	used  list.List // of *tail; the one used last is first
+	used  list.List // of *tail; the most recently used is first
 	bytes int
 }
 
@@ -25,7 +25,8 @@ type tail struct {
 	bytes int
 }
 
-// take hands a conversation to its only owner; nil: it is not known.
+// take removes a conversation from the cache and returns it. It returns nil if the conversation is
+// not there.
 func (t *tails) take(id string) *state {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -36,8 +37,8 @@ func (t *tails) take(id string) *state {
 	return t.remove(at).state
 }
 
-// put keeps a conversation that its owner has no more use for. Those that were not used for the
-// longest time make room.
+// put adds a conversation that its owner no longer uses. It removes the least recently used ones if
+// the cache becomes too large.
 func (t *tails) put(id string, s *state) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,7 +55,7 @@ func (t *tails) put(id string, s *state) {
 	}
 }
 
-// remove is called with mu held.
+// remove removes an element. The caller holds mu.
 func (t *tails) remove(at *list.Element) *tail {
 	one := t.used.Remove(at).(*tail)
 	delete(t.by, one.id)

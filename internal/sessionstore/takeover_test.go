@@ -19,7 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// needHolders skips a test where nobody can tell whether a process lives.
+// needHolders skips a test on systems that do not show whether a process is alive.
 func needHolders(t *testing.T) {
 	t.Helper()
 	if lease.Self().State() != lease.Alive {
@@ -27,15 +27,15 @@ func needHolders(t *testing.T) {
 	}
 }
 
-// lasting is a store whose leases do not run out while a test lasts.
+// lasting returns a store whose leases do not expire during a test.
 func lasting(e engine.Store) *Store {
 	s := New(e)
 	s.ttl = time.Hour
 	return s
 }
 
-// TestTakeover: the lease of a process of this machine that was killed is taken over at once. That
-// of a living one is not.
+// TestTakeover checks that the lease of a killed process of this machine is taken over at once, and
+// that of a living process is not.
 func TestTakeover(t *testing.T) {
 	needHolders(t)
 	for name, owns := range map[string]bool{"a guest of the engine": false, "the owner of the engine": true} {
@@ -63,7 +63,7 @@ func TestTakeover(t *testing.T) {
 			if err := waiter.process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			waiter.says.Scan() // to the end of it
+			waiter.says.Scan() // to the end of its output
 			_, _ = waiter.process.Wait()
 			end(t, begin(t, s, id, BeginOptions{}), session.Done)
 			if got := outline(t, s, id); got != "began interrupted began done" {
@@ -73,8 +73,8 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// TestNothingRunsTwice: while something runs that a dead process has started, because its guardian
-// was killed too, its session is not taken over, and the error says what is in the way.
+// TestNothingRunsTwice checks that a session is not taken over while a process still runs that its
+// dead holder started, because the guardian was killed too. The error names that process.
 func TestNothingRunsTwice(t *testing.T) {
 	needHolders(t)
 	s := lasting(openEngine(t, t.TempDir()))
@@ -97,7 +97,7 @@ func TestNothingRunsTwice(t *testing.T) {
 	end(t, begin(t, s, id, BeginOptions{}), session.Done)
 }
 
-// plant begins a turn by hand, under a claim or what stands in its place; nil: none.
+// plant begins a turn by hand with the given claim, which may be invalid; nil: without one.
 func plant(t *testing.T, s *Store, id string, claim any) {
 	t.Helper()
 	data, ok := claim.([]byte)
@@ -116,12 +116,12 @@ func plant(t *testing.T, s *Store, id string, claim any) {
 	}
 }
 
-// afar is the claim of a process on another machine.
+// afar returns the claim of a process on another machine.
 func afar() claim {
 	return claim{Token: "t", Owner: "afar", Holder: lease.Holder{Machine: "another", PID: 1, Start: 1, Name: "afar"}}
 }
 
-// TestDamagedLease: a lease that cannot be read is damaged, not held, and somebody is told.
+// TestDamagedLease checks that a lease that cannot be read is taken over, and that this is logged.
 func TestDamagedLease(t *testing.T) {
 	s := lasting(openEngine(t, t.TempDir()))
 	const old = `{"token":"x","owner":"process 1 on vm","turn":"t","since":"2026-01-01T00:00:00Z"}`
@@ -144,7 +144,7 @@ func TestDamagedLease(t *testing.T) {
 			if text := log.String(); strings.Count(text, "damaged") != 1 || !strings.Contains(text, id) {
 				t.Errorf("told %q", text)
 			}
-			leave() // again, in the middle of the turn
+			leave() // once more, in the middle of the turn
 			if err := turn.lease.renew(t.Context()); err != nil {
 				t.Errorf("renewed: %v", err)
 			}
@@ -153,8 +153,8 @@ func TestDamagedLease(t *testing.T) {
 	}
 }
 
-// TestExpiryIsByTheEngine: a lease from elsewhere runs out whoever looks, though no engine was up
-// meanwhile, and not before.
+// TestExpiryIsByTheEngine checks that a lease of another machine expires after its period, not
+// before, and also if no engine was running meanwhile.
 func TestExpiryIsByTheEngine(t *testing.T) {
 	dir := t.TempDir()
 	e, err := engine.Open(t.Context(), engine.Options{Dir: dir})
@@ -171,19 +171,19 @@ func TestExpiryIsByTheEngine(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(shortTTL) // of which no engine learns
+	time.Sleep(shortTTL) // while no engine runs
 	s = shortLived(openEngine(t, dir))
 	end(t, begin(t, s, id, BeginOptions{}), session.Done)
 }
 
-// TestClockJumps: the engine's clock jumps an hour either way. A turn that runs keeps its session;
-// one whose machine died does not keep it for an hour.
+// TestClockJumps moves the engine's clock by an hour in both directions. A running turn keeps its
+// session, and a turn whose machine died does not keep it for an hour.
 func TestClockJumps(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			s := shortLived(openEngine(t, t.TempDir()))
 			s.ttl = 3 * shortTTL     // a busy machine renews late
-			s.Holder = afar().Holder // its number means nothing here
+			s.Holder = afar().Holder // its process number means nothing here
 			living, dead := create(t, s, session.Session{}).ID, create(t, s, session.Session{}).ID
 			clock := skewed.New(s.opened.leases)
 			s.opened.leases = clock
@@ -201,8 +201,8 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// TestALeaseThatCannotBeGivenBack: where the engine refuses to write the end, as on a full disk,
-// the next turn of the same store does not wait.
+// TestALeaseThatCannotBeGivenBack checks that the next turn of the same store does not wait if the
+// engine refuses to write the end, as on a full disk.
 func TestALeaseThatCannotBeGivenBack(t *testing.T) {
 	s := lasting(openEngine(t, t.TempDir()))
 	id := create(t, s, session.Session{}).ID
@@ -220,7 +220,8 @@ func TestALeaseThatCannotBeGivenBack(t *testing.T) {
 	end(t, begin(t, s, id, BeginOptions{}), session.Done)
 }
 
-// TestTurnsOfAnEarlierVersion: their entries do not say who runs them, and the bucket does.
+// TestTurnsOfAnEarlierVersion checks turns whose entries do not have a claim, but the bucket has
+// it.
 func TestTurnsOfAnEarlierVersion(t *testing.T) {
 	s := shortLived(openEngine(t, t.TempDir()))
 	id := create(t, s, session.Session{}).ID
@@ -242,7 +243,7 @@ func TestTurnsOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// stuck is a stream to which nothing can be added.
+// A stuck stream refuses every append.
 type stuck struct{ engine.Stream }
 
 func (stuck) Append(context.Context, engine.Append) (uint64, error) {

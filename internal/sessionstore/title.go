@@ -5,16 +5,17 @@ import (
 	"unicode"
 )
 
-// maxTitle is how many characters a title has at most: a line of a list on a narrow terminal.
+// maxTitle is the longest title in characters: a line of a list on a narrow terminal.
 const maxTitle = 80
 
-// TitleOf is what a session is called that begins with this text.
+// TitleOf returns the title of a session that begins with this text.
 func TitleOf(text string) string { return titleOf(text) }
 
-// titleOf is the first line of a text that has one, cut, and free of what could steer a terminal.
+// titleOf returns the first line of a text that is not blank, shortened and without terminal
+// control characters.
 func titleOf(text string) string {
 	for line := range strings.Lines(text) {
-		line = line[:min(len(line), 16*maxTitle)] // enough for any title, whatever is pasted
+		line = line[:min(len(line), 16*maxTitle)] // long enough for any title, however long the line is
 		line = strings.Map(printable, strings.ToValidUTF8(line, "\uFFFD"))
 		if line = strings.Join(strings.Fields(line), " "); line != "" {
 			return cut(line)
@@ -23,7 +24,7 @@ func titleOf(text string) string {
 	return ""
 }
 
-// printable makes spaces of tabs and the like, and drops what is not to be seen.
+// printable replaces white space by spaces, and drops characters that cannot be printed.
 func printable(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):

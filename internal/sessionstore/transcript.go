@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// Transcript returns all entries of a session, oldest first. It is one question to the engine,
-// however many there are.
+// Transcript returns all entries of a session, the oldest first. It makes one request to the engine
+// for any number of entries.
 func (s *Store) Transcript(ctx context.Context, id string) ([]session.Entry, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -25,15 +25,15 @@ func (s *Store) Transcript(ctx context.Context, id string) ([]session.Entry, err
 		return nil, notFound(id)
 	}
 	entries, err := p.read(ctx, id)
-	if err == nil && len(entries) == 0 { // nothing was said, or there is no such session
+	if err == nil && len(entries) == 0 { // the session is empty, or does not exist
 		_, err = s.Get(ctx, id)
 	}
 	return entries, err
 }
 
-// Messages returns the conversation as it stands: compactions applied. It reads from the last
-// compaction on, and the next turn of this store does not read that again. The list is not to be
-// changed.
+// Messages returns the conversation with compactions applied. It reads only from the last
+// compaction on, and the next turn of this store does not read that again. The caller must not
+// change the list.
 func (s *Store) Messages(ctx context.Context, id string) ([]model.Message, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -46,25 +46,25 @@ func (s *Store) Messages(ctx context.Context, id string) ([]model.Message, error
 	if err != nil {
 		return nil, err
 	}
-	if now.last == 0 { // nothing was said, or there is no such session
+	if now.last == 0 { // the session is empty, or does not exist
 		_, err = s.Get(ctx, id)
 		return []model.Message{}, err
 	}
 	messages := now.said()
-	if now.open == nil { // else it may be another's turn, of which we do not hear
+	if now.open == nil { // an open turn may belong to another process, which can add entries
 		p.tails.put(id, now)
 	}
 	return messages, nil
 }
 
-// load reads a conversation, from the last compaction on: the newest entry says where that is.
-// Where a turn is open, it is read from its beginning.
+// load reads a conversation from its last compaction on, which the newest entry names. If a turn is
+// open, load reads from the beginning of that turn.
 func (p *parts) load(ctx context.Context, id string) (*state, error) {
 	return p.advance(ctx, id, &state{})
 }
 
-// advance brings a conversation up to date with what was added to its transcript. It gives back
-// another one where the transcript is not the one that was read.
+// advance adds the new entries of the transcript to a conversation. It returns another conversation
+// if the transcript was deleted and written again.
 func (p *parts) advance(ctx context.Context, id string, now *state) (*state, error) {
 	newest, err := p.transcripts.Newest(ctx, id)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -91,7 +91,7 @@ func (p *parts) advance(ctx context.Context, id string, now *state) (*state, err
 	return now, p.play(ctx, id, now, last)
 }
 
-// play reads the entries that a state lacks, of which the last is known, and adds them.
+// play reads the entries that a state lacks, and adds them. last is the newest of them.
 func (p *parts) play(ctx context.Context, id string, now *state, last *kept) error {
 	records, err := p.transcripts.Read(ctx, id, max(last.from(), now.last), 0)
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *parts) play(ctx context.Context, id string, now *state, last *kept) err
 		if err != nil {
 			return fmt.Errorf("transcript of %.64q: %w", id, err)
 		}
-		if k.Sequence == last.base { // what came before it was not counted, or not all of it
+		if k.Sequence == last.base { // the replies before it were not counted, or not all
 			now.replies = last.earlier
 		}
 		now.add(k)
@@ -124,7 +124,7 @@ func (p *parts) read(ctx context.Context, id string) ([]session.Entry, error) {
 	return entries, nil
 }
 
-// replies is 1 for an entry that is a reply of the model's.
+// replies returns 1 for a reply of the model, and 0 for other entries.
 func replies(e *session.Entry) int {
 	if e.Message != nil && e.Message.Role == model.Assistant {
 		return 1
@@ -132,34 +132,33 @@ func replies(e *session.Entry) int {
 	return 0
 }
 
-// A line is an entry as it is kept. The sequence number is not in it: the engine gives it. Whoever
-// reads the newest line alone learns from it where to begin: a line that does not say so, as those
-// of earlier versions, means the beginning.
+// A line is the stored form of an entry. The engine adds the sequence number. The newest line says
+// where a reader must begin; a line of an earlier version does not, which means at the beginning.
 type line struct {
 	Turn       string              `json:"turn"`
 	Time       time.Time           `json:"time"`
 	Message    *model.Message      `json:"message,omitempty"`
 	Compaction *session.Compaction `json:"compaction,omitempty"`
 	Status     session.Status      `json:"status,omitempty"`
-	Claim      json.RawMessage     `json:"claim,omitempty"`   // of one that says [Began]: a claim
+	Claim      json.RawMessage     `json:"claim,omitempty"`   // of an entry that says [session.Began]
 	Base       uint64              `json:"base,omitempty"`    // the last compaction before it
-	Earlier    int                 `json:"earlier,omitempty"` // replies of the model's before that
-	Open       uint64              `json:"open,omitempty"`    // where the turn began that is under way
-	Turns      int                 `json:"turns,omitempty"`   // how many turns have begun, this one included
+	Earlier    int                 `json:"earlier,omitempty"` // replies of the model before that
+	Open       uint64              `json:"open,omitempty"`    // where the running turn began
+	Turns      int                 `json:"turns,omitempty"`   // how many turns have begun, with this one
 }
 
-// A kept entry is one with what its line says beside it.
+// A kept is an entry with the other fields of its line.
 type kept struct {
 	session.Entry
 	at      time.Time // when the engine wrote it
-	claim   *claim    // nil: none, or none that can be read
+	claim   *claim    // nil: none
 	base    uint64
 	earlier int
 	open    uint64
-	turns   int // 0: its version did not say
+	turns   int // 0: written by an earlier version
 }
 
-// from is behind which sequence number to read when k is the newest entry.
+// from returns the sequence number after which to read if k is the newest entry.
 func (k *kept) from() uint64 {
 	first := k.base
 	if k.open != 0 {
@@ -168,10 +167,10 @@ func (k *kept) from() uint64 {
 	return max(first, 1) - 1
 }
 
-// encode writes an entry without a place in a conversation.
+// encode encodes an entry without a place in a conversation.
 func encode(e session.Entry) ([]byte, error) { return (&state{}).encode(e, nil) }
 
-// encode writes an entry that comes behind those of the state.
+// encode encodes an entry that follows those of the state.
 func (s *state) encode(e session.Entry, claim json.RawMessage) ([]byte, error) {
 	l := line{Turn: e.Turn, Time: e.Time, Message: e.Message, Compaction: e.Compaction, Status: e.Status,
 		Claim: claim, Base: s.base, Earlier: s.earlier, Turns: s.turns}
@@ -183,7 +182,7 @@ func (s *state) encode(e session.Entry, claim json.RawMessage) ([]byte, error) {
 	}
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false) // code is full of < and &, which would take six bytes each
+	enc.SetEscapeHTML(false) // code contains many < and &, which would take six bytes each
 	if err := enc.Encode(l); err != nil {
 		return nil, err
 	}
@@ -204,7 +203,7 @@ func decodeKept(r engine.Record) (*kept, error) {
 		return nil, fmt.Errorf("entry %d is broken: %w", r.Sequence, err)
 	}
 	k := &kept{at: r.Time, turns: max(l.Turns, 0)}
-	if l.Base < r.Sequence && l.Open < r.Sequence { // else it is damaged: it is read from the beginning
+	if l.Base < r.Sequence && l.Open < r.Sequence { // otherwise the line is damaged, and reading starts at the beginning
 		k.base, k.earlier, k.open = l.Base, max(l.Earlier, 0), l.Open
 	}
 	k.Entry = session.Entry{Sequence: r.Sequence, Time: l.Time, Turn: l.Turn, Message: l.Message, Compaction: l.Compaction, Status: l.Status}
@@ -217,8 +216,7 @@ func decodeKept(r engine.Record) (*kept, error) {
 	return k, nil
 }
 
-// check holds an entry against what an entry can be: what is kept may have been written by another
-// version.
+// check checks that an entry is valid. Another version may have written it.
 func check(e *session.Entry) error {
 	set := 0
 	for _, there := range []bool{e.Message != nil, e.Compaction != nil, e.Status != ""} {
@@ -228,7 +226,7 @@ func check(e *session.Entry) error {
 	}
 	switch {
 	case set != 1:
-		return fmt.Errorf("it has %d of message, compaction and status, not one", set)
+		return fmt.Errorf("it has %d of message, compaction and status instead of one", set)
 	case e.Message != nil:
 		return checkRole(e.Message.Role)
 	case e.Compaction != nil:
@@ -262,7 +260,7 @@ func checkStatus(s session.Status) error {
 	return fmt.Errorf("no such status: %.32q", s)
 }
 
-// checkEnd refuses what is no end of a turn.
+// checkEnd returns an error if a status is not the end of a turn.
 func checkEnd(s session.Status) error {
 	if s == session.Began {
 		return fmt.Errorf("a turn does not end as %q", s)
@@ -270,7 +268,7 @@ func checkEnd(s session.Status) error {
 	return checkStatus(s)
 }
 
-// clone copies messages so deeply that nothing is shared.
+// clone makes a deep copy of messages.
 func clone(messages []model.Message) []model.Message {
 	out := slices.Clone(messages)
 	for i, m := range out {

@@ -11,69 +11,69 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// Why a turn can write no more.
+// The reasons why a turn cannot write any more.
 var (
 	ErrLost  = errors.New("the turn has lost its session")
 	ErrEnded = errors.New("the turn has ended")
 )
 
-// endTimeout bounds [Turn.End], which the caller's cancelled context must not: long enough for the
-// engine to move to another process, shorter than a lease.
+// endTimeout limits [Turn.End], which must also work if the caller's context was cancelled. It is
+// long enough for the engine to move to another process, and shorter than a lease.
 const endTimeout = 10 * time.Second
 
-// A Turn is a session's transcript while a turn is running: it holds the session until [Turn.End],
-// which must be called. It is safe for concurrent use.
+// A Turn is a running turn, and writes to the session's transcript. It holds the session until
+// [Turn.End], which must be called. It is safe for concurrent use.
 type Turn struct {
 	store   *Store
 	parts   *parts
 	session session.Session // as it was when the turn began
 	id      string
 	lease   *sessionLease
-	ctx     context.Context // what the caller has to heed
+	ctx     context.Context // the context for the caller's work
 	cancel  context.CancelCauseFunc
-	open    context.Context // ends when nothing more can be written, and says why; the caller's cancelling does not end it
+	open    context.Context // ends when nothing more can be written, and says why; not ended by the caller's context
 	shut    context.CancelCauseFunc
 
-	writing chan struct{} // holds one token while an entry is being written, which guards the fields below
-	written int           // entries tried, which numbers them
-	unsure  [][]byte      // entries that are there or not: nobody answered
+	writing chan struct{} // holds one token while an entry is written, which guards the next two fields
+	written int           // how many entries were tried, for their ids
+	unsure  [][]byte      // entries that may or may not be written: no answer came
 
 	mu    sync.Mutex // protects the fields below
-	state *state     // the transcript as we know it: no entry but behind its last one. Who holds the token of writing alone changes it
-	title string     // to be set; "": the session has one, or nothing was said
+	state *state     // the known transcript: entries are written only behind its last one. Only the holder of the token of writing changes it
+	title string     // the title to be set; "": the session has one, or there was no message
 
 	end   sync.Once
-	ended error // what End returned
+	ended error // the result of End
 }
 
-// ID is the turn's.
+// ID returns the turn's id.
 func (t *Turn) ID() string { return t.id }
 
-// Session is the session as it was when the turn began.
+// Session returns the session as it was when the turn began.
 func (t *Turn) Session() session.Session { return t.session }
 
-// Context ends with the context that [Store.Begin] was given, with [Turn.End], or when the lease is
-// lost: then its cause is an [ErrLost] that says why.
+// Context returns a context that ends with the context given to [Store.Begin], with [Turn.End], or
+// when the lease is lost. Then its cause is an [ErrLost] that says why.
 func (t *Turn) Context() context.Context { return t.ctx }
 
-// Messages returns the conversation as it stands, compactions applied. The messages are not to be
-// changed: the list is not copied, however long it is.
+// Messages returns the conversation with compactions applied. The caller must not change the list,
+// which is not copied.
 func (t *Turn) Messages() []model.Message {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.state.said()
 }
 
-// Earlier is how many of the model's replies compactions took out.
+// Earlier returns how many replies of the model were removed by compactions.
 func (t *Turn) Earlier() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return max(t.state.replies-t.state.currentReplies, 0)
 }
 
-// Append adds messages to the conversation. When it returns nil, they are on disk; after an error,
-// those before the one that it is about are. The first message of the user's gives the session its
-// title, where it has none.
+// Append adds messages to the conversation. When it returns nil, they are on disk. After an error,
+// the messages before the failed one are on disk. The first message of the user becomes the title
+// of a session that has none.
 func (t *Turn) Append(ctx context.Context, messages ...model.Message) error {
 	for _, m := range messages {
 		if err := t.write(ctx, session.Entry{Message: &m}); err != nil {
@@ -86,7 +86,7 @@ func (t *Turn) Append(ctx context.Context, messages ...model.Message) error {
 	return nil
 }
 
-// Compact replaces the conversation by fewer messages. The transcript keeps what was there before.
+// Compact replaces the conversation by fewer messages. The transcript still has the earlier ones.
 func (t *Turn) Compact(ctx context.Context, c session.Compaction) error {
 	if c.Before == 0 {
 		t.mu.Lock()
@@ -99,8 +99,8 @@ func (t *Turn) Compact(ctx context.Context, c session.Compaction) error {
 	return nil
 }
 
-// End records how the turn ended, which gives the session back, also when ctx was cancelled long
-// ago. The first call counts; later ones return what it did.
+// End records how the turn ended and releases the session, also if ctx was cancelled long ago. Only
+// the first call counts; later calls return its result.
 func (t *Turn) End(ctx context.Context, status session.Status) error {
 	t.end.Do(func() { t.ended = t.finish(ctx, status) })
 	return t.ended
@@ -111,7 +111,7 @@ func (t *Turn) finish(ctx context.Context, status session.Status) error {
 	defer cancel()
 	err := checkEnd(status)
 	if err != nil {
-		status = session.Failed // the turn ends all the same
+		status = session.Failed // the turn ends anyway
 	}
 	written := t.write(ctx, session.Entry{Status: status})
 	if written == nil {
@@ -125,11 +125,11 @@ func (t *Turn) finish(ctx context.Context, status session.Status) error {
 	return errors.Join(err, t.lease.release(ctx))
 }
 
-// handOver passes the conversation on to the next turn of this store. A turn whose end could not be
-// written, as on a full disk, holds the session no more for this store, whose next turn does not
-// wait.
+// handOver passes the conversation on to the next turn of this store. If the end of the turn could
+// not be written, as on a full disk, this store treats the claim as ended, so that its next turn
+// does not wait.
 func (t *Turn) handOver() {
-	t.writing <- struct{}{} // what still writes has heard that the turn is over
+	t.writing <- struct{}{} // a running write knows that the turn has ended
 	defer func() { <-t.writing }()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,27 +140,27 @@ func (t *Turn) handOver() {
 		t.parts.abandoned.add(t.lease.claim.Token)
 		return
 	}
-	mine := *t.state // for those who still ask: the next turn adds to the other
+	mine := *t.state // for callers that still ask: the next turn adds to the other one
 	t.parts.tails.put(t.session.ID, t.state)
 	t.state = &mine
 }
 
-// lose is what happens when the lease is gone.
+// lose ends the turn after its lease was lost.
 func (t *Turn) lose(why error) {
 	t.close(fmt.Errorf("session %s: %w: %w", t.session.ID, ErrLost, why))
 }
 
-// close lets nothing more be written; only its first reason counts.
+// close prevents further writes. Only the first reason counts.
 func (t *Turn) close(why error) {
 	t.shut(why)
 	t.cancel(why)
 }
 
-// isOver is why nothing more can be written; nil: it can.
+// isOver returns why nothing more can be written, or nil.
 func (t *Turn) isOver() error { return context.Cause(t.open) }
 
-// proposeTitle gives a session without a title that of its first message. That can wait: what fails here
-// is tried again by End, which tells.
+// proposeTitle makes the first message the title of a session without one. If that fails, End tries
+// again and returns the error.
 func (t *Turn) proposeTitle(ctx context.Context, text string) {
 	t.mu.Lock()
 	first := t.session.Title == "" && t.title == ""

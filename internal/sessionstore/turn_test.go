@@ -16,7 +16,7 @@ func TestTurn(t *testing.T) {
 	s := newStore(t)
 	ctx := t.Context()
 
-	t.Run("what was appended is there for the next turn", func(t *testing.T) {
+	t.Run("the next turn has the appended messages", func(t *testing.T) {
 		id := create(t, s, session.Session{}).ID
 		said := []model.Message{user("hello <&>"), calling("1", "2"), result("1"), result("2"), say(model.Assistant, "done")}
 		turn := begin(t, s, id, BeginOptions{Turn: "turn_a"})
@@ -49,7 +49,7 @@ func TestTurn(t *testing.T) {
 			last = e.Sequence
 		}
 	})
-	t.Run("a compaction replaces what came before it, and the transcript keeps that", func(t *testing.T) {
+	t.Run("a compaction replaces what came before it, and the transcript still has that", func(t *testing.T) {
 		id := create(t, s, session.Session{}).ID
 		turn := begin(t, s, id, BeginOptions{})
 		appendTo(t, turn, user("one"), say(model.Assistant, "two"))
@@ -69,7 +69,7 @@ func TestTurn(t *testing.T) {
 			t.Errorf("got %+v, %v", entries, err)
 		}
 	})
-	t.Run("what the caller has, and what is added later, do not meet", func(t *testing.T) {
+	t.Run("messages that are added later do not change the caller's list", func(t *testing.T) {
 		turn := begin(t, s, create(t, s, session.Session{}).ID, BeginOptions{})
 		said := calling("1")
 		appendTo(t, turn, said)
@@ -83,7 +83,7 @@ func TestTurn(t *testing.T) {
 			t.Errorf("got %+v and %+v", got, turn.Messages())
 		}
 	})
-	t.Run("a message that is none is refused and not written", func(t *testing.T) {
+	t.Run("an invalid message is refused and not written", func(t *testing.T) {
 		id := create(t, s, session.Session{}).ID
 		turn := begin(t, s, id, BeginOptions{})
 		broken := calling("1")
@@ -151,7 +151,7 @@ func TestEnd(t *testing.T) {
 		if got := outline(t, s, id); got != "began interrupted" {
 			t.Errorf("got %s", got)
 		}
-		end(t, begin(t, s, id, BeginOptions{}), session.Done) // at once: the lease was given back
+		end(t, begin(t, s, id, BeginOptions{}), session.Done) // at once: the lease was released
 	})
 	t.Run("only the first end counts", func(t *testing.T) {
 		id := create(t, s, session.Session{}).ID
@@ -176,7 +176,7 @@ func TestEnd(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("what is no end is refused, and the lease given back all the same", func(t *testing.T) {
+	t.Run("a status that is not an end is refused, and the lease is released anyway", func(t *testing.T) {
 		id := create(t, s, session.Session{}).ID
 		for _, status := range []session.Status{session.Began, "", "nonsense"} {
 			if err := begin(t, s, id, BeginOptions{}).End(t.Context(), status); err == nil {
@@ -201,13 +201,13 @@ func TestTitle(t *testing.T) {
 		end(t, turn, session.Done)
 		return got.Title
 	}
-	t.Run("the title is the first line of the first message of the user's", func(t *testing.T) {
+	t.Run("the title is the first line of the user's first message", func(t *testing.T) {
 		got := titleAfter(t, session.Session{}, say(model.System, "be kind"), user("\n  fix the\tdoor \nplease"), user("other"))
 		if got != "fix the door" {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("a title that is there stays", func(t *testing.T) {
+	t.Run("an existing title stays", func(t *testing.T) {
 		if got := titleAfter(t, session.Session{Title: "given"}, user("hello")); got != "given" {
 			t.Errorf("got %q", got)
 		}

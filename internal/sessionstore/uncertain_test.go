@@ -49,7 +49,7 @@ func TestUncertain(t *testing.T) {
 			}
 		})
 	}
-	t.Run("an entry that was given up and is there all the same is no stranger", func(t *testing.T) {
+	t.Run("an entry that was given up but written is recognized", func(t *testing.T) {
 		id := create(t, s, session.Session{}).ID
 		turn := begin(t, s, id, BeginOptions{})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -58,7 +58,7 @@ func TestUncertain(t *testing.T) {
 		p.transcripts = cancelling{p.transcripts, cancel}
 		turn.parts = &p
 		if err := turn.Append(ctx, user("hello")); err == nil {
-			t.Fatal("nobody answered, and that was no error")
+			t.Fatal("no answer came, and that was no error")
 		}
 		turn.parts = s.opened
 		appendTo(t, turn, say(model.Assistant, "hello yourself"))
@@ -70,7 +70,7 @@ func TestUncertain(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("answers lost while a turn begins are made up for", func(t *testing.T) {
+	t.Run("a turn begins although answers are lost", func(t *testing.T) {
 		id := create(t, s, session.Session{}).ID
 		faults.loseAnswers.Store(1)
 		end(t, begin(t, s, id, BeginOptions{}), session.Done)
@@ -80,7 +80,7 @@ func TestUncertain(t *testing.T) {
 	})
 }
 
-// cancelling is a stream whose caller loses patience while it writes.
+// A cancelling stream cancels its caller's context while it writes.
 type cancelling struct {
 	engine.Stream
 	cancel func()
@@ -98,7 +98,7 @@ func TestUncertainClaim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("a claim of which nothing is known does not stay behind", func(t *testing.T) {
+	t.Run("a claim whose result is unknown does not remain", func(t *testing.T) {
 		id := create(t, s, session.Session{}).ID
 		faults.loseAnswers.Store(writeTries)
 		if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.Is(err, engine.ErrUnavailable) {
@@ -109,7 +109,7 @@ func TestUncertainClaim(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("a caller that gave up leaves none either", func(t *testing.T) {
+	t.Run("a caller that gave up leaves no claim", func(t *testing.T) {
 		id := create(t, s, session.Session{}).ID
 		ctx, cancel := context.WithCancel(t.Context())
 		p := *s.opened
@@ -117,7 +117,7 @@ func TestUncertainClaim(t *testing.T) {
 		p.transcripts.(cancelling).Stream.(*faulty).loseAnswers.Store(1)
 		hasty := &Store{ttl: s.ttl, opened: &p}
 		if _, err := hasty.Begin(ctx, id, BeginOptions{}); err == nil {
-			t.Fatal("nobody answered, and that was no error")
+			t.Fatal("no answer came, and that was no error")
 		}
 		end(t, begin(t, lasting(good.engine), id, BeginOptions{}), session.Done)
 	})

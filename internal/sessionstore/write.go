@@ -15,20 +15,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// writeTries and writePause bound how often an entry is sent whose fate is unknown, and the wait
-// before the second time, which doubles. The engine has its own patience before; this is for what
-// it gives up on.
+// writeTries limits how often an entry is sent whose result is unknown. writePause is the pause
+// before the second try, and doubles after that. The engine retries on its own before.
 const (
 	writeTries = 5
 	writePause = 50 * time.Millisecond
 )
 
-// errOvertaken says that somebody else has written to the transcript, behind our last entry or over
-// it.
-var errOvertaken = errors.New("somebody else went on with the session")
+// errOvertaken reports that another turn has written to the transcript, or that the transcript was
+// deleted.
+var errOvertaken = errors.New("another turn has written to the session")
 
-// write adds an entry of this turn, unless the turn is over. To be overtaken is the end of it:
-// there is no going back to a conversation that others went on with.
+// write adds an entry of this turn, unless the turn is over. If another turn has written to the
+// session, this turn is lost, because it works with an outdated conversation.
 func (t *Turn) write(ctx context.Context, e session.Entry) error {
 	e.Turn, e.Time = t.id, time.Now().UTC()
 	err := t.put(ctx, e)
@@ -39,8 +38,8 @@ func (t *Turn) write(ctx context.Context, e session.Entry) error {
 	return err
 }
 
-// put writes an entry behind the last that we know of, and only there. Whoever has lost the lease
-// without noticing, because its process was stopped or its machine slept, is stopped here.
+// put writes an entry behind the last known one, and only there. This stops a turn that lost its
+// lease without noticing, because its process was stopped or its machine slept.
 func (t *Turn) put(ctx context.Context, e session.Entry) error {
 	if err := check(&e); err != nil {
 		return err
@@ -48,7 +47,7 @@ func (t *Turn) put(ctx context.Context, e session.Entry) error {
 	var err error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(t.open, cancel)() // a turn that is over waits for no engine
+	defer context.AfterFunc(t.open, cancel)() // a turn that is over does not wait for the engine
 	select {
 	case t.writing <- struct{}{}:
 		defer func() { <-t.writing }()
@@ -62,7 +61,7 @@ func (t *Turn) put(ctx context.Context, e session.Entry) error {
 	return nil
 }
 
-// persist sends an entry until its fate is known, or there is no more patience.
+// persist sends an entry until the result is known or the tries are used up.
 func (t *Turn) persist(ctx context.Context, e session.Entry) error {
 	var claim json.RawMessage
 	if e.Status == session.Began {
@@ -73,7 +72,7 @@ func (t *Turn) persist(ctx context.Context, e session.Entry) error {
 		return err
 	}
 	t.written++
-	id := fmt.Sprintf("%s.%d", t.lease.claim.Token, t.written) // not the turn's id: callers give that, and may repeat it
+	id := fmt.Sprintf("%s.%d", t.lease.claim.Token, t.written) // not the turn's id, which callers choose and may repeat
 	rest := writePause
 	for try := 1; ; try++ {
 		if err := t.isOver(); err != nil {
@@ -83,7 +82,7 @@ func (t *Turn) persist(ctx context.Context, e session.Entry) error {
 		switch {
 		case err == nil || isFinal(err) || try == writeTries || ctx.Err() != nil:
 			return err
-		case errors.Is(err, engine.ErrConflict): // an entry of our own was in its place: the next try goes behind that
+		case errors.Is(err, engine.ErrConflict): // an earlier entry of our own took its place: try again behind that
 		case pause.For(ctx, rest) != nil:
 			return err
 		}
@@ -91,13 +90,13 @@ func (t *Turn) persist(ctx context.Context, e session.Entry) error {
 	}
 }
 
-// isFinal says of an error that trying again changes nothing.
+// isFinal reports whether trying again is useless after an error.
 func isFinal(err error) bool {
 	return errors.Is(err, errOvertaken) || errors.Is(err, engine.ErrTooLarge) || errors.Is(err, engine.ErrClosed)
 }
 
-// send tries to write an entry once. [engine.ErrConflict] means that an entry of our own was in its
-// place, of which we did not know; we do now.
+// send tries to write an entry once. [engine.ErrConflict] means that an earlier entry of our own
+// was already in its place, which is known now.
 func (t *Turn) send(ctx context.Context, id string, data []byte) error {
 	after := t.state.last
 	sequence, err := t.parts.transcripts.Append(ctx, engine.Append{Topic: t.session.ID, Data: data, ID: id, After: &after})
@@ -112,8 +111,8 @@ func (t *Turn) send(ctx context.Context, id string, data []byte) error {
 	return err
 }
 
-// catchUp reads what stands behind our last entry. It may be the one that is being written, or an
-// earlier one whose fate was unknown; nobody else's.
+// catchUp reads the entry behind the last known one. It accepts the entry that is being written, or
+// an earlier one of ours whose result was unknown, and no other.
 func (t *Turn) catchUp(ctx context.Context, data []byte) error {
 	records, err := t.parts.transcripts.Read(ctx, t.session.ID, t.state.last, 1)
 	if err != nil {
@@ -132,9 +131,9 @@ func (t *Turn) catchUp(ctx context.Context, data []byte) error {
 	return errOvertaken
 }
 
-// adopt makes an entry that is on disk part of the conversation. It is decoded from what was
-// written, so that what we have is what others will read. Entries whose fate was unknown were meant
-// for the place that this one has: there is none for them any more.
+// adopt adds a written entry to the conversation. It decodes the written bytes, so that this
+// process has the same as others will read. Entries whose result was unknown were meant for the
+// same place, so they were not written.
 func (t *Turn) adopt(r engine.Record) error {
 	k, err := decodeKept(r)
 	if err != nil {
