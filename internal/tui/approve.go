@@ -47,8 +47,8 @@ func (a *Approver) project() *approval.Project {
 	return a.memory
 }
 
-// errNobody is returned where there is no person to ask any more.
-var errNobody = errors.New("the terminal is closed: nobody can be asked")
+// errClosed is returned where there is no person to ask any more.
+var errClosed = errors.New("the terminal is closed: nobody can be asked")
 
 // A question is one call of a tool that waits for an answer.
 type question struct {
@@ -78,7 +78,7 @@ func (a *Approver) Approve(ctx context.Context, t chat.Tool, c model.ToolCall) (
 	select {
 	case a.questions <- q:
 	case <-a.gone:
-		return chat.Approval{}, errNobody
+		return chat.Approval{}, errClosed
 	case <-ctx.Done():
 		return chat.Approval{}, context.Cause(ctx)
 	}
@@ -86,7 +86,7 @@ func (a *Approver) Approve(ctx context.Context, t chat.Tool, c model.ToolCall) (
 	case answer := <-q.answer:
 		return answer, nil
 	case <-a.gone:
-		return chat.Approval{}, errNobody
+		return chat.Approval{}, errClosed
 	case <-ctx.Done():
 		return chat.Approval{}, context.Cause(ctx)
 	}

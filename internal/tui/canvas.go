@@ -188,8 +188,8 @@ func (c *termCanvas) clear() {
 // tells of it every 250 ms while somebody drags a border.
 const restTime = 300 * time.Millisecond
 
-// settledMsg has everything drawn again.
-type settledMsg struct{}
+// restedMsg has everything drawn again.
+type restedMsg struct{}
 
 func (c *termCanvas) resize(width, height int) tea.Cmd {
 	changed := width != c.width || height != c.height
@@ -198,7 +198,7 @@ func (c *termCanvas) resize(width, height int) tea.Cmd {
 		return nil
 	}
 	c.resting = time.Now().Add(restTime)
-	return tea.Tick(restTime, func(time.Time) tea.Msg { return settledMsg{} })
+	return tea.Tick(restTime, func(time.Time) tea.Msg { return restedMsg{} })
 }
 
 // rest draws what waits, though the terminal may not be at rest.

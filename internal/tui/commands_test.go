@@ -81,7 +81,7 @@ func TestCommands(t *testing.T) {
 			d.wantPrinted("no plugin took part in the last turn")
 			d.enter("footer")
 			close(d.talk.open)
-			d.settle()
+			d.awaitQuiet()
 			d.enter("/trace")
 			d.wantPrinted("turn.final  chain · 1 plugin", "footer  python  on_final  changed", "- the streamed answer", "+ the final answer")
 		})

@@ -175,7 +175,7 @@ func (s *consoleScreen) receive(msg tea.Msg) tea.Cmd {
 		}
 		s.ready = true
 		return s.canvas.resize(s.look.width, s.look.height)
-	case settledMsg: // everything is drawn after a message
+	case restedMsg: // everything is drawn after a message
 	case tea.KeyPressMsg:
 		return s.key(msg.String())
 	case tea.ColorProfileMsg:

@@ -102,8 +102,8 @@ func (d *driver) run(cmd tea.Cmd) {
 	}
 }
 
-// settle goes on until nothing happens any more without time passing.
-func (d *driver) settle() {
+// awaitQuiet goes on until nothing happens any more without time passing.
+func (d *driver) awaitQuiet() {
 	for {
 		synctest.Wait()
 		msgs := d.take()
@@ -206,7 +206,7 @@ func isStyle(seq string) bool {
 
 func (d *driver) send(msg tea.Msg) {
 	d.post(msg)
-	d.settle()
+	d.awaitQuiet()
 }
 
 // advance lets time pass, in steps that are short enough for every tick to be on time.
@@ -214,7 +214,7 @@ func (d *driver) advance(t time.Duration) {
 	const step = 10 * time.Millisecond
 	for ; t > 0; t -= step {
 		time.Sleep(min(t, step))
-		d.settle()
+		d.awaitQuiet()
 	}
 }
 

@@ -19,37 +19,37 @@ func newParser() parser.Parser {
 		parser.WithBlockParsers(
 			util.Prioritized(parser.NewSetextHeadingParser(), 100),
 			util.Prioritized(parser.NewThematicBreakParser(), 200),
-			util.Prioritized(shallow{parser.NewListParser()}, 300),
+			util.Prioritized(depthLimit{parser.NewListParser()}, 300),
 			util.Prioritized(parser.NewListItemParser(), 400),
 			util.Prioritized(parser.NewCodeBlockParser(), 500),
 			util.Prioritized(parser.NewATXHeadingParser(), 600),
 			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-			util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
+			util.Prioritized(depthLimit{parser.NewBlockquoteParser()}, 800),
 			util.Prioritized(parser.NewHTMLBlockParser(), 900),
 			util.Prioritized(parser.NewParagraphParser(), 1000)),
 		parser.WithInlineParsers(
 			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
 			util.Prioritized(parser.NewCodeSpanParser(), 100),
-			util.Prioritized(&sparing{InlineParser: parser.NewLinkParser()}, 200),
+			util.Prioritized(&tryLimit{InlineParser: parser.NewLinkParser()}, 200),
 			util.Prioritized(parser.NewAutoLinkParser(), 300),
 			util.Prioritized(parser.NewRawHTMLParser(), 400),
-			util.Prioritized(&sparing{InlineParser: parser.NewEmphasisParser()}, 500),
-			util.Prioritized(&sparing{InlineParser: extension.NewStrikethroughParser()}, 500),
-			util.Prioritized(&sparing{InlineParser: extension.NewLinkifyParser()}, 999)),
+			util.Prioritized(&tryLimit{InlineParser: parser.NewEmphasisParser()}, 500),
+			util.Prioritized(&tryLimit{InlineParser: extension.NewStrikethroughParser()}, 500),
+			util.Prioritized(&tryLimit{InlineParser: extension.NewLinkifyParser()}, 999)),
 		parser.WithParagraphTransformers(
 			util.Prioritized(parser.LinkReferenceParagraphTransformer, 100),
-			util.Prioritized(small{extension.NewTableParagraphTransformer()}, 200)),
+			util.Prioritized(cellLimit{extension.NewTableParagraphTransformer()}, 200)),
 	)
 }
 
-// shallow opens lists or quotes down to maxDepth of them in each other. The parser goes through all
+// depthLimit opens lists or quotes down to maxDepth of them in each other. The parser goes through all
 // that are open at every line.
-type shallow struct{ parser.BlockParser }
+type depthLimit struct{ parser.BlockParser }
 
 // maxDepth is deeper than text is nested, and than a terminal shows well.
 const maxDepth = 10
 
-func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+func (s depthLimit) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	_, inList := parent.(*ast.List) // where an item is opened, and no list
 	if !inList && depth(parent) >= maxDepth {
 		return nil, parser.NoChildren
@@ -69,9 +69,9 @@ func depth(n ast.Node) int {
 	return depth
 }
 
-// sparing tries a mark only so many times in a block. The parser holds every mark against all that
+// tryLimit tries a mark only so many times in a block. The parser holds every mark against all that
 // are open before it.
-type sparing struct {
+type tryLimit struct {
 	parser.InlineParser
 	tries int // in the block that is being parsed
 }
@@ -79,7 +79,7 @@ type sparing struct {
 // maxTries is many times the marks of any one paragraph, item or cell.
 const maxTries = 500
 
-func (s *sparing) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+func (s *tryLimit) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	if s.tries++; s.tries > maxTries {
 		return nil
 	}
@@ -87,22 +87,22 @@ func (s *sparing) Parse(parent ast.Node, block text.Reader, pc parser.Context) a
 }
 
 // CloseBlock is called when a block's text is at its end.
-func (s *sparing) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context) {
+func (s *tryLimit) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context) {
 	s.tries = 0
 	if c, ok := s.InlineParser.(parser.CloseBlocker); ok {
 		c.CloseBlock(parent, block, pc)
 	}
 }
 
-// small leaves what would be a huge table a paragraph. A row that is short of cells is filled up
+// cellLimit leaves what would be a huge table a paragraph. A row that is short of cells is filled up
 // with empty ones, so that a long head and many short rows, a few kilobytes of text, would take
 // gigabytes.
-type small struct{ parser.ParagraphTransformer }
+type cellLimit struct{ parser.ParagraphTransformer }
 
 // maxCells is more than anybody reads: a thousand rows of ten cells.
 const maxCells = 10_000
 
-func (s small) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
+func (s cellLimit) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
 	lines, columns := node.Lines(), 0
 	for i := range lines.Len() {
 		line := lines.At(i)

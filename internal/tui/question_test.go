@@ -29,7 +29,7 @@ func (d *driver) ask(ctx context.Context, tool, args string) *asked {
 			model.ToolCall{Name: tool, Arguments: json.RawMessage(args)})
 		a.done = true
 	}()
-	d.settle()
+	d.awaitQuiet()
 	return a
 }
 
@@ -141,11 +141,11 @@ func TestQuestion(t *testing.T) {
 		drive(t, func(d *driver) {
 			a := d.ask(d.t.Context(), "shell", `{"cmd":"a"}`)
 			d.s.approver.close()
-			d.settle()
-			if !errors.Is(a.err, errNobody) || a.answer.Allowed {
+			d.awaitQuiet()
+			if !errors.Is(a.err, errClosed) || a.answer.Allowed {
 				t.Errorf("got %+v", a)
 			}
-			if late := d.ask(d.t.Context(), "shell", `{}`); !errors.Is(late.err, errNobody) {
+			if late := d.ask(d.t.Context(), "shell", `{}`); !errors.Is(late.err, errClosed) {
 				t.Errorf("got %+v", late)
 			}
 		})

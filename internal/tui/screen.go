@@ -115,7 +115,7 @@ func (s *screen) receive(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		return s.resize(msg)
-	case settledMsg: // everything is drawn after a message
+	case restedMsg: // everything is drawn after a message
 	case tea.KeyPressMsg:
 		return s.key(msg)
 	case tea.PasteMsg:

@@ -81,9 +81,9 @@ func (l look) callLine(name string, args json.RawMessage, width int) string {
 	return l.bold(name) + gap + render.Cut(brief, rest)
 }
 
-// telling are the arguments that alone say what a call is about, in the built-in tools and in most
+// mainArguments are the arguments that alone say what a call is about, in the built-in tools and in most
 // that people write.
-var telling = []string{"cmd", "command", "path", "file", "url", "query"}
+var mainArguments = []string{"cmd", "command", "path", "file", "url", "query"}
 
 // briefArguments is the telling argument of a call, or all of them as JSON.
 func briefArguments(args json.RawMessage) string {
@@ -91,7 +91,7 @@ func briefArguments(args json.RawMessage) string {
 	if err != nil || len(o) == 0 {
 		return ""
 	}
-	for _, name := range telling {
+	for _, name := range mainArguments {
 		if text, ok := o.String(name); ok && text != "" {
 			return text
 		}

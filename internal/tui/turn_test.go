@@ -28,7 +28,7 @@ func TestTurn(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("footer")
 			close(d.talk.open)
-			d.settle()
+			d.awaitQuiet()
 			d.wantPrinted("the final answer", "by footer")
 			d.wantNowhere("the streamed answer")
 		})
@@ -37,7 +37,7 @@ func TestTurn(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("footer")
 			close(d.talk.open)
-			d.settle()
+			d.awaitQuiet()
 			d.wantPrinted("changed by footer (turn.final) · /trace")
 		})
 	})
@@ -52,7 +52,7 @@ func TestTurn(t *testing.T) {
 			d.enter("tool")
 			d.wantPrinted("I will run the tests.")
 			close(d.talk.open)
-			d.settle()
+			d.awaitQuiet()
 			all := d.scrollback()
 			if said, ran := strings.Index(all, "I will run"), strings.Index(all, "✓ shell"); said < 0 || said > ran {
 				t.Errorf("the order is wrong:\n%s", all)
@@ -118,7 +118,7 @@ func TestTool(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("tool")
 			close(d.talk.open)
-			d.settle()
+			d.awaitQuiet()
 			d.wantPrinted("✓ shell  go test ./...  1.5s", "│ ok pkg/d", "… 2 lines more", "✗ read_file  missing.txt", "│ exit code 1")
 			d.wantNowhere("pkg/e")
 		})
@@ -221,7 +221,7 @@ func TestQueue(t *testing.T) {
 			d.enter("second thing")
 			d.wantLive("queued: second thing")
 			close(d.talk.open)
-			d.settle()
+			d.awaitQuiet()
 			d.wantPrinted("the final answer", "you said: second thing")
 			if len(d.talk.sent) != 2 {
 				t.Errorf("sent %q", d.talk.sent)
@@ -315,7 +315,7 @@ func TestAReplyThatPluginsSeeFirst(t *testing.T) {
 			d.enter("held")
 			d.wantLive("answering: 1.2k characters, shown once plugins have seen them")
 			close(d.talk.open)
-			d.settle()
+			d.awaitQuiet()
 			d.wantPrinted("● seen by all")
 		})
 	})
