@@ -12,12 +12,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// approvals lists what runs without a question, or withdraws some of it.
+// approvals lists the commands that run without a question, or withdraws some of them.
 func (s *screen) approvals(arg string) tea.Cmd {
 	verb, which, _ := strings.Cut(arg, " ")
 	switch {
 	case s.approver.project() == nil:
-		s.printNote("no tool asks in this conversation, so that nothing is remembered")
+		s.printNote("no tool asks in this conversation, so nothing is remembered")
 	case arg == "":
 		s.listApprovals()
 	case verb == "remove" && strings.TrimSpace(which) != "":
@@ -60,7 +60,7 @@ func ruleText(r approval.Rule) string {
 	return "with arguments that stay in the project"
 }
 
-// tools are those that are always allowed in this session.
+// tools lists the tools that are always allowed in this session.
 func (a *Approver) tools() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,7 +72,7 @@ func (a *Approver) tools() []string {
 	return out
 }
 
-// withdraw takes back one rule, by its number or its text, or all of them.
+// withdraw removes one rule, by its number or its text, or all rules.
 func (s *screen) withdraw(which string) {
 	rules, err := s.approver.project().Rules()
 	if err != nil {
@@ -95,14 +95,14 @@ func (s *screen) withdraw(which string) {
 	}
 }
 
-// approvalChoices are the rules that can be withdrawn, for the menu.
+// approvalChoices lists the rules that can be withdrawn, for the menu.
 func (s *screen) approvalChoices() []choice {
 	if s.approver.project() == nil {
 		return nil
 	}
 	rules, err := s.approver.project().Rules()
 	if err != nil || len(rules) == 0 {
-		return nil // /approvals says why
+		return nil // /approvals prints the error
 	}
 	out := []choice{{text: "remove", about: "withdraw one"}}
 	for _, r := range rules {

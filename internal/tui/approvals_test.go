@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/approval"
 )
 
-// remembering is a screen whose approver keeps rules in a file.
+// remembering returns a screen whose approver stores rules in a file.
 func remembering(t *testing.T, test func(d *driver, p approval.Project)) {
 	t.Helper()
 	p := approval.Store{Path: filepath.Join(t.TempDir(), approval.FileName)}.Project("/home/somebody/project")
@@ -51,7 +51,7 @@ func TestApprovalsOfAProject(t *testing.T) {
 			}
 		})
 	})
-	t.Run("p settles the questions that wait, where they are alike", func(t *testing.T) {
+	t.Run("p also answers similar questions that wait", func(t *testing.T) {
 		remembering(t, func(d *driver, _ approval.Project) {
 			d.ask(d.t.Context(), "shell", `{"cmd":"git diff a"}`)
 			same, other := d.ask(d.t.Context(), "shell", `{"cmd":"git diff b"}`), d.ask(d.t.Context(), "shell", `{"cmd":"git diff b; x"}`)
@@ -109,7 +109,7 @@ func TestApprovalsOfAProject(t *testing.T) {
 }
 
 func TestInstead(t *testing.T) {
-	t.Run("what to do instead is the reason of the refusal", func(t *testing.T) {
+	t.Run("the text about what to do instead is the reason of the refusal", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			a := d.ask(d.t.Context(), "shell", `{"cmd":"rm -r build"}`)
 			d.wantLive("i no, do this instead")

@@ -13,26 +13,26 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// An Approver puts the question whether a tool may run to the person at the terminal. It is made
-// before the program, because the agent is: a question that comes early waits for [Run]. It belongs
-// to one Run, and to one session at a time.
+// An Approver asks the user at the terminal whether a tool may run. It is made before the program,
+// because the agent is: an early question waits for [Run]. It belongs to one Run, and to one
+// session at a time.
 type Approver struct {
 	questions chan *question // to the program
 	gone      chan struct{}  // closed when the program has ended
 	closing   sync.Once
 
 	mu     sync.Mutex        // protects the fields below
-	memory *approval.Project // the commands that need no question in this project; nil: none are remembered
-	always map[string]bool   // the tools that need none in this session
+	memory *approval.Project // the commands that need no question in this project; nil: they are not remembered
+	always map[string]bool   // the tools that need no question in this session
 }
 
-// NewApprover returns an approver that has no program yet.
+// NewApprover returns an approver without a program.
 func NewApprover() *Approver {
 	return &Approver{questions: make(chan *question), gone: make(chan struct{}), always: map[string]bool{}}
 }
 
-// Begin has the approver serve a session of a project. It uses and extends what is remembered for
-// the project, and forgets what was allowed in the session before.
+// Begin starts a session of a project. The approver uses the rules stored for the project and adds
+// to them. It forgets what was allowed in the session before.
 func (a *Approver) Begin(p approval.Project) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -40,33 +40,33 @@ func (a *Approver) Begin(p approval.Project) {
 	clear(a.always)
 }
 
-// project is what is remembered for the session's project; nil: nothing is.
+// project returns the stored rules of the session's project; nil if there are none.
 func (a *Approver) project() *approval.Project {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.memory
 }
 
-// errClosed is returned where there is no person to ask any more.
-var errClosed = errors.New("the terminal is closed: nobody can be asked")
+// errClosed is returned if the program has ended.
+var errClosed = errors.New("the terminal is closed: the question cannot be asked")
 
-// A question is one call of a tool that waits for an answer.
+// A question is a tool call that waits for an answer.
 type question struct {
-	ctx    context.Context // of the call: once it has ended, nobody waits for the answer
+	ctx    context.Context // of the call; when it ends, the call no longer waits
 	tool   chat.Tool
 	call   model.ToolCall
 	answer chan chat.Approval // has room for the one answer
 
-	offer   *approval.Rule // what could be remembered of it; nil: nothing
-	note    string         // what the person should know besides
-	instead *inputBox      // where the person types what to do instead; nil: not now
+	offer   *approval.Rule // the rule that could be remembered; nil: none
+	note    string         // a remark for the user, beside the question
+	instead *inputBox      // where the user types what to do instead; nil: not open
 
-	armed bool     // the person has seen it: keys answer it (see screen.questionKey)
-	body  []string // as drawn, for a screen of this width
+	armed bool     // the user has seen it, so keys answer it (see screen.questionKey)
+	body  []string // as drawn for a screen of this width
 	width int
 }
 
-// Approve is a [chat.Approver].
+// Approve implements [chat.Approver].
 func (a *Approver) Approve(ctx context.Context, t chat.Tool, c model.ToolCall) (chat.Approval, error) {
 	if a.allowed(t.Name) {
 		return chat.Approval{Allowed: true}, nil
@@ -92,8 +92,8 @@ func (a *Approver) Approve(ctx context.Context, t chat.Tool, c model.ToolCall) (
 	}
 }
 
-// remembered tells whether the project's rules answer a question. Where they do not, the question
-// is given what could be remembered.
+// remembered reports whether the project's rules answer a question. If not, it sets the rule that
+// could be remembered.
 func (a *Approver) remembered(q *question) bool {
 	memory := a.project()
 	if memory == nil {
@@ -113,14 +113,14 @@ func (a *Approver) allowed(tool string) bool {
 	return a.always[tool]
 }
 
-// allow lets a tool run without a question from now on.
+// allow lets a tool run without questions from now on.
 func (a *Approver) allow(tool string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.always[tool] = true
 }
 
-// forget ends what was always allowed in a session, with the session.
+// forget forgets what was always allowed, at the end of a session.
 func (a *Approver) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -129,7 +129,7 @@ func (a *Approver) forget() {
 
 func (a *Approver) close() { a.closing.Do(func() { close(a.gone) }) }
 
-// questionMsg is a question that has come.
+// A questionMsg is a new question.
 type questionMsg struct{ *question }
 
 // nextQuestion waits for a question until the program ends.
@@ -142,13 +142,13 @@ func (s *screen) nextQuestion() tea.Msg {
 	}
 }
 
-// refusal is what the model is told of a no.
+// refusal is what the model reads if the user refuses.
 const refusal = "the user refused this call"
 
-// answer gives the first question its answer.
+// answer answers the first question.
 func (s *screen) answer(a chat.Approval) { s.answerAll(a, func(*question) bool { return false }) }
 
-// answerAll gives the first question its answer, and those behind it that the answer is also for.
+// answerAll answers the first question, and the others for which also reports true.
 func (s *screen) answerAll(a chat.Approval, also func(*question) bool) {
 	first, rest := s.questions[0], s.questions[1:]
 	s.questions = nil
@@ -169,8 +169,7 @@ func (s *screen) always() {
 	s.answerAll(chat.Approval{Allowed: true}, func(q *question) bool { return q.tool.Name == name })
 }
 
-// remember allows the command of the first question, and those like it, in this project from now
-// on.
+// remember allows the command of the first question, and similar ones, in this project from now on.
 func (s *screen) remember() {
 	q := s.questions[0]
 	if q.offer == nil {
@@ -184,7 +183,7 @@ func (s *screen) remember() {
 	s.answerAll(chat.Approval{Allowed: true}, s.approver.remembered)
 }
 
-// pruneQuestions drops those whose call has ended.
+// pruneQuestions drops the questions of calls that have ended.
 func (s *screen) pruneQuestions() {
 	var left []*question
 	for _, q := range s.questions {

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// title is the question in words.
+// title returns the question in words.
 func (q *question) title() string {
 	switch {
 	case q.tool.Plugin != "":
@@ -26,8 +26,8 @@ func (q *question) title() string {
 	return fmt.Sprintf("Run %s?", q.tool.Name)
 }
 
-// keys says how to answer, in lines of a width that break between the answers. cut: not all of the
-// question is seen.
+// keys says how to answer, in lines of at most width that break between the answers. cut: a part of
+// the question is not shown.
 func (q *question) keys(cut bool, width int) string {
 	parts := []string{"y yes", "n, esc no", "i no, do this instead: …"}
 	switch {
@@ -43,7 +43,7 @@ func (q *question) keys(cut bool, width int) string {
 	return flow(parts, width)
 }
 
-// flow joins parts with dots between them, and begins a new line where the next part would not fit.
+// flow joins parts with dots, and begins a new line where the next part does not fit.
 func flow(parts []string, width int) string {
 	text, used := "", 0
 	for i, part := range parts {
@@ -59,7 +59,7 @@ func flow(parts []string, width int) string {
 	return text
 }
 
-// briefKeys is keys where there is hardly room.
+// briefKeys is like keys, for a small screen.
 func (q *question) briefKeys() string {
 	if q.offer != nil {
 		return "y n i=instead p=project a=always f=show"
@@ -73,7 +73,7 @@ func (s *screen) questionKey(msg tea.KeyPressMsg) tea.Cmd {
 	if q.instead != nil {
 		return s.insteadKey(q, msg)
 	}
-	if !q.armed && s.typing() && msg.String() != "esc" { // a no is never a mistake
+	if !q.armed && s.typing() && msg.String() != "esc" { // Esc refuses, which is never a mistake
 		return s.inputKey(msg)
 	}
 	q.armed = true
@@ -95,7 +95,7 @@ func (s *screen) questionKey(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// insteadKey is a key for the text that says what to do instead.
+// insteadKey handles a key in the text that says what to do instead.
 func (s *screen) insteadKey(q *question, msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc":
@@ -111,7 +111,8 @@ func (s *screen) insteadKey(q *question, msg tea.KeyPressMsg) tea.Cmd {
 	return q.instead.update(msg)
 }
 
-// askLines draw the question that is asked, and where the person types what to do instead, that.
+// askLines draws the first question, and below it the text that says what to do instead, if that is
+// open.
 func (s *screen) askLines(room int) ([]string, *tea.Cursor) {
 	q, l := s.questions[0], s.look
 	if q.instead == nil {
@@ -133,11 +134,11 @@ func (s *screen) askLines(room int) ([]string, *tea.Cursor) {
 	return append(append(lines, area...), hint), cursor
 }
 
-// noteLines are what the person should know besides the question.
+// noteLines draws the remark beside the question.
 func (s *screen) noteLines(q *question) []string {
 	if q.note == "" {
 		return nil
 	}
-	const most = 3 // lines: the question matters more
+	const most = 3 // lines: the question is more important
 	return clip(s.look.paintLines(render.StyleYellow, q.note, s.look.cols()), most)
 }

@@ -10,19 +10,18 @@ import (
 	"charm.land/huh/v2"
 )
 
-// ErrGivenUp is the error of Ask where the person left instead of answering.
+// ErrGivenUp is returned by Ask if the user left instead of answering.
 var ErrGivenUp = errors.New("given up")
 
-// A Question is what a command asks at a terminal, where its flags do not say it.
+// A Question is asked by a command at a terminal, for what its flags do not say.
 type Question struct {
 	Title   string
-	Hint    string      // shown where nothing was typed yet, or below the title of a choice
-	Choices [][2]string // a word, and what it means; nil: a text is typed
+	Hint    string      // shown before something is typed, or below the title of a choice
+	Choices [][2]string // a word and its meaning; nil: the user types a text
 	Check   func(answer string) error
 }
 
-// Ask puts one question, and returns the answer. It is for commands: the chat has a screen of its
-// own.
+// Ask asks one question and returns the answer. It is for commands: the chat has its own screen.
 func Ask(ctx context.Context, in io.Reader, out io.Writer, q Question) (string, error) {
 	answer := ""
 	keys := huh.NewDefaultKeyMap()
@@ -31,7 +30,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, q Question) (string, 
 	form := huh.NewForm(huh.NewGroup(q.field(&answer))).WithTheme(huh.ThemeFunc(formTheme)).WithKeyMap(keys).WithShowHelp(true).
 		WithInput(in).WithOutput(out).WithWidth(maxForm).WithProgramOptions(tea.WithoutSignalHandler()).
 		WithViewHook(func(v tea.View) tea.View {
-			v.AltScreen = true // nothing of the form is left above what the command prints
+			v.AltScreen = true // so that the form is gone when the command prints
 			return v
 		})
 	err := form.RunWithContext(ctx)

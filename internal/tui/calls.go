@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// calls counts the calls to the [Conversation] that are under way, so that none outlives the
-// program: a turn that was interrupted still has to be kept.
+// calls counts the running calls to the [Conversation], so that none outlives the program: an
+// interrupted turn still has to be stored.
 type calls struct {
 	mu     sync.Mutex // protects closed, and the step from it to running
 	closed bool
 	done   sync.WaitGroup
 }
 
-// begin tells whether a call may be made; if so, end has to follow.
+// begin reports whether a call may start; if so, end must follow.
 func (c *calls) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -27,11 +27,11 @@ func (c *calls) begin() bool {
 
 func (c *calls) end() { c.done.Done() }
 
-// leaveGrace is how long calls whose context has ended may take to return: tools get five seconds
-// between SIGTERM and SIGKILL (package proc), and what there is of a reply still has to be kept.
+// leaveGrace is how long calls may take to return after their context has ended. Tools have five
+// seconds between SIGTERM and SIGKILL (package proc), and the reply so far must be stored.
 const leaveGrace = 10 * time.Second
 
-// close lets no call begin any more and waits for those that have.
+// close lets no more calls begin, and waits for the running ones.
 func (c *calls) close() error {
 	c.mu.Lock()
 	c.closed = true

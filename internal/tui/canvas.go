@@ -14,26 +14,26 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// A canvas is the terminal as a program of this package draws on it. Finished lines go above the
-// live part, into the terminal's own scrollback; the live part is drawn over itself.
+// A canvas is the terminal that the programs of this package draw on. Finished lines go above the
+// live part, into the terminal's own scrollback; the live part is redrawn in place.
 type canvas interface {
-	// draw puts finished lines above the live part and draws the live part anew, both in one step.
-	// A nil cursor is hidden.
+	// draw adds finished lines above the live part and redraws the live part, in one step. A nil
+	// cursor is hidden.
 	draw(finished, live []string, cursor *tea.Cursor)
-	// clear empties the screen. What stood above the live part moves into the scrollback; nothing
-	// is lost.
+	// clear clears the screen. Lines above the live part move into the scrollback; nothing is lost.
 	clear()
-	// resize takes the terminal's new size. What it returns has everything drawn when the terminal
-	// is at rest.
+	// resize sets the terminal's new size. It returns a command that redraws everything when the
+	// size no longer changes.
 	resize(width, height int) tea.Cmd
-	// release gives the terminal back to whoever uses it next. The next draw takes it again.
+	// release gives the terminal back, for another program or the shell. The next draw takes it
+	// again.
 	release()
 	profile(colorprofile.Profile)
 }
 
 // A termCanvas is a canvas on a terminal. Bubble Tea's own renderer prints and redraws in separate
-// steps, so the prompt jumps and a tall frame is drawn twice; a termCanvas writes both at once. It
-// belongs to Bubble Tea's loop.
+// steps, so that the prompt jumps and a tall frame is drawn twice; a termCanvas writes both at
+// once. It belongs to Bubble Tea's loop.
 type termCanvas struct {
 	out    io.Writer
 	colors colorprofile.Profile
@@ -41,21 +41,21 @@ type termCanvas struct {
 	width, height int
 	live          []string    // as drawn last
 	cursor        *tea.Cursor // as drawn last
-	row, col      int         // where the terminal's cursor was put, from the top left of the live part
+	row, col      int         // where the cursor is, from the top left of the live part
 	taken         bool        // the modes below are set
-	stale         bool        // live no longer says what the terminal shows
+	stale         bool        // the terminal no longer shows live
 
-	drawn   int       // the columns that live was drawn for
-	resting time.Time // when the terminal is taken to be at rest after a change of its size
-	waiting []string  // finished lines that wait for it
+	drawn   int       // the width for which live was drawn
+	resting time.Time // when the size counts as stable after a change
+	waiting []string  // finished lines that wait until then
 }
 
 func newTermCanvas(out io.Writer) *termCanvas {
 	return &termCanvas{out: out, colors: colorprofile.TrueColor, width: assumedWidth, height: assumedHeight}
 }
 
-// The modes of the terminal while it is ours: pastes are told from typing, and modified keys from
-// plain ones.
+// The modes of the terminal while we use it: they distinguish pastes from typing, and modified keys
+// from plain ones.
 const (
 	takeModes = ansi.SetModeBracketedPaste + ansi.SetModifyOtherKeys2 + "\x1b[>1u"
 	giveModes = ansi.ResetModeBracketedPaste + ansi.ResetModifyOtherKeys + "\x1b[<1u"
@@ -102,8 +102,8 @@ func (c *termCanvas) top(b *bytes.Buffer) {
 	c.row, c.col = 0, 0
 }
 
-// rowNow is the row of the cursor. A terminal that has become narrower has broken the lines that no
-// longer fit, and the cursor has moved down with them.
+// rowNow returns the row of the cursor. If the terminal has become narrower, it has wrapped the
+// lines that no longer fit, and the cursor has moved down with them.
 func (c *termCanvas) rowNow() int {
 	if c.width >= c.drawn {
 		return c.row
@@ -116,8 +116,8 @@ func (c *termCanvas) rowNow() int {
 	return min(row, max(c.height-1, 0))
 }
 
-// lines writes finished lines and then the live ones, from the first that is not on the screen
-// already. The cursor ends in the last line.
+// lines writes the finished lines and then the live ones, from the first that the screen does not
+// show already. The cursor ends in the last line.
 func (c *termCanvas) lines(b *bytes.Buffer, finished, live []string) {
 	same := 0
 	if len(finished) == 0 && !c.stale {
@@ -141,20 +141,20 @@ func (c *termCanvas) lines(b *bytes.Buffer, finished, live []string) {
 	b.WriteString(ansi.EraseScreenBelow)
 }
 
-// line writes a line in the colours that the terminal has. Lines are shorter than the screen is
-// wide, so that the cursor is behind the last character when the rest is erased. A row that a
-// resize broke off the row above remembers that, and would be joined to it again by the next one:
-// an empty row does not.
+// line writes a line in the colours that the terminal supports. Lines are narrower than the screen,
+// so that the cursor is after the last character when the rest is erased. A row that a resize has
+// wrapped remembers the row above and would be joined with it at the next resize; an empty row does
+// not.
 func (c *termCanvas) line(b *bytes.Buffer, line string) {
 	if c.stale {
 		b.WriteString(ansi.EraseEntireLine)
 	}
 	w := colorprofile.Writer{Forward: b, Profile: c.colors}
-	_, _ = w.WriteString(strings.TrimRight(line, " ")) // a buffer takes all
+	_, _ = w.WriteString(strings.TrimRight(line, " ")) // a buffer accepts everything
 	b.WriteString(ansi.EraseLineRight)
 }
 
-// place moves the cursor from the last live line to where it is to be seen.
+// place moves the cursor from the last live line to its place.
 func (c *termCanvas) place(b *bytes.Buffer, last int, cursor *tea.Cursor) {
 	b.WriteString("\r")
 	c.row, c.col = max(last, 0), 0
@@ -177,18 +177,18 @@ func (c *termCanvas) clear() {
 	var b bytes.Buffer
 	c.top(&b)
 	b.WriteString(ansi.EraseScreenBelow)
-	// From the first row of the live part, so many line feeds scroll exactly what is above it.
+	// From the first row of the live part, this many line feeds scroll exactly the rows above it.
 	b.WriteString(strings.Repeat("\n", max(c.height-1, 0)) + ansi.CursorHomePosition)
 	c.live, c.stale = nil, true
 	c.write(&b)
 }
 
-// restTime is how long nothing is drawn after the terminal's size has changed. A terminal breaks
-// and joins lines before it tells of its new size, and what is drawn in between goes astray. tmux
-// tells of it every 250 ms while somebody drags a border.
+// restTime is how long nothing is drawn after the terminal's size has changed. A terminal wraps and
+// joins lines before it reports its new size, and text drawn in between lands in wrong places. tmux
+// reports every 250 ms while the user drags a border.
 const restTime = 300 * time.Millisecond
 
-// restedMsg has everything drawn again.
+// A restedMsg redraws everything.
 type restedMsg struct{}
 
 func (c *termCanvas) resize(width, height int) tea.Cmd {
@@ -201,7 +201,7 @@ func (c *termCanvas) resize(width, height int) tea.Cmd {
 	return tea.Tick(restTime, func(time.Time) tea.Msg { return restedMsg{} })
 }
 
-// rest draws what waits, though the terminal may not be at rest.
+// rest draws the waiting lines, also if the size may still change.
 func (c *termCanvas) rest() {
 	c.resting = time.Time{}
 	if len(c.waiting) > 0 {
@@ -221,17 +221,17 @@ func (c *termCanvas) release() {
 	c.write(&b)
 }
 
-// write hands everything to the terminal at once. A terminal that is gone ends the program by its
-// input.
+// write writes everything to the terminal at once. If the terminal is gone, the end of its input
+// ends the program.
 func (c *termCanvas) write(b *bytes.Buffer) { _, _ = c.out.Write(b.Bytes()) }
 
-// A silent is the terminal as Bubble Tea gets it: it may ask for its size and set it to raw mode,
-// but what its renderer writes goes nowhere. A canvas draws instead.
+// A silent is the terminal that Bubble Tea gets. Bubble Tea may read its size and set it to raw
+// mode, but the output of its renderer is discarded: a canvas draws instead.
 type silent struct{ term.File }
 
 func (silent) Write(p []byte) (int, error) { return len(p), nil }
 
-// silenced is out for Bubble Tea.
+// silenced returns out for Bubble Tea.
 func silenced(out io.Writer) io.Writer {
 	if file, ok := out.(term.File); ok {
 		return silent{file}
@@ -239,8 +239,8 @@ func silenced(out io.Writer) io.Writer {
 	return io.Discard
 }
 
-// releasing lets go of the terminal before Bubble Tea gives it to another program, or to the shell.
-// The type of the message before a program is run is Bubble Tea's own.
+// releasing releases the terminal before Bubble Tea gives it to another program or to the shell.
+// Bubble Tea does not export the type of the message that precedes another program.
 func releasing(c canvas) func(tea.Model, tea.Msg) tea.Msg {
 	return func(_ tea.Model, msg tea.Msg) tea.Msg {
 		if _, suspended := msg.(tea.SuspendMsg); suspended || reflect.TypeOf(msg) == execMessage {
@@ -250,5 +250,5 @@ func releasing(c canvas) func(tea.Model, tea.Msg) tea.Msg {
 	}
 }
 
-// execMessage is the type of the message that has a program run.
+// execMessage is the type of the message that runs a program.
 var execMessage = reflect.TypeOf(tea.Exec(nil, nil)())

@@ -15,20 +15,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A command is something that is typed behind a slash.
+// A command is typed after a slash.
 type command struct {
 	name      string
 	aliases   []string
-	usage     string // what may follow the name
+	usage     string // the arguments
 	about     string
-	arguments []choice                 // what may follow the name, for the menu
-	offer     func(s *screen) []choice // likewise, where it is known only then
-	free      bool                     // any other argument is as good as those that are offered: Enter takes what was typed
-	alone     bool                     // it must wait for a turn to end
+	arguments []choice                 // the possible arguments, for the menu
+	offer     func(s *screen) []choice // the same, if only the screen knows them
+	free      bool                     // other arguments are possible too: Enter takes the typed one
+	alone     bool                     // it cannot run during a turn
 	run       func(s *screen, arg string) tea.Cmd
 }
 
-// commands is every command, in the order in which /help lists them.
+// commands lists the commands in the order of /help.
 func commands() []command {
 	return []command{
 		{name: "/help", aliases: []string{"/?"}, about: "commands and keys", run: (*screen).help},
@@ -85,8 +85,8 @@ func findCommand(name string) (command, bool) {
 	return command{}, false
 }
 
-// runCommand runs a line that begins with a slash. One that is no command of ours may be one of a
-// plugin's: docs/protocols/scaffold.md, command interception.
+// runCommand runs a line that begins with a slash. If it is not our command, it may be one of a
+// plugin: docs/protocols/scaffold.md, command interception.
 func (s *screen) runCommand(line string) tea.Cmd {
 	if send, ok := s.sendPrompt(line); ok {
 		return send
@@ -108,9 +108,9 @@ func (s *screen) runCommand(line string) tea.Cmd {
 	return c.run(s, strings.TrimSpace(arg))
 }
 
-// CommandOf is the command that a message begins with, such as /help, for who sends messages
-// without a terminal program; "" where it begins with none. near is the terminal program's own
-// command that was probably meant, or is.
+// CommandOf returns the command that a message begins with, such as /help, for programs that send
+// messages without a terminal; "" if it begins with none. near is the terminal program's own
+// command with that name, or with the most similar one.
 func CommandOf(text string) (name, near string) {
 	if !isCommand(text) {
 		return "", ""
@@ -119,8 +119,8 @@ func CommandOf(text string) (name, near string) {
 	return name, nearest.Word(name, commandNames())
 }
 
-// Reserved tells whether a name with its slash is a command of the terminal program's own, which
-// nobody else may take.
+// Reserved reports whether a name with its slash is a command of the terminal program. Prompts and
+// plugins cannot use it.
 func Reserved(name string) bool {
 	_, ok := findCommand(name)
 	return ok
@@ -142,7 +142,7 @@ func unknownCommand(name string) string {
 	return fmt.Sprintf("there is no command %s: %s\nno plugin takes commands here; a space before it sends it to the model", name, hint)
 }
 
-// keyHelp is what keys do.
+// keyHelp lists what keys do.
 func keyHelp() [][2]string {
 	return [][2]string{
 		{"Enter", "send; while a turn runs, the message waits for its end"},
@@ -170,7 +170,7 @@ func (s *screen) help(string) tea.Cmd {
 	return nil
 }
 
-// showTrace draws the last turn's events, as `patchbay fire --trace` draws one.
+// showTrace draws the events of the last turn, as `patchbay fire --trace` draws one event.
 func (s *screen) showTrace(arg string) tea.Cmd {
 	t := s.last
 	if s.turn != nil {
@@ -218,13 +218,13 @@ func whenText(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// compactedMsg is the end of /compact.
+// A compactedMsg is the end of /compact.
 type compactedMsg struct {
 	compaction *session.Compaction
 	err        error
 }
 
-// compact has the transcript made shorter, beside the screen.
+// compact compacts the transcript in the background.
 func (s *screen) compact(strategy string) tea.Cmd {
 	return s.work("compacting", func(ctx context.Context) tea.Msg {
 		c, err := s.talk.Compact(ctx, strategy)

@@ -21,7 +21,7 @@ func TestCommands(t *testing.T) {
 			}
 		}
 	})
-	t.Run("one that does not exist suggests the nearest", func(t *testing.T) {
+	t.Run("an unknown command suggests the nearest", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/plugns")
 			d.wantPrinted("there is no command /plugns: did you mean /plugins?")
@@ -45,7 +45,7 @@ func TestCommands(t *testing.T) {
 			}
 		})
 	})
-	t.Run("one that does not exist goes to the plugins, where one intercepts messages", func(t *testing.T) {
+	t.Run("an unknown command goes to the plugins if one intercepts messages", func(t *testing.T) {
 		driveWith(t, driverOptions{change: func(c *scripted) { c.intercepts = true }}, func(d *driver) {
 			d.enter("/deploy staging")
 			d.wantPrinted("you said: /deploy staging")
@@ -69,13 +69,13 @@ func TestCommands(t *testing.T) {
 				"old          kaged     broken", "error   no reply to initialize within 5s")
 		})
 	})
-	t.Run("tools says whose they are and which ask", func(t *testing.T) {
+	t.Run("tools names the plugin of each tool, and which tools ask", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/tools")
 			d.wantPrinted("shell      built in     asks first", "git_log    git-context", "Read a file.")
 		})
 	})
-	t.Run("trace shows who changed what in the last turn", func(t *testing.T) {
+	t.Run("trace shows which plugin changed what in the last turn", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/trace")
 			d.wantPrinted("no plugin took part in the last turn")
@@ -86,26 +86,26 @@ func TestCommands(t *testing.T) {
 			d.wantPrinted("turn.final  chain · 1 plugin", "footer  python  on_final  changed", "- the streamed answer", "+ the final answer")
 		})
 	})
-	t.Run("trace shows the turn that is running, too", func(t *testing.T) {
+	t.Run("trace also shows the running turn", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("tool")
 			d.enter("/trace")
 			d.wantPrinted("+ tool #tagged")
 		})
 	})
-	t.Run("session says how to take it up again", func(t *testing.T) {
+	t.Run("session says how to resume it", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/session")
 			d.wantPrinted("session  ses_01test", "resume   patchbay chat --resume ses_01test")
 		})
 	})
-	t.Run("model says who answers", func(t *testing.T) {
+	t.Run("model names the model", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/model")
 			d.wantPrinted("provider  test", "model     scripted", "window    200k tokens")
 		})
 	})
-	t.Run("compact says what became of the transcript", func(t *testing.T) {
+	t.Run("compact reports the result", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/compact drop")
 			d.wantPrinted("compacted (summarize): 40 messages became 6")
@@ -123,7 +123,7 @@ func TestCommands(t *testing.T) {
 			d.wantLive("Ask anything")
 		})
 	})
-	t.Run("those that change the conversation wait for the turn", func(t *testing.T) {
+	t.Run("commands that change the conversation wait for the turn", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hang")
 			d.enter("/compact")
@@ -176,7 +176,7 @@ func TestWizard(t *testing.T) {
 			}
 		})
 	})
-	t.Run("a file that is there is written over only where the person says so", func(t *testing.T) {
+	t.Run("an existing file is replaced only if the user says so", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.talk.saved["notes"] = "# precious"
 			begin(d, "notes", "takes notes")
@@ -198,7 +198,7 @@ func TestWizard(t *testing.T) {
 			}
 		})
 	})
-	t.Run("a name that is none is refused where it is typed", func(t *testing.T) {
+	t.Run("an invalid name is refused while it is typed", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/plugin")
 			d.write("../evil")
@@ -206,7 +206,7 @@ func TestWizard(t *testing.T) {
 			d.wantLive("letters, digits", "Name of the plugin")
 		})
 	})
-	t.Run("one that is not valid cannot be saved, and can be written again with what was wrong", func(t *testing.T) {
+	t.Run("an invalid plugin cannot be saved, and can be written again with the error", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			begin(d, "notes", "broken at first")
 			d.keys("enter")
@@ -264,7 +264,7 @@ func TestWizard(t *testing.T) {
 			d.wantPrinted("no plugin was written")
 		})
 	})
-	t.Run("Esc goes back from an answer that is at fault, too", func(t *testing.T) {
+	t.Run("Esc also goes back from an invalid answer", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/plugin notes")
 			d.keys("enter", "enter")
@@ -306,7 +306,7 @@ func TestModelCommand(t *testing.T) {
 			d.wantLive("anthropic:claude-haiku-4-5")
 		})
 	})
-	t.Run("Enter takes the name that was typed, though it begins others", func(t *testing.T) {
+	t.Run("Enter takes the typed name, although other names begin with it", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.write("/model openai:gpt-5")
 			d.wantLive("/model openai:gpt-5-mini")
@@ -320,16 +320,16 @@ func TestModelCommand(t *testing.T) {
 			d.wantPrinted("openai:gpt-4.1-mini answers from")
 		})
 	})
-	t.Run("one that cannot be opened changes nothing", func(t *testing.T) {
+	t.Run("a model that cannot be opened changes nothing", func(t *testing.T) {
 		drive(t, func(d *driver) {
-			d.enter("/model nobody:x")
+			d.enter("/model missing:x")
 			d.wantPrinted("the model stays test:scripted: unknown model provider")
 			d.enter("/model openai:NAME")
 			d.wantPrinted("put the provider's own name")
 			d.wantLive("test:scripted")
 		})
 	})
-	t.Run("a hint stands in for how to choose one", func(t *testing.T) {
+	t.Run("a hint replaces the text about choosing one", func(t *testing.T) {
 		o := driverOptions{options: Options{Hint: "OPENAI_API_KEY is set"}, change: func(c *scripted) { c.info.Offline = true }}
 		driveWith(t, o, func(d *driver) { d.wantPrinted("OPENAI_API_KEY is set") })
 	})

@@ -11,15 +11,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A composition is what is put together to one message when it is sent: the text, the files it
-// mentions, the output of commands that the person ran before.
+// A composition holds the parts of one message: the text, the files it mentions, and the output of
+// commands that the user ran before.
 type composition struct {
 	text     string
 	mentions []string
-	ran      []string // frames
+	ran      []string // the output of commands, framed
 }
 
-// compose takes what belongs to a message. The files are read later, beside the screen.
+// compose collects the parts of a message. The files are read later, in the background.
 func (s *screen) compose(text string) composition {
 	mentions, known := s.mentions[text]
 	if !known {
@@ -31,7 +31,7 @@ func (s *screen) compose(text string) composition {
 	return c
 }
 
-// message is the whole message, and what the person is told of it.
+// message returns the whole message, and the notes for the user.
 func (c composition) message(dir string) (text string, told notes) {
 	m := attach.Compose(dir, c.text, c.mentions)
 	for _, frame := range c.ran {
@@ -44,7 +44,7 @@ func (c composition) message(dir string) (text string, told notes) {
 	return m.Text, told
 }
 
-// notes are what is told of a message that was put together.
+// notes are the remarks about a composed message.
 type notes struct {
 	note     string
 	warnings []string
@@ -64,8 +64,8 @@ func (s *screen) printNotes(n *notes) {
 	}
 }
 
-// mentioned keeps which files a message mentions, where the text has pastes in it: an @ in those is
-// part of what was pasted.
+// mentioned records the files that a message mentions, if the text has pastes: an @ inside a paste
+// mentions nothing.
 func (s *screen) mentioned(text, typed string) {
 	if len(s.input.pastes) == 0 {
 		return
@@ -77,12 +77,12 @@ func (s *screen) mentioned(text, typed string) {
 }
 
 const (
-	// pathsFor is how long a list of files is good enough to choose from.
+	// pathsFor is how long a list of files is used again.
 	pathsFor = 10 * time.Second
 	maxPaths = 50 // in the menu
 )
 
-// A pathList is the files that can be mentioned, as they were listed last.
+// A pathList holds the files that can be mentioned.
 type pathList struct {
 	paths   []string
 	at      time.Time
@@ -92,7 +92,7 @@ type pathList struct {
 // pathsMsg is a list of files.
 type pathsMsg []string
 
-// wantPaths lists the files where somebody is typing a mention, unless that was done a moment ago.
+// wantPaths lists the files if the user is typing a mention, unless the list is recent.
 func (s *screen) wantPaths() tea.Cmd {
 	if _, _, ok := s.input.typingMention(); !ok || s.input.files.loading || time.Since(s.input.files.at) < pathsFor {
 		return nil
@@ -110,7 +110,7 @@ func (s *screen) gotPaths(paths []string) {
 	s.input.files = pathList{paths: paths, at: time.Now()}
 }
 
-// typingMention is the mention that the cursor stands behind, at the end of the input.
+// typingMention returns the mention before the cursor, at the end of the input.
 func (b *inputBox) typingMention() (word string, start int, ok bool) {
 	text := b.value()
 	if b.area.Line() < b.area.LineCount()-1 || b.area.Column() < len([]rune(text[strings.LastIndexByte(text, '\n')+1:])) {
@@ -119,7 +119,7 @@ func (b *inputBox) typingMention() (word string, start int, ok bool) {
 	return attach.Typing(text)
 }
 
-// pathChoices are the files that the mention under way could become.
+// pathChoices lists the files that the typed mention could mean.
 func (b *inputBox) pathChoices() []choice {
 	word, start, ok := b.typingMention()
 	if !ok {
@@ -129,7 +129,7 @@ func (b *inputBox) pathChoices() []choice {
 	for _, path := range attach.Matches(b.files.paths, word, maxPaths) {
 		mention := attach.Mention(path)
 		if mention == b.value()[start:] {
-			return nil // typed out: Enter sends
+			return nil // it is complete: Enter sends
 		}
 		out = append(out, choice{text: render.Line(mention), put: b.value()[:start] + mention + " "})
 	}

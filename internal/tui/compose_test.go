@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// inProject is a screen whose session works in a directory with files.
+// inProject returns a screen whose session works in a directory with files.
 func inProject(t *testing.T, test func(d *driver)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,14 +38,14 @@ func (d *driver) wantSent(want string) {
 }
 
 func TestMentionedFiles(t *testing.T) {
-	t.Run("a file goes along below the message, and the screen says so", func(t *testing.T) {
+	t.Run("a file is added below the message, and the screen says so", func(t *testing.T) {
 		inProject(t, func(d *driver) {
 			d.enter("explain @main.go now")
 			d.wantSent("explain @main.go now\n\n" + attach.File("main.go", "package main\n"))
 			d.wantPrinted("❯ explain @main.go now", "attached: main.go")
 		})
 	})
-	t.Run("what is missing or no text is told, and the message is sent as it was written", func(t *testing.T) {
+	t.Run("missing and binary files are reported, and the message is sent unchanged", func(t *testing.T) {
 		inProject(t, func(d *driver) {
 			d.enter("see @gone.go and @bin")
 			d.wantSent("see @gone.go and @bin")
@@ -67,7 +67,7 @@ func TestMentionedFiles(t *testing.T) {
 			d.wantSent("look at @cmd/tool.go and @bin @\"a b.txt\"\n\n" + attach.File("cmd/tool.go", "package cmd\n") + "\n\n" + attach.File("a b.txt", "spaces\n"))
 		})
 	})
-	t.Run("a path that is typed out has no menu: Enter sends", func(t *testing.T) {
+	t.Run("a complete path has no menu: Enter sends", func(t *testing.T) {
 		inProject(t, func(d *driver) {
 			d.enter("@main.go")
 			d.wantSent("@main.go\n\n" + attach.File("main.go", "package main\n"))
@@ -92,14 +92,14 @@ func TestMentionedFiles(t *testing.T) {
 	t.Run("a long paste is a message, whatever it begins with", func(t *testing.T) {
 		for _, first := range []string{"!touch owned", "/quit", "/approvals remove all"} {
 			inProject(t, func(d *driver) {
-				paste := first + "\n\techo x\n" // a mark stands for it: the person does not see how it begins
+				paste := first + "\n\techo x\n" // a mark stands for it: the user does not see how it begins
 				d.send(tea.PasteMsg{Content: paste})
 				d.keys("enter")
 				d.wantSent(strings.TrimSpace(paste))
 			})
 		}
 	})
-	t.Run("a message that waits brings its files when it is sent", func(t *testing.T) {
+	t.Run("the files of a waiting message are read when it is sent", func(t *testing.T) {
 		inProject(t, func(d *driver) {
 			d.enter("hang")
 			d.enter("then @main.go")
@@ -110,7 +110,7 @@ func TestMentionedFiles(t *testing.T) {
 			d.wantSent("then @main.go\n\n" + attach.File("main.go", "package main\n"))
 		})
 	})
-	t.Run("a session that is resumed shows the message without what was attached", func(t *testing.T) {
+	t.Run("a resumed session shows the message without the attachments", func(t *testing.T) {
 		past := []model.Message{{Role: model.User, Content: "explain @a\n\n" + attach.File("a", "hidden text")}}
 		driveWith(t, driverOptions{change: func(c *scripted) { c.past = past }}, func(d *driver) {
 			d.wantPrinted("explain @a", "[file a, 1 line]")
@@ -121,7 +121,7 @@ func TestMentionedFiles(t *testing.T) {
 
 func TestShell(t *testing.T) {
 	frame := func(line string) string { return attach.Command(line, strings.Repeat("output of "+line+"\n", 3)) }
-	t.Run("the output is shown, and goes along with the next message alone", func(t *testing.T) {
+	t.Run("the output is shown, and is added to the next message only", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("!git status")
 			d.wantPrinted("❯ !git status", "output of git status", "goes along with your next message")
@@ -135,7 +135,7 @@ func TestShell(t *testing.T) {
 			d.wantSent("and now?")
 		})
 	})
-	t.Run("of a long output the beginning and the end are shown and go along", func(t *testing.T) {
+	t.Run("the beginning and the end of a long output are shown and added", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("!long")
 			d.wantPrinted("line 0 ", "lines are left out", "[exit code 3]")
@@ -145,7 +145,7 @@ func TestShell(t *testing.T) {
 			}
 		})
 	})
-	t.Run("a command that is refused says why, and nothing goes along", func(t *testing.T) {
+	t.Run("a command that is refused says why, and adds nothing", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("!refused")
 			d.wantPrinted("refused by plugin guard")
@@ -162,7 +162,7 @@ func TestShell(t *testing.T) {
 			d.wantLive("Ask anything")
 		})
 	})
-	t.Run("it waits for nothing: while a turn runs it is refused", func(t *testing.T) {
+	t.Run("it is refused during a turn", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hang")
 			d.enter("!ls")

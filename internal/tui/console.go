@@ -11,41 +11,42 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A Console is a program of lines and keys: what happens is printed into the terminal's scrollback,
-// a line at the bottom says how things are, and single keys do things. It knows nothing of what it
+// A Console is a program with lines and keys: it prints events into the terminal's scrollback,
+// shows a status line at the bottom, and runs a function for a key. It knows nothing about what it
 // shows.
 type Console struct {
 	In      io.Reader
 	Out     io.Writer
 	NoColor bool
 
-	Status func() string // the line at the bottom; it is asked often
-	Busy   func() string // what is under way; "": nothing
+	Status func() string // the line at the bottom; it is called often
+	Busy   func() string // what is running; "": nothing
 	Keys   []ConsoleKey
 
 	mu    sync.Mutex // protects the fields below
-	queue []Draw     // what is not printed yet
+	queue []Draw     // not printed yet
 	news  chan struct{}
 }
 
 // A Draw draws lines for a screen.
 type Draw func(render.Options) []string
 
-// A ConsoleKey is a key and what it does: Exec, and where that had no error Do; or Leave.
+// A ConsoleKey is a key and what it does: Exec, and then Do if Exec had no error; or Leave.
 type ConsoleKey struct {
-	Key     string                                      // as Bubble Tea calls it
-	Label   string                                      // beside it, at the bottom; "": it is not shown there
-	Choices func() []string                             // what is chosen among first; nil: nothing
-	Do      func(ctx context.Context, choice int)       // runs beside the program, and ends soon after ctx has
-	Exec    func(ctx context.Context, choice int) error // has the terminal for itself meanwhile
+	Key     string                                      // in Bubble Tea's words
+	Label   string                                      // shown beside the key at the bottom; "": the key is not shown
+	Choices func() []string                             // the user chooses one of them first; nil: no choice
+	Do      func(ctx context.Context, choice int)       // runs in the background, and must end soon after ctx
+	Exec    func(ctx context.Context, choice int) error // uses the terminal meanwhile
 	Leave   bool                                        // ends the program
 }
 
-// mostQueued bounds what waits to be printed: a plugin can write faster than a terminal shows it.
+// mostQueued limits the lines that wait to be printed: a plugin can write faster than a terminal
+// shows.
 const mostQueued = 2000
 
-// Print prints lines above the bottom, in the order of the calls. It returns at once. Where more is
-// printed than the terminal takes, the surplus is left out, and said to be.
+// Print prints lines above the bottom, in the order of the calls. It returns at once. If the
+// terminal is too slow, lines are dropped, and a line says so.
 func (c *Console) Print(d Draw) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,16 +55,16 @@ func (c *Console) Print(d Draw) {
 		c.queue = append(c.queue, d)
 	case len(c.queue) == mostQueued:
 		c.queue = append(c.queue, func(o render.Options) []string {
-			return []string{o.Paint(render.StyleYellow, "… this is more than the terminal takes; the log has the rest")}
+			return []string{o.Paint(render.StyleYellow, "… this is more than the terminal can show; the log has the rest")}
 		})
 	}
 	select {
 	case c.told() <- struct{}{}:
-	default: // it is told already
+	default: // it was signalled already
 	}
 }
 
-// told is the channel that says that there is something to print. Its caller holds mu.
+// told returns the channel that signals lines to print. The caller holds mu.
 func (c *Console) told() chan struct{} {
 	if c.news == nil {
 		c.news = make(chan struct{}, 1)
@@ -71,7 +72,7 @@ func (c *Console) told() chan struct{} {
 	return c.news
 }
 
-// Rest takes what was not printed, once Run has returned.
+// Rest returns what was not printed, after Run has returned.
 func (c *Console) Rest() []Draw {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,8 +81,8 @@ func (c *Console) Rest() []Draw {
 	return all
 }
 
-// Run shows the console until somebody leaves or ctx ends, which is no error. No key's doing is
-// under way when it returns.
+// Run shows the console until the user leaves or ctx ends, which is not an error. When it returns,
+// no function of a key is running.
 func (c *Console) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -96,7 +97,7 @@ func (c *Console) Run(ctx context.Context) error {
 	return programError(err)
 }
 
-// A consoleScreen is the program's state. Only Bubble Tea's loop touches it, but for doing.
+// A consoleScreen is the program's state. Only Bubble Tea's loop uses it, except for doing.
 type consoleScreen struct {
 	ctx     context.Context
 	console *Console
@@ -107,14 +108,14 @@ type consoleScreen struct {
 	printer printer
 	canvas  canvas
 	menu    *consoleMenu
-	chosen  map[string]int // what was last chosen, by key
+	chosen  map[string]int // the last choice, by key
 	leaving bool
-	since   time.Time // when what is under way began
+	since   time.Time // when the running function began
 
-	doing sync.WaitGroup // what keys do, beside the loop
+	doing sync.WaitGroup // the functions of keys in the background
 }
 
-// A consoleMenu is a choice that is open.
+// A consoleMenu is an open choice.
 type consoleMenu struct {
 	key    ConsoleKey
 	labels []string
@@ -129,7 +130,7 @@ type (
 	}
 	doneMsg struct {
 		err  error
-		then tea.Cmd // what follows where there was no error
+		then tea.Cmd // run next if there was no error
 	}
 )
 
@@ -152,7 +153,7 @@ func (s *consoleScreen) nextNews() tea.Msg {
 	}
 }
 
-// Update is a [tea.Model]'s. Whatever a message did, what is queued is printed.
+// Update implements [tea.Model]. After each message it prints the queue.
 func (s *consoleScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := s.receive(msg)
 	if s.ready {
@@ -175,7 +176,7 @@ func (s *consoleScreen) receive(msg tea.Msg) tea.Cmd {
 		}
 		s.ready = true
 		return s.canvas.resize(s.look.width, s.look.height)
-	case restedMsg: // everything is drawn after a message
+	case restedMsg: // everything is drawn after each message
 	case tea.KeyPressMsg:
 		return s.key(msg.String())
 	case tea.ColorProfileMsg:
@@ -201,8 +202,7 @@ func (s *consoleScreen) receive(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// fetch draws what is queued, at the width there is now. Lines that are too long are wrapped:
-// nothing of them is lost.
+// fetch draws the queue at the current width. It wraps lines that are too long.
 func (s *consoleScreen) fetch() {
 	for _, draw := range s.console.Rest() {
 		for _, line := range draw(s.look.options()) {
@@ -211,7 +211,7 @@ func (s *consoleScreen) fetch() {
 	}
 }
 
-// tick moves the line of what is under way.
+// tick animates the line of the running function.
 func (s *consoleScreen) tick() tea.Cmd {
 	switch busy := s.console.Busy(); {
 	case busy == "":

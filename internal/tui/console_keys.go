@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// key obeys a key.
+// key handles a key.
 func (s *consoleScreen) key(key string) tea.Cmd {
 	switch {
 	case key == "ctrl+z":
@@ -28,7 +28,7 @@ func (s *consoleScreen) key(key string) tea.Cmd {
 	return nil
 }
 
-// begin opens the choice of a key, or does what it does where there is none.
+// begin opens the choice of a key, or runs its function if there is no choice.
 func (s *consoleScreen) begin(k ConsoleKey) tea.Cmd {
 	if k.Leave {
 		s.leaving = true
@@ -71,7 +71,7 @@ func (s *consoleScreen) do(k ConsoleKey, choice int) tea.Cmd {
 	if k.Exec != nil {
 		run := k.Exec
 		exec := &execution{do: func() error { return run(s.ctx, choice) }}
-		k.Exec = nil // what follows is Do
+		k.Exec = nil // Do follows
 		return tea.Exec(exec, func(err error) tea.Msg { return doneMsg{err, func() tea.Msg { return doMsg{k, choice} }} })
 	}
 	if k.Do == nil {
@@ -85,8 +85,8 @@ func (s *consoleScreen) do(k ConsoleKey, choice int) tea.Cmd {
 	}
 }
 
-// An execution is a function that has the terminal, as Bubble Tea wants it. It knows the terminal
-// itself.
+// An execution is a function that uses the terminal, as Bubble Tea calls it. The function opens the
+// terminal itself.
 type execution struct{ do func() error }
 
 func (e *execution) Run() error        { return e.do() }

@@ -13,10 +13,10 @@ import (
 // View is a [tea.Model]'s. Bubble Tea draws nothing: see [canvas].
 func (s *consoleScreen) View() tea.View { return tea.View{} }
 
-// frame is the choice that is open, what is under way, the status, the keys.
+// frame draws the open choice, the running function, the status and the keys.
 func (s *consoleScreen) frame() ([]string, *tea.Cursor) {
 	if !s.ready || s.leaving {
-		return nil, nil // nothing stays behind
+		return nil, nil // nothing stays on the screen
 	}
 	lines := []string{""}
 	if m := s.menu; m != nil {
@@ -32,7 +32,7 @@ func (s *consoleScreen) frame() ([]string, *tea.Cursor) {
 	return lines, nil
 }
 
-// menuLines are as many of the choices as there is room for, the chosen one among them.
+// menuLines draws as many of the choices as fit, the chosen one among them.
 func (s *consoleScreen) menuLines(m *consoleMenu, room int) []string {
 	first := max(0, min(m.at-room/2, len(m.labels)-room))
 	var out []string
@@ -50,7 +50,7 @@ func (s *consoleScreen) menuLines(m *consoleMenu, room int) []string {
 	return out
 }
 
-// keyLine lists the keys; those for which there is no room are left out.
+// keyLine lists the keys that fit.
 func (s *consoleScreen) keyLine() string {
 	if s.menu != nil {
 		return s.look.dim("enter sends · ↑ ↓ or a number chooses · esc goes back")

@@ -6,25 +6,25 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// A contextSize is how many tokens the conversation has, as the model read it last.
+// A contextSize is the number of tokens in the conversation, at the last model call.
 type contextSize struct {
 	tokens int
-	about  bool // it is our estimate, and not the model's count
+	about  bool // our estimate, not the model's count
 }
 
-// counted takes the count of a reply: what the model read, and what it has added.
+// counted sets the count of a reply: what the model read, and what it has added.
 func (c *contextSize) counted(u model.Usage) {
 	if n := u.Input + u.Output; n > 0 {
 		*c = contextSize{tokens: n}
 	}
 }
 
-// estimate is for a conversation that the model has not counted yet.
+// estimate estimates a conversation that the model has not counted yet.
 func (c *contextSize) estimate(messages []model.Message) {
 	*c = contextSize{tokens: model.Estimate(messages), about: true}
 }
 
-// text is the size and its share of the model's window, where that is known.
+// text returns the size, and its share of the model's window if that is known.
 func (c *contextSize) text(window int) string {
 	if c.tokens == 0 {
 		return ""
@@ -39,7 +39,7 @@ func (c *contextSize) text(window int) string {
 	return fmt.Sprintf("context %s, %s of %s", size, share(c.tokens, window), thousands(window))
 }
 
-// share is a part in percent. One that is there is never 0%.
+// share returns a part in percent. A part above 0 is never 0%.
 func share(part, whole int) string {
 	percent := 100 * part / whole
 	if percent == 0 && part > 0 {

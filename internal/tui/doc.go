@@ -1,31 +1,49 @@
-// Package tui is the terminal program behind `patchbay chat`: a person types, the agent answers,
-// and what plugins did to either can be looked at.
+// Package tui implements the terminal program of `patchbay chat`: the user types, the agent answers,
+// and the user can see what plugins changed.
 //
-// It runs no turn and knows no host: it is given a [Conversation] and draws what that reports. It
-// is not a full-screen program. What is finished is printed into the terminal's own scrollback,
-// where it can be scrolled, copied and found again after the program has ended; only the few lines
-// at the bottom are redrawn: the reply under way, the tools that run, the input, a status line.
+// The package runs no turn and knows no plugin host. It draws the events of a [Conversation], which
+// internal/cli implements.
 //
-// Text of models, tools and plugins is foreign, and a terminal obeys what it reads: all of it
-// passes through package render; that of markdown, which can spell control characters as
-// references, once more when it is parsed (see markdown.go).
+// # The screen
 //
-// The same lines above a few redrawn ones, with keys in the place of the input, are a [Console]
-// (console.go), for commands that show what happens.
+// The program does not use the full screen. Finished parts are printed into the terminal's own
+// scrollback, where they can be scrolled, copied, and found after the program has ended. Only a few
+// lines at the bottom, the live part, are redrawn: the current reply, the running tools, the input,
+// a status line. A canvas writes finished lines and the live part in one step (canvas.go).
 //
-//	Run                       a program around a screen, until the person leaves
-//	  screen.Update           one message at a time; owns all that follows
-//	    key                   who gets a key: question, picker, wizard, menu, input, turn
-//	    submit                a line of input: a slash command or a message
-//	      command.run         commands.go, the table of commands
-//	      startTurn           turn.go: Send runs beside, its events come back in order
-//	    turnItems             events change the live part, or finish a block of it
+// The text of models, tools and plugins is foreign, and a terminal obeys control characters. All of
+// it goes through package render. Markdown can write control characters as references, so its text
+// goes through render once more after it was parsed (markdown.go).
+//
+// # Running a conversation
+//
+// [Run] shows a conversation until the user leaves:
+//
+//	approver := tui.NewApprover() // for chat.Agent.Approve: asks the user about tools
+//	err := tui.Run(ctx, conversation, tui.Options{In: os.Stdin, Out: os.Stdout, Approver: approver})
+//
+// A Conversation includes a [SessionChanger], for /sessions and /new, and a [PluginWriter], for
+// /plugin.
+//
+// # Other programs
+//
+// [Ask] asks one question, for commands. [PickSession] lets the user choose a session before Run. A
+// [Console] prints lines above a status line and runs functions for keys, for `plugin dev`.
+//
+// # The path of a message
+//
+//	Run                       starts a Bubble Tea program with a screen, until the user leaves
+//	  screen.Update           handles one message at a time
+//	    key                   passes a key to the question, picker, wizard, menu, input or turn
+//	    enter                 keys.go: the input is a slash command or a message
+//	      runCommand          commands.go: the table of commands
+//	      startTurn           turn.go: Send runs in the background, its events come back in order
+//	    turnItems             events change the live part, or finish a block
 //	    questionMsg           approve.go: a tool asks whether it may run
-//	    wizardMsg             wizard.go: /plugin, forms around a [PluginWriter]
-//	    sessionsMsg, switchedMsg  sessions.go: /sessions and /new, a [SessionChanger] behind a picker
-//	    scrollReply           stream.go: what is whole of a long reply is finished while the rest comes
-//	    screen.frame          view.go: the live part, never taller than its share
-//	    canvas.draw           canvas.go: finished lines and the live part in one write; Bubble Tea draws nothing
+//	    wizardMsg             wizard.go: /plugin, forms for a [PluginWriter]
+//	    sessionsMsg, switchedMsg  sessions.go: /sessions and /new, a picker for a [SessionChanger]
+//	    scrollReply           stream.go: prints the finished parts of a long reply while the rest arrives
+//	    screen.frame          view.go: draws the live part, never taller than its share
+//	    canvas.draw           canvas.go: writes to the terminal; Bubble Tea draws nothing
 //	  calls.close             calls.go: no call to the Conversation outlives Run
-//	PickSession               picker.go: the same picker with the screen to itself, before Run
 package tui

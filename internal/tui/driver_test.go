@@ -15,15 +15,15 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A driver is Bubble Tea's loop without a terminal, in a synctest bubble: it runs commands, gives
-// their messages to the screen, and keeps what is printed. After every message it holds the frame
-// against what no frame may do.
+// A driver is Bubble Tea's loop without a terminal, in a synctest bubble. It runs commands, passes
+// their messages to the screen, and keeps the printed lines. After every message it checks the
+// frame.
 type driver struct {
 	t       *testing.T
 	s       *screen
 	talk    *scripted
 	printed []string
-	frame   []string // the live part, as drawn last
+	frame   []string // the live part, as last drawn
 	cursor  *tea.Cursor
 	cleared bool
 	quit    bool
@@ -75,7 +75,7 @@ func newDriver(t *testing.T, o driverOptions) *driver {
 func (d *driver) close() {
 	d.cancel()
 	d.s.approver.close()
-	time.Sleep(2 * leavePause) // ticks that are on their way
+	time.Sleep(2 * leavePause) // for the last ticks
 	synctest.Wait()
 	if err := d.s.calls.close(); err != nil {
 		d.t.Error(err)
@@ -102,7 +102,7 @@ func (d *driver) run(cmd tea.Cmd) {
 	}
 }
 
-// awaitQuiet goes on until nothing happens any more without time passing.
+// awaitQuiet continues until nothing more happens without time passing.
 func (d *driver) awaitQuiet() {
 	for {
 		synctest.Wait()
@@ -116,8 +116,8 @@ func (d *driver) awaitQuiet() {
 	}
 }
 
-// receive does with a message what Bubble Tea does. The types of its sequences and prints are its
-// own: they are known by their shape.
+// receive handles a message as Bubble Tea does. It recognizes Bubble Tea's own sequences and prints
+// by their shape, because their types are not exported.
 func (d *driver) receive(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case nil:
@@ -143,8 +143,8 @@ func (d *driver) receive(msg tea.Msg) {
 	d.run(cmd)
 }
 
-// The driver is the screen's canvas. It holds what is drawn against the rules: no taller than its
-// share, no line wider than the screen, nothing in it that a terminal would obey but colours.
+// The driver is the screen's canvas. It checks what is drawn: not taller than its share, no line
+// wider than the screen, no control sequences except colours.
 func (d *driver) draw(finished, live []string, cursor *tea.Cursor) {
 	for _, line := range finished {
 		d.checkLine("printed", line)
@@ -176,7 +176,7 @@ func (d *driver) checkLine(where, line string) {
 	}
 }
 
-// control is the first control sequence or character in a line that is no colour.
+// control returns the first control sequence or character in a line that is not a colour.
 func control(line string) string {
 	var state byte
 	for len(line) > 0 {
@@ -189,7 +189,7 @@ func control(line string) string {
 	return ""
 }
 
-// isStyle tells a "select graphic rendition" sequence that hides nothing.
+// isStyle reports whether a sequence is a "select graphic rendition" that hides nothing.
 func isStyle(seq string) bool {
 	params, ok := strings.CutPrefix(seq, "\x1b[")
 	params, end := strings.CutSuffix(params, "m")
@@ -209,7 +209,7 @@ func (d *driver) send(msg tea.Msg) {
 	d.awaitQuiet()
 }
 
-// advance lets time pass, in steps that are short enough for every tick to be on time.
+// advance lets time pass, in steps short enough for every tick to be on time.
 func (d *driver) advance(t time.Duration) {
 	const step = 10 * time.Millisecond
 	for ; t > 0; t -= step {
@@ -261,10 +261,10 @@ func keyPress(name string) tea.KeyPressMsg {
 	return tea.KeyPressMsg(k)
 }
 
-// scrollback is what was printed, without colours.
+// scrollback returns the printed lines without colours.
 func (d *driver) scrollback() string { return ansi.Strip(strings.Join(d.printed, "\n")) }
 
-// live is the frame, without colours.
+// live returns the frame without colours.
 func (d *driver) live() string { return ansi.Strip(strings.Join(d.frame, "\n")) }
 
 func (d *driver) wantPrinted(texts ...string) {

@@ -6,14 +6,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// editedMsg is what became of the message in the person's editor.
+// An editedMsg is the message after the user's editor has ended.
 type editedMsg struct {
 	text string
 	err  error
 }
 
-// openEditor has the message edited in the person's editor, which has the terminal meanwhile. A
-// turn goes on beside.
+// openEditor opens the message in the user's editor, which uses the terminal meanwhile. A turn goes
+// on in the background.
 func (s *screen) openEditor() tea.Cmd {
 	if s.edit == nil {
 		s.printError("there is no editor here")
@@ -28,13 +28,13 @@ func (s *screen) openEditor() tea.Cmd {
 	return tea.Exec(run, func(err error) tea.Msg { return editedMsg{text, err} })
 }
 
-// edited puts the text into the input. Editors end a file with a new line, which is none of the
-// message's. A text that could not be edited stays as it was.
+// edited puts the text into the input, without the newline that editors add to the end of a file.
+// If editing failed, the input stays as it was.
 func (s *screen) edited(msg editedMsg) {
 	if msg.err != nil {
 		s.printError(errorText(msg.err))
 		return
 	}
 	s.input.set(strings.TrimRight(msg.text, "\r\n"))
-	s.input.closed = true // what was written elsewhere opens no menu
+	s.input.closed = true // edited text opens no menu
 }

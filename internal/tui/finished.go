@@ -14,7 +14,7 @@ import (
 
 func (l look) replyMark() string { return l.paint(render.StyleGreen, markReply) }
 
-// printUser prints a message of the person's.
+// printUser prints a message of the user.
 func (s *screen) printUser(text string) { s.printer.add(blockUser, s.look.userLines(text)) }
 
 func (l look) userLines(text string) []string {
@@ -25,18 +25,18 @@ func (l look) userLines(text string) []string {
 	return hang(l.paint(render.StyleCyan, markUser), lines)
 }
 
-// printReply prints the reply that was held back, now that nothing changes it any more.
+// printReply prints the held reply, which can no longer change.
 func (s *screen) printReply() {
 	if t := s.turn; t != nil && t.reply != nil {
 		text := *t.reply
 		t.reply = nil
 		s.printRest(text)
-		t.stream.reset() // which showed it
+		t.stream.reset() // it showed the reply
 		t.printed = text
 	}
 }
 
-// printRest prints what of a whole reply is not in the scrollback yet.
+// printRest prints the part of a whole reply that is not in the scrollback yet.
 func (s *screen) printRest(text string) {
 	t := &s.turn.stream
 	rest, same := t.rest(text)
@@ -53,11 +53,11 @@ func (s *screen) printRest(text string) {
 	}
 }
 
-// scrollReply moves what is whole of a long reply into the scrollback while the rest comes.
+// scrollReply moves finished parts of a long reply into the scrollback while the rest arrives.
 func (s *screen) scrollReply() {
 	t := s.turn
 	if t == nil || t.reply != nil {
-		return // one that is whole is printed soon
+		return // a whole reply is printed soon
 	}
 	kind := blockMore
 	if t.stream.scrolled == "" {
@@ -66,9 +66,9 @@ func (s *screen) scrollReply() {
 	s.printer.add(kind, t.stream.scroll(s.look, min(s.look.liveRoom()/2, liveReply)))
 }
 
-// liveReply is how many lines of a reply are live before those of them that are whole are finished.
-// It looks the same, and is small: a terminal that becomes lower pushes its upper rows into the
-// scrollback, and rows of the live part would be there twice.
+// liveReply is how many lines of a reply are live before the finished ones are printed. It looks
+// the same and is small: a terminal that becomes lower pushes its upper rows into the scrollback,
+// and rows of the live part would be there twice.
 const liveReply = 4
 
 // printText prints a whole reply.
@@ -78,7 +78,7 @@ func (l look) replyLines(text string) []string {
 	return hang(l.replyMark(), l.markdown(text, l.cols()-len(gap)))
 }
 
-// printNote prints a remark of the program's own.
+// printNote prints a remark of the program.
 func (s *screen) printNote(text string) { s.printMarked(markNote, render.StyleDim, text) }
 
 func (s *screen) printWarning(text string) { s.printMarked("! ", render.StyleYellow, text) }
@@ -90,14 +90,14 @@ func (s *screen) printMarked(mark string, style render.Style, text string) {
 	s.printer.add(blockNote, hang(s.look.paint(style, mark), lines))
 }
 
-// printLines prints a block that is drawn already.
+// printLines prints a block that is already drawn.
 func (s *screen) printLines(text string) {
 	s.printer.apart()
 	s.printer.add(blockNote, strings.Split(strings.TrimRight(text, "\n"), "\n"))
 }
 
-// printResult prints how a turn ended. The result's text is the one that stands: it takes the place
-// of what was streamed and of the model's last reply.
+// printResult prints how a turn ended. The text of the result is final: it replaces the streamed
+// text and the model's last reply.
 func (s *screen) printResult(end *turnEnd) {
 	t, r := s.turn, end.result
 	if r == nil {
@@ -107,7 +107,7 @@ func (s *screen) printResult(end *turnEnd) {
 	case r.Text != "" && r.Text != t.printed:
 		t.reply = &r.Text
 	case t.reply == nil && len(t.stream.text) > 0:
-		text := t.stream.scrolled + string(t.stream.text) // cut off; what came is shown
+		text := t.stream.scrolled + string(t.stream.text) // cut off; the part that arrived is shown
 		t.reply = &text
 	}
 	s.printReply()
@@ -119,12 +119,12 @@ func (s *screen) printResult(end *turnEnd) {
 	s.printEnding(end, r)
 }
 
-// printEnding says what is not plain from the text: why there is none, how long it took, who
+// printEnding prints what the text does not show: why there is none, the duration, the plugins that
 // changed it.
 func (s *screen) printEnding(end *turnEnd, r *chat.Result) {
 	took := clock(s.turn.clock.elapsed())
 	switch {
-	case r.Status == session.Interrupted || s.turn.interrupted && r.Status != session.Done: // it may have been done by then
+	case r.Status == session.Interrupted || s.turn.interrupted && r.Status != session.Done: // the turn may have been done before the interruption
 		s.printWarning("interrupted after " + took)
 	case r.Skipped || r.Status == session.Skipped:
 		s.printWarning(skippedText(r))
@@ -137,7 +137,7 @@ func (s *screen) printEnding(end *turnEnd, r *chat.Result) {
 	}
 }
 
-// skippedText says why the model never saw a message.
+// skippedText says why a message was not sent to the model.
 func skippedText(r *chat.Result) string {
 	text := "not sent to the model: a plugin dropped the message"
 	if r.Reason != "" {
@@ -149,7 +149,7 @@ func skippedText(r *chat.Result) string {
 	return text + "\n/trace shows who decided"
 }
 
-// errorText is an error on lines of its own where several were joined.
+// errorText returns the text of an error, one line for each joined error.
 func errorText(err error) string {
 	var busy *session.BusyError
 	if errors.As(err, &busy) {
@@ -158,7 +158,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// summary is what a turn used and which plugins changed it.
+// summary returns the tokens of a turn and the plugins that changed it.
 func (t *turn) summary(u model.Usage) []string {
 	var out []string
 	if u.Input+u.Output > 0 {
@@ -175,7 +175,7 @@ func (t *turn) summary(u model.Usage) []string {
 	return out
 }
 
-// changers are the plugins that changed something in a turn, each with where.
+// changers lists the plugins that changed something in a turn, each with the point.
 func (t *turn) changers() []string {
 	var out []string
 	seen := map[string]bool{}
@@ -192,7 +192,7 @@ func (t *turn) changers() []string {
 	return out
 }
 
-// stepFailure is a plugin's failure in a line.
+// stepFailure returns a plugin's failure as one line.
 func stepFailure(point hook.Point, step *hook.Step) string {
 	bare := *step.Err
 	bare.Plugin, bare.Hook, bare.Point = "", "", ""

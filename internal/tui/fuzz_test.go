@@ -12,9 +12,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// FuzzQuestion shows a person what a tool would do, in the words of a model that may want to
-// deceive: no line is wider than the screen, none has anything in it that a terminal obeys or that
-// hides text, and of a command every character is there.
+// FuzzQuestion shows the user what a tool would do, in the words of a model that may want to
+// deceive. No line is wider than the screen, none has a control sequence or hides text, and every
+// character of a command is visible.
 func FuzzQuestion(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"shell", `{"cmd":"ls\n\u001b[2Jrm -rf /"}`}, {"shell", `{"cmd":"echo \u202egnp.exe"}`}, {"write_file", `{"path":"a\r","content":"\u009b2J\n\tx"}`},
@@ -40,7 +40,7 @@ func FuzzExcerpt(f *testing.F) {
 		f.Add(seed, uint8(40))
 	}
 	f.Fuzz(func(t *testing.T, text string, width uint8) {
-		l := look{width: max(int(width), 24), height: 30} // the clock of a running tool takes some
+		l := look{width: max(int(width), 24), height: 30} // the clock of a running tool needs some
 		lines := l.excerpt(text, render.StyleDim, finishedLines)
 		if len(lines) > finishedLines+1 {
 			t.Errorf("%q is shown in %d lines", text, len(lines))
@@ -53,7 +53,7 @@ func FuzzExcerpt(f *testing.F) {
 	})
 }
 
-// checkShown holds a line against what no line may do.
+// checkShown checks a line.
 func checkShown(t *testing.T, l look, line string) {
 	if c := control(line); c != "" {
 		t.Errorf("%q in %q", c, line)
@@ -66,8 +66,8 @@ func checkShown(t *testing.T, l look, line string) {
 	}
 }
 
-// FuzzTyping puts what a terminal sends through the screen: text that is typed or pasted, and keys
-// between. No frame breaks the rules that [driver.check] knows.
+// FuzzTyping sends the screen what a terminal sends: typed and pasted text, and keys. No frame
+// fails [driver.check].
 func FuzzTyping(f *testing.F) {
 	f.Add("hello", "enter up down tab esc")
 	f.Add("/plugins", "enter ctrl+c ctrl+c")
@@ -82,7 +82,7 @@ func FuzzTyping(f *testing.F) {
 			d.send(tea.PasteMsg{Content: pasted})
 			for _, name := range strings.Fields(strings.ToValidUTF8(keys, "?")) {
 				if len(name) > 1 && strings.HasSuffix(name, "+") {
-					continue // no key
+					continue // not a key
 				}
 				if press := keyPress(name); press.String() != "ctrl+z" { // suspends the process
 					d.send(press)

@@ -8,21 +8,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A highlighter gives the words of source code their faces: comments, strings, numbers, keywords.
-// It reads a line at a time and knows of a language only how those look; what it does not know
-// stays plain. It is no parser, and where it is wrong the text is still there
-// (docs/decisions/0023-highlighting.md).
+// A highlighter gives faces to the words of source code: comments, strings, numbers, keywords. It
+// reads a line at a time and knows only how these look in a language; other text stays plain. It is
+// not a parser: if it is wrong, the text is still there (docs/decisions/0023-highlighting.md).
 type highlighter struct {
 	language language
-	open     *span // a comment or string that goes on in the next line
+	open     *span // a comment or string that continues in the next line
 }
 
 // A span is text between two marks.
 type span struct {
 	begin, end string
 	face       face
-	lines      bool // it may go over several lines
-	escapes    bool // a backslash keeps the mark behind it from ending it
+	lines      bool // it may span several lines
+	escapes    bool // a backslash before the mark keeps the span open
 }
 
 // The faces of source code. Magenta is one of the sixteen colours of the terminal's own theme.
@@ -33,7 +32,7 @@ var (
 	faceKeyword = face{color: "35"}
 )
 
-// newHighlighter knows the language of a fence by its name; nil: it does not.
+// newHighlighter returns the highlighter for the language that a fence names; nil if it is unknown.
 func newHighlighter(name string) *highlighter {
 	l, ok := languageOf(strings.ToLower(name))
 	if !ok {
@@ -42,7 +41,7 @@ func newHighlighter(name string) *highlighter {
 	return &highlighter{language: l}
 }
 
-// line is one line as runs.
+// line returns one line as runs.
 func (h *highlighter) line(text string) []run {
 	var out []run
 	add := func(n int, f face) {
@@ -63,7 +62,7 @@ func (h *highlighter) line(text string) []run {
 	return out
 }
 
-// next is how long the next piece is, and its face.
+// next returns the length of the next piece and its face.
 func (h *highlighter) next(before rune, text string) (int, face) {
 	for i := range h.language.spans {
 		s := &h.language.spans[i]
@@ -79,7 +78,8 @@ func (h *highlighter) next(before rune, text string) (int, face) {
 	return n, face{}
 }
 
-// until is how much of text is in a span that is open, and leaves it open where it goes on.
+// until returns how much of text belongs to an open span. It leaves the span open if the text ends
+// first.
 func (h *highlighter) until(s *span, text string) (int, face) {
 	h.open = nil
 	for at := 0; s.end != "" && at < len(text); {
@@ -98,7 +98,7 @@ func (h *highlighter) until(s *span, text string) (int, face) {
 	return len(text), s.face
 }
 
-// word is the face of a word: a number, a keyword, or in data the name of a value.
+// word returns the face of a word: a number, a keyword, or the name of a value in data.
 func (h *highlighter) word(word, rest string) face {
 	switch {
 	case word[0] >= '0' && word[0] <= '9':
@@ -118,7 +118,7 @@ func (h *highlighter) folded(word string) string {
 	return word
 }
 
-// wordLength is how much of text is a word or a number.
+// wordLength returns how much of text is a word or a number.
 func wordLength(text string) int {
 	n := strings.IndexFunc(text, func(r rune) bool { return !isWord(r) })
 	if n < 0 {

@@ -1,11 +1,11 @@
 package tui
 
-// A language is what is known of one.
+// A language holds the keywords and marks of a language.
 type language struct {
 	keywords string // each between two spaces
-	anyCase  bool   // keywords are known in capitals, too
-	spans    []span // the first that fits counts
-	names    bool   // it is data: what stands before assigns is a name
+	anyCase  bool   // keywords may be in capitals
+	spans    []span // the first that fits applies
+	names    bool   // it is data: a word before assigns is a name
 	assigns  string
 }
 
@@ -23,8 +23,8 @@ var (
 	threes  = span{begin: "'''", end: "'''", face: faceString, lines: true, escapes: true}
 )
 
-// languageOf finds a language by the names that fences have for it. They are those that models
-// write most.
+// languageOf finds a language by the name that a fence has. It knows the names that models write
+// most.
 func languageOf(name string) (language, bool) {
 	switch name {
 	case "go", "golang":

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// marked writes what a highlighter made of code with a letter for each face that is not plain.
+// marked writes the highlighted code, with a letter for each face that is not plain.
 func marked(language string, lines ...string) string {
 	letters := map[face]string{faceComment: "C", faceString: "S", faceNumber: "N", faceKeyword: "K", {color: "36"}: "A"}
 	h := newHighlighter(language)
@@ -50,14 +50,14 @@ func TestHighlight(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a language that is not known is one colour", func(t *testing.T) {
+	t.Run("an unknown language has one colour", func(t *testing.T) {
 		if newHighlighter("brainfuck") != nil || newHighlighter("") != nil {
 			t.Error("it is known")
 		}
 	})
 }
 
-// FuzzHighlight: nothing of the code is lost or changed, in any language.
+// FuzzHighlight: no code is lost or changed, in any language.
 func FuzzHighlight(f *testing.F) {
 	for _, essay := range essays {
 		f.Add("go", essay)

@@ -17,23 +17,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// How much of what was typed is kept: years of it for most, and a file that is read in a few
-// milliseconds. A message longer than maxEntry is not one that somebody would want to find with the
-// arrow keys.
+// The limits of the history: years of messages for most users, in a file that is read in a few
+// milliseconds. People do not look for a message longer than maxEntry with the arrow keys.
 const (
 	maxEntries     = 1000
 	maxEntry       = 64 << 10
 	maxHistoryFile = 8 << 20
 )
 
-// A history keeps what was typed in a file: a JSON string a line, oldest first.
+// A history stores the typed messages in a file: one JSON string a line, oldest first.
 type history struct {
-	path string     // "": nothing is kept
+	path string     // "": nothing is stored
 	mu   sync.Mutex // one change to the file at a time
 }
 
-// load reads the file. Lines that are no JSON strings are passed over: another program's file, or
-// another version's, must not keep anybody from talking.
+// load reads the file. It ignores lines that are not JSON strings: a file of another program or
+// version must not prevent a conversation.
 func (h *history) load() ([]string, error) {
 	if h.path == "" {
 		return nil, nil
@@ -68,7 +67,7 @@ func readEntries(r io.Reader) ([]string, error) {
 
 func lastEntries(entries []string) []string { return entries[max(len(entries)-maxEntries, 0):] }
 
-// add keeps a text. The file is read again first, for another chat may have written to it since.
+// add stores a text. It reads the file again first, because another chat may have written to it.
 func (h *history) add(text string) error {
 	if h.path == "" || len(text) > maxEntry {
 		return nil
@@ -85,7 +84,7 @@ func (h *history) add(text string) error {
 	return nil
 }
 
-// remember adds a text to the entries, unless it is the last one again.
+// remember adds a text to the entries, unless it equals the last one.
 func remember(entries []string, text string) []string {
 	if text == "" || len(entries) > 0 && entries[len(entries)-1] == text {
 		return entries
@@ -93,7 +92,7 @@ func remember(entries []string, text string) []string {
 	return lastEntries(append(slices.Clip(entries), text))
 }
 
-// write replaces the file in one step: it is the old one or the new one, never half of either.
+// write replaces the file in one step: readers find the old one or the new one.
 func (h *history) write(entries []string) error {
 	var b bytes.Buffer
 	for _, text := range entries {
@@ -106,5 +105,5 @@ func (h *history) write(entries []string) error {
 	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
 		return err
 	}
-	return atomicfile.Write(h.path, b.Bytes(), atomicfile.Options{}) // the user's alone: people paste secrets
+	return atomicfile.Write(h.path, b.Bytes(), atomicfile.Options{}) // readable only by the user: people paste secrets
 }

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	maxInputLines = 10      // as tall as the input grows; past that it scrolls
+	maxInputLines = 10      // the tallest input; a longer text scrolls
 	maxInput      = 1 << 20 // characters of a message
-	// A paste that is longer than this stands in the input as a mark and is put back when the
-	// message is sent: it is neither edited nor read there.
+	// A paste that is longer than this is a mark in the input, and is inserted when the message is
+	// sent. It cannot be edited or read there.
 	foldLines = 20
 	foldBytes = 4 << 10
 )
 
-// An inputBox is where the person types.
+// An inputBox is where the user types.
 type inputBox struct {
 	area   textarea.Model
 	past   past
-	pastes []string // what the marks [paste #N: …] stand for
-	find   *finder  // the search in the past; nil: none
+	pastes []string // the texts behind the marks [paste #N: …]
+	find   *finder  // the search in the history; nil: none
 	chosen int      // in the menu
-	closed bool     // the menu, by Esc, until something is typed
+	closed bool     // Esc closed the menu, until something is typed
 
 	files  pathList               // that can be mentioned
-	offers func(command) []choice // what may follow a command, where only the screen knows; nil: nothing
+	offers func(command) []choice // the arguments of a command that only the screen knows; nil: none
 
 	prompts promptList // for the menu
 }
@@ -59,7 +59,7 @@ func newInputBox(l look) *inputBox {
 	return b
 }
 
-// inputStyles leave the text as the terminal shows text.
+// inputStyles keeps the text in the terminal's own style.
 func inputStyles() textarea.Styles {
 	plain := lipgloss.NewStyle()
 	state := textarea.StyleState{Base: plain, Text: plain, CursorLine: plain, EndOfBuffer: plain,
@@ -72,10 +72,10 @@ func (b *inputBox) resize(l look) {
 	b.area.SetWidth(l.cols())
 }
 
-// value is what stands in the input.
+// value returns the input as it is shown.
 func (b *inputBox) value() string { return b.area.Value() }
 
-// text is what the input means: the marks replaced by what was pasted.
+// text returns the input with the pasted texts in place of their marks.
 func (b *inputBox) text() string {
 	pairs := make([]string, 0, 2*len(b.pastes))
 	for i, paste := range b.pastes {
@@ -99,7 +99,7 @@ func (b *inputBox) set(text string) {
 	b.paste(text)
 }
 
-// appendText puts a text on a line of its own behind what stands in the input.
+// appendText adds a text on its own line after the input.
 func (b *inputBox) appendText(text string) {
 	b.area.MoveToEnd()
 	if b.value() != "" {
@@ -113,16 +113,16 @@ func (b *inputBox) update(msg tea.Msg) tea.Cmd {
 	var cmd tea.Cmd
 	b.area, cmd = b.area.Update(msg)
 	if b.value() != before {
-		b.chosen, b.closed = b.unchosen(), false
+		b.chosen, b.closed = b.defaultChoice(), false
 	}
 	return cmd
 }
 
-// paste inserts a text as it is, line ends and all; a long one as a mark.
+// paste inserts a text unchanged; a long one as a mark.
 func (b *inputBox) paste(text string) {
 	text = cleanPaste(text)
 	lines := strings.Count(text, "\n")
-	// The text area makes spaces of tabs, which a Makefile does not survive.
+	// The text area replaces tabs with spaces, which breaks a Makefile.
 	tabs := lines > 0 && strings.Contains(text, "\t")
 	if lines > foldLines || len(text) > foldBytes || tabs {
 		b.pastes = append(b.pastes, excerpt.Head(text, maxInput))
@@ -135,8 +135,8 @@ func pasteMark(i int, text string) string {
 	return fmt.Sprintf("[paste #%d: %d lines]", i+1, strings.Count(strings.TrimSuffix(text, "\n"), "\n")+1)
 }
 
-// cleanPaste makes line ends what they are elsewhere, and drops the control characters that a
-// terminal's own output has when it is copied.
+// cleanPaste unifies line ends, and removes the control characters in text that was copied from a
+// terminal.
 func cleanPaste(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	return strings.Map(func(r rune) rune {
@@ -147,8 +147,7 @@ func cleanPaste(text string) string {
 	}, strings.ToValidUTF8(text, "�"))
 }
 
-// older goes back in what was typed, where the cursor is on the first line, and tells whether it
-// did.
+// older goes back in the history if the cursor is on the first line, and reports whether it did.
 func (b *inputBox) older() bool {
 	if b.area.Line() > 0 || b.area.LineInfo().RowOffset > 0 {
 		return false
@@ -160,7 +159,7 @@ func (b *inputBox) older() bool {
 	return ok
 }
 
-// newer comes forward again, where the cursor is on the last line.
+// newer goes forward in the history if the cursor is on the last line.
 func (b *inputBox) newer() bool {
 	info := b.area.LineInfo()
 	if b.area.Line() < b.area.LineCount()-1 || info.RowOffset < info.Height-1 {
@@ -173,21 +172,20 @@ func (b *inputBox) newer() bool {
 	return ok
 }
 
-// recall shows a text of the past; a command among them opens no menu, so that the arrow keys go
-// on.
+// recall shows a text from the history. A command opens no menu, so that the arrow keys still work.
 func (b *inputBox) recall(text string) {
 	b.set(text)
 	b.closed = true
 }
 
-// A past is what was typed before, and where in it the person is.
+// A past holds the typed messages, and the place of the user among them.
 type past struct {
 	entries []string // oldest first
-	at      int      // len(entries): in the present
-	draft   string   // what stood there before the person went back
+	at      int      // len(entries): the current input
+	draft   string   // the input before the user went back
 }
 
-// load puts entries of earlier runs before those of this one.
+// load adds the entries of earlier runs before those of this one.
 func (p *past) load(entries []string) {
 	p.entries = append(entries[:len(entries):len(entries)], p.entries...)
 	p.leave()

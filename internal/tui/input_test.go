@@ -26,7 +26,7 @@ func TestInput(t *testing.T) {
 			})
 		})
 	}
-	t.Run("nothing is sent of nothing", func(t *testing.T) {
+	t.Run("an empty input is not sent", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("   ")
 			if len(d.talk.sent) != 0 {
@@ -67,7 +67,7 @@ func TestPaste(t *testing.T) {
 			}
 		}
 	})
-	t.Run("is not sent by a line end in it", func(t *testing.T) {
+	t.Run("a line end in it does not send it", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.send(tea.PasteMsg{Content: "a\nb\n"})
 			if len(d.talk.sent) != 0 {
@@ -75,12 +75,12 @@ func TestPaste(t *testing.T) {
 			}
 		})
 	})
-	t.Run("drops what would steer a terminal", func(t *testing.T) {
+	t.Run("drops control characters", func(t *testing.T) {
 		if sent, _ := paste("a\x1b[31mb\x00c"); sent != "a[31mbc" {
 			t.Errorf("sent %q", sent)
 		}
 	})
-	t.Run("a long one stands there as a mark and is sent whole", func(t *testing.T) {
+	t.Run("a long paste is shown as a mark and sent whole", func(t *testing.T) {
 		long := strings.Repeat("line\n", 50) + "end"
 		if sent, shown := paste(long); shown != "[paste #1: 51 lines]" || sent != long {
 			t.Errorf("shown %q, sent %d bytes", shown, len(sent))
@@ -91,7 +91,7 @@ func TestPaste(t *testing.T) {
 			t.Errorf("sent %q", sent)
 		}
 	})
-	t.Run("two long ones are two", func(t *testing.T) {
+	t.Run("two long pastes have two marks", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			a, b := strings.Repeat("a\n", 30), strings.Repeat("b\n", 40)
 			d.send(tea.PasteMsg{Content: a})
@@ -105,7 +105,7 @@ func TestPaste(t *testing.T) {
 }
 
 func TestPast(t *testing.T) {
-	t.Run("up goes back, down comes forward to what was being typed", func(t *testing.T) {
+	t.Run("up goes back, down returns to the unsent text", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("first")
 			d.enter("second")
@@ -133,7 +133,7 @@ func TestPast(t *testing.T) {
 			}
 		})
 	})
-	t.Run("commands among what was typed do not stop the arrows", func(t *testing.T) {
+	t.Run("commands in the history do not stop the arrows", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("old")
 			d.enter("/help")
@@ -155,7 +155,7 @@ func TestPast(t *testing.T) {
 
 func TestHistoryFile(t *testing.T) {
 	path := func(t *testing.T) string { return filepath.Join(t.TempDir(), "deep", "history") }
-	t.Run("what was typed is there again in the next run", func(t *testing.T) {
+	t.Run("the history is there again in the next run", func(t *testing.T) {
 		o := driverOptions{options: Options{HistoryFile: path(t)}}
 		driveWith(t, o, func(d *driver) {
 			d.enter("one\ttab")
@@ -169,7 +169,7 @@ func TestHistoryFile(t *testing.T) {
 			}
 		})
 	})
-	t.Run("nobody else can read it", func(t *testing.T) {
+	t.Run("only the user can read it", func(t *testing.T) {
 		if runtime.GOOS == "windows" {
 			t.Skip("windows has other rights")
 		}
@@ -182,7 +182,7 @@ func TestHistoryFile(t *testing.T) {
 			t.Errorf("%v, %v", info, err)
 		}
 	})
-	t.Run("two programs at once lose nothing and leave nothing lying about", func(t *testing.T) {
+	t.Run("two programs at once lose nothing and leave no files behind", func(t *testing.T) {
 		h := &history{path: path(t)} // its lock stands for the moment between two programs
 		var wg sync.WaitGroup
 		for i := range 20 {
@@ -208,7 +208,7 @@ func TestHistoryFile(t *testing.T) {
 			t.Errorf("%d entries from %s", len(entries), entries[0])
 		}
 	})
-	t.Run("lines that are not ours are passed over", func(t *testing.T) {
+	t.Run("invalid lines are ignored", func(t *testing.T) {
 		h := &history{path: filepath.Join(t.TempDir(), "history")}
 		if err := os.WriteFile(h.path, []byte("garbage\n\"good\"\n{}\n\x00\xff\n"), 0o600); err != nil {
 			t.Fatal(err)
@@ -217,13 +217,13 @@ func TestHistoryFile(t *testing.T) {
 			t.Errorf("%q, %v", entries, err)
 		}
 	})
-	t.Run("without a place it is kept nowhere", func(t *testing.T) {
+	t.Run("without a path it is not stored", func(t *testing.T) {
 		h := &history{}
 		if err := h.add("x"); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("a place that cannot be written is an error, and the chat goes on", func(t *testing.T) {
+	t.Run("a path that cannot be written is an error, and the chat goes on", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -246,7 +246,7 @@ func TestMenu(t *testing.T) {
 			d.wantLive("/help", "/plugins", "/plugin ")
 		})
 	})
-	t.Run("Tab completes what is chosen", func(t *testing.T) {
+	t.Run("Tab completes the chosen line", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.write("/p")
 			d.keys("down", "tab")
@@ -255,7 +255,7 @@ func TestMenu(t *testing.T) {
 			}
 		})
 	})
-	t.Run("Enter runs what was typed, even where it begins another command", func(t *testing.T) {
+	t.Run("Enter runs the typed command, although another begins with it", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/plugin")
 			if d.s.wizard == nil {
@@ -263,7 +263,7 @@ func TestMenu(t *testing.T) {
 			}
 		})
 	})
-	t.Run("Enter runs what is chosen", func(t *testing.T) {
+	t.Run("Enter runs the chosen command", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/tool")
 			d.wantPrinted("❯ /tools", "read_file")

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// leavePause is how long nothing must have ended before Ctrl-C leaves: one that was meant for a
-	// turn which ends at that moment, or is pressed twice, does not.
+	// leavePause is how long nothing must have ended before Ctrl-C leaves. It protects against a
+	// Ctrl-C that was meant for a turn that just ended, or that is pressed twice.
 	leavePause = time.Second
-	// typingPause is how long somebody must not have typed before a key answers a question: one
-	// that pops up in the middle of a sentence with a y in it is not thereby answered.
+	// typingPause is how long the user must not have typed before a key answers a question. A
+	// question that appears while the user types a y must not be answered by it.
 	typingPause = 700 * time.Millisecond
 )
 
-// key gives a key to whoever it is for: what asks comes before what is typed.
+// key passes a key to its target. A question or form gets it before the input.
 func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "ctrl+c":
@@ -37,8 +37,7 @@ func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	return s.inputKey(msg)
 }
 
-// controlC ends the nearest thing: what is under way, a form, what is typed, and where there is
-// nothing of that, the program.
+// controlC ends the nearest thing: what is running, a form, the input, or else the program.
 func (s *screen) controlC() tea.Cmd {
 	switch {
 	case len(s.questions) > 0 && s.questions[0].instead != nil:
@@ -47,7 +46,7 @@ func (s *screen) controlC() tea.Cmd {
 	case s.input.find != nil:
 		s.input.leaveSearch()
 		return nil
-	case s.leaving: // what is under way takes too long to end; Run waits for it, but not for ever
+	case s.leaving: // the running call takes too long to end; Run waits for it for a limited time
 		return tea.Quit
 	case s.interrupt():
 	case s.picker != nil:
@@ -67,13 +66,13 @@ func (s *screen) controlC() tea.Cmd {
 	return nil
 }
 
-// mayLeave tells whether Ctrl-C leaves, where there is nothing else for it to end.
+// mayLeave reports whether Ctrl-C leaves if it has nothing else to end.
 func (s *screen) mayLeave() bool { return time.Since(s.ended) >= leavePause }
 
-// typing tells whether the person is in the middle of a sentence.
+// typing reports whether the user has just typed.
 func (s *screen) typing() bool { return time.Since(s.typed) < typingPause }
 
-// inputKey is a key for the input, or for what stands around it.
+// inputKey handles a key for the input, its menu or the turn.
 func (s *screen) inputKey(msg tea.KeyPressMsg) tea.Cmd {
 	if s.input.find != nil {
 		return s.searchKey(msg)
@@ -111,7 +110,7 @@ func (s *screen) inputKey(msg tea.KeyPressMsg) tea.Cmd {
 	return tea.Batch(s.input.update(msg), s.wantPaths())
 }
 
-// paste goes to what is edited: a form of the wizard, or the input.
+// paste pastes into the open form, or into the input.
 func (s *screen) paste(msg tea.PasteMsg) tea.Cmd {
 	switch {
 	case len(s.questions) > 0 && s.questions[0].instead != nil:
@@ -131,11 +130,11 @@ func (s *screen) paste(msg tea.PasteMsg) tea.Cmd {
 	return nil
 }
 
-// enter submits the input; a command that is chosen in the menu needs not be typed out.
+// enter submits the input, or the command that is chosen in the menu.
 func (s *screen) enter(menu []choice) tea.Cmd {
 	if len(menu) > 0 && s.input.chosen >= 0 {
 		s.input.complete(menu)
-		if menu[0].put != "" { // part of a message, not all of it
+		if menu[0].put != "" { // a part of a message, not all of it
 			return nil
 		}
 	}
@@ -145,13 +144,13 @@ func (s *screen) enter(menu []choice) tea.Cmd {
 		return nil
 	}
 	command, past := isCommand(text), text
-	// With a space before it, it is a message, and so is what a mark stands for: the person does
-	// not see how it begins.
+	// With a space before it, it is a message. So is the text of a paste: the user does not see how
+	// it begins.
 	if command && !strings.HasPrefix(value, "/") {
 		command, past = false, " "+text
 	}
 	shell := isShell(typed) && strings.HasPrefix(value, "!")
-	if isShell(text) && !shell { // likewise
+	if isShell(text) && !shell { // the same
 		past = " " + text
 	}
 	s.mentioned(text, value)
@@ -168,7 +167,7 @@ func (s *screen) enter(menu []choice) tea.Cmd {
 	return tea.Batch(keep, s.send(text))
 }
 
-// send sends a message; while a turn runs, it waits.
+// send sends a message; during a turn, the message waits.
 func (s *screen) send(text string) tea.Cmd {
 	if s.turn != nil || s.busy != "" {
 		s.queued = append(s.queued, text)

@@ -12,10 +12,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// stateReady is the state of a plugin that takes part.
+// stateReady is the state of a plugin that is in use.
 const stateReady = "ready"
 
-// hello is what the program begins with: who answers, where, and what was said before.
+// hello prints the beginning: the model, the directory, and the conversation so far.
 func (s *screen) hello() {
 	this, info := s.talk.Session(), s.talk.Model()
 	s.printer.add(blockNote, []string{
@@ -29,7 +29,7 @@ func (s *screen) hello() {
 	s.printPast()
 }
 
-// printPast shows what was said in the session before it was opened here.
+// printPast prints the conversation before it was opened here.
 func (s *screen) printPast() {
 	past := s.talk.History()
 	s.context = contextSize{}
@@ -39,7 +39,7 @@ func (s *screen) printPast() {
 	s.printHistory(past)
 }
 
-// printBanner says what the project at hand brings along.
+// printBanner prints what the project provides.
 func (s *screen) printBanner() {
 	if s.banner == nil {
 		return
@@ -53,7 +53,8 @@ func (s *screen) printBanner() {
 	}
 }
 
-// listPlugins shows every plugin: a line of its own, and below it what it does or why it does not.
+// listPlugins prints every plugin on its own line, and below it what it does, or why it does not
+// work.
 func (s *screen) listPlugins(string) tea.Cmd {
 	s.plugins = s.talk.Plugins()
 	if len(s.plugins) == 0 {
@@ -98,14 +99,14 @@ func (l look) pluginDetail(p PluginRow) []string {
 	return out
 }
 
-// labelled is foreign text behind a label, wrapped below its own beginning.
+// labelled returns foreign text after a label, wrapped in its own column.
 func (l look) labelled(label, text string, style render.Style) []string {
 	const width = 10
 	head := fmt.Sprintf("  %-*s", width-len(gap), label)
 	return hang(l.dim(head), l.paintLines(style, text, l.cols()-width))
 }
 
-// listTools shows every tool in the same way.
+// listTools prints every tool in the same way.
 func (s *screen) listTools(string) tea.Cmd {
 	tools := s.talk.Tools()
 	if len(tools) == 0 {
@@ -137,17 +138,16 @@ func toolRow(t *chat.Tool) []render.Cell {
 	return []render.Cell{{Text: t.Name, Style: render.StyleBold}, {Text: owner}, {Text: asks, Style: render.StyleYellow}}
 }
 
-// tableLines lays out a table in the width of the screen.
+// tableLines draws a table in the width of the screen.
 func (s *screen) tableLines(rows [][]render.Cell) []string {
 	var b strings.Builder
 	if err := render.Table(&b, rows, s.look.options()); err != nil {
-		return []string{s.look.paint(render.StyleRed, errorText(err))} // no such thing: a builder takes all
+		return []string{s.look.paint(render.StyleRed, errorText(err))} // cannot happen: a builder accepts everything
 	}
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
-// printPairs prints names and what they mean, in two columns; what is too long for the second is
-// wrapped in it.
+// printPairs prints names and their meanings in two columns. It wraps the second.
 func (s *screen) printPairs(pairs [][2]string) {
 	width := 0
 	for _, p := range pairs {
@@ -163,7 +163,7 @@ func (s *screen) printPairs(pairs [][2]string) {
 	s.printLines(strings.Join(out, "\n"))
 }
 
-// known leaves out the pairs that have nothing to say.
+// known removes the pairs without a value.
 func known(pairs [][2]string) [][2]string {
 	return slices.DeleteFunc(pairs, func(p [2]string) bool { return p[1] == "" })
 }

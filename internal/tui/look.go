@@ -8,35 +8,35 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// What the screen is taken for until the terminal has told its size.
+// The size of the screen until the terminal has reported its own.
 const (
 	assumedWidth  = 80
 	assumedHeight = 24
 )
 
-// A look is what the terminal can show.
+// A look describes what the terminal can show.
 type look struct {
 	color         bool
 	width, height int
 }
 
-// cols is how wide a line may be: the last column stays free, for in it many terminals are
-// undecided about where the next character goes.
+// cols returns how wide a line may be. The last column stays free, because terminals disagree about
+// where the next character goes after it.
 func (l look) cols() int { return max(l.width-1, 10) }
 
-// liveRoom is how tall the live part may be. A third of the screen stays with what is finished: a
+// liveRoom returns how tall the live part may be. A third of the screen stays for finished lines: a
 // terminal that becomes lower pushes its upper rows into the scrollback, and rows of the live part
 // would stay there.
 func (l look) liveRoom() int { return max(l.height-l.height/3, 3) }
 
-// paint makes one line of text fit to be shown, in a style.
+// paint returns one line of text in a style, safe to be shown.
 func (l look) paint(s render.Style, text string) string { return l.options().Paint(s, text) }
 func (l look) dim(text string) string                   { return l.paint(render.StyleDim, text) }
 func (l look) bold(text string) string                  { return l.paint(render.StyleBold, text) }
 
 func (l look) options() render.Options { return render.Options{Color: l.color, Width: l.cols()} }
 
-// paintLines is foreign text of several lines, wrapped at width, in a style.
+// paintLines returns foreign text of several lines in a style, wrapped at width.
 func (l look) paintLines(s render.Style, text string, width int) []string {
 	lines := wrap(render.Block(text), width)
 	for i := range lines {
@@ -45,7 +45,7 @@ func (l look) paintLines(s render.Style, text string, width int) []string {
 	return lines
 }
 
-// The marks that blocks begin with.
+// The marks at the beginning of blocks.
 const (
 	markUser  = "❯ "
 	markReply = "● "
@@ -55,18 +55,18 @@ const (
 	gutter    = "  │ "
 )
 
-// spinnerFrames turn while something is going on.
+// spinnerFrames are shown in turn while something runs.
 var spinnerFrames = strings.Split("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "")
 
-// tickEvery is how often the live part moves: as slow as still looks alive.
+// tickEvery is how often the live part is redrawn: as slow as an animation may be.
 const tickEvery = 120 * time.Millisecond
 
-// spinner is the frame for a moment, so that all that spins does so in step.
+// spinner returns the frame for a moment, so that all spinners turn together.
 func spinner(elapsed time.Duration) string {
 	return spinnerFrames[int(elapsed/tickEvery)%len(spinnerFrames)]
 }
 
-// clock is a time that a person waits: in whole seconds once there are some.
+// clock returns a waiting time: in whole seconds from one second on.
 func clock(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
@@ -77,7 +77,7 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// thousands is a count in few figures: 950, 1.2k, 34k, 1.2M.
+// thousands returns a count in few digits: 950, 1.2k, 34k, 1.2M.
 func thousands(n int) string {
 	switch {
 	case n < 1000:

@@ -20,7 +20,7 @@ const (
 	gateEnv    = "TUI_TEST_GATE"
 	historyEnv = "TUI_TEST_HISTORY"
 	offlineEnv = "TUI_TEST_OFFLINE"
-	pastEnv    = "TUI_TEST_PAST" // how many messages there are already
+	pastEnv    = "TUI_TEST_PAST" // how many messages the conversation has
 )
 
 func TestMain(m *testing.M) {

@@ -11,23 +11,23 @@ import (
 // Markdown is parsed by goldmark and drawn by us:
 //
 //	look.markdown             foreign text to lines of at most a width
-//	  newParser               markdown_parse.go: CommonMark, and of GFM: tables, tasks, strikethrough, bare addresses
-//	  drawing.blocks          markdown_blocks.go: headings, lists, quotes, code, with what they are indented by
+//	  newParser               markdown_parse.go: CommonMark, and from GFM tables, tasks, strikethrough, bare addresses
+//	  drawing.blocks          markdown_blocks.go: headings, lists, quotes, code, and their indents
 //	    inline.children       markdown_inline.go: a block's text as runs, each with a face
 //	    split, fill           markdown_wrap.go: runs to words, words to lines
 //	    drawing.table         markdown_table.go
 //
-// A terminal obeys what it reads, and markdown spells control characters as references (&#27;), so
-// that text which had none before it was parsed may have some after. Hence all text goes through
-// render.Line as it becomes a run, where it is not yet measured, and the only sequences in a line
-// are those that look.paint writes. Links are not clickable: what is clicked could be another
-// address than the one that is read.
+// A terminal obeys control characters, and markdown can write them as references (&#27;). So text
+// that had none before it was parsed may have some afterwards. Therefore all text goes through
+// render.Line when it becomes a run, before it is measured, and only look.paint writes sequences
+// into a line. Links are not clickable: a click could open another address than the one that the
+// user reads.
 
-// maxMarkdown is the longest text that is parsed as markdown; one that is longer is shown as it is.
-// At this length, the worst that was found takes the parser half a second.
+// maxMarkdown is the longest text that is parsed as markdown. A longer text is shown as it is. At
+// this length, the worst known text takes the parser half a second.
 const maxMarkdown = 128 << 10
 
-// codeIndent sets code in a reply off from its text.
+// codeIndent is the indent of code in a reply.
 const codeIndent = 4
 
 // markdown draws foreign markdown in lines of at most width columns.
@@ -44,8 +44,8 @@ func (l look) markdown(text string, width int) []string {
 	return wrap(plain, width)
 }
 
-// markdownAfter draws a part of a longer text. carry is the line that opens the fence which the
-// part begins in; "" where it begins in none.
+// markdownAfter draws a part of a longer text. carry is the line that opens the fence in which the
+// part begins; "" if it begins in none.
 func (l look) markdownAfter(carry, text string, width int) []string {
 	if carry == "" {
 		return l.markdown(text, width)
@@ -60,9 +60,9 @@ func (l look) source(language, text string, width int) []string {
 	return d.lines
 }
 
-// drawMarkdown draws text that is fit to be shown. There may be nothing to see, of addresses that
-// no link names; or the parser, which is not ours and reads foreign text, panics. Then there are no
-// lines.
+// drawMarkdown draws text that is safe to be shown. It returns no lines if nothing is visible, as
+// with addresses that no link names, or if the parser panics, which is not ours and reads foreign
+// text.
 func (l look) drawMarkdown(plain string, width int) (lines []string) {
 	defer func() {
 		if recover() != nil {

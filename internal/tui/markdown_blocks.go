@@ -13,28 +13,27 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A drawing is markdown on its way to lines. Lists and quotes nest: each of them adds to what the
-// lines of its blocks begin with.
+// A drawing turns markdown into lines. Lists and quotes nest: each adds to the beginning of the
+// lines of its blocks.
 type drawing struct {
 	look   look
 	source []byte // that was parsed
 	width  int    // of the lines, at most
 	lines  []string
 
-	first string  // what the next line begins with: marks that were not shown yet
-	rest  string  // what the lines after it begin with, as wide as first
-	gap   *string // an empty line that is due before the next one, with what it begins with
+	first string  // the beginning of the next line: marks that were not shown yet
+	rest  string  // the beginning of the lines after it, as wide as first
+	gap   *string // an empty line before the next one, with its beginning
 }
 
-// minText is the narrowest that text is made by indenting it. What is nested deeper is not indented
-// any more.
+// minText is the narrowest text that indenting leaves. Deeper blocks are not indented any more.
 const minText = 6
 
-// room is how wide the text of a line may be.
+// room returns how wide the text of a line may be.
 func (d *drawing) room() int { return d.width - ansi.StringWidth(d.rest) }
 
-// line adds a line. Where a character at its start joins with what is before it, the two may be
-// wider than they were apart: then it is cut.
+// line adds a line. If a character at its start combines with the text before it, the line may
+// become too wide: then it is cut.
 func (d *drawing) line(text string) {
 	if d.gap != nil {
 		d.lines = append(d.lines, strings.TrimRight(*d.gap, " "))
@@ -44,7 +43,7 @@ func (d *drawing) line(text string) {
 	d.first = d.rest
 }
 
-// apart puts an empty line before the next line, unless there is nothing above it.
+// apart adds an empty line before the next line, unless it is the first.
 func (d *drawing) apart() {
 	if len(d.lines) > 0 && d.first == d.rest {
 		gap := d.rest
@@ -52,8 +51,8 @@ func (d *drawing) apart() {
 	}
 }
 
-// within draws with a mark before the first line and an indent, as wide as the mark, before the
-// others. Where there is no room for them, the mark has a line of its own.
+// within draws with a mark before the first line and an indent of the same width before the others.
+// If there is no room for them, the mark gets its own line.
 func (d *drawing) within(mark, indent string, draw func()) {
 	if d.room()-ansi.StringWidth(mark) < minText {
 		if mark != indent {
@@ -65,14 +64,14 @@ func (d *drawing) within(mark, indent string, draw func()) {
 	rest, before := d.rest, len(d.lines)
 	d.first, d.rest = d.first+mark, d.rest+indent
 	draw()
-	if len(d.lines) == before { // an empty item is one, too
+	if len(d.lines) == before { // an empty item also has a line
 		d.line("")
 	}
 	d.first, d.rest = rest, rest
 }
 
-// blocks draws what is in a document, a quote or an item; in a tight list without empty lines
-// between.
+// blocks draws the content of a document, a quote or an item; in a tight list without empty lines
+// between blocks.
 func (d *drawing) blocks(parent ast.Node, tight bool) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		if !tight && n.PreviousSibling() != nil {
@@ -103,12 +102,12 @@ func (d *drawing) block(n ast.Node) {
 		d.line(d.look.dim(strings.Repeat("─", min(d.room(), ruleWidth))))
 	case *extast.Table:
 		d.table(n)
-	default: // the parser makes no other; what is in one would still be shown
+	default: // the parser makes no others; their content would still be shown
 		d.blocks(n, false)
 	}
 }
 
-// ruleWidth is enough for a rule to be seen as one.
+// ruleWidth is wide enough to be seen as a rule.
 const ruleWidth = 8
 
 func (d *drawing) paragraph(runs []run) {
@@ -117,7 +116,7 @@ func (d *drawing) paragraph(runs []run) {
 	}
 }
 
-// heading tells its level by its face, or else by the mark it was written with.
+// heading shows its level by its face, or else by the mark in the source.
 func (d *drawing) heading(n *ast.Heading) {
 	f := face{bold: true}
 	if n.Level <= 2 {
@@ -150,7 +149,7 @@ func (d *drawing) list(n *ast.List) {
 	}
 }
 
-// taskOf is the box at the start of a task's text, nil where the item is no task.
+// taskOf returns the box at the start of a task's text; nil if the item is not a task.
 func taskOf(item ast.Node) *extast.TaskCheckBox {
 	block := item.FirstChild()
 	if block == nil {
@@ -167,7 +166,7 @@ func box(checked bool) string {
 	return "[ ] "
 }
 
-// raw is the text of lines that are not markdown.
+// raw returns lines that are not markdown.
 func (d *drawing) raw(segments *text.Segments) []string {
 	lines := make([]string, segments.Len())
 	for i := range lines {
@@ -177,7 +176,7 @@ func (d *drawing) raw(segments *text.Segments) []string {
 	return lines
 }
 
-// code draws lines of source, with the spaces that they have.
+// code draws lines of source with their spaces.
 func (d *drawing) code(lines []string, language string, indent int) {
 	if d.room()-indent < minText {
 		indent = 0
@@ -198,8 +197,8 @@ func (d *drawing) code(lines []string, language string, indent int) {
 	}
 }
 
-// codeFace is one colour for source of a language that is not known, but for the lines of a diff,
-// which is read by them.
+// codeFace returns the face of a line in an unknown language: one colour, except for the lines of a
+// diff.
 func codeFace(language, line string) face {
 	if language != "diff" {
 		return face{color: render.StyleCyan}
@@ -213,8 +212,8 @@ func codeFace(language, line string) face {
 	return face{dim: true}
 }
 
-// html is shown as it was written. To leave it out would hide what was said, and much that looks
-// like it is none: a placeholder, a generic type.
+// html draws HTML as it was written. Leaving it out would hide text, and much of it only looks like
+// HTML: a placeholder, a generic type.
 func (d *drawing) html(n *ast.HTMLBlock) {
 	lines := d.raw(n.Lines())
 	if n.HasClosure() {

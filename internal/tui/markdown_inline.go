@@ -14,13 +14,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A face is how text looks.
+// A face says how text looks.
 type face struct {
 	color                                render.Style
 	bold, dim, italic, underline, strike bool
 }
 
-// style is a face as package render takes it: the parameters of one sequence.
+// style returns a face as package render takes it: the parameters of one sequence.
 func (f face) style() render.Style {
 	var params []string
 	for _, p := range []struct {
@@ -37,13 +37,13 @@ func (f face) style() render.Style {
 	return render.Style(strings.Join(params, ";"))
 }
 
-// A run is text in one face: fit to be shown, or lineBreak.
+// A run is text in one face. It is safe to be shown, or lineBreak.
 type run struct {
 	text string
 	face face
 }
 
-// lineBreak is the text of a run that ends a line. No other text has one in it.
+// lineBreak is the text of a run that ends a line. No other text contains it.
 const lineBreak = "\n"
 
 func (l look) paintRuns(runs []run) string {
@@ -57,17 +57,17 @@ func (l look) paintRuns(runs []run) string {
 // An inline collects the text of a block as runs.
 type inline struct {
 	source []byte
-	color  bool // faces tell what is emphasised; without them, the marks stay
+	color  bool // faces show emphasis; without colour, the marks stay
 	cell   bool // the block is a cell of a table
-	breaks bool // the lines of the block end where they were ended
-	face   face // of what is added
+	breaks bool // the line ends of the block stay
+	face   face // of the text that is added
 	runs   []run
 
-	text     strings.Builder // of the run under way
+	text     strings.Builder // of the current run
 	textFace face            // its face
 }
 
-// inline is the text of a block, in a face.
+// inline returns the text of a block, in a face.
 func (d *drawing) inline(block ast.Node, f face) []run {
 	_, cell := block.(*extast.TableCell)
 	w := inline{source: d.source, color: d.look.color, cell: cell, face: f, breaks: d.endedOnPurpose(block)}
@@ -76,13 +76,13 @@ func (d *drawing) inline(block ast.Node, f face) []run {
 	return w.runs
 }
 
-// proseWidth is narrower than text is wrapped by hand or by an editor.
+// proseWidth is narrower than prose that was wrapped by a person or an editor.
 const proseWidth = 60
 
-// endedOnPurpose tells whether the lines of a block are lines for their reader: those of a poem, an
-// address, a list without marks. Markdown makes one paragraph of them, and models write them as
-// they are to be seen. They are told from wrapped prose by their length: one of them ends where the
-// next word had room in a line of proseWidth.
+// endedOnPurpose reports whether the line ends of a block are meant: those of a poem, an address, a
+// list without marks. Markdown joins them into one paragraph, but models write them as they should
+// be seen. Their length distinguishes them from wrapped prose: some line ends although the next
+// word would have fitted in a line of proseWidth.
 func (d *drawing) endedOnPurpose(block ast.Node) bool {
 	if block.Type() != ast.TypeBlock || block.Lines() == nil {
 		return false
@@ -97,8 +97,8 @@ func (d *drawing) endedOnPurpose(block ast.Node) bool {
 	return false
 }
 
-// add adds foreign text. What has the same face becomes one run, for characters at its ends may
-// join.
+// add adds foreign text. Text of the same face becomes one run, because characters at its ends may
+// combine.
 func (w *inline) add(text string) {
 	f := w.face
 	if !w.color {
@@ -111,7 +111,7 @@ func (w *inline) add(text string) {
 	w.text.WriteString(render.Line(text))
 }
 
-// end ends the run under way.
+// end ends the current run.
 func (w *inline) end() {
 	if w.text.Len() > 0 {
 		w.runs = append(w.runs, run{w.text.String(), w.textFace})
@@ -152,13 +152,13 @@ func (w *inline) node(n ast.Node) {
 		w.in(linkFace(w.face), func() { w.add(string(n.Label(w.source))) })
 	case *ast.RawHTML:
 		w.html(n)
-	case *extast.TaskCheckBox: // is the mark of its item
+	case *extast.TaskCheckBox: // the mark of its item
 	default:
 		w.children(n)
 	}
 }
 
-// in adds in another face.
+// in adds text in another face.
 func (w *inline) in(f face, add func()) {
 	saved := w.face
 	w.face = f
@@ -166,7 +166,7 @@ func (w *inline) in(f face, add func()) {
 	w.face = saved
 }
 
-// marked is what stands between marks, in a face where there are faces.
+// marked adds the text between marks, in a face if there is colour.
 func (w *inline) marked(n ast.Node, mark string, f face) {
 	if w.color {
 		w.in(f, func() { w.children(n) })
@@ -187,7 +187,7 @@ func (w *inline) prose(n *ast.Text) {
 	}
 }
 
-// value is the text of a node without escapes, if it may have any.
+// value returns the text of a node, without its escapes.
 func (w *inline) value(n *ast.Text) string {
 	if n.IsRaw() {
 		return string(n.Value(w.source))
@@ -198,7 +198,7 @@ func (w *inline) value(n *ast.Text) string {
 func (w *inline) code(n *ast.CodeSpan) {
 	code := strings.ReplaceAll(w.plain(n), "\n", " ")
 	if w.cell {
-		code = strings.ReplaceAll(code, `\|`, "|") // could not be written otherwise there
+		code = strings.ReplaceAll(code, `\|`, "|") // in a table, code has no other way to write it
 	}
 	f := w.face
 	f.color = render.StyleCyan
@@ -208,7 +208,7 @@ func (w *inline) code(n *ast.CodeSpan) {
 	w.in(f, func() { w.add(code) })
 }
 
-// link is its text, and its address unless that is the text.
+// link adds the text of a link, and its address unless that is the text.
 func (w *inline) link(n *ast.Link) {
 	text, address := w.plain(n), unescape(string(n.Destination))
 	f := linkFace(w.face)
@@ -229,7 +229,7 @@ func linkFace(f face) face {
 	return f
 }
 
-// image is the text in its place, or else its address.
+// image adds the text of an image, or else its address.
 func (w *inline) image(n *ast.Image) {
 	text := w.plain(n)
 	if text == "" {
@@ -238,8 +238,8 @@ func (w *inline) image(n *ast.Image) {
 	w.add(text)
 }
 
-// html is shown as it was written (see drawing.html), but for the tag that ends a line, which in a
-// cell of a table nothing else does.
+// html adds HTML as it was written (see drawing.html), except for the tag that ends a line: in a
+// cell of a table nothing else can.
 func (w *inline) html(n *ast.RawHTML) {
 	tag := w.segments(n.Segments)
 	if slices.Contains([]string{"<br>", "<br/>", "<br />"}, strings.ToLower(tag)) {
@@ -258,10 +258,10 @@ func (w *inline) segments(segments *text.Segments) string {
 	return b.String()
 }
 
-// plain is the text in a node without faces and marks.
+// plain returns the text in a node without faces and marks.
 func (w *inline) plain(parent ast.Node) string {
 	var b strings.Builder
-	// The walk ends with the first error, and there is none.
+	// The walk ends at the first error, and no function returns one.
 	_ = ast.Walk(parent, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -282,8 +282,8 @@ func (w *inline) plain(parent ast.Node) string {
 	return b.String()
 }
 
-// unescape resolves backslashes and references in one pass, so that what one of them yields is not
-// taken for the start of another.
+// unescape resolves backslashes and references in one pass, so that the result of one does not
+// begin another.
 func unescape(s string) string {
 	if !strings.ContainsAny(s, `\&`) {
 		return s
@@ -303,9 +303,9 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// reference resolves a reference that s begins with, and says how long it is; what is none stays.
-// Names without a semicolon, which old pages have, are none in markdown: then what is left over
-// ends in the semicolon.
+// reference resolves the reference at the beginning of s, and returns its length. Other text stays.
+// Names without a semicolon, which old pages have, are not references in markdown; then the
+// unresolved rest ends with the semicolon.
 func reference(s string) (string, int) {
 	const longest = len("&CounterClockwiseContourIntegral;")
 	end := strings.IndexByte(s[:min(len(s), longest)], ';')

@@ -10,10 +10,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// newParser is a parser for one text. It has of goldmark's extensions only the parsers, with the
-// priorities that goldmark gives them, and takes about linear time and memory: what takes goldmark
-// more (a hundred kilobytes of "a*_", a minute; of table, all memory there is) is bounded, and past
-// the bound is text.
+// newParser returns a parser for one text. It uses the parsers of goldmark's extensions, with
+// goldmark's priorities, and takes roughly linear time and memory. Goldmark alone takes more for
+// some texts: for a hundred kilobytes of "a*_" a minute, for tables all memory. These are limited,
+// and beyond the limit they are text.
 func newParser() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(
@@ -42,22 +42,22 @@ func newParser() parser.Parser {
 	)
 }
 
-// depthLimit opens lists or quotes down to maxDepth of them in each other. The parser goes through all
-// that are open at every line.
+// A depthLimit opens lists or quotes only down to maxDepth: the parser visits all open ones at
+// every line.
 type depthLimit struct{ parser.BlockParser }
 
-// maxDepth is deeper than text is nested, and than a terminal shows well.
+// maxDepth is deeper than people nest text, and than a terminal shows well.
 const maxDepth = 10
 
 func (s depthLimit) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
-	_, inList := parent.(*ast.List) // where an item is opened, and no list
+	_, inList := parent.(*ast.List) // the block is an item, not a list
 	if !inList && depth(parent) >= maxDepth {
 		return nil, parser.NoChildren
 	}
 	return s.BlockParser.Open(parent, reader, pc)
 }
 
-// depth is how many lists and quotes a block is in.
+// depth returns how many lists and quotes a block is in.
 func depth(n ast.Node) int {
 	depth := 0
 	for ; n != nil; n = n.Parent() {
@@ -69,14 +69,14 @@ func depth(n ast.Node) int {
 	return depth
 }
 
-// tryLimit tries a mark only so many times in a block. The parser holds every mark against all that
-// are open before it.
+// A tryLimit tries a mark only maxTries times in a block: the parser compares every mark with all
+// open ones before it.
 type tryLimit struct {
 	parser.InlineParser
-	tries int // in the block that is being parsed
+	tries int // in the current block
 }
 
-// maxTries is many times the marks of any one paragraph, item or cell.
+// maxTries is many times the number of marks in a paragraph, item or cell.
 const maxTries = 500
 
 func (s *tryLimit) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
@@ -86,7 +86,7 @@ func (s *tryLimit) Parse(parent ast.Node, block text.Reader, pc parser.Context) 
 	return s.InlineParser.Parse(parent, block, pc)
 }
 
-// CloseBlock is called when a block's text is at its end.
+// CloseBlock is called at the end of a block's text.
 func (s *tryLimit) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context) {
 	s.tries = 0
 	if c, ok := s.InlineParser.(parser.CloseBlocker); ok {
@@ -94,12 +94,11 @@ func (s *tryLimit) CloseBlock(parent ast.Node, block text.Reader, pc parser.Cont
 	}
 }
 
-// cellLimit leaves what would be a huge table a paragraph. A row that is short of cells is filled up
-// with empty ones, so that a long head and many short rows, a few kilobytes of text, would take
-// gigabytes.
+// A cellLimit leaves a huge table as a paragraph. Short rows are filled up with empty cells, so
+// that a long head and many short rows, a few kilobytes of text, would take gigabytes.
 type cellLimit struct{ parser.ParagraphTransformer }
 
-// maxCells is more than anybody reads: a thousand rows of ten cells.
+// maxCells is more than people read: a thousand rows of ten cells.
 const maxCells = 10_000
 
 func (s cellLimit) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {

@@ -160,10 +160,10 @@ d    │ 👩‍💻`},
 	}
 }
 
-// TestMarkdownIsBounded has texts for which the parser takes minutes, or all memory, if it is let:
-// it would not end in time.
+// TestMarkdownIsBounded draws texts for which the parser alone takes minutes, or all memory.
+// Without our limits the test would not end in time.
 func TestMarkdownIsBounded(t *testing.T) {
-	t.Run("what is too long to be parsed is shown as it is", func(t *testing.T) {
+	t.Run("a text too long to be parsed is shown as it is", func(t *testing.T) {
 		got := colored.markdown(strings.Repeat("**a** ", maxMarkdown/6+1), 60)
 		if !strings.Contains(got[0], "**a**") {
 			t.Errorf("got %q", got[0])

@@ -10,9 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A table is as wide as its cells are. Where the screen is too narrow for that, the widest columns
-// give way and their cells are wrapped; where it is too narrow for columns, every row becomes a
-// list of its cells.
+// A table is as wide as its cells. If the screen is too narrow, the widest columns shrink and their
+// cells are wrapped. If it is too narrow for columns, every row becomes a list of its cells.
 type table struct {
 	drawing *drawing
 	align   []extast.Alignment
@@ -21,17 +20,17 @@ type table struct {
 }
 
 const (
-	columnBar  = "│" // has a space on both sides
+	columnBar  = "│" // with a space on both sides
 	columnRule = "─┼─"
 	columnGap  = 3 // the width of both
 )
 
-// minColumn is as narrow as a column is made: less breaks most words.
+// minColumn is the narrowest column: less breaks most words.
 const minColumn = 8
 
 func (d *drawing) table(n *extast.Table) {
 	if n.PreviousSibling() != nil {
-		d.apart() // in a tight list, too: the parser takes one with a table in it for tight
+		d.apart() // also in a tight list, which the parser makes of a list with a table
 	}
 	t := table{drawing: d, align: n.Alignments, widths: make([]int, len(n.Alignments))}
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
@@ -55,7 +54,7 @@ func (t *table) addRow(row ast.Node) {
 	t.rows = append(t.rows, cells)
 }
 
-// fit takes columns away from the widest until all fit, if they do.
+// fit shrinks the widest columns until all fit, and reports whether they do.
 func (t *table) fit(room int) bool {
 	least, over := 0, -room
 	for i, w := range t.widths {
@@ -72,7 +71,7 @@ func (t *table) fit(room int) bool {
 	return true
 }
 
-// widest is the widest column; of two, the later: what comes first matters most.
+// widest returns the widest column; of two, the later, because the first columns matter most.
 func widest(widths []int) int {
 	at := 0
 	for i, w := range widths {
@@ -83,7 +82,7 @@ func widest(widths []int) int {
 	return at
 }
 
-// draw draws the rows, with rules between them where some take several lines.
+// draw draws the rows, with rules between them if some have several lines.
 func (t *table) draw() {
 	rows, tall := make([][]string, len(t.rows)), false
 	for i, row := range t.rows {
@@ -144,8 +143,7 @@ func pad(text string, width int, a extast.Alignment) string {
 	return strings.Repeat(" ", left) + text + strings.Repeat(" ", spaces-left)
 }
 
-// records draws a table without columns: each cell on a line of its own, after the name of its
-// column.
+// records draws a table without columns: each cell on its own line, after the name of its column.
 func (d *drawing) records(n *extast.Table) {
 	head := n.FirstChild()
 	names := d.columnNames(head)
@@ -168,7 +166,7 @@ func (d *drawing) records(n *extast.Table) {
 	}
 }
 
-// columnNames are cut, for they are shown with each row.
+// columnNames returns the names of the columns, shortened, because each row shows them.
 func (d *drawing) columnNames(head ast.Node) []run {
 	var names []run
 	w := inline{source: d.source}

@@ -21,7 +21,7 @@ var (
 	plain   = look{width: 80, height: 30}
 )
 
-// drawn is markdown as it is drawn, in one text.
+// drawn returns the drawing of markdown as one text.
 func drawn(l look, text string, width int) string { return strings.Join(l.markdown(text, width), "\n") }
 
 func tour(t testing.TB) string {
@@ -104,12 +104,12 @@ func TestMarkdown(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("nothing is nothing", func(t *testing.T) {
+	t.Run("an empty text has no lines", func(t *testing.T) {
 		if got := colored.markdown("\n \n", 60); len(got) != 0 {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("text of which nothing would be seen is shown as it is", func(t *testing.T) {
+	t.Run("a text without visible parts is shown as it is", func(t *testing.T) {
 		if got := drawn(colored, "[a]: https://a.example", 60); got != "[a]: https://a.example" {
 			t.Errorf("got %q", got)
 		}
@@ -140,7 +140,7 @@ func TestMarkdownWidth(t *testing.T) {
 		})
 	}
 	t.Run("a narrow screen loses nothing", func(t *testing.T) {
-		text, _, _ := strings.Cut(tour(t), "| name") // names of columns are repeated where there are none
+		text, _, _ := strings.Cut(tour(t), "| name") // names of columns are repeated if there are no columns
 		bare := func(width int) string {
 			return regexp.MustCompile(`[\s│]`).ReplaceAllString(drawn(plain, text, width), "")
 		}
@@ -152,7 +152,7 @@ func TestMarkdownWidth(t *testing.T) {
 	})
 }
 
-// TestMarkdownIsNotObeyed: control characters that are spelled as references are shown escaped.
+// TestMarkdownIsNotObeyed: control characters written as references are shown escaped.
 func TestMarkdownIsNotObeyed(t *testing.T) {
 	for in, want := range map[string]string{
 		"\x1b[8mhidden":          `\x1b[8mhidden`,
@@ -177,7 +177,7 @@ func TestMarkdownIsNotObeyed(t *testing.T) {
 	}
 }
 
-// TestControl: what the tests hold lines against can find something.
+// TestControl: the check of the other tests can find something.
 func TestControl(t *testing.T) {
 	for line, want := range map[string]string{
 		"\x1b[1mbold\x1b[0m \x1b[38;5;8mgrey": "",
@@ -194,8 +194,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// FuzzMarkdown: whatever a model says, nothing but text and colours reaches the terminal, and no
-// line is wider than it may be.
+// FuzzMarkdown: only text and colours reach the terminal, and no line is too wide.
 func FuzzMarkdown(f *testing.F) {
 	for _, seed := range []string{document, hostile, tour(f), "&#27;]0;x&#7;", "<a href='\x1b'>", "| a |\n|-|\n| &#x9b;2J |",
 		"~~~\n\x1b[2J", "- [x] *a*\ufe0f", "> \u0301", "|a|\n|-|\n|<br>|"} {

@@ -8,15 +8,15 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A word is text that stays on one line where it fits on one.
+// A word is text that stays on one line if it fits.
 type word struct {
-	lead  run // the spaces before it, which go where it begins a new line
+	lead  run // the spaces before it, dropped if it begins a line
 	runs  []run
 	width int  // of its runs
-	ends  bool // it is no word but the end of a line
+	ends  bool // not a word, but the end of a line
 }
 
-// split makes runs into words: at spaces, and where the script has none, between characters.
+// split splits runs into words: at spaces, and between characters in scripts without spaces.
 func split(runs []run) []word {
 	var s splitter
 	for _, r := range runs {
@@ -33,11 +33,11 @@ func split(runs []run) []word {
 
 type splitter struct {
 	words []word
-	word  word // under way
-	last  rune // of the last character in it that was wide; else 0
+	word  word // the current one
+	last  rune // its last character if that is wide; else 0
 }
 
-// end ends the word under way; spaces that no word follows are dropped.
+// end ends the current word. Spaces without a following word are dropped.
 func (s *splitter) end() {
 	if len(s.word.runs) > 0 {
 		s.words = append(s.words, s.word)
@@ -72,7 +72,7 @@ func (s *splitter) space(r run) {
 	s.word.lead.text += r.text // spaces in another face
 }
 
-// piece adds text without spaces to the word under way. Between wide characters it may be broken.
+// piece adds text without spaces to the current word. Between wide characters a line may break.
 func (s *splitter) piece(r run) {
 	if isASCII(r.text) {
 		s.put(r, len(r.text))
@@ -104,8 +104,8 @@ func (s *splitter) put(r run, width int) {
 	s.word.width += width
 }
 
-// mayBreak tells whether a line may end between two characters: where both are wide, but not before
-// what closes something, nor after what opens it.
+// mayBreak reports whether a line may break between two characters: if both are wide, but not
+// before a closing mark, nor after an opening one.
 func mayBreak(before, after rune) bool {
 	return before != 0 && after != 0 &&
 		!unicode.In(before, unicode.Ps, unicode.Pi) && !unicode.In(after, unicode.Pe, unicode.Pf, unicode.Po, unicode.Lm)
@@ -115,7 +115,7 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
-// join adds a run to others, to the last of them where both have one face.
+// join adds a run to others, or to the last of them if both have the same face.
 func join(runs []run, r run) []run {
 	if last := len(runs) - 1; last >= 0 && runs[last].face == r.face {
 		runs[last].text += r.text
@@ -124,8 +124,8 @@ func join(runs []run, r run) []run {
 	return append(runs, r)
 }
 
-// fill makes words into lines of at most width columns. Only a word that is wider than a line is
-// broken.
+// fill arranges words in lines of at most width columns. It breaks only words that are wider than a
+// line.
 func fill(words []word, width int) [][]run {
 	f := filler{width: max(width, 1)}
 	for _, w := range words {
@@ -140,10 +140,10 @@ func fill(words []word, width int) [][]run {
 type filler struct {
 	width   int
 	lines   [][]run
-	line    []run // under way
-	used    int   // columns of it
+	line    []run // the current one
+	used    int   // its columns so far
 	begun   bool  // it has a word
-	wrapped bool  // it goes on with the line above
+	wrapped bool  // it continues the line above
 }
 
 func (f *filler) end(wrapped bool) {
@@ -171,8 +171,8 @@ func (f *filler) add(w word) {
 	f.chop(w)
 }
 
-// lead puts the spaces before a word. Those that a text begins with, the indentation of code, are
-// kept as far as the word leaves room for them.
+// lead adds the spaces before a word. Spaces at the beginning of a text, the indent of code, stay
+// as far as the word leaves room.
 func (f *filler) lead(w word) {
 	spaces := len(w.lead.text)
 	switch {
@@ -187,7 +187,7 @@ func (f *filler) lead(w word) {
 	}
 }
 
-// chop puts a word that is wider than a line, as much as fits on each.
+// chop adds a word that is wider than a line, as much as fits on each.
 func (f *filler) chop(w word) {
 	for _, r := range w.runs {
 		for text := r.text; text != ""; {
@@ -203,7 +203,7 @@ func (f *filler) chop(w word) {
 	}
 }
 
-// textWidth is how wide words are where nothing wraps them.
+// textWidth returns the width of words without wrapping.
 func textWidth(words []word) int {
 	widest, width := 0, 0
 	for _, w := range words {

@@ -9,14 +9,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A choice is one line of the menu that opens under a slash command: what the input would be, and
-// what that means.
+// A choice is one line of the menu below the input: what the input would become, and what that
+// means.
 type choice struct {
 	text, about string
-	put         string // what the input becomes, where that is not text
+	put         string // what the input becomes, if that is not text
 }
 
-// menu is what the input could become; nothing where it is no command, or typed out.
+// menu returns what the input could become; nothing if it is not a command, or is complete.
 func (b *inputBox) menu() []choice {
 	text := b.value()
 	if b.closed {
@@ -35,14 +35,14 @@ func (b *inputBox) menu() []choice {
 	var out []choice
 	for _, c := range commands() {
 		switch {
-		case c.name == name: // first, so that Enter runs what was typed
+		case c.name == name: // first, so that Enter runs the typed command
 			out = append([]choice{{text: c.name, about: c.about}}, out...)
 		case strings.HasPrefix(c.name, name):
 			out = append(out, choice{text: c.name, about: c.about})
 		}
 	}
 	for _, c := range b.prompts.choices(name) {
-		if c.text == name { // likewise
+		if c.text == name { // the same
 			out = append([]choice{c}, out...)
 		} else {
 			out = append(out, c)
@@ -72,9 +72,9 @@ func (b *inputBox) argumentChoices(name, arg string) []choice {
 	return out
 }
 
-// unchosen is what is chosen in the menu before an arrow key was pressed: the first line, or for
-// arguments that may be any, none.
-func (b *inputBox) unchosen() int {
+// defaultChoice returns the choice before an arrow key was pressed: the first line, or none if the
+// argument may be any text.
+func (b *inputBox) defaultChoice() int {
 	name, _, spaced := strings.Cut(b.value(), " ")
 	if c, ok := findCommand(name); spaced && ok && c.free {
 		return -1
@@ -84,7 +84,7 @@ func (b *inputBox) unchosen() int {
 
 func (b *inputBox) closeMenu() { b.closed = true }
 
-// choose moves in the menu, round its ends.
+// choose moves in the menu, and wraps around at its ends.
 func (b *inputBox) choose(down bool, n int) {
 	step := n - 1
 	if b.chosen < 0 && !down {
@@ -96,12 +96,12 @@ func (b *inputBox) choose(down bool, n int) {
 	b.chosen = (b.chosen + step) % n
 }
 
-// complete takes what is chosen in the menu.
+// complete puts the chosen line into the input.
 func (b *inputBox) complete(menu []choice) {
 	c := menu[max(min(b.chosen, len(menu)-1), 0)]
 	b.area.Reset()
 	b.area.InsertString(cmp.Or(c.put, c.text))
-	b.chosen, b.closed = b.unchosen(), false
+	b.chosen, b.closed = b.defaultChoice(), false
 }
 
 // menuHint says what keys do in the menu.
@@ -112,10 +112,10 @@ func menuHint(menu []choice) string {
 	return "  enter runs · tab completes · esc closes"
 }
 
-// maxMenu is how many choices are seen at a time.
+// maxMenu is how many choices are visible at a time.
 const maxMenu = 6
 
-// menuLines draws the menu in so many rows, the chosen line among them.
+// menuLines draws the menu in the given rows, the chosen line among them.
 func (l look) menuLines(menu []choice, chosen, rows int) []string {
 	rows = max(min(rows, maxMenu), 1)
 	chosen = min(chosen, len(menu)-1)

@@ -8,13 +8,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// model shows who answers, or has another model answer from the next message on.
+// model shows the model, or switches to another one from the next message on.
 func (s *screen) model(arg string) tea.Cmd {
 	if arg == "" {
 		s.showModel()
 		return nil
 	}
-	if strings.HasSuffix(arg, ":NAME") { // as the help writes it
+	if strings.HasSuffix(arg, ":NAME") { // copied from the help
 		s.printError("put the provider's own name of the model in the place of NAME")
 		return nil
 	}
@@ -43,7 +43,7 @@ func (s *screen) showModel() {
 	s.printNote("/model PROVIDER:NAME changes it here; [model] in the config, $PATCHBAY_MODEL and --model do for good")
 }
 
-// offlineText is said where nobody answers.
+// offlineText is shown if the offline model answers.
 func (s *screen) offlineText() string {
 	if s.offline != "" {
 		return s.offline
@@ -52,7 +52,7 @@ func (s *screen) offlineText() string {
 		"$PATCHBAY_MODEL or [model] in config.toml (`patchbay config init` writes one)"
 }
 
-// modelChoices are the models that are known, for the menu.
+// modelChoices lists the known models, for the menu.
 func (s *screen) modelChoices() []choice {
 	var out []choice
 	for _, name := range model.Known() {

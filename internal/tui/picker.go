@@ -15,22 +15,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A SessionRow is a session to go on with.
+// A SessionRow is a session that can be resumed.
 type SessionRow struct {
 	ID    string
 	Title string
 	Dir   string // as it is shown
-	Here  bool   // it is of the directory that the program works in
+	Here  bool   // it belongs to the program's working directory
 	Turns int
 	Used  time.Time // when it was last used
 }
 
-// A picker chooses one of some sessions: those of this directory first, of each the one that was
-// used last. What is typed narrows them.
+// A picker chooses a session: those of this directory come first, sorted by last use. Typed text
+// filters them.
 type picker struct {
 	rows   []SessionRow
 	filter string
-	chosen int // among those that are shown
+	chosen int // among the shown ones
 	now    time.Time
 }
 
@@ -48,7 +48,7 @@ func newPicker(rows []SessionRow) *picker {
 	return &picker{rows: rows, now: time.Now()}
 }
 
-// found are the sessions that have every word of the filter in title, directory or id.
+// found returns the sessions that have every word of the filter in title, directory or id.
 func (p *picker) found() []SessionRow {
 	words := strings.Fields(strings.ToLower(p.filter))
 	if len(words) == 0 {
@@ -64,11 +64,10 @@ func (p *picker) found() []SessionRow {
 	return out
 }
 
-// pickerPage is how far a page key goes.
+// pickerPage is how many rows a page key moves.
 const pickerPage = 10
 
-// key does what a key says. chosen is the session that was taken; over, that nothing more is to be
-// chosen.
+// key handles a key. chosen is the chosen session; over reports that the picker closes.
 func (p *picker) key(msg tea.KeyPressMsg) (chosen *SessionRow, over bool) {
 	found := p.found()
 	switch key := msg.String(); key {
@@ -106,10 +105,10 @@ func (p *picker) key(msg tea.KeyPressMsg) (chosen *SessionRow, over bool) {
 	return nil, false
 }
 
-// maxFilter bounds what is typed or pasted.
+// maxFilter limits the typed or pasted filter.
 const maxFilter = 200
 
-// narrow sets the filter; what was chosen is chosen anew.
+// narrow sets the filter and chooses the first match.
 func (p *picker) narrow(filter string) {
 	filter = strings.ReplaceAll(cleanPaste(filter), "\n", " ")
 	if filter == p.filter || len(filter) > maxFilter {
@@ -118,7 +117,7 @@ func (p *picker) narrow(filter string) {
 	p.filter, p.chosen = filter, 0
 }
 
-// lines draw the picker in so many rows.
+// lines draws the picker in the given rows.
 func (p *picker) lines(l look, room int) []string {
 	found := p.found()
 	count := fmt.Sprintf("%d of %d", len(found), len(p.rows))
@@ -135,7 +134,7 @@ func (p *picker) lines(l look, room int) []string {
 	return clip(append(out, "", keys), max(room, 1))
 }
 
-// list draws the sessions around the chosen one. A line stands before those of other directories.
+// list draws the sessions around the chosen one, with a line before those of other directories.
 func (p *picker) list(l look, found []SessionRow, room int) []string {
 	if len(found) == 0 {
 		return []string{l.dim(gap + "no session has that in its title, directory or id")}
@@ -179,7 +178,7 @@ func padded(text string, width int) string {
 
 func (p *picker) when(r *SessionRow) string { return ago(p.now.Sub(r.Used)) }
 
-// columns are how wide the columns behind the titles are.
+// columns holds the widths of the columns after the titles.
 type columns struct{ when, turns, dir int }
 
 func (p *picker) columns(l look, found []SessionRow) (c columns) {
@@ -193,7 +192,7 @@ func (p *picker) columns(l look, found []SessionRow) (c columns) {
 	return c
 }
 
-// cutLeft cuts a path at its beginning: the end tells it from others.
+// cutLeft cuts a path at its beginning: the end distinguishes it.
 func cutLeft(path string, width int) string {
 	if over := ansi.StringWidth(path) - width; over > 0 {
 		return ansi.TruncateLeft(path, over+1, "…")
@@ -201,7 +200,7 @@ func cutLeft(path string, width int) string {
 	return path
 }
 
-// ago is how long ago something was, in the unit that suits it.
+// ago returns how long ago something was, in a fitting unit.
 func ago(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -217,8 +216,8 @@ func ago(d time.Duration) string {
 	return fmt.Sprintf("%d days ago", d/day)
 }
 
-// PickSession lets the person at a terminal choose a session, and returns its id. [ErrGivenUp] says
-// that none was chosen. Nothing of the list stays on the screen.
+// PickSession lets the user choose a session, and returns its id, or [ErrGivenUp] if none was
+// chosen. The list does not stay on the screen.
 func PickSession(ctx context.Context, o Options, rows []SessionRow) (string, error) {
 	m := &pickerProgram{picker: newPicker(rows), look: look{color: !o.NoColor, width: assumedWidth, height: assumedHeight}}
 	options := []tea.ProgramOption{tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithContext(ctx), tea.WithoutSignalHandler()}

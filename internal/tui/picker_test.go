@@ -9,8 +9,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// someSessions are sessions of two directories; the newest of the other directory is newer than all
-// of this one.
+// someSessions returns sessions of two directories. The newest of the other directory is newer than
+// all of this one.
 func someSessions(s *scripted) {
 	now := time.Now()
 	s.others = []SessionRow{
@@ -27,7 +27,7 @@ func withSessions(t *testing.T, test func(d *driver)) {
 }
 
 func TestSessions(t *testing.T) {
-	t.Run("those of this directory come first, of each the one used last", func(t *testing.T) {
+	t.Run("sessions of this directory come first, sorted by last use", func(t *testing.T) {
 		withSessions(t, func(d *driver) {
 			d.enter("/sessions")
 			d.wantLive("Go on with which session?", "4 sessions", "1 h ago", "2 days ago", "just now", "yesterday", `far away \x1b[31mred\u202e`)
@@ -39,7 +39,7 @@ func TestSessions(t *testing.T) {
 			}
 		})
 	})
-	t.Run("the chosen one goes on", func(t *testing.T) {
+	t.Run("the chosen session is resumed", func(t *testing.T) {
 		withSessions(t, func(d *driver) {
 			d.enter("/sessions")
 			d.keys("down", "enter")
@@ -49,7 +49,7 @@ func TestSessions(t *testing.T) {
 			d.wantPrinted("session  ses_01old")
 		})
 	})
-	t.Run("what is typed narrows the list", func(t *testing.T) {
+	t.Run("typed text filters the list", func(t *testing.T) {
 		withSessions(t, func(d *driver) {
 			d.enter("/sessions")
 			d.write("FAR red")
@@ -70,7 +70,7 @@ func TestSessions(t *testing.T) {
 			}
 		})
 	})
-	t.Run("one that is gone is an error, and this one goes on", func(t *testing.T) {
+	t.Run("a session that is gone is an error, and this one goes on", func(t *testing.T) {
 		withSessions(t, func(d *driver) {
 			d.enter("/sessions")
 			d.keys("end", "enter")
@@ -97,7 +97,7 @@ func TestSessions(t *testing.T) {
 			}
 		})
 	})
-	t.Run("leaving says how to take it up again, where something was said", func(t *testing.T) {
+	t.Run("leaving says how to resume it, if something was said", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hello")
 			d.enter("/quit")
@@ -114,7 +114,7 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// TestPickerFits: whatever the screen, no line is wider and the chosen session is seen.
+// TestPickerFits: on any screen, no line is too wide and the chosen session is visible.
 func TestPickerFits(t *testing.T) {
 	var rows []SessionRow
 	for i := range 1000 {

@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A blockKind is what a finished block of the scrollback is: blocks of different kinds have an
+// A blockKind is the kind of a finished block in the scrollback. Blocks of different kinds have an
 // empty line between them.
 type blockKind int
 
@@ -16,10 +16,10 @@ const (
 	blockNone blockKind = iota
 	blockUser
 	blockReply
-	blockMore // of the reply above it
+	blockMore // more of the reply above
 	blockTool
 	blockNote
-	blockApart // what comes next has an empty line before it, whatever it is
+	blockApart // an empty line before the next block, whatever it is
 )
 
 // A printer collects finished lines for the terminal's scrollback, in the order in which they were
@@ -43,14 +43,14 @@ func (p *printer) add(kind blockKind, lines []string) {
 	p.queue = append(p.queue, lines...)
 }
 
-// apart makes the next block one of its own.
+// apart separates the next block from the one before.
 func (p *printer) apart() {
 	if p.last != blockNone {
 		p.last = blockApart
 	}
 }
 
-// take takes what is queued, in lines that fit the screen.
+// take returns the queued lines, wrapped for the screen.
 func (p *printer) take(l look) []string {
 	lines := p.queue
 	p.queue = nil

@@ -40,14 +40,14 @@ func TestPrinter(t *testing.T) {
 
 func TestResize(t *testing.T) {
 	t.Run("the live part follows", func(t *testing.T) {
-		drive(t, func(d *driver) { // the driver holds every line against the width
+		drive(t, func(d *driver) { // the driver checks the width of every line
 			d.write(strings.Repeat("long ", 30))
 			for _, w := range []int{120, 40, 20, 80} {
 				d.send(tea.WindowSizeMsg{Width: w, Height: 20})
 			}
 		})
 	})
-	t.Run("a terminal that does not know its size is taken for a usual one", func(t *testing.T) {
+	t.Run("a terminal without a size gets a usual one", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.send(tea.WindowSizeMsg{})
 			if d.s.look.width != 80 {
@@ -73,7 +73,7 @@ func TestClock(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	t.Run("an idle program has nothing on its way", func(t *testing.T) {
+	t.Run("an idle program has no ticks", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hello")
 			d.advance(2 * leavePause)

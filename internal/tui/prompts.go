@@ -6,15 +6,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// A PromptCommand is a text that is sent by typing its name behind a slash. A name that is a
-// command of the program's own never means a prompt.
+// A PromptCommand is a text that is sent by typing its name after a slash. A name of the program's
+// own commands never means a prompt.
 type PromptCommand struct {
 	Name  string // without the slash
 	About string
 	Text  func(args string) string
 }
 
-// promptList is what a project has now; nil: nothing.
+// A promptList returns the current prompts of a project; nil: none.
 type promptList func() []PromptCommand
 
 func (list promptList) all() []PromptCommand {
@@ -24,7 +24,7 @@ func (list promptList) all() []PromptCommand {
 	return list()
 }
 
-// expand is the text that a line stands for; ok is false where it names no prompt.
+// expand returns the text for a line; ok is false if the line names no prompt.
 func (list promptList) expand(line string) (text string, ok bool) {
 	name, args, _ := strings.Cut(line, " ")
 	if Reserved(name) {
@@ -38,7 +38,7 @@ func (list promptList) expand(line string) (text string, ok bool) {
 	return "", false
 }
 
-// choices are the prompts whose names begin so, for the menu.
+// choices lists the prompts whose names begin with name, for the menu.
 func (list promptList) choices(name string) []choice {
 	var out []choice
 	for _, p := range list.all() {
@@ -49,7 +49,7 @@ func (list promptList) choices(name string) []choice {
 	return out
 }
 
-// pairs are the prompts for /help.
+// pairs lists the prompts for /help.
 func (list promptList) pairs() [][2]string {
 	var rows [][2]string
 	for _, c := range list.choices("/") {
@@ -61,7 +61,7 @@ func (list promptList) pairs() [][2]string {
 	return rows
 }
 
-// sendPrompt sends the text that a line stands for.
+// sendPrompt sends the text for a line.
 func (s *screen) sendPrompt(line string) (tea.Cmd, bool) {
 	text, ok := s.prompts.expand(line)
 	if !ok {

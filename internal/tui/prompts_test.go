@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPrompts: a prompt is sent with what was typed behind its name, is offered first where its
-// name is typed out, and never takes the name of a command.
+// TestPrompts: a prompt is sent with the text after its name, is offered first if its name is
+// complete, and never replaces a command.
 func TestPrompts(t *testing.T) {
 	say := func(args string) string { return "say " + args }
 	list := promptList(func() []PromptCommand {

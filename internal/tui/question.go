@@ -8,11 +8,11 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// questionLines draw the question that is asked: the tool, what it would do, and the keys that
-// answer. They come last and are always seen.
+// questionLines draws the first question: the tool, what it would do, and the keys that answer. The
+// keys come last and are always visible.
 func (s *screen) questionLines(room int) []string {
 	q, l := s.questions[0], s.look
-	const little = 10 // rows: no room for empty lines and explanations
+	const little = 10 // rows: too few for empty lines and explanations
 	if room < little {
 		head := l.questionHead(q, len(s.questions))
 		keys := l.paint(render.StyleCyan, render.Cut(q.briefKeys(), l.cols()))
@@ -30,7 +30,8 @@ func (s *screen) questionLines(room int) []string {
 	return clip(append(append(out, body...), keys...), room)
 }
 
-// lines is the question's body, drawn once: it may be a large file, and the screen moves.
+// lines returns the question's body, which is drawn once: it may be a large file, and the screen is
+// redrawn often.
 func (q *question) lines(l look) []string {
 	if q.width != l.width {
 		q.body, q.width = l.questionBody(q), l.width
@@ -46,7 +47,7 @@ func (l look) questionHead(q *question, waiting int) string {
 	return l.paint(render.StyleYellow, "? ") + l.bold(render.Cut(render.Line(text), l.cols()-len(gap)))
 }
 
-// questionKeys say how to answer, on as many lines as that takes.
+// questionKeys says how to answer, on as many lines as needed.
 func (s *screen) questionKeys(q *question, cut bool) []string {
 	text := q.keys(cut, s.look.cols()-len(gap))
 	if !q.armed && s.typing() {
@@ -59,8 +60,8 @@ func (s *screen) questionKeys(q *question, cut bool) []string {
 	return append([]string{""}, lines...)
 }
 
-// questionBody is what the call would do: for the built-in tools as a person writes it, for others
-// their arguments.
+// questionBody draws what the call would do: the built-in tools as a person writes it, other tools
+// as arguments.
 func (l look) questionBody(q *question) []string {
 	args, err := rawjson.Parse(q.call.Arguments)
 	if err != nil {
@@ -98,8 +99,8 @@ func (l look) pathLine(path string) []string {
 	return []string{l.paint(render.StyleCyan, "  "+render.Cut(render.Line(path), l.cols()-len(gap)))}
 }
 
-// editBody shows the lines that go and those that come; what both have at either end stays, dimmed,
-// and of that only the nearest line.
+// editBody draws the removed lines and the new ones. Common lines at either end are dimmed, and
+// only the nearest is shown.
 func (l look) editBody(old, changed string) []string {
 	a, b := strings.Split(old, "\n"), strings.Split(changed, "\n")
 	head := commonLines(a, b, false)
@@ -120,7 +121,7 @@ func (l look) editBody(old, changed string) []string {
 	return out
 }
 
-// commonLines counts the lines that two texts begin with, or end with.
+// commonLines counts the common lines at the beginning of two texts, or at the end.
 func commonLines(a, b []string, fromEnd bool) int {
 	n := 0
 	for n < len(a) && n < len(b) {
@@ -136,8 +137,8 @@ func commonLines(a, b []string, fromEnd bool) int {
 	return n
 }
 
-// signed is text with a sign before each line, as in a diff. Long lines are wrapped, not cut: what
-// is to be agreed to must be readable to its end.
+// signed returns text with a sign before each line, as in a diff. It wraps long lines and does not
+// cut them: the user must be able to read all of what they agree to.
 func (l look) signed(sign byte, text string) []string {
 	style := render.StyleDim
 	switch sign {

@@ -14,14 +14,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// An asked is a question under way, and what became of it.
+// An asked is a question and its answer.
 type asked struct {
 	answer chat.Approval
 	err    error
 	done   bool
 }
 
-// ask puts a question as an agent does, on a goroutine of its own.
+// ask asks a question as an agent does, on its own goroutine.
 func (d *driver) ask(ctx context.Context, tool, args string) *asked {
 	a := &asked{}
 	go func() {
@@ -61,7 +61,7 @@ func TestQuestion(t *testing.T) {
 			}
 		})
 	})
-	t.Run("always also settles the questions of the tool that wait", func(t *testing.T) {
+	t.Run("always also answers the waiting questions of the tool", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.ask(d.t.Context(), "shell", `{"cmd":"a"}`)
 			other, second := d.ask(d.t.Context(), "fetch", `{}`), d.ask(d.t.Context(), "shell", `{"cmd":"b"}`)
@@ -73,7 +73,7 @@ func TestQuestion(t *testing.T) {
 			d.wantLive("Run fetch?")
 		})
 	})
-	t.Run("keys of somebody who is typing do not answer", func(t *testing.T) {
+	t.Run("keys do not answer while the user is typing", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.write("try to sa")
 			a := d.ask(d.t.Context(), "shell", `{"cmd":"a"}`)
@@ -116,7 +116,7 @@ func TestQuestion(t *testing.T) {
 			}
 		})
 	})
-	t.Run("an interrupted turn takes its question along", func(t *testing.T) {
+	t.Run("an interrupted turn removes its question", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("ask")
 			d.wantLive("Make this change?")
@@ -125,9 +125,9 @@ func TestQuestion(t *testing.T) {
 			d.wantLive("Ask anything")
 		})
 	})
-	t.Run("a call that ends by itself takes its question along", func(t *testing.T) {
+	t.Run("a call that ends by itself removes its question", func(t *testing.T) {
 		drive(t, func(d *driver) {
-			d.enter("hang") // something has to run for a tool to ask
+			d.enter("hang") // a tool asks only during a turn
 			ctx, cancel := context.WithCancel(d.t.Context())
 			a := d.ask(ctx, "shell", `{"cmd":"a"}`)
 			cancel()
@@ -137,7 +137,7 @@ func TestQuestion(t *testing.T) {
 			}
 		})
 	})
-	t.Run("nobody is asked when the program has ended", func(t *testing.T) {
+	t.Run("no question is asked after the program has ended", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			a := d.ask(d.t.Context(), "shell", `{"cmd":"a"}`)
 			d.s.approver.close()
@@ -164,7 +164,7 @@ func TestQuestionBody(t *testing.T) {
 	}{
 		"a file that is written is all new": {builtin("write_file", `{"path":"a.txt","content":"one\ntwo\n"}`),
 			"  a.txt\n  + one\n  + two"},
-		"of an edit, what changes is shown": {builtin("edit_file", `{"path":"a","old":"0\n1\n2\n3\n4","new":"0\n1\nzwei\n3\n4"}`),
+		"the changed lines of an edit are shown": {builtin("edit_file", `{"path":"a","old":"0\n1\n2\n3\n4","new":"0\n1\nzwei\n3\n4"}`),
 			"  a\n    1\n  - 2\n  + zwei\n    3"},
 		"an insertion takes nothing away": {builtin("edit_file", `{"path":"a","old":"1\n3","new":"1\n2\n3"}`),
 			"  a\n    1\n  + 2\n    3"},
@@ -185,7 +185,7 @@ func TestQuestionBody(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what is too long for the screen can be printed whole", func(t *testing.T) {
+	t.Run("a question too long for the screen can be printed whole", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.ask(d.t.Context(), "write_file", `{"path":"a","content":"`+strings.Repeat(`line\n`, 60)+`end"}`)
 			d.wantLive("lines more", "f show all of it")

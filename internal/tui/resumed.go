@@ -9,19 +9,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// How much of a resumed conversation is shown: its end, enough to remember it by.
+// The limits for showing a resumed conversation: its end, enough to remember it.
 const (
 	shownHistory = 20 // messages
 	shownScreens = 4  // as many screens as they may fill
 )
 
-// A block is something finished, drawn.
+// A block is a finished part, drawn.
 type block struct {
 	kind  blockKind
 	lines []string
 }
 
-// printHistory prints the end of a conversation that is resumed, and says where it is.
+// printHistory prints the end of a resumed conversation, and where the new part begins.
 func (s *screen) printHistory(messages []model.Message) {
 	if len(messages) == 0 {
 		return
@@ -41,7 +41,7 @@ func (s *screen) printHistory(messages []model.Message) {
 	s.printNote(note)
 }
 
-// lastBlocks draws the last messages; of a message that was said at length all, and before it none.
+// lastBlocks draws the last messages. If one is very long, it is drawn whole, and none before it.
 func (s *screen) lastBlocks(messages []model.Message) []block {
 	calls := make(map[string]json.RawMessage)
 	for i := range messages {
@@ -60,8 +60,8 @@ func (s *screen) lastBlocks(messages []model.Message) []block {
 	return blocks[first:]
 }
 
-// messageBlock draws a message of the transcript as it was drawn when it came. calls are the
-// arguments of the calls of tools, by their ids.
+// messageBlock draws a message of the transcript as it was drawn before. calls holds the arguments
+// of tool calls by id.
 func (s *screen) messageBlock(m *model.Message, calls map[string]json.RawMessage) block {
 	l := s.look
 	switch m.Role {

@@ -10,10 +10,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// A sink is an output that is no terminal; the program writes, the test reads.
+// A sink is an output that is not a terminal. The program writes, and the test reads.
 type sink struct{ plugtest.Log }
 
-// until waits until something was written.
+// until waits until text was written.
 func (s *sink) until(t *testing.T, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !strings.Contains(s.String(), text); time.Sleep(5 * time.Millisecond) {

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// A screen is the program's state: a [tea.Model]. Only Bubble Tea's loop, which calls one method at
-// a time, touches it; commands run beside the loop and get what they need as arguments.
+// A screen is the program's state: a [tea.Model]. Only Bubble Tea's loop uses it, and calls one
+// method at a time. Commands run in the background and get what they need as arguments.
 type screen struct {
 	ctx      context.Context // ends with the program
 	talk     Conversation
@@ -22,34 +22,34 @@ type screen struct {
 	prompts  promptList
 	banner   func() []BannerLine
 	log      *slog.Logger
-	calls    calls // to talk, under way
+	calls    calls // the running calls to talk
 	edit     func(context.Context, string) (string, error)
-	offline  string // in place of how to choose a model
+	offline  string // replaces the text about choosing a model
 
 	look    look
-	ready   bool // the terminal has told its size
-	ticking bool // a tick is on its way
+	ready   bool // the terminal has reported its size
+	ticking bool // a tick is coming
 	printer printer
 	canvas  canvas
 	input   *inputBox
 
-	turn      *turn // under way; nil: none
-	last      *turn // the one before, for /trace
+	turn      *turn // the current turn; nil: none
+	last      *turn // the turn before, for /trace
 	queued    []string
 	mentions  map[string][]string // the files that a message with pastes mentions
-	ran       []string            // output of the person's commands, for the next message
-	questions []*question         // that tools wait for; the first is shown
-	wizard    *wizard             // /plugin; nil: not now
-	picker    *picker             // /sessions; nil: not now
-	busy      string              // what else is under way, such as compacting; "": nothing
+	ran       []string            // output of the user's commands, for the next message
+	questions []*question         // of tools; the first is shown
+	wizard    *wizard             // /plugin; nil: closed
+	picker    *picker             // /sessions; nil: closed
+	busy      string              // what else is running, such as a compaction; "": nothing
 	busySince time.Time
-	stopBusy  context.CancelFunc // nil: nothing
+	stopBusy  context.CancelFunc // nil: nothing is running
 
-	usage   model.Usage // of the turns here, together
+	usage   model.Usage // of all turns here
 	context contextSize
 	plugins []PluginRow
-	typed   time.Time // when the person last typed into the input
-	ended   time.Time // when something was last ended, by itself or by the person
+	typed   time.Time // when the user last typed into the input
+	ended   time.Time // when something last ended
 	leaving bool
 }
 
@@ -93,7 +93,7 @@ func (s *screen) loadHistory() tea.Msg {
 	return historyMsg{entries, err}
 }
 
-// Update is a [tea.Model]'s. Whatever a message did, it is drawn at once.
+// Update implements [tea.Model]. After each message everything is drawn.
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := s.receive(msg)
 	s.pauseClocks()
@@ -115,7 +115,7 @@ func (s *screen) receive(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		return s.resize(msg)
-	case restedMsg: // everything is drawn after a message
+	case restedMsg: // everything is drawn after each message
 	case tea.KeyPressMsg:
 		return s.key(msg)
 	case tea.PasteMsg:
@@ -156,16 +156,16 @@ func (s *screen) receive(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// logged logs an error that is nothing to the conversation.
+// logged logs an error that does not affect the conversation.
 func (s *screen) logged(what string, err error) {
 	if err != nil {
 		s.log.Warn(what, "err", err)
 	}
 }
 
-// resize takes the terminal's size; the first time, the program says hello.
+// resize sets the terminal's size. The first time, the program prints its beginning.
 func (s *screen) resize(msg tea.WindowSizeMsg) tea.Cmd {
-	if msg.Width > 0 && msg.Height > 0 { // else the terminal does not know, and what was assumed will do
+	if msg.Width > 0 && msg.Height > 0 { // otherwise the terminal does not know its size, and the assumed one stays
 		s.look.width, s.look.height = msg.Width, msg.Height
 	}
 	settled := s.canvas.resize(s.look.width, s.look.height)
@@ -180,7 +180,7 @@ func (s *screen) resize(msg tea.WindowSizeMsg) tea.Cmd {
 	return settled
 }
 
-// startTicking makes the live part move, unless it does.
+// startTicking starts the animation of the live part, unless it runs.
 func (s *screen) startTicking() tea.Cmd {
 	if s.ticking {
 		return nil
@@ -189,7 +189,7 @@ func (s *screen) startTicking() tea.Cmd {
 	return tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg{} })
 }
 
-// tick goes on for as long as something moves: an idle program takes no time.
+// tick continues while something is animated: an idle program uses no CPU time.
 func (s *screen) tick() tea.Cmd {
 	s.ticking = false
 	s.pruneQuestions()
@@ -199,7 +199,7 @@ func (s *screen) tick() tea.Cmd {
 	return s.startTicking()
 }
 
-// leave ends the program once a turn that runs has been interrupted and kept.
+// leave ends the program after the running turn was interrupted and stored.
 func (s *screen) leave() {
 	if s.leaving {
 		return

@@ -21,17 +21,17 @@ import (
 )
 
 // scripted is a conversation that plays a scene for each message: the first word of the message is
-// the scene's name; any other message is echoed.
+// the scene's name. Any other message is echoed.
 type scripted struct {
 	approve chat.Approver
-	gate    string        // a file: scenes that wait go on when it is there
+	gate    string        // a file: waiting scenes continue when it exists
 	open    chan struct{} // or when this is closed
 	info    model.Info
 	past    []model.Message
 	others  []SessionRow
-	dir     string // the working directory; "": one that is not there
+	dir     string // the working directory; "": one that does not exist
 
-	intercepts bool // a plugin has commands of its own
+	intercepts bool // a plugin has its own commands
 
 	running atomic.Int32 // turns
 
@@ -143,7 +143,7 @@ func (c *scripted) Compact(ctx context.Context, strategy string) (*session.Compa
 	switch strategy {
 	case "delegate":
 		return nil, errors.New("no plugin compacts")
-	case "checkpoint": // takes for ever
+	case "checkpoint": // never ends
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
@@ -233,7 +233,7 @@ func (p *player) interrupted(text string) (*chat.Result, error) {
 	return &chat.Result{Text: text, Status: session.Interrupted, Error: &why}, fmt.Errorf("interrupted: %w", context.Canceled)
 }
 
-// fire takes an event through a real bus, so that the trace is a real one.
+// fire fires an event through a real bus, so that the trace is real.
 func (p *player) fire(point hook.Point, payload string, hooks ...hook.Hook) *hook.Outcome {
 	var bus hook.Bus
 	for i := range hooks {
@@ -278,7 +278,7 @@ func (p *player) finish(u *chat.ToolUse, result string, success bool) {
 	p.emit(chat.Event{Type: chat.ToolFinished, Tool: u})
 }
 
-// scenes are what can be played.
+// scenes lists the scenes.
 var scenes = map[string]func(*player) (*chat.Result, error){
 	"markdown": func(p *player) (*chat.Result, error) { p.say(document); p.reply(document); return p.done(document) },
 	"footer":   (*player).footer,
@@ -314,7 +314,7 @@ func (p *player) echo() (*chat.Result, error) {
 	return p.done(text)
 }
 
-// held is a reply that plugins see before anybody else.
+// held plays a reply that plugins see first.
 func (p *player) held() (*chat.Result, error) {
 	p.emit(chat.Event{Type: chat.TextHeld, Held: 1234})
 	if err := p.wait(); err != nil {
@@ -336,7 +336,7 @@ func (p *player) footer() (*chat.Result, error) {
 	return p.done("the final answer\n\n---\nby footer")
 }
 
-// runTool says something, runs a tool that prints, and sums up.
+// runTool says something, runs a tool that prints, and summarizes.
 func (p *player) runTool() (*chat.Result, error) {
 	p.fire(hook.TurnInput, `{"message":"tool"}`, sets("tagger", "post_user_input", "message", "tool #tagged"),
 		fails("old", "post_user_input", "pipe closed"))
@@ -354,7 +354,7 @@ func (p *player) runTool() (*chat.Result, error) {
 	return p.done("All tests pass.")
 }
 
-// ask has a tool that asks first.
+// ask runs a tool that asks first.
 func (p *player) ask() (*chat.Result, error) {
 	args := `{"path":"greeting.txt","old":"one\ntwo\nthree","new":"one\n2\nthree"}`
 	u := p.tool("edit_file", args)
@@ -439,7 +439,7 @@ func (p *player) letter() (*chat.Result, error) {
 	return p.done(text + "the letter ends")
 }
 
-// hostile is text that a terminal must not obey.
+// hostile is text with control sequences.
 const hostile = "red \x1b[31malert\x1b[0m title \x1b]0;owned\x07 ref &#27;[2J &#x1b;]52;c;eA==&#7; hide &#27;[8msecret\u202e"
 
 func (p *player) evil() (*chat.Result, error) {

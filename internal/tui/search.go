@@ -9,22 +9,21 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A finder searches what was typed before, as Ctrl+R does in a shell. The input shows what was
-// found.
+// A finder searches the history, as Ctrl+R does in a shell. The input shows the match.
 type finder struct {
 	query  string
-	at     int  // the entry that is shown; len(entries): none
-	failed bool // there is no other entry that matches
+	at     int  // the shown entry; len(entries): none
+	failed bool // no other entry matches
 	value  string
-	pastes []string // with value, what stood in the input before
+	pastes []string // with value: the input before the search
 }
 
-// openSearch begins a search from the newest entry.
+// openSearch starts a search at the newest entry.
 func (b *inputBox) openSearch() {
 	b.find = &finder{at: len(b.past.entries), value: b.value(), pastes: b.pastes}
 }
 
-// leaveSearch puts back what stood in the input.
+// leaveSearch restores the input.
 func (b *inputBox) leaveSearch() {
 	f := b.find
 	b.find = nil
@@ -33,13 +32,13 @@ func (b *inputBox) leaveSearch() {
 	b.pastes = f.pastes
 }
 
-// takeFound ends the search with what it found in the input.
+// takeFound ends the search and keeps the match in the input.
 func (b *inputBox) takeFound() {
 	b.find = nil
 	b.closed = true
 }
 
-// seek shows the next entry that matches, from an index on, in steps of one.
+// seek shows the next match, from an index on, in the given direction.
 func (b *inputBox) seek(from, step int) {
 	f, entries := b.find, b.past.entries
 	shown := ""
@@ -56,7 +55,7 @@ func (b *inputBox) seek(from, step int) {
 	f.failed = true
 }
 
-// matches tells whether an entry has the query in it. A query without capitals finds them, too.
+// matches reports whether an entry contains the query. A query without capitals ignores case.
 func matches(entry, query string) bool {
 	if strings.IndexFunc(query, unicode.IsUpper) < 0 {
 		entry = strings.ToLower(entry)
@@ -64,8 +63,8 @@ func matches(entry, query string) bool {
 	return strings.Contains(entry, query)
 }
 
-// narrow searches for another query: a longer one from the entry that is shown on, a shorter one
-// from the newest.
+// narrow searches for another query: a longer one from the shown entry on, a shorter one from the
+// newest.
 func (b *inputBox) narrow(query string) {
 	f := b.find
 	longer := strings.HasPrefix(query, f.query)
@@ -82,8 +81,8 @@ func (b *inputBox) narrow(query string) {
 	}
 }
 
-// searchKey is a key while the history is searched. Keys that mean nothing to a search end it and
-// go on to the input.
+// searchKey handles a key during a search. Other keys than those of the search end it and go to the
+// input.
 func (s *screen) searchKey(msg tea.KeyPressMsg) tea.Cmd {
 	b := s.input
 	switch key := msg.String(); {
@@ -108,7 +107,7 @@ func (s *screen) searchKey(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// searchLine is the status line while the history is searched.
+// searchLine returns the status line during a search.
 func (s *screen) searchLine() string {
 	f, l := s.input.find, s.look
 	if f.failed {

@@ -22,7 +22,7 @@ func TestSearchInHistory(t *testing.T) {
 			d.t.Errorf("the input is %q, want %q", got, want)
 		}
 	}
-	t.Run("the newest match is shown, and again goes to older ones that differ", func(t *testing.T) {
+	t.Run("the newest match is shown, and again goes to older, different ones", func(t *testing.T) {
 		typed(t, func(d *driver) {
 			d.write("please")
 			holds(d, "git status please")
@@ -79,7 +79,7 @@ func TestSearchInHistory(t *testing.T) {
 			holds(d, "Explain go.mod")
 		})
 	})
-	t.Run("another key takes what was found and does its work", func(t *testing.T) {
+	t.Run("another key takes the match and does its work", func(t *testing.T) {
 		typed(t, func(d *driver) {
 			d.write("lines")
 			holds(d, "two\nlines")

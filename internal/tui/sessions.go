@@ -11,12 +11,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A SessionChanger goes from one session to another.
+// A SessionChanger changes to another session.
 type SessionChanger interface {
-	// Sessions are those that can be gone on with, in any order.
+	// Sessions returns the sessions that can be resumed, in any order.
 	Sessions(ctx context.Context) ([]SessionRow, error)
-	// Switch ends this session, and goes on with the one of this id; "" begins a new one. Session
-	// and History are that one's from then on. After an error nothing has changed.
+	// Switch ends this session and resumes the one with this id; "" begins a new one. Then Session
+	// and History are those of the other session. After an error nothing has changed.
 	Switch(ctx context.Context, id string) error
 }
 
@@ -28,12 +28,11 @@ type sessionsMsg struct {
 
 // switchedMsg is the end of a switch.
 type switchedMsg struct {
-	fresh bool // to a new session
+	fresh bool // it is a new session
 	err   error
 }
 
-// work does something that takes a moment, beside the screen, and gives the screen the message that
-// it ends with.
+// work runs a slow function in the background, and returns its message to the screen.
 func (s *screen) work(doing string, do func(context.Context) tea.Msg) tea.Cmd {
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.busy, s.busySince, s.stopBusy = doing, time.Now(), cancel
@@ -72,7 +71,7 @@ func (s *screen) sessionsFound(msg sessionsMsg) tea.Cmd {
 	return s.sendQueued()
 }
 
-// pickerKey is a key for the picker.
+// pickerKey handles a key for the picker.
 func (s *screen) pickerKey(msg tea.KeyPressMsg) tea.Cmd {
 	chosen, over := s.picker.key(msg)
 	if !over {
@@ -85,10 +84,10 @@ func (s *screen) pickerKey(msg tea.KeyPressMsg) tea.Cmd {
 	return s.switchTo(chosen.ID)
 }
 
-// said tells whether something was said in this session. One in which nothing was is not kept.
+// said reports whether something was said in this session. An empty session is not stored.
 func (s *screen) said() bool { return s.last != nil || s.turn != nil || len(s.talk.History()) > 0 }
 
-// newSession begins another conversation.
+// newSession begins a new session.
 func (s *screen) newSession(string) tea.Cmd { return s.switchTo("") }
 
 func (s *screen) switchTo(id string) tea.Cmd {
@@ -97,7 +96,7 @@ func (s *screen) switchTo(id string) tea.Cmd {
 	})
 }
 
-// switched shows the session that is gone on with.
+// switched shows the other session.
 func (s *screen) switched(msg switchedMsg) tea.Cmd {
 	s.busy, s.stopBusy, s.ended = "", nil, time.Now()
 	if msg.err != nil {

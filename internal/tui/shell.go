@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// maxRan is how much of a command's output goes along with the next message. Commands that
-	// print more are meant for the person; the model can run them again.
+	// maxRan is how many bytes of a command's output go with the next message. A longer output is
+	// meant for the user; the model can run the command itself.
 	maxRan = 16 << 10
-	// keptRan is how many commands go along.
+	// keptRan is how many commands go with a message.
 	keptRan = 10
 	// ranLines is how many lines of an output are shown: a screenful.
 	ranLines = 40
@@ -30,12 +30,12 @@ type ranMsg struct {
 	err    error
 }
 
-// isShell tells a line that is a command for the shell.
+// isShell reports whether a line is a command for the shell.
 func isShell(typed string) bool {
 	return strings.HasPrefix(typed, "!") && strings.TrimSpace(typed[1:]) != ""
 }
 
-// runShell runs a command of the person's own, beside the screen.
+// runShell runs a command of the user in the background.
 func (s *screen) runShell(line string) tea.Cmd {
 	if s.turn != nil || s.busy != "" {
 		s.printWarning("! has to wait until this is done; Esc interrupts it")
@@ -55,7 +55,7 @@ func (s *screen) runShell(line string) tea.Cmd {
 	})
 }
 
-// ran shows what a command printed, and keeps it for the next message.
+// ranShell shows the output of a command, and keeps it for the next message.
 func (s *screen) ranShell(msg ranMsg) tea.Cmd {
 	s.busy, s.stopBusy = "", nil
 	if msg.err != nil {
@@ -69,7 +69,7 @@ func (s *screen) ranShell(msg ranMsg) tea.Cmd {
 	return s.sendQueued()
 }
 
-// fewerLines leaves of a long output the beginning and the end, where it says how the command
+// fewerLines returns the beginning and the end of a long output. The end says how the command
 // ended.
 func fewerLines(output string) string {
 	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
@@ -81,7 +81,7 @@ func fewerLines(output string) string {
 	return strings.Join(head, "\n") + fmt.Sprintf("\n… %s are left out …\n", render.Count(left, "line")) + strings.Join(tail, "\n")
 }
 
-// fewerBytes is the same for what goes along with a message.
+// fewerBytes does the same for the output that goes with a message.
 func fewerBytes(output string) string {
 	if len(output) <= maxRan {
 		return output

@@ -2,12 +2,11 @@ package tui
 
 import "time"
 
-// A stopwatch tells how long something has taken. It stands still while the person is asked
-// something: that time is theirs.
+// A stopwatch measures how long something takes. It stops while the user is asked a question.
 type stopwatch struct {
 	started time.Time
-	paused  time.Time     // since when it stands still; zero: it runs
-	off     time.Duration // how long it stood still before
+	paused  time.Time     // since when it is stopped; zero: it runs
+	off     time.Duration // how long it was stopped before
 }
 
 func startStopwatch() stopwatch { return stopwatch{started: time.Now()} }
@@ -20,7 +19,7 @@ func (w *stopwatch) elapsed() time.Duration {
 	return now.Sub(w.started) - w.off
 }
 
-// pause stops the watch, or lets it run on.
+// pause stops the watch, or starts it again.
 func (w *stopwatch) pause(stop bool) {
 	switch {
 	case stop && w.paused.IsZero():
@@ -31,8 +30,8 @@ func (w *stopwatch) pause(stop bool) {
 	}
 }
 
-// pauseClocks stops the clock of the turn while the person is asked something, and of each tool
-// that asks.
+// pauseClocks stops the clock of the turn, and of each tool that asks, while the user is asked a
+// question.
 func (s *screen) pauseClocks() {
 	if s.turn == nil {
 		return
@@ -43,7 +42,7 @@ func (s *screen) pauseClocks() {
 	}
 }
 
-// asks tells whether a call waits for an answer.
+// asks reports whether a call waits for an answer.
 func (s *screen) asks(callID string) bool {
 	for _, q := range s.questions {
 		if q.call.ID == callID {

@@ -6,25 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// A stream is the text of a reply under way. It is drawn as markdown, as the whole reply will be,
-// so that nothing jumps when it is done; but only as often as the screen moves, for a reply is
-// parsed anew each time. What has become taller than its share of the screen goes into the
-// scrollback, in whole blocks, or whole lines of a paragraph.
+// A stream is the text of the current reply. It is drawn as markdown, as the whole reply will be,
+// so that nothing jumps at the end. It is drawn only as often as the screen, because a reply is
+// parsed each time. If it becomes taller than its share of the screen, whole blocks, or whole lines
+// of a paragraph, go into the scrollback.
 type stream struct {
-	scrolled string // the text that is in the scrollback already
-	carry    string // opens the fence again that the last cut was made in
-	gap      bool   // an empty line is due between scrolled and text
+	scrolled string // the part in the scrollback
+	carry    string // the line that opens the fence again in which the last cut was made
+	gap      bool   // an empty line belongs between scrolled and text
 
 	text  []byte   // the rest, which is live
 	lines []string // as drawn last
-	width int      // they were drawn for
-	stale bool     // text has come since
+	width int      // the width for which lines were drawn
+	stale bool     // text has arrived since
 	drawn time.Time
-	tried time.Time // when that was drawn of which it is known that it cannot be cut
+	tried time.Time // when the text was last found not to have a cut
 }
 
-// liveTail is how much of a block is drawn while it comes: several screens. The whole is printed
-// when it is there.
+// liveTail is how many bytes of a block are drawn while it arrives: several screens. The whole
+// block is printed at its end.
 const liveTail = 16 << 10
 
 func (t *stream) add(text string) {
@@ -33,7 +33,7 @@ func (t *stream) add(text string) {
 	t.closeFence()
 }
 
-// closeFence leaves a fence whose code is in the scrollback to the last line.
+// closeFence removes the last line of a fence whose code is in the scrollback.
 func (t *stream) closeFence() {
 	if t.carry == "" {
 		return
@@ -46,8 +46,8 @@ func (t *stream) closeFence() {
 
 func (t *stream) reset() { *t = stream{} }
 
-// replace makes text the whole reply. What of it was scrolled stays so; a reply that begins
-// otherwise is all live.
+// replace sets the whole reply. The scrolled part stays if the reply begins with it; otherwise all
+// of the reply is live.
 func (t *stream) replace(text string) {
 	rest, same := t.rest(text)
 	if !same {
@@ -57,8 +57,8 @@ func (t *stream) replace(text string) {
 	t.closeFence()
 }
 
-// rest is what of a whole reply is not in the scrollback, and whether the reply begins with what
-// is.
+// rest returns the part of a whole reply that is not in the scrollback, and whether the reply
+// begins with the scrolled part.
 func (t *stream) rest(text string) (string, bool) {
 	if rest, ok := strings.CutPrefix(text, t.scrolled); ok {
 		return rest, true
@@ -69,7 +69,7 @@ func (t *stream) rest(text string) (string, bool) {
 	return text, false
 }
 
-// draw returns the lines of the text, at most every tickEvery new ones.
+// draw returns the lines of the text. It draws them again at most every tickEvery.
 func (t *stream) draw(l look) []string {
 	if len(t.text) == 0 {
 		return nil
@@ -82,7 +82,7 @@ func (t *stream) draw(l look) []string {
 	return t.lines
 }
 
-// ending is the end of a long text.
+// ending returns the end of a long text.
 func ending(text []byte) string {
 	text = text[max(len(text)-liveTail, 0):]
 	for len(text) > 0 && !utf8.RuneStart(text[0]) {
@@ -91,8 +91,8 @@ func ending(text []byte) string {
 	return string(text)
 }
 
-// piece draws a part of the reply: the first has the mark, and the others what they need to go on
-// from the one above.
+// piece draws a part of the reply: the first part has the mark, and the others continue the part
+// above.
 func (t *stream) piece(l look, text string) []string {
 	mark := gap
 	if t.scrolled == "" {
@@ -110,8 +110,8 @@ func (t *stream) piece(l look, text string) []string {
 	return out
 }
 
-// scroll takes blocks that are whole off the text, where it is drawn in more than room lines, and
-// returns their lines for the scrollback.
+// scroll removes whole blocks from a text that is drawn in more than room lines, and returns their
+// lines for the scrollback.
 func (t *stream) scroll(l look, room int) []string {
 	if len(t.draw(l)) <= room || t.tried.Equal(t.drawn) {
 		return nil

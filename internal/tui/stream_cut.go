@@ -6,15 +6,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// A cut is a place in markdown where what is above is whole: it is drawn the same whatever follows.
+// A cut is a place in markdown at which the part above is complete: it is drawn the same whatever
+// follows.
 type cut struct {
-	at    int    // 0: there is none
-	carry string // what the part below must begin with: the line that opens its fence
-	gap   bool   // an empty line is drawn between the two
+	at    int    // 0: there is no cut
+	carry string // the line that the part below must begin with, which opens its fence
+	gap   bool   // an empty line is drawn between the parts
 }
 
-// lastCut finds the last cut in a text. carry is the line that opens the fence which the text
-// begins in, or "".
+// lastCut finds the last cut in a text. carry is the line that opens the fence in which the text
+// begins, or "".
 func lastCut(carry, text string) cut {
 	s := cutter{}
 	if carry != "" {
@@ -27,16 +28,15 @@ func lastCut(carry, text string) cut {
 	return s.best
 }
 
-// A cutter goes through the lines of a text. It knows of markdown what it needs in order not to cut
-// in the wrong place.
+// A cutter reads the lines of a text. It knows just enough of markdown to avoid wrong cuts.
 type cutter struct {
 	at    int // the beginning of the line
 	best  cut
-	fence string // the mark that the open fence ends with; "": none is open
-	open  string // the line that opened it, where it may be cut
-	list  bool   // the lines are those of a list
+	fence string // the mark that closes the open fence; "": none is open
+	open  string // the line that opened it, if it may be cut
+	list  bool   // the lines belong to a list
 	blank bool   // the line before was empty
-	begun bool   // there was a line that is not empty
+	begun bool   // there was a line that was not empty
 }
 
 var (
@@ -64,7 +64,7 @@ func (s *cutter) line(line string) {
 // block cuts before a line that begins a block.
 func (s *cutter) block(line string) {
 	item := itemBegins.MatchString(line)
-	within := item && s.list // the list goes on
+	within := item && s.list // the list continues
 	if s.begun && (s.blank || within || headBegins.MatchString(line)) {
 		s.best = cut{at: s.at, gap: s.blank || !within}
 	}
@@ -84,8 +84,8 @@ func (s *cutter) openFence(text string) {
 	}
 }
 
-// closing is how long the line is that ends the fence which text begins in; 0 where text begins
-// otherwise.
+// closing returns the length of the line that closes the fence in which text begins; 0 if text
+// begins otherwise.
 func closing(carry, text string) int {
 	s := cutter{}
 	s.openFence(strings.TrimSuffix(carry, "\n"))
@@ -96,19 +96,19 @@ func closing(carry, text string) int {
 	return len(line) + 1
 }
 
-// closes tells whether a line ends the fence that is open.
+// closes reports whether a line closes the open fence.
 func (s *cutter) closes(line string) bool {
 	mark := strings.Trim(line, " ")
 	return strings.HasPrefix(mark, s.fence) && strings.Trim(mark, s.fence[:1]) == ""
 }
 
-// inFence cuts behind each whole line of code. An empty line stays with the code below it.
+// inFence cuts after each whole line of code. An empty line stays with the code below it.
 func (s *cutter) inFence(line, text string) {
 	switch {
 	case !strings.HasSuffix(line, "\n"):
 	case s.closes(text):
 		s.fence, s.begun = "", true
-		s.blank = s.open != "" // what follows a fence is a block of its own; one in a list is a part of its item
+		s.blank = s.open != "" // after a fence a new block begins, except in a list, where the fence is part of its item
 		s.list = s.list && s.open == ""
 	case text != "" && s.open != "":
 		s.best = cut{at: s.at + len(line), carry: s.open}

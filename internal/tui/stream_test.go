@@ -40,7 +40,7 @@ func TestScrolledParts(t *testing.T) {
 	}
 }
 
-// scrollAll has a text come byte by byte, and returns what is in the scrollback in the end.
+// scrollAll streams a text byte by byte, and returns the scrollback at the end.
 func scrollAll(l look, text string, room int) []string {
 	var s stream
 	var out []string
@@ -68,7 +68,7 @@ func TestAReplyThatScrolled(t *testing.T) {
 		d.s.turn = nil
 		d.send(tickMsg{})
 	}
-	t.Run("is whole, and nothing of it is there twice", func(t *testing.T) {
+	t.Run("is whole, and no part of it is there twice", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			play(d, long+"The end.")
 			if n := strings.Count(d.scrollback(), "A paragraph."); n != 40 || !strings.Contains(d.scrollback(), "The end.") {
@@ -76,13 +76,13 @@ func TestAReplyThatScrolled(t *testing.T) {
 			}
 		})
 	})
-	t.Run("is shown again where it was changed after all, and that is said", func(t *testing.T) {
+	t.Run("is shown again if it was changed afterwards, with a warning", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			play(d, "Something else.")
 			d.wantPrinted("the reply was changed after this was shown", "● Something else.")
 		})
 	})
-	t.Run("says so where it was taken back", func(t *testing.T) {
+	t.Run("is followed by a warning if it was taken back", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			play(d, "")
 			d.wantPrinted("the reply was taken back")
@@ -104,8 +104,8 @@ func TestThePartBelowTheScrollback(t *testing.T) {
 	})
 }
 
-// FuzzScroll: whatever comes, all of it is in the scrollback in the end, in lines that fit and that
-// a terminal does not obey.
+// FuzzScroll: all text is in the scrollback at the end, in lines that fit, without control
+// sequences.
 func FuzzScroll(f *testing.F) {
 	for _, essay := range essays {
 		f.Add(essay, uint8(40))

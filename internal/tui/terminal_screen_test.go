@@ -10,10 +10,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// The rules of this file are about what stays in the terminal's scrollback, so they are looked at
-// there.
+// The tests in this file are about the terminal's scrollback, so they look at a real one.
 
-// once holds the scrollback and the screen together against lines that must be there exactly once.
+// once checks that lines are exactly once in the scrollback and the screen together.
 func (term *terminal) once(texts ...string) {
 	term.t.Helper()
 	all := term.all()
@@ -24,7 +23,7 @@ func (term *terminal) once(texts ...string) {
 	}
 }
 
-// cursor is the row that the cursor is in.
+// cursor returns the row of the cursor.
 func (term *terminal) cursor() string {
 	return strings.TrimSpace(term.tmux("display-message", "-p", "#{cursor_y}"))
 }
@@ -81,7 +80,7 @@ func TestTheScreenIsCleared(t *testing.T) {
 			term.until("an empty screen", func(s string) bool {
 				return strings.Contains(s, "Ask anything") && !strings.Contains(s, "you said") && !strings.Contains(s, "/help  ")
 			})
-			term.once("you said: hello", "Ask anything") // the scrollback has it still
+			term.once("you said: hello", "Ask anything") // the scrollback still has it
 			term.keys("again", "Enter")
 			term.sees("you said: again")
 			term.once("you said: again")
@@ -120,8 +119,8 @@ func TestAResizedTerminal(t *testing.T) {
 	term.once("Ask anything", "you said: hello")
 }
 
-// TestAResizeWhileAnAnswerComes: a terminal that becomes much lower pushes what is at its top into
-// the scrollback, and nothing live may be there.
+// TestAResizeWhileAnAnswerComes: a terminal that becomes much lower pushes its top into the
+// scrollback. No live line may be there.
 func TestAResizeWhileAnAnswerComes(t *testing.T) {
 	term := openTerminal(t, 100, 45)
 	term.prompt()

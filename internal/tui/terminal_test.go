@@ -13,14 +13,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// A terminal is a real one: tmux, with the test binary in it as a chat program.
+// A terminal is a real one: tmux, which runs the test binary as a chat program.
 type terminal struct {
 	t      *testing.T
 	socket string
 	dir    string
 }
 
-// patience is for a machine that has other things to do.
+// patience is long enough for a busy machine.
 const patience = time.Minute
 
 func openTerminal(t *testing.T, width, height int, env ...string) *terminal {
@@ -41,7 +41,7 @@ func openTerminal(t *testing.T, width, height int, env ...string) *terminal {
 	for _, e := range env {
 		args = append(args, "-e", e)
 	}
-	// The shell keeps the screen after the program has left it.
+	// The shell keeps the screen after the program has ended.
 	term.tmux(append(args, fmt.Sprintf("'%s'; echo exit $?; exec cat", self))...)
 	t.Cleanup(func() { term.tmux("kill-server") })
 	return term
@@ -72,11 +72,11 @@ func (term *terminal) openGate() {
 	}
 }
 
-// screen is what is seen; all is the scrollback with it.
+// screen returns the visible lines; all returns the scrollback and them.
 func (term *terminal) screen() string { return term.tmux("capture-pane", "-p") }
 func (term *terminal) all() string    { return term.tmux("capture-pane", "-p", "-S", "-1000") }
 
-// until waits until the screen is as it should be.
+// until waits until a condition holds for the screen.
 func (term *terminal) until(what string, ok func(screen string) bool) {
 	term.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -88,7 +88,7 @@ func (term *terminal) until(what string, ok func(screen string) bool) {
 		if time.Now().After(deadline) {
 			term.t.Fatalf("%s: never seen. The screen:\n%s", what, screen)
 		}
-		time.Sleep(20 * time.Millisecond) // between two looks
+		time.Sleep(20 * time.Millisecond) // between two checks
 	}
 }
 
@@ -109,7 +109,7 @@ func TestTerminal(t *testing.T) {
 		rule string
 		do   func(t *testing.T)
 	}{
-		{"a reply is streamed, and what a plugin made of it stays", func(t *testing.T) {
+		{"a reply is streamed, and stays as a plugin changed it", func(t *testing.T) {
 			term.keys("footer", "Enter")
 			term.sees("the streamed answer", "answering")
 			term.openGate()
@@ -138,7 +138,7 @@ func TestTerminal(t *testing.T) {
 				t.Errorf("the input is there %d times:\n%s", n, term.all())
 			}
 		}},
-		{"of a reply longer than the screen, every line is printed once", func(t *testing.T) {
+		{"every line of a reply longer than the screen is printed once", func(t *testing.T) {
 			term.keys("long", "Enter")
 			term.sees("long line 119")
 			term.until("the end", func(s string) bool {
@@ -194,7 +194,7 @@ func TestTerminal(t *testing.T) {
 			}
 		}},
 		{"a narrow window is drawn anew", func(t *testing.T) {
-			id := func(s string) bool { return strings.Contains(s, "· ses_01test ") } // in the status, where there is room
+			id := func(s string) bool { return strings.Contains(s, "· ses_01test ") } // in the status line, if there is room
 			term.tmux("resize-window", "-x", "40", "-y", "20")
 			term.until("a short status", func(s string) bool { return !id(s) })
 			term.keys("narrow", "Enter")

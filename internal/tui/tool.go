@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// How much of a tool is shown: enough to see what it is at. The model sees all.
+// The limits for showing a tool call: enough to see what it does. The model sees everything.
 const (
 	runningLines  = 3       // of the output, while it runs
 	finishedLines = 4       // of the result
@@ -51,11 +51,11 @@ func (r *runningTool) lines(l look, output int) []string {
 	return out
 }
 
-// tailLines is the last n lines of output that are not empty.
+// tailLines returns the last n lines of output that are not empty.
 func tailLines(text string, n int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
-		// A progress bar draws over its own line: the last of it counts.
+		// A progress bar overwrites its own line: the last state counts.
 		line = strings.TrimRight(line, "\r")
 		line = line[strings.LastIndexByte(line, '\r')+1:]
 		if line = render.Line(expandTabs(line)); strings.TrimSpace(line) != "" {
@@ -67,10 +67,10 @@ func tailLines(text string, n int) []string {
 
 func expandTabs(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
 
-// gap is the width of a mark and the space behind it.
+// gap is as wide as a mark with the space after it.
 const gap = "  "
 
-// callLine is a call in one line: the tool, and what says most of its arguments.
+// callLine returns a call as one line: the tool, and its most important argument.
 func (l look) callLine(name string, args json.RawMessage, width int) string {
 	name = render.Cut(render.Line(name), width)
 	rest := width - len([]rune(name)) - len(gap)
@@ -81,11 +81,11 @@ func (l look) callLine(name string, args json.RawMessage, width int) string {
 	return l.bold(name) + gap + render.Cut(brief, rest)
 }
 
-// mainArguments are the arguments that alone say what a call is about, in the built-in tools and in most
-// that people write.
+// mainArguments lists the arguments that alone say what a call is about, in the built-in tools and
+// in most others.
 var mainArguments = []string{"cmd", "command", "path", "file", "url", "query"}
 
-// briefArguments is the telling argument of a call, or all of them as JSON.
+// briefArguments returns the main argument of a call, or all arguments as JSON.
 func briefArguments(args json.RawMessage) string {
 	o, err := rawjson.Parse(args)
 	if err != nil || len(o) == 0 {
@@ -99,7 +99,7 @@ func briefArguments(args json.RawMessage) string {
 	return string(render.SafeJSON(o.JSON()))
 }
 
-// toolLines is a call that has ended: what it was, what it came to, who stood in for it.
+// toolLines draws a finished call: the tool, its result, and the plugin that answered in its place.
 func (s *screen) toolLines(u *chat.ToolUse) []string {
 	l := s.look
 	mark, style := markGood, render.StyleGreen
@@ -126,7 +126,7 @@ func joinText(a, b string) string {
 	return a + "\n" + b
 }
 
-// excerpt is the first n lines of foreign text behind a gutter, the rest counted.
+// excerpt returns the first n lines of foreign text after a gutter, and counts the rest.
 func (l look) excerpt(text string, style render.Style, n int) []string {
 	all := strings.Split(strings.Trim(render.Block(text), "\n"), "\n")
 	if len(all) == 1 && strings.TrimSpace(all[0]) == "" {

@@ -15,29 +15,29 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A Conversation is one session with the agent, as the program sees it. Methods that take a context
-// may take long and are called on goroutines of their own; they return soon after their context has
+// A Conversation is one session with the agent, as the program sees it. Methods with a context may
+// take long: they are called on their own goroutines, and return soon after their context has
 // ended. The others are quick.
 type Conversation interface {
 	Session() session.Session
 	Model() model.Info
-	History() []model.Message // the transcript so far; more than none where a session is resumed
+	History() []model.Message // the transcript so far; not empty if the session was resumed
 	Plugins() []PluginRow
 	Tools() []chat.Tool
-	// UseModel has another model answer, PROVIDER:NAME, from the next turn on.
+	// UseModel switches to another model, PROVIDER:NAME, from the next turn on.
 	UseModel(name string) error
-	// Intercepts tells whether a plugin takes part that can rewrite or drop what is sent, and so
-	// may have commands of its own.
+	// Intercepts reports whether a plugin takes part that can rewrite or drop messages, and so may
+	// have its own commands.
 	Intercepts() bool
 
-	// Send runs a turn. What happens is handed to observe, one event at a time, until Send returns.
-	// A turn that ended badly has a result as well as an error.
+	// Send runs a turn. It calls observe with each event, one at a time, until it returns. A turn
+	// that failed has a result as well as an error.
 	Send(ctx context.Context, text string, observe func(chat.Event)) (*chat.Result, error)
-	// Shell runs a command of the person's own in the working directory, and returns what it
-	// printed and how it ended. The error says why it did not run.
+	// Shell runs a command of the user in the working directory, and returns its output and how it
+	// ended. The error says why it did not run.
 	Shell(ctx context.Context, line string) (output string, err error)
-	// Compact makes the transcript shorter; "" is the configured strategy. A nil compaction without
-	// an error says that there was nothing to make shorter.
+	// Compact compacts the transcript; "" is the configured strategy. It returns nil without an
+	// error if there was nothing to compact.
 	Compact(ctx context.Context, strategy string) (*session.Compaction, error)
 
 	SessionChanger
@@ -48,15 +48,14 @@ type Conversation interface {
 type PluginWriter interface {
 	// Generate writes the plugin's source.
 	Generate(ctx context.Context, d PluginDraft) (content string, err error)
-	// Validate says what is wrong with a source, without saving it.
+	// Validate returns what is wrong with a source, without saving it.
 	Validate(ctx context.Context, name, content string) error
-	// Save writes the file and loads the plugin, so that the next turn has it. A file that is there
-	// stays, unless it is to be replaced: the error then wraps [fs.ErrExist], and path says where
-	// it is.
+	// Save writes the file and loads the plugin for the next turn. If the file exists and replace
+	// is not set, the error wraps [fs.ErrExist], and path names the file.
 	Save(ctx context.Context, name, content string, replace bool) (path string, err error)
 }
 
-// A PluginRow is a plugin as /plugins lists it.
+// A PluginRow is a plugin in the list of /plugins.
 type PluginRow struct {
 	Name    string
 	Dialect string
@@ -67,49 +66,48 @@ type PluginRow struct {
 	Error   string // why it is not ready
 }
 
-// A PluginDraft says what a new plugin is to be.
+// A PluginDraft describes a new plugin.
 type PluginDraft struct {
 	Name        string
-	Description string   // what it should do, in the person's words
-	Hooks       []string // python hooks; none: whichever the description needs
+	Description string   // what it should do, in the user's words
+	Hooks       []string // python hooks; none: those that the description needs
 
-	// Set where there was a try before: its source, and what was wrong with it or what should be
-	// different.
+	// Set after an earlier try: its source, and what was wrong with it or should be different.
 	Previous string
 	Feedback string
 }
 
-// Options say where the program runs. In and Out are needed, the rest is not.
+// Options say where the program runs. Only In and Out are required.
 type Options struct {
 	In  io.Reader // the terminal
 	Out io.Writer // the same terminal
 
 	NoColor     bool
-	HistoryFile string       // what was typed is kept there across runs; "": nowhere
-	Approver    *Approver    // whose questions are put to the person; nil: nobody asks
-	Resume      string       // the command that takes a session up again, before its id; "": DefaultResume
-	Hint        string       // said where the offline model answers, in place of how to choose one; "": that
-	Logger      *slog.Logger // nil discards
+	HistoryFile string       // where the typed messages are stored; "": nowhere
+	Approver    *Approver    // asks the user about tools; nil: no questions
+	Resume      string       // the command that resumes a session, before its id; "": DefaultResume
+	Hint        string       // shown if the offline model answers, in place of how to choose one; "": that
+	Logger      *slog.Logger // nil: no log
 
-	// Edit has a text edited in the person's editor, which has the terminal meanwhile; nil: there
-	// is no way to.
+	// Edit opens a text in the user's editor, which uses the terminal meanwhile; nil: there is no
+	// editor.
 	Edit func(ctx context.Context, text string) (string, error)
 
-	Prompts func() []PromptCommand // asked whenever they are shown or used; nil: there are none
-	Banner  func() []BannerLine    // what else is said at the start of a session; nil: nothing
+	Prompts func() []PromptCommand // called whenever they are shown or used; nil: none
+	Banner  func() []BannerLine    // more lines for the start of a session; nil: none
 }
 
-// A BannerLine is something that is said at the start.
+// A BannerLine is printed at the start.
 type BannerLine struct {
 	Text    string
 	Warning bool
 }
 
-// DefaultResume is the command that takes up a session whose id follows.
+// DefaultResume is the command that resumes a session; the id follows.
 const DefaultResume = "patchbay chat --resume"
 
-// Run shows the conversation until the person leaves or ctx ends, which is no error. When it
-// returns no call to c is under way, and the terminal is as it was.
+// Run shows the conversation until the user leaves or ctx ends, which is not an error. When it
+// returns, no call to c is running, and the terminal is as it was.
 func Run(ctx context.Context, c Conversation, o Options) error {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -118,8 +116,8 @@ func Run(ctx context.Context, c Conversation, o Options) error {
 
 	p := tea.NewProgram(s, programOptions(o, s.canvas)...)
 	defer s.canvas.release()
-	// A context that ends makes the program leave as a person would: the turn is interrupted and
-	// kept, and what is finished is printed before the screen goes.
+	// If the context ends, the program leaves as a user would: the turn is interrupted and stored,
+	// and finished lines are printed before the screen goes.
 	stop := context.AfterFunc(ctx, func() { p.Send(leaveMsg{}) })
 	defer stop()
 
@@ -133,8 +131,8 @@ func programOptions(o Options, c canvas) []tea.ProgramOption {
 		tea.WithInput(o.In),
 		tea.WithOutput(silenced(o.Out)),
 		tea.WithFilter(releasing(c)),
-		tea.WithWindowSize(assumedWidth, assumedHeight), // for an output that has no size of its own
-		tea.WithoutSignalHandler(),                      // signals are the caller's, and reach us as the end of ctx
+		tea.WithWindowSize(assumedWidth, assumedHeight), // for an output without a size
+		tea.WithoutSignalHandler(),                      // the caller handles signals, and ends ctx
 	}
 	if o.NoColor {
 		options = append(options, tea.WithColorProfile(colorprofile.Ascii))

@@ -10,19 +10,19 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// A turn is one turn under way. The screen owns it; only items is shared with the goroutine that
-// runs it.
+// A turn is the current turn. It belongs to the screen; only items is shared with the goroutine
+// that runs it.
 type turn struct {
 	clock       stopwatch
 	cancel      context.CancelFunc
-	interrupted bool // by the person; it is still ending
+	interrupted bool // by the user; it has not ended yet
 	items       chan turnItem
 
-	stream  stream  // the reply under way
-	reply   *string // the last whole reply: shown live until it is known whether plugins change it once more
-	printed string  // the reply that was printed last
-	retry   string  // why the reply is being asked for again
-	held    int     // characters of the reply under way that plugins are to see first
+	stream  stream  // the current reply
+	reply   *string // the last whole reply: live until plugins can no longer change it
+	printed string  // the reply that was last printed
+	retry   string  // why the model is called again
+	held    int     // characters of the current reply that plugins see first
 	tools   []*runningTool
 	points  []*hook.Outcome
 	dropped int // outcomes past maxOutcomes
@@ -40,18 +40,18 @@ type turnEnd struct {
 	err    error
 }
 
-// turnMsg is what has come of a turn since the last one.
+// A turnMsg holds the new events of a turn.
 type turnMsg struct {
 	turn  *turn
 	items []turnItem
 }
 
 const (
-	// itemsAhead is how many events may wait for the screen. Past that the turn waits: a tool that
-	// floods its output must not fill the memory.
+	// itemsAhead is how many events may wait for the screen. Beyond that the turn waits: a tool
+	// with endless output must not fill the memory.
 	itemsAhead = 256
-	// maxOutcomes is how many outcomes of one turn /trace keeps: more than anybody reads, and each
-	// has whole payloads in it.
+	// maxOutcomes is how many outcomes of one turn /trace keeps: more than people read, and each
+	// has whole payloads.
 	maxOutcomes = 500
 )
 
@@ -64,8 +64,8 @@ func (s *screen) startTurn(text string) tea.Cmd {
 	return tea.Batch(s.runTurn(ctx, t, s.compose(text)), s.nextItems(t), s.startTicking())
 }
 
-// runTurn is the goroutine of a turn. It hands over what happens until the program ends, and not
-// only until the turn is interrupted: how that goes is shown, too.
+// runTurn is the goroutine of a turn. It passes on events until the program ends, also after the
+// turn was interrupted: the end of the turn is shown too.
 func (s *screen) runTurn(ctx context.Context, t *turn, c composition) tea.Cmd {
 	return func() tea.Msg {
 		defer t.cancel()
@@ -88,8 +88,8 @@ func (t *turn) put(program context.Context, item turnItem) {
 	}
 }
 
-// nextItems waits for an event, and takes along those that have come meanwhile: where a model
-// streams faster than a terminal draws, the pieces are drawn together.
+// nextItems waits for an event, and returns it with all that have come since. If a model streams
+// faster than a terminal draws, several pieces are drawn together.
 func (s *screen) nextItems(t *turn) tea.Cmd {
 	return func() tea.Msg {
 		msg := turnMsg{turn: t}
@@ -111,7 +111,7 @@ func (s *screen) nextItems(t *turn) tea.Cmd {
 	}
 }
 
-// turnItems shows what has come of the turn.
+// turnItems shows new events of the turn.
 func (s *screen) turnItems(msg turnMsg) tea.Cmd {
 	for _, item := range msg.items {
 		if item.end != nil {
@@ -126,8 +126,8 @@ func (s *screen) turnItems(msg turnMsg) tea.Cmd {
 	return s.nextItems(msg.turn)
 }
 
-// interrupt ends what is under way, a turn or a compaction, and tells whether there was something
-// that did not end already.
+// interrupt ends the running turn or compaction, and reports whether there was one that was not
+// already ending.
 func (s *screen) interrupt() bool {
 	switch {
 	case s.turn != nil && !s.turn.interrupted:
@@ -163,8 +163,8 @@ func (s *screen) turnEvent(e *chat.Event) {
 		t.stream.reset()
 		t.held, t.retry = 0, e.Text
 	case chat.ModelReplied:
-		s.printReply()           // the one before, if it is still there
-		t.stream.replace(e.Text) // it stays in sight
+		s.printReply()           // the one before, if it is not printed yet
+		t.stream.replace(e.Text) // it stays visible
 		t.reply, t.retry, t.held = &e.Text, "", 0
 		s.context.counted(e.Usage)
 	case chat.ToolStarted, chat.ToolOutput, chat.ToolFinished:
@@ -179,7 +179,7 @@ func (s *screen) turnEvent(e *chat.Event) {
 	}
 }
 
-// pointEvent keeps the outcome for /trace, and says at once which plugin failed.
+// pointEvent keeps the outcome for /trace, and reports a failing plugin at once.
 func (s *screen) pointEvent(e *chat.Event) {
 	if e.Outcome == nil || e.Outcome.Outcome == nil || len(e.Outcome.Steps) == 0 {
 		return
@@ -200,7 +200,7 @@ func (s *screen) pointEvent(e *chat.Event) {
 // toolEvent shows a tool from its start to its end.
 func (s *screen) toolEvent(e *chat.Event) {
 	t := s.turn
-	s.printReply() // what the model said before it called
+	s.printReply() // the text before the call
 	i := t.tool(e.Tool.CallID)
 	switch {
 	case e.Type == chat.ToolFinished:
@@ -224,7 +224,7 @@ func (t *turn) tool(callID string) int {
 	return -1
 }
 
-// endTurn shows how a turn ended, and begins the next one where a message waits.
+// endTurn shows how a turn ended, and starts the next one if a message waits.
 func (s *screen) endTurn(end *turnEnd) tea.Cmd {
 	t := s.turn
 	s.printResult(end)
@@ -240,7 +240,7 @@ func (s *screen) endTurn(end *turnEnd) tea.Cmd {
 	return tea.Batch(s.refreshPlugins, s.sendQueued())
 }
 
-// sendQueued sends the first of the messages that were typed while a turn ran.
+// sendQueued sends the first message that was typed during a turn.
 func (s *screen) sendQueued() tea.Cmd {
 	if len(s.queued) == 0 || s.leaving || s.turn != nil || s.busy != "" {
 		return nil
@@ -250,8 +250,8 @@ func (s *screen) sendQueued() tea.Cmd {
 	return s.startTurn(text)
 }
 
-// unqueue gives messages that wait back to the person: after an interruption they may no longer be
-// what was meant.
+// unqueue puts the waiting messages back into the input: after an interruption they may not be
+// wanted any more.
 func (s *screen) unqueue() {
 	for _, text := range s.queued {
 		s.input.appendText(text)

@@ -15,7 +15,7 @@ func TestTurn(t *testing.T) {
 			d.wantLive("Ask anything")
 		})
 	})
-	t.Run("a reply is seen as it comes, and not printed before it is whole", func(t *testing.T) {
+	t.Run("a reply is visible while it arrives, and printed when it is whole", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("footer")
 			d.wantLive("the streamed answer", "answering")
@@ -24,7 +24,7 @@ func TestTurn(t *testing.T) {
 			}
 		})
 	})
-	t.Run("the final text takes the place of what was streamed", func(t *testing.T) {
+	t.Run("the final text replaces the streamed text", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("footer")
 			close(d.talk.open)
@@ -47,7 +47,7 @@ func TestTurn(t *testing.T) {
 			d.wantPrinted("plugin old failed at turn.input: pipe closed")
 		})
 	})
-	t.Run("what the model says before it calls a tool is printed before the tool", func(t *testing.T) {
+	t.Run("text before a tool call is printed before the tool", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("tool")
 			d.wantPrinted("I will run the tests.")
@@ -62,7 +62,7 @@ func TestTurn(t *testing.T) {
 			}
 		})
 	})
-	t.Run("what was streamed before another try is void", func(t *testing.T) {
+	t.Run("text streamed before a retry is discarded", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("retry")
 			d.wantPrinted("● good text")
@@ -75,14 +75,14 @@ func TestTurn(t *testing.T) {
 			d.wantPrinted("not sent to the model: no secrets in prompts", "take the key out")
 		})
 	})
-	t.Run("an error is shown after what had come of the reply", func(t *testing.T) {
+	t.Run("an error is shown after the part of the reply that arrived", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("fail")
 			d.wantPrinted("● half an", "✗ model: 503 service unavailable")
 		})
 	})
-	t.Run("foreign text cannot steer the terminal", func(t *testing.T) {
-		drive(t, func(d *driver) { // the driver looks at every line
+	t.Run("foreign text cannot control the terminal", func(t *testing.T) {
+		drive(t, func(d *driver) { // the driver checks every line
 			d.enter("evil")
 			d.wantPrinted(`\x1b]0;owned\x07`, `\x1b[2J`, `\x1b[8m`, `\u202e`)
 		})
@@ -95,7 +95,7 @@ func TestTurn(t *testing.T) {
 			d.wantPrinted("2.6k tokens")
 		})
 	})
-	t.Run("the size of the conversation is seen, and its share of the model's window", func(t *testing.T) {
+	t.Run("the size of the conversation is shown, and its share of the model's window", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("a")
 			d.wantLive("context 12k, 6% of 200k")
@@ -107,14 +107,14 @@ func TestTurn(t *testing.T) {
 }
 
 func TestTool(t *testing.T) {
-	t.Run("one that runs shows how long it has and the last it printed", func(t *testing.T) {
+	t.Run("a running tool shows its duration and its last output", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("tool")
 			d.advance(3 * tickEvery)
 			d.wantLive("shell  go test ./...  0.4s", "│ ok      pkg/b", "running 1 tool")
 		})
 	})
-	t.Run("one that has ended shows the beginning of its result", func(t *testing.T) {
+	t.Run("a finished tool shows the beginning of its result", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("tool")
 			close(d.talk.open)
@@ -123,13 +123,13 @@ func TestTool(t *testing.T) {
 			d.wantNowhere("pkg/e")
 		})
 	})
-	t.Run("of a line that is drawn over, the last drawing is shown", func(t *testing.T) {
+	t.Run("a line that overwrites itself is shown in its last state", func(t *testing.T) {
 		got := tailLines("start\n10%\r50%\r100%\r\n\nend\n", 2)
 		if strings.Join(got, "|") != "100%|end" {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("arguments that say nothing by themselves are shown as JSON", func(t *testing.T) {
+	t.Run("arguments without a main one are shown as JSON", func(t *testing.T) {
 		if got := briefArguments([]byte(`{"n":1,"deep":{"a":[true]}}`)); got != `{"n":1,"deep":{"a":[true]}}` {
 			t.Errorf("got %s", got)
 		}
@@ -155,13 +155,13 @@ func TestInterrupt(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.wantLive("ctrl+c leaves")
 			d.keys("ctrl+c")
-			d.wantNowhere("take this up again") // nothing was said: it is not kept
+			d.wantNowhere("take this up again") // nothing was said: the session is not stored
 			if !d.quit || d.live() != "" {
 				t.Errorf("quit %v, live %q", d.quit, d.live())
 			}
 		})
 	})
-	t.Run("Ctrl-C that is pressed twice does not leave as well", func(t *testing.T) {
+	t.Run("a second Ctrl-C right after the first does not leave", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hang")
 			d.keys("ctrl+c", "ctrl+c")
@@ -215,7 +215,7 @@ func TestInterrupt(t *testing.T) {
 }
 
 func TestQueue(t *testing.T) {
-	t.Run("a message that is sent while a turn runs waits for its end", func(t *testing.T) {
+	t.Run("a message sent during a turn waits for its end", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("footer")
 			d.enter("second thing")
@@ -228,7 +228,7 @@ func TestQueue(t *testing.T) {
 			}
 		})
 	})
-	t.Run("after an interruption it comes back to the input", func(t *testing.T) {
+	t.Run("after an interruption it is put back into the input", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hang")
 			d.enter("second thing")
@@ -249,10 +249,10 @@ func TestHello(t *testing.T) {
 			d.wantLive("offline model")
 		})
 	})
-	t.Run("a real one is not", func(t *testing.T) {
+	t.Run("another model is not", func(t *testing.T) {
 		drive(t, func(d *driver) { d.wantNowhere("offline") })
 	})
-	t.Run("of a session that is resumed, the last messages are shown", func(t *testing.T) {
+	t.Run("the last messages of a resumed session are shown", func(t *testing.T) {
 		past := make([]model.Message, 30)
 		for i := range past {
 			past[i] = model.Message{Role: model.User, Content: "old question"}
@@ -266,7 +266,7 @@ func TestHello(t *testing.T) {
 				"resumed here, after 30 messages: a test")
 		})
 	})
-	t.Run("of one that was long, as much as is looked at", func(t *testing.T) {
+	t.Run("long messages are limited to a few screens", func(t *testing.T) {
 		past := make([]model.Message, 10)
 		for i := range past {
 			past[i] = model.Message{Role: model.Assistant, Content: strings.Repeat("a line of it\n\n", 20)}
@@ -277,8 +277,7 @@ func TestHello(t *testing.T) {
 	})
 }
 
-// TestEveryScreen plays all scenes on screens that nobody would choose. What no screen may do is
-// looked for by the driver.
+// TestEveryScreen plays all scenes on very small and odd screens. The driver checks every frame.
 func TestEveryScreen(t *testing.T) {
 	for _, size := range [][2]int{{200, 60}, {40, 24}, {24, 10}, {12, 6}} {
 		o := driverOptions{width: size[0], height: size[1]}
@@ -310,7 +309,7 @@ func TestEveryScreen(t *testing.T) {
 }
 
 func TestAReplyThatPluginsSeeFirst(t *testing.T) {
-	t.Run("is waited for in sight", func(t *testing.T) {
+	t.Run("is counted in the live part", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("held")
 			d.wantLive("answering: 1.2k characters, shown once plugins have seen them")
@@ -319,7 +318,7 @@ func TestAReplyThatPluginsSeeFirst(t *testing.T) {
 			d.wantPrinted("● seen by all")
 		})
 	})
-	t.Run("is not shown where the turn is interrupted", func(t *testing.T) {
+	t.Run("is not shown if the turn is interrupted", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("held")
 			d.keys("esc")

@@ -12,12 +12,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// frame is the live part of the screen, and where the cursor is in it. What must be seen (the
-// question, the input, the status) is laid out first; the rest gets what is left.
+// frame draws the live part of the screen, and returns the place of the cursor in it. The parts
+// that must be visible (the question, the input, the status) are laid out first; the others get the
+// remaining rows.
 func (s *screen) frame() ([]string, *tea.Cursor) {
 	switch {
 	case !s.ready, s.leaving && s.turn == nil && s.busy == "":
-		return nil, nil // nothing stays behind
+		return nil, nil // nothing stays on the screen
 	case s.leaving:
 		return []string{"", s.look.dim("ending what is under way …")}, nil
 	}
@@ -33,16 +34,16 @@ func (s *screen) frame() ([]string, *tea.Cursor) {
 	return lines, cursor
 }
 
-// clearScreen empties the screen. The conversation goes on, and the scrollback has what was said.
+// clearScreen clears the screen. The conversation goes on and stays in the scrollback.
 func (s *screen) clearScreen(string) tea.Cmd {
 	live, cursor := s.frame()
-	s.canvas.draw(s.printer.take(s.look), live, cursor) // what was finished goes into the scrollback, too
+	s.canvas.draw(s.printer.take(s.look), live, cursor) // finished lines go into the scrollback too
 	s.canvas.clear()
 	s.printer.last = blockNone
 	return nil
 }
 
-// bottom is what must be seen, and where the cursor is in it.
+// bottom draws the parts that must be visible, and returns the place of the cursor in them.
 func (s *screen) bottom() ([]string, *tea.Cursor) {
 	room := s.look.liveRoom()
 	switch {
@@ -59,7 +60,7 @@ func (s *screen) bottom() ([]string, *tea.Cursor) {
 // clip keeps the first n lines.
 func clip(lines []string, n int) []string { return lines[:min(len(lines), max(n, 0))] }
 
-// inputLines are the input between two rules, the menu, and the status.
+// inputLines draws the input between two rules, the menu, and the status.
 func (s *screen) inputLines() ([]string, *tea.Cursor) {
 	l := s.look
 	rule := l.dim(strings.Repeat("─", l.cols()))
@@ -81,9 +82,9 @@ func (s *screen) inputLines() ([]string, *tea.Cursor) {
 	return append(out, s.status()), cursor
 }
 
-// queuedLines are the messages that wait for the turn to end.
+// queuedLines draws the messages that wait for the turn to end.
 func (s *screen) queuedLines() []string {
-	const shown, need = 2, 10 // messages that are named, on a screen with so many live rows
+	const shown, need = 2, 10 // messages that are named, on a screen with at least so many live rows
 	if s.look.liveRoom() < need {
 		return nil
 	}
@@ -98,15 +99,15 @@ func (s *screen) queuedLines() []string {
 	return out[max(len(out)-shown, 0):]
 }
 
-// live is what is going on: the reply as it comes, tools, what is waited for. Of the reply, the end
-// is seen.
+// live draws what is running: the current reply, tools, what the turn waits for. Of a long reply it
+// draws the end.
 func (s *screen) live(room int) []string {
 	var text []string
-	rest := []string{""} // between what is printed and what is live
+	rest := []string{""} // between the printed and the live lines
 	if t := s.turn; t != nil {
 		text, rest = t.stream.draw(s.look), append(rest, s.workLines(t)...)
 		if t.stream.scrolled == "" && len(text) > 0 {
-			text = append([]string{""}, text...) // a part that follows another has its own line between them, or none
+			text = append([]string{""}, text...) // a part that follows another brings its own line between them, or none
 		}
 	} else if s.busy != "" {
 		rest = append(rest, s.working(s.busy, time.Since(s.busySince)))
@@ -120,7 +121,7 @@ func (s *screen) live(room int) []string {
 	return append(text[:len(text):len(text)], rest...)
 }
 
-// workLines are the tools that run, and how long the turn has taken.
+// workLines draws the running tools, and how long the turn has taken.
 func (s *screen) workLines(t *turn) []string {
 	var out []string
 	const many = 4 // with so many tools at once, each gets one line
@@ -132,7 +133,7 @@ func (s *screen) workLines(t *turn) []string {
 		out = append(out, r.lines(s.look, output)...)
 	}
 	if len(s.questions) > 0 {
-		return append(out, "") // it waits for the person
+		return append(out, "") // it waits for the user
 	}
 	return append(out, s.working(t.doing(), t.clock.elapsed()))
 }
@@ -164,8 +165,8 @@ func (s *screen) working(what string, elapsed time.Duration) string {
 	return s.look.working(what, elapsed, hint)
 }
 
-// working is a line for something that takes time: what, how long already, and how to end it where
-// there is room.
+// working draws a line for something that takes time: what it is, how long it has taken, and how to
+// end it if there is room.
 func (l look) working(what string, elapsed time.Duration, hint string) string {
 	took := clock(elapsed)
 	what = render.Cut(render.Line(what), max(l.cols()-len(took)-2*len(gap), 1))
@@ -176,15 +177,15 @@ func (l look) working(what string, elapsed time.Duration, hint string) string {
 	return line
 }
 
-// status is the line below the input. Where the terminal is narrow, what matters least is left out
-// first: the parts are in the order of their weight.
+// status draws the line below the input. Its parts are in the order of importance: in a narrow
+// terminal the last are left out.
 func (s *screen) status() string {
 	hint := s.hint()
 	parts := []string{modelName(s.talk.Model()), s.context.text(s.talk.Model().Window), pluginCount(s.plugins), s.talk.Session().ID}
 	line, width := "", ansi.StringWidth(hint)
 	for _, part := range parts {
 		longer := line + " · " + part
-		if part != "" && ansi.StringWidth(longer)+width+1 <= s.look.cols() { // it begins narrower than it is measured
+		if part != "" && ansi.StringWidth(longer)+width+1 <= s.look.cols() { // the terminal may draw it wider than measured
 			line = longer
 		}
 	}
@@ -193,7 +194,7 @@ func (s *screen) status() string {
 	return s.look.dim(line + strings.Repeat(" ", max(space, 1)) + hint)
 }
 
-// hint says what the keys do that end something, as things are.
+// hint names the keys that end something now.
 func (s *screen) hint() string {
 	typed := s.input.value() != ""
 	switch {
@@ -224,7 +225,7 @@ func modelName(i model.Info) string {
 	return render.Line(i.Provider + ":" + i.Name)
 }
 
-// pluginCount is how many plugins are loaded, and how many are not as they should be.
+// pluginCount returns how many plugins are loaded, and how many are broken.
 func pluginCount(rows []PluginRow) string {
 	ready, broken := 0, 0
 	for _, r := range rows {

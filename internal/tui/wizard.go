@@ -14,39 +14,39 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A wizardStep is where somebody is on the way to a new plugin.
+// A wizardStep is a step on the way to a new plugin.
 type wizardStep int
 
 const (
 	stepAsk     wizardStep = iota // name, description, hooks
-	stepWork                      // the writer is at it: generating, validating, saving
+	stepWork                      // the writer works: generating, validating, saving
 	stepReview                    // there is a source: save, edit, regenerate, discard
 	stepEdit                      // the source, in an editor
 	stepChange                    // what should be different
-	stepReplace                   // there is a file of that name: replace it?
+	stepReplace                   // the file exists: replace it?
 )
 
 // A wizard is /plugin: it asks what the plugin should do, has it written and validated, and saves
-// it. Whatever goes wrong is shown where it went wrong, and everything can be tried again.
+// it. An error is shown at its step, and every step can be repeated.
 type wizard struct {
 	writer PluginWriter
-	calls  *calls // to the writer, under way
+	calls  *calls // the running calls to the writer
 	look   look
 	step   wizardStep
 
 	draft   PluginDraft
-	content string // the source as it stands
-	valid   bool   // it passed
+	content string // the current source
+	valid   bool   // the source is valid
 	problem string // what went wrong last
 
 	form   *huh.Form // asking, reviewing, changing
-	next   string    // what was chosen in the review
+	next   string    // the choice in the review
 	editor textarea.Model
 
-	call    int // counts the calls to the writer: an answer to an earlier one is stale
+	call    int // counts the calls to the writer: an answer to an earlier one is ignored
 	doing   string
 	since   time.Time
-	cancel  context.CancelFunc // of the call under way; nil: none
+	cancel  context.CancelFunc // of the running call; nil: none
 	program context.Context
 }
 
@@ -68,7 +68,7 @@ type (
 	}
 )
 
-// openWizard is /plugin.
+// openWizard opens /plugin.
 func (s *screen) openWizard(name string) tea.Cmd {
 	w := &wizard{writer: s.talk, calls: &s.calls, look: s.look, program: s.ctx}
 	w.draft.Name = name
@@ -78,7 +78,7 @@ func (s *screen) openWizard(name string) tea.Cmd {
 
 func (w *wizard) working() bool { return w.step == stepWork }
 
-// stop ends a call that is under way.
+// stop ends the running call.
 func (w *wizard) stop() {
 	w.call++
 	if w.cancel != nil {
@@ -87,7 +87,7 @@ func (w *wizard) stop() {
 	}
 }
 
-// work makes a call to the writer, beside the screen.
+// work calls the writer in the background.
 func (w *wizard) work(doing string, f func(ctx context.Context, call int) tea.Msg) tea.Cmd {
 	w.stop()
 	ctx, cancel := context.WithCancel(w.program)
@@ -119,7 +119,7 @@ func (w *wizard) validate() tea.Cmd {
 	})
 }
 
-// save writes the file. One that is there is replaced only where the person said so.
+// save writes the file. It replaces an existing file only if the user chose so.
 func (w *wizard) save(replace bool) tea.Cmd {
 	name, content := w.draft.Name, w.content
 	return w.work("saving "+name, func(ctx context.Context, call int) tea.Msg {
@@ -128,7 +128,7 @@ func (w *wizard) save(replace bool) tea.Cmd {
 	})
 }
 
-// wizardMsg gives the wizard what is for nobody else.
+// wizardMsg handles the messages of the wizard.
 func (s *screen) wizardMsg(msg tea.Msg) tea.Cmd {
 	w := s.wizard
 	if w == nil {
@@ -150,7 +150,7 @@ func (s *screen) wizardMsg(msg tea.Msg) tea.Cmd {
 	return s.formMsg(msg)
 }
 
-// formMsg gives a message to the form that is shown; one that is filled in leads on.
+// formMsg passes a message to the open form. A completed form leads to the next step.
 func (s *screen) formMsg(msg tea.Msg) tea.Cmd {
 	w := s.wizard
 	if w.form == nil {
@@ -166,7 +166,7 @@ func (s *screen) formMsg(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// formDone goes where the form led.
+// formDone starts the step after a form.
 func (s *screen) formDone() tea.Cmd {
 	w := s.wizard
 	switch {
@@ -180,7 +180,7 @@ func (s *screen) formDone() tea.Cmd {
 	return s.reviewed()
 }
 
-// reviewed does what was chosen in the review.
+// reviewed does what the user chose in the review.
 func (s *screen) reviewed() tea.Cmd {
 	w := s.wizard
 	switch w.next {
@@ -243,7 +243,7 @@ func (s *screen) saved(msg savedMsg) tea.Cmd {
 	return tea.Batch(s.closeWizard(""), s.refreshPlugins)
 }
 
-// printSource prints the source, without a margin or numbers: it may be copied.
+// printSource prints the source without a margin or numbers, so that it can be copied.
 func (s *screen) printSource(w *wizard) {
 	s.printer.apart()
 	s.printer.add(blockNote, s.look.source("python", w.content, s.look.cols()))
@@ -259,7 +259,7 @@ func (s *screen) closeWizard(note string) tea.Cmd {
 	return s.sendQueued()
 }
 
-// wizardKey gives the wizard a key. Esc is one step back.
+// wizardKey handles a key for the wizard. Esc goes one step back.
 func (s *screen) wizardKey(msg tea.KeyPressMsg) tea.Cmd {
 	w := s.wizard
 	switch key := msg.String(); {
@@ -273,8 +273,8 @@ func (s *screen) wizardKey(msg tea.KeyPressMsg) tea.Cmd {
 	return s.wizardMsg(msg)
 }
 
-// wizardBack goes one step back: from an edit, a wish or a call to the review, from there to the
-// questions, from each of them to the one before, and from the first to the conversation.
+// wizardBack goes one step back: from an edit, a change or a call to the review, from there to the
+// questions, from a question to the one before, and from the first to the conversation.
 func (s *screen) wizardBack() tea.Cmd {
 	w := s.wizard
 	switch {
@@ -292,8 +292,8 @@ func (s *screen) wizardBack() tea.Cmd {
 	return s.closeWizard("no plugin was written")
 }
 
-// questionBefore goes one question back. The form does not, while an answer is at fault: then it
-// begins anew, with the answers that there are.
+// questionBefore goes one question back. The form cannot go back from an invalid answer: then it
+// starts again with the answers so far.
 func (w *wizard) questionBefore() tea.Cmd {
 	at := w.form.GetFocusedField()
 	cmd := w.form.PrevGroup()

@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// hooks are the hooks of a python plugin: docs/protocols/python.md, rows P52 to P57.
+// hooks lists the hooks of a python plugin: docs/protocols/python.md, rows P52 to P57.
 var hooks = []struct{ name, about string }{
 	{"on_begin", "when a turn begins"},
 	{"on_tool_call", "before a tool runs; may change the call"},
@@ -25,9 +25,9 @@ var hooks = []struct{ name, about string }{
 	{"on_done", "after a turn"},
 }
 
-// hookOptions explain the hooks where there is room to.
+// hookOptions lists the hooks, with explanations if there is room.
 func hookOptions(l look) []huh.Option[string] {
-	const room = 70 // columns: the longest explanation, and huh's marks
+	const room = 70 // columns: the longest explanation and huh's marks
 	var out []huh.Option[string]
 	for _, h := range hooks {
 		text := h.name
@@ -39,8 +39,8 @@ func hookOptions(l look) []huh.Option[string] {
 	return out
 }
 
-// pluginName is what a python plugin may be called: the name of a file, and what dialect/python
-// takes.
+// pluginName matches the names that a python plugin may have: the name of a file that
+// dialect/python accepts.
 var pluginName = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 
 func checkName(name string) error {
@@ -57,10 +57,10 @@ func checkDescription(text string) error {
 	return nil
 }
 
-// firstField is the key of the first question, from which a step back leads out of the form.
+// firstField is the key of the first question. A step back from it leaves the form.
 const firstField = "name"
 
-// ask begins with the three questions, or comes back to them.
+// ask asks the three questions, or returns to them.
 func (w *wizard) ask() tea.Cmd {
 	w.step, w.problem = stepAsk, ""
 	return w.show(
@@ -75,7 +75,7 @@ func (w *wizard) ask() tea.Cmd {
 	)
 }
 
-// What can be chosen in the review.
+// The choices in the review.
 const (
 	chooseSave    = "save"
 	chooseEdit    = "edit"
@@ -86,7 +86,7 @@ const (
 	chooseBack    = "back"
 )
 
-// review asks what to do with the source. One that is not valid cannot be saved.
+// review asks what to do with the source. An invalid source cannot be saved.
 func (w *wizard) review() tea.Cmd {
 	w.step, w.editor = stepReview, textarea.Model{}
 	var options []huh.Option[string]
@@ -105,7 +105,7 @@ func (w *wizard) review() tea.Cmd {
 		Options(options...).Value(&w.next)))
 }
 
-// replace asks before a file is written over. What comes first keeps it.
+// replace asks before a file is replaced. The first choice keeps it.
 func (w *wizard) replace(path string) tea.Cmd {
 	w.step, w.next = stepReplace, chooseBack
 	return w.show(huh.NewGroup(huh.NewSelect[string]().Title("There is a plugin of that name already").Description(render.Line(path)).
@@ -114,7 +114,7 @@ func (w *wizard) replace(path string) tea.Cmd {
 			huh.NewOption("Replace it", chooseReplace)).Value(&w.next)))
 }
 
-// change asks what should be different; what was wrong is proposed.
+// change asks what should be different, and proposes what was wrong.
 func (w *wizard) change() tea.Cmd {
 	w.step = stepChange
 	if w.draft.Feedback == "" && !w.valid {
@@ -124,17 +124,17 @@ func (w *wizard) change() tea.Cmd {
 		Placeholder("nothing in particular: just try again").Value(&w.draft.Feedback)))
 }
 
-// show makes the form of a step and gives it the screen's measures.
+// show makes the form of a step in the size of the screen.
 func (w *wizard) show(groups ...*huh.Group) tea.Cmd {
 	keys := huh.NewDefaultKeyMap()
-	keys.Quit.SetEnabled(false) // Ctrl-C and Esc are the screen's
+	keys.Quit.SetEnabled(false) // the screen handles Ctrl-C and Esc
 	keys.Select.Filter.SetEnabled(false)
 	w.form = huh.NewForm(groups...).WithTheme(huh.ThemeFunc(formTheme)).WithKeyMap(keys).WithShowHelp(true)
 	w.resize(w.look)
 	return w.form.Init()
 }
 
-// maxForm is as wide as a form gets: longer lines are not read but scanned.
+// maxForm is the width of the widest form: longer lines are hard to read.
 const maxForm = 90
 
 func (w *wizard) resize(l look) {
@@ -148,7 +148,7 @@ func (w *wizard) resize(l look) {
 	}
 }
 
-// formTheme has no colours but the terminal's own.
+// formTheme uses only the terminal's own colours.
 func formTheme(isDark bool) *huh.Styles {
 	t := huh.ThemeBase(isDark)
 	t.Focused.Base = t.Focused.Base.BorderForeground(lipgloss.Cyan)
@@ -170,7 +170,7 @@ func (w *wizard) edit() tea.Cmd {
 	w.step, w.form = stepEdit, nil
 	w.editor = textarea.New()
 	w.editor.CharLimit = maxInput
-	w.editor.MaxHeight, w.editor.MaxContentHeight = 0, 0 // as many lines as it has
+	w.editor.MaxHeight, w.editor.MaxContentHeight = 0, 0 // no limit
 	w.editor.SetStyles(inputStyles())
 	w.editor.Prompt = ""
 	w.editor.SetValue(strings.TrimRight(w.content, "\n"))
@@ -179,7 +179,7 @@ func (w *wizard) edit() tea.Cmd {
 	return w.editor.Focus()
 }
 
-// lines draws the step, with what went wrong above it.
+// lines draws the step, with the last problem above it.
 func (w *wizard) lines(l look) []string {
 	out := w.verdict(l)
 	switch w.step {
@@ -201,14 +201,14 @@ func (w *wizard) wayBack() string {
 	return "esc back · ctrl+c closes the form"
 }
 
-// first tells whether the first question is asked.
+// first reports whether the first question is open.
 func (w *wizard) first() bool {
 	return w.step == stepAsk && w.form != nil && w.form.GetFocusedField().GetKey() == firstField
 }
 
-// verdict is what is known about the source: what is wrong with it, or that nothing is.
+// verdict draws what is known about the source: what is wrong with it, or that it is valid.
 func (w *wizard) verdict(l look) []string {
-	const most = 8 // lines: the rest of the screen is for mending it
+	const most = 8 // lines: the rest of the screen is for fixing it
 	switch {
 	case w.problem != "":
 		lines := clip(l.paintLines(render.StyleRed, w.problem, l.cols()-len(gap)), most)
