@@ -47,6 +47,8 @@ type rebuildWatch struct {
 	log   *slog.Logger
 	again func() // has a new server take the place of this one, without waiting
 
+	unread map[string]bool // streams of which the start has read no block
+
 	keeping sync.Mutex // held while a block is copied aside, so that it is done once
 
 	mu     sync.Mutex      // protects missed
@@ -98,6 +100,11 @@ func (w *rebuildWatch) keep(stream, what string, args []any) ([]*Report, error) 
 			return nil, err
 		}
 		return []*Report{r}, err
+	}
+	// A server that does not believe its index reads every block of the stream, and cuts without
+	// another word.
+	if strings.HasPrefix(what, "Recovering stream state from index errored") && w.unread[stream] {
+		return blocks.KeepAll(w.dir, stream, time.Now())
 	}
 	if strings.HasPrefix(what, "loadBlock error") && w.first(stream) {
 		r, err := blocks.Note(w.dir, stream, time.Now())

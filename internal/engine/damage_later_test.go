@@ -10,14 +10,35 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 )
 
-// TestUnchangedBlocksAreNotRead harms a message and gives the file the time that it had at the
-// clean stop. The start does not notice, so it has not hashed the block. It is found while the
-// engine runs.
+// TestUnchangedBlocksAreNotRead leaves nothing of the blocks of a stream but their sizes and times.
+// The start does not notice.
 func TestUnchangedBlocksAreNotRead(t *testing.T) {
+	dir := t.TempDir()
+	manyBlocks(t, dir)
+	for n := 1; n <= 3; n++ {
+		quietly(t, dir, blockPath(dir, "patchbay_stream_large", n), func(data []byte) { clear(data) })
+	}
+	wantUnread(t, dir)
+}
+
+// wantUnread wants the start to leave the three blocks of a stream alone.
+func wantUnread(t *testing.T, dir string) *blocks.Unread {
+	t.Helper()
+	report, unread, err := blocks.Open(dir, blocks.Options{Now: time.Now(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil || report != nil || unread.Len() != 3 {
+		t.Fatalf("%+v, %d blocks, %v", report, unread.Len(), err)
+	}
+	return unread
+}
+
+// TestUnchangedBlocksAreChecked harms a message without a trace in size and times. It is found
+// while the engine runs.
+func TestUnchangedBlocksAreChecked(t *testing.T) {
 	for _, k := range keptKinds() {
 		t.Run(k.name, func(t *testing.T) {
 			dir := t.TempDir()

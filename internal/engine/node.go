@@ -31,6 +31,7 @@ type node struct {
 	server *server.Server // nil unless this process is the owner
 	share  *share         // nil unless this process is the owner
 	scrub  *scrub         // likewise
+	unread *blocks.Unread // what the start of the server has not read; likewise
 	err    error          // why the last Dial could not connect
 
 	faults faults
@@ -201,14 +202,14 @@ func (n *node) rise(lock *fileLock) error {
 	if err != nil {
 		return errors.Join(err, lock.release())
 	}
-	watch := &rebuildWatch{dir: n.dir, log: n.log, again: n.faults.again}
+	watch := &rebuildWatch{dir: n.dir, log: n.log, again: n.faults.again, unread: unread.Streams()}
 	scrub := startScrub(unread, watch)
 	srv, err := startServer(n.dir, n.log, n.faults.tell, watch.heard)
 	if err != nil {
 		scrub.stop()
 		return errors.Join(err, lock.release())
 	}
-	n.lock, n.server, n.scrub = lock, srv, scrub
+	n.lock, n.server, n.scrub, n.unread = lock, srv, scrub, unread
 	l, err := localsock.Listen(n.socket)
 	if err != nil {
 		return errors.Join(fmt.Errorf("engine's socket: %w", err), n.stop())
@@ -236,14 +237,14 @@ func (n *node) stop() error {
 	}
 	n.faults.settle()
 	err := n.lock.release()
-	n.share, n.server, n.scrub, n.lock = nil, nil, nil, nil
+	n.share, n.server, n.scrub, n.unread, n.lock = nil, nil, nil, nil, nil
 	return err
 }
 
 // seal notes how the files are, so that the next start need not read them. Without it the next
 // start reads them all.
 func (n *node) seal() {
-	if err := blocks.Seal(n.dir); err != nil {
+	if err := blocks.Seal(n.dir, n.unread); err != nil {
 		n.log.Warn("engine: the clean stop could not be noted; the next start reads all blocks", "err", err)
 	}
 }

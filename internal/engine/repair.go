@@ -118,7 +118,7 @@ func (r *RepairResult) run(ctx context.Context, log *slog.Logger) (err error) {
 	if err := verify(ctx, r.Dir, read.Counts, log); err != nil {
 		return fmt.Errorf("the repaired store does not open as it should: %w", err)
 	}
-	if err := blocks.Seal(r.Dir); err != nil {
+	if err := blocks.Seal(r.Dir, nil); err != nil {
 		return err
 	}
 	r.Settled, err = blocks.Settle(r.Dir, time.Now())

@@ -38,27 +38,18 @@ func (s *scrub) stop() {
 	<-s.done
 }
 
-// run looks at the numbers that the start had no time for, and then checks one block after another.
-// It ends at the first that is damaged: the next server starts after all blocks were read.
+// run checks one block after another until it is stopped. It ends at the first that is damaged: the
+// next server starts after all blocks were read.
 func (s *scrub) run(ctx context.Context) {
-	defer func() { s.unread = nil }() // it has read all indexes, and the server lives long
+	defer s.unread.Forget() // it has read all indexes, and the server lives long
 	s.unread.ReadIndexes()
-	if s.each(ctx, func(i int) bool { return s.unread.Glance(i) || s.whole(i) }) {
-		s.each(ctx, s.whole)
-	}
-}
-
-// each calls f with every block until it returns false or the scrub is stopped, and tells whether
-// it got to the end.
-func (s *scrub) each(ctx context.Context, f func(i int) bool) bool {
 	for i := range s.unread.Len() {
 		begin := time.Now()
-		if ctx.Err() != nil || !f(i) {
-			return false
+		if ctx.Err() != nil || !s.whole(i) {
+			return
 		}
 		pause.For(ctx, scrubRest*time.Since(begin))
 	}
-	return true
 }
 
 // whole checks a block. Damage is told, and has the server replaced.

@@ -5,11 +5,11 @@ import (
 	"syscall"
 )
 
-// changeTime is when anything about a file last changed, its bytes or its times, in nanoseconds
-// since 1970.
-func changeTime(info fs.FileInfo) int64 {
+// systemsOwn is what no program can set: when anything about a file last changed, its bytes or its
+// times, in nanoseconds since 1970, and the number of the file.
+func systemsOwn(info fs.FileInfo) (changed int64, inode uint64) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return s.Ctimespec.Nano()
+		return s.Ctimespec.Nano(), s.Ino
 	}
-	return 0
+	return 0, 0
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"os"
 
 	"github.com/nats-io/nats-server/v2/server/avl"
 )
@@ -66,6 +67,16 @@ func parseIndex(data []byte, stream string) (*index, error) {
 		return nil, errIndex
 	}
 	return x, nil
+}
+
+// readableIndex is the index of a stream; nil: there is none that is whole.
+func (p place) readableIndex() *index {
+	data, err := os.ReadFile(p.index())
+	if err != nil {
+		return nil
+	}
+	x, _ := parseIndex(data, p.name)
+	return x
 }
 
 // fields reads one number after another; bad is set at the first that is not there.

@@ -27,7 +27,7 @@ func Open(dir string, o Options) (*Report, *Unread, error) {
 	if err := interrupted(dir); err != nil {
 		return nil, nil, err
 	}
-	m := mender{Options: o, dir: dir, unread: &Unread{dir: dir}, kept: make(map[blockID]*Report)}
+	m := mender{Options: o, dir: dir, unread: &Unread{dir: dir, before: make(map[string]*sealedStream)}, kept: make(map[blockID]*Report)}
 	back, err := m.putBack()
 	if err != nil {
 		return nil, nil, err
@@ -142,36 +142,39 @@ func (m *mender) mendAll(kept *seal, written []string) error {
 			return err
 		}
 		if !m.All && before.same(now) && !slices.Contains(written, p.name) {
-			if err := m.unread.add(p, before); err != nil {
+			if err := m.unread.add(p); err != nil {
 				return err
 			}
+			m.unread.before[p.dir] = now
 			continue
 		}
-		if err := m.readAndMend(p, before); err != nil {
+		whole, err := m.readAndMend(p, before)
+		if err != nil {
 			return err
 		}
-	}
-	for _, s := range m.unread.glance() {
-		if err := m.readAndMend(s.place, s.seal); err != nil {
-			return err
+		if whole {
+			m.unread.before[p.dir] = now
 		}
 	}
+	m.unread.order()
 	return m.goneStreams(kept)
 }
 
-func (m *mender) readAndMend(p place, before *sealedStream) error {
+// readAndMend tells whether the stream was whole.
+func (m *mender) readAndMend(p place, before *sealedStream) (bool, error) {
 	s, err := p.read(before)
 	if errors.Is(err, errForeign) {
 		m.Logger.Warn("engine: a stream cannot be checked", "err", err)
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("checking stream %s: %w", p.name, err)
+		return false, fmt.Errorf("checking stream %s: %w", p.name, err)
 	}
-	if err := m.mend(s); err != nil {
-		return fmt.Errorf("stream %s is damaged, and cannot be kept aside and mended: %w", p.name, err)
+	found := s.findings()
+	if err := m.mend(s, found); err != nil {
+		return false, fmt.Errorf("stream %s is damaged, and cannot be kept aside and mended: %w", p.name, err)
 	}
-	return nil
+	return len(found) == 0, nil
 }
 
 // goneStreams tells of streams whose directories have vanished since the last clean stop.
@@ -197,8 +200,7 @@ func (m *mender) begin() (err error) {
 }
 
 // mend keeps the damaged blocks of a stream aside and writes them anew.
-func (m *mender) mend(s *stream) error {
-	found := s.findings()
+func (m *mender) mend(s *stream, found []Finding) error {
 	if len(found) == 0 {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,7 +18,7 @@ const sealFile = "clean.json"
 
 // sealVersion changes with what a seal holds. A store whose seal is of another version is read
 // once.
-const sealVersion = 2
+const sealVersion = 3
 
 // A seal is the sizes and times of all files that hold messages.
 type seal struct {
@@ -28,18 +29,23 @@ type seal struct {
 // A sealedStream is one stream of a seal: files by name.
 type sealedStream struct {
 	Files map[string]sealedFile `json:"files"`
+	// Doubtful is set where something was wrong with the files at the stop. The next start reads
+	// them, although they are as they were.
+	Doubtful bool `json:"doubtful,omitempty"`
 }
 
 // A sealedFile is how one file was. Programs can set its time back, but not the time of its change,
 // which the system keeps.
 type sealedFile struct {
-	Size    int64 `json:"size"`
-	Time    int64 `json:"mtime"` // in nanoseconds since 1970
-	Changed int64 `json:"ctime"` // likewise; 0 where the system does not tell
+	Size    int64  `json:"size"`
+	Time    int64  `json:"mtime"` // in nanoseconds since 1970
+	Changed int64  `json:"ctime"` // likewise; 0 where the system does not tell
+	Inode   uint64 `json:"inode"` // 0 where the system does not tell
 }
 
 func sealedAs(info fs.FileInfo) sealedFile {
-	return sealedFile{info.Size(), info.ModTime().UnixNano(), changeTime(info)}
+	changed, inode := systemsOwn(info)
+	return sealedFile{info.Size(), info.ModTime().UnixNano(), changed, inode}
 }
 
 // blocks are the sizes of the blocks that had bytes.
@@ -58,17 +64,9 @@ func (s *sealedStream) blocks() map[uint32]int64 {
 	return out
 }
 
-// same compares with the files as they are.
-func (s *sealedStream) same(other *sealedStream) bool {
-	if s == nil || len(s.Files) != len(other.Files) {
-		return false
-	}
-	for name, f := range s.Files {
-		if other.Files[name] != f {
-			return false
-		}
-	}
-	return true
+// same tells whether the files are as they were, and nothing was wrong with them then.
+func (s *sealedStream) same(now *sealedStream) bool {
+	return s != nil && !s.Doubtful && maps.Equal(s.Files, now.Files)
 }
 
 // look takes down the files of a stream. It reads none of them.
@@ -97,8 +95,9 @@ func (p place) look() (*sealedStream, error) {
 }
 
 // Seal notes sizes and times after the server has stopped. Where they are the same at the next
-// start, nothing is read.
-func Seal(dir string) error {
+// start, no block is read. Of blocks that have changed since ran, which [Open] returned for that
+// server, it looks at lengths and numbers first. ran is nil where all blocks were just read.
+func Seal(dir string, ran *Unread) error {
 	all, err := places(dir)
 	if err != nil {
 		return err
@@ -109,9 +108,12 @@ func Seal(dir string) error {
 		if err != nil {
 			return err
 		}
-		if s.Streams[rel], err = p.look(); err != nil {
+		now, err := p.look()
+		if err != nil {
 			return err
 		}
+		now.Doubtful = ran != nil && p.doubtful(ran.before[p.dir], now)
+		s.Streams[rel] = now
 	}
 	text, err := json.Marshal(s)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Unread are the blocks whose records [Open] has not checked, because their streams are as they
-// were at the last clean stop. They can be checked while the server runs. Those that it will need
-// first come first.
+// Unread are the blocks that [Open] has not read, because their streams are as they were at the
+// last clean stop. They can be checked while the server runs. Those that it will need first come
+// first.
 type Unread struct {
 	dir    string
 	blocks []unread
-	buffer []byte // of the last block that was looked at
+	before map[string]*sealedStream // by directory: streams that were whole, or unread, when the server started
 }
 
 // An unread is one block, as it was at the start.
@@ -23,14 +23,12 @@ type unread struct {
 	*unreadStream
 	number uint32
 	info   fs.FileInfo
-	rank   int  // 0: the last or the first of its stream, which a server reads before all others
-	seen   bool // its numbers were looked at
+	rank   int // 0: the last or the first of its stream, which a server reads before all others
 }
 
 // An unreadStream is what the blocks of a stream have in common.
 type unreadStream struct {
 	place
-	seal    *sealedStream
 	index   *index // as at the last clean stop; nil: none that is whole
 	indexed bool   // it was looked for
 }
@@ -42,13 +40,11 @@ func (s *unreadStream) readIndex() {
 		return
 	}
 	s.indexed = true
-	if data, err := os.ReadFile(s.place.index()); err == nil {
-		s.index, _ = parseIndex(data, s.name) // without one the counts are lower bounds
-	}
+	s.index = s.readableIndex() // without one the counts are lower bounds
 }
 
 // add takes down the blocks of a stream.
-func (u *Unread) add(p place, seal *sealedStream) error {
+func (u *Unread) add(p place) error {
 	if errors.Is(p.readable(), errForeign) {
 		return nil
 	}
@@ -56,7 +52,7 @@ func (u *Unread) add(p place, seal *sealedStream) error {
 	if err != nil {
 		return err
 	}
-	s := &unreadStream{place: p, seal: seal}
+	s := &unreadStream{place: p}
 	for i, n := range numbers {
 		info, err := os.Stat(p.block(n))
 		if err != nil {
@@ -82,19 +78,16 @@ func (u *Unread) order() {
 // Len is how many blocks there are.
 func (u *Unread) Len() int { return len(u.blocks) }
 
-// Glance tells whether the numbers of a block were looked at at the start, or are in order now.
-// Where they are not, Check says what is wrong.
-func (u *Unread) Glance(i int) bool {
-	b := &u.blocks[i]
-	if b.seen {
-		return true
+// Forget drops what only a check needs.
+func (u *Unread) Forget() { u.blocks = nil }
+
+// Streams are the names of the streams that have such blocks.
+func (u *Unread) Streams() map[string]bool {
+	out := make(map[string]bool)
+	for _, b := range u.blocks {
+		out[b.name] = true
 	}
-	data, err := b.readInto(u.buffer)
-	if err != nil {
-		return true // the check says so
-	}
-	u.buffer = data
-	return !b.strange(data)
+	return out
 }
 
 // ReadIndexes reads what the server knew of the blocks at the last clean stop, for exact counts.
