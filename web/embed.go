@@ -123,8 +123,8 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// compressed is done anew for each request: browsers keep the larger files for good, and a daemon
-// whose page nobody opens keeps nothing in memory.
+// compressed is done anew for each request, so that the daemon keeps nothing in memory. Browsers
+// keep the files whose names change with their content, and ask for them once.
 func compressed(content io.Reader) io.ReadSeeker {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)

@@ -9,9 +9,9 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 )
 
-// checkAxe has axe-core look at the page, in both themes: nothing serious or critical may be wrong.
-// On a phone nothing may be wider than the screen. The script is put into the page by the browser's
-// own door, because the Content-Security-Policy lets no other script in.
+// checkAxe has axe-core look at the page, in both themes and on a phone: nothing serious or
+// critical may be wrong. On a phone nothing may be wider than the screen. The script is put into
+// the page by the browser's own door, because the Content-Security-Policy lets no other script in.
 func (p *tab) checkAxe() {
 	p.t.Helper()
 	p.fits()
@@ -20,16 +20,25 @@ func (p *tab) checkAxe() {
 		p.t.Logf("axe-core is not installed (npm ci in web/): accessibility is not looked at: %v", err)
 		return
 	}
+	p.eval(string(source)+"; true", nil)
 	for _, scheme := range []string{"light", "dark"} {
 		p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
-		p.eval(string(source)+"; true", nil)
-		for _, violation := range p.violations() {
-			if violation.Impact == "serious" || violation.Impact == "critical" {
-				p.t.Errorf("axe (%s): %s", scheme, violation)
-			}
-		}
+		p.noViolation(scheme)
 	}
 	p.run(emulation.SetEmulatedMedia().WithFeatures(nil))
+	p.narrow()
+	p.noViolation("phone")
+	p.wide()
+}
+
+// noViolation has axe-core look at the page as it is.
+func (p *tab) noViolation(how string) {
+	p.t.Helper()
+	for _, violation := range p.violations() {
+		if violation.Impact == "serious" || violation.Impact == "critical" {
+			p.t.Errorf("axe (%s): %s", how, violation)
+		}
+	}
 }
 
 type violation struct {

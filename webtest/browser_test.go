@@ -254,11 +254,16 @@ func (p *tab) fill(what, text string) {
 }
 
 // press types keys into whatever has the focus. Keys without a letter are written as package kb
-// names them. A letter is one event that has its text, so that a page which keeps a key to itself
-// keeps the text, too.
+// names them. A letter, and Enter, is one event that has its text, so that a page which keeps a key
+// to itself keeps the text, too.
 func (p *tab) press(keys string) {
 	p.t.Helper()
 	for _, key := range keys {
+		if key == '\r' {
+			down := input.DispatchKeyEvent(input.KeyDown).WithKey("Enter").WithCode("Enter").WithWindowsVirtualKeyCode(13).WithText("\r")
+			p.run(down, input.DispatchKeyEvent(input.KeyUp).WithKey("Enter").WithCode("Enter").WithWindowsVirtualKeyCode(13))
+			continue
+		}
 		if key < ' ' || key > '~' {
 			p.run(chromedp.KeyEvent(string(key)))
 			continue
@@ -296,6 +301,12 @@ func (p *tab) picture(name string) {
 	p.run(emulation.SetEmulatedMedia().WithFeatures(nil))
 	p.narrow()
 	p.save(name + "-phone")
+	p.wide()
+}
+
+// wide makes the page as wide as it was at first.
+func (p *tab) wide() {
+	p.t.Helper()
 	p.run(emulation.SetDeviceMetricsOverride(1280, 860, 1, false))
 }
 
@@ -310,7 +321,7 @@ func (p *tab) fits() {
 	p.t.Helper()
 	p.narrow()
 	p.until("nothing to be wider than a phone", `document.documentElement.scrollWidth <= 390`)
-	p.run(emulation.SetDeviceMetricsOverride(1280, 860, 1, false))
+	p.wide()
 }
 
 // save writes a picture of the screen to a PNG file.

@@ -70,4 +70,10 @@ func TestPhone(t *testing.T) {
 	p.at("/jobs")
 	p.until("the navigation to fold again", `!document.querySelector("nav a[href='/doctor']").getClientRects().length`)
 	p.fits()
+	p.narrow()
+	p.open("/trace?tab=events")
+	p.see("No event has gone through plugins yet")
+	p.until("the empty list to be shown whole", `document.querySelector('main .list').scrollHeight <= document.querySelector('main .list').clientHeight`)
+	p.open("/plugins/tuner?tab=messages")
+	p.until("the open tab to be in sight", `document.querySelector('#tab-messages')?.getBoundingClientRect().right <= 390`)
 }

@@ -10,6 +10,7 @@ func TestRunNow(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/jobs")
 	p.seeIn("[data-job='greeter/often']", "never")
+	p.until("the time line to say that more runs follow than are listed", `document.querySelectorAll('[data-more]').length === 1`)
 	p.click("[data-job='greeter/often'] button")
 	p.seeIn("main h1", "often")
 	p.see("good morning")

@@ -2,6 +2,7 @@ package webtest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/cdproto/page"
@@ -47,11 +48,31 @@ func TestTraceFilters(t *testing.T) {
 	s.say(session, "second")
 	p.until("the new one, filtered", `document.querySelectorAll('[data-event]').length === 2`)
 	p.checkAxe()
-	p.picture("trace-events")
+	p.picture("trace-filtered")
 	s.hook("claude", "UserPromptSubmit", map[string]any{"session_id": "s", "cwd": s.Home, "prompt": "from elsewhere"})
 	p.click("=Clear")
 	p.choose("[data-pick=host]", "claude")
 	p.until("the agent's events alone", `document.querySelectorAll('[data-event]').length >= 2 && [...document.querySelectorAll('[data-event]')].every((e) => e.innerText.includes('claude'))`)
+}
+
+// What the filters look for may be older than what the page has read: it can be searched for, and
+// is found.
+func TestTraceFiltersReachBack(t *testing.T) {
+	s := newSite(t)
+	s.hook("claude", "UserPromptSubmit", map[string]any{"session_id": "s", "cwd": s.Home, "prompt": "from elsewhere"})
+	session := s.begin()
+	for i := range 51 { // one more than a page of turns
+		s.say(session, fmt.Sprintf("message %d", i))
+	}
+	p := newTab(t, s, "/trace?host=claude")
+	p.see("No turn matches these filters")
+	p.click("=Older turns")
+	p.until("the turn of long ago", `document.querySelectorAll('[data-turn]').length === 1`)
+	p.open("/trace?tab=events&q=elsewhere")
+	p.see("Nothing matches these filters")
+	p.click("=Search older events")
+	p.seeIn("[data-event]", "claude")
+	p.picture("trace-words")
 }
 
 // A step's payload is edited and sent again; what comes of it stands beside what came of it then.

@@ -1,0 +1,69 @@
+package webtest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// broken has every request for data fail, and slow has none of them answered. The page itself is
+// loaded as always.
+const (
+	broken = `window.fetch = () => Promise.resolve(new Response('{"detail":"the disk is full"}', { status: 500 }))`
+	slow   = `window.fetch = () => new Promise(() => {})`
+)
+
+// views are addresses of all pages.
+var views = []string{
+	"/", "/plugins", "/plugins/tuner", "/pipeline", "/trace", "/trace?tab=events", "/trace/ses_x/turn_x", "/trace/event/1", "/try",
+	"/try/tool/tuner.greet", "/try/point/turn.input", "/chat", "/chat/ses_x", "/python", "/python/sign", "/jobs", "/jobs/greeter",
+	"/runs/greeter/often/20260101T000000.000Z", "/doctor",
+}
+
+// before has a script run before those of each page that is opened from now on.
+func (p *tab) before(script string) {
+	p.t.Helper()
+	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(script).Do(ctx)
+		return err
+	}))
+}
+
+// A page whose data cannot be read says so, in the daemon's words, with a way to try again. None of
+// them waits for ever, and none says that there is nothing.
+func TestEveryPageFails(t *testing.T) {
+	p := newTab(t, newSite(t), "/")
+	p.before(broken)
+	for _, path := range views {
+		t.Run(strings.Trim(path, "/"), func(t *testing.T) {
+			p.t = t
+			p.open(path)
+			p.seeIn("main [role=alert]", "the disk is full")
+			p.until("a button to try again", find("=Try again"))
+			p.until("nothing to load any more", `!document.querySelector('main .loading') && !document.querySelector('main').innerText.includes('…\n')`)
+			p.until("no word that there is nothing", `!/\b(None|No \w+) yet\b/.test(document.querySelector('main').innerText)`)
+			p.picture("failed" + strings.NewReplacer("/", "-", "?tab=", "-").Replace(path))
+			p.checkAxe()
+		})
+	}
+	p.t = t
+}
+
+// A page whose data takes its time shows that it loads.
+func TestEveryPageLoads(t *testing.T) {
+	p := newTab(t, newSite(t), "/")
+	p.before(slow)
+	for _, path := range views {
+		t.Run(strings.Trim(path, "/"), func(t *testing.T) {
+			p.t = t
+			p.open(path)
+			p.until("the page to show that it loads", `[...document.querySelectorAll('main [role=status]')].some((e) => e.innerText.includes('Loading'))`)
+			p.until("nothing to be wrong", `!document.querySelector('main [role=alert]')`)
+			p.picture("loading" + strings.NewReplacer("/", "-", "?tab=", "-").Replace(path))
+		})
+	}
+	p.t = t
+}
