@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type described struct {
 	Example     json.RawMessage
 	Enum        []any
 	Properties  map[string]described
+	Required    []string
 	Items       *described
 	AnyOf       []described
 }
@@ -26,8 +28,90 @@ func (d described) made() bool {
 	return d.Ref != "" || d.Items != nil && d.Items.Ref != "" || len(d.AnyOf) > 0 && d.AnyOf[0].Ref != ""
 }
 
-// TestEverythingIsDescribed: each operation, parameter and field says what it is, and has an
-// example, unless it is made of fields that do.
+// A body is a request or an answer in one media type.
+type body struct {
+	Schema  *described
+	Example any
+}
+
+// fault says why the body has no example that fits its schema; "": it has one.
+func (b body) fault(schemas map[string]described) string {
+	if b.Example == nil {
+		return "no example"
+	}
+	return misfit("the example", b.Example, *b.Schema, schemas)
+}
+
+// misfit says where a value is not of a schema; "": it is.
+func misfit(at string, v any, s described, schemas map[string]described) string {
+	if s.Ref != "" {
+		s = schemas[s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]]
+	}
+	if len(s.AnyOf) > 0 {
+		if v == nil {
+			return ""
+		}
+		return misfit(at, v, s.AnyOf[0], schemas)
+	}
+	if types, ok := s.Type.([]any); s.Type != nil && s.Type != typeOf(v, s.Type) && !(ok && slices.Contains(types, any(typeOf(v, types[0])))) {
+		return fmt.Sprintf("%s is %v, and should be %v", at, v, s.Type)
+	}
+	switch v := v.(type) {
+	case []any:
+		for i, item := range v {
+			if s.Items == nil {
+				break
+			}
+			if fault := misfit(fmt.Sprintf("%s[%d]", at, i), item, *s.Items, schemas); fault != "" {
+				return fault
+			}
+		}
+	case map[string]any:
+		return misfits(at, v, s, schemas)
+	}
+	return ""
+}
+
+func misfits(at string, v map[string]any, s described, schemas map[string]described) string {
+	for _, name := range s.Required {
+		if _, ok := v[name]; !ok {
+			return at + " has no " + name
+		}
+	}
+	for name, value := range v {
+		p, known := s.Properties[name]
+		if !known && len(s.Properties) > 0 {
+			return at + "." + name + " is not in the schema"
+		}
+		if fault := misfit(at+"."+name, value, p, schemas); fault != "" {
+			return fault
+		}
+	}
+	return ""
+}
+
+// typeOf is the type of a value, in the words of JSON Schema. A number counts as what is wanted.
+func typeOf(v any, want any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case float64:
+		if want == "integer" {
+			return "integer"
+		}
+		return "number"
+	}
+	return "object"
+}
+
+// TestEverythingIsDescribed: each operation, parameter and field says what it is. Each has an
+// example: an operation's request and answers one that fits its schema.
 func TestEverythingIsDescribed(t *testing.T) {
 	var doc struct {
 		Servers []struct{ URL string }
@@ -40,10 +124,13 @@ func TestEverythingIsDescribed(t *testing.T) {
 				Example               json.RawMessage
 				Schema                described
 			}
-			RequestBody *struct{ Description string }
-			Responses   map[string]struct {
+			RequestBody *struct {
 				Description string
-				Content     map[string]struct{ Schema *described }
+				Content     map[string]body
+			}
+			Responses map[string]struct {
+				Description string
+				Content     map[string]body
 			}
 		}
 		Components struct{ Schemas map[string]described }
@@ -71,8 +158,15 @@ func TestEverythingIsDescribed(t *testing.T) {
 					t.Errorf("%s %s: parameter %s: description %q, example %s", method, path, p.Name, p.Description, p.Example)
 				}
 			}
-			if op.RequestBody != nil && op.RequestBody.Description == "" {
-				t.Errorf("%s %s: its body has no description", method, path)
+			if r := op.RequestBody; r != nil {
+				if r.Description == "" {
+					t.Errorf("%s %s: its body has no description", method, path)
+				}
+				for kind, content := range r.Content {
+					if fault := content.fault(doc.Components.Schemas); fault != "" {
+						t.Errorf("%s %s: request, %s: %s", method, path, kind, fault)
+					}
+				}
 			}
 			for status, r := range op.Responses {
 				if !strings.HasSuffix(r.Description, ".") { // a sentence, where huma has the name of the status
@@ -81,6 +175,8 @@ func TestEverythingIsDescribed(t *testing.T) {
 				for kind, content := range r.Content {
 					if content.Schema == nil || content.Schema.nullableList() {
 						t.Errorf("%s %s: response %s: %s is %+v", method, path, status, kind, content.Schema)
+					} else if fault := content.fault(doc.Components.Schemas); fault != "" {
+						t.Errorf("%s %s: response %s, %s: %s", method, path, status, kind, fault)
 					}
 				}
 			}

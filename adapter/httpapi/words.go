@@ -24,22 +24,18 @@ func describeAll(doc *huma.OpenAPI) {
 			fields[name+"."+field].fill(property)
 		}
 	}
-	operations, parameters := operationWords(), parameterWords()
-	for _, item := range doc.Paths {
-		for _, op := range []*huma.Operation{item.Get, item.Put, item.Post, item.Patch, item.Delete} {
-			if op == nil {
-				continue
-			}
-			if op.Description == "" {
-				op.Description = operations[strings.TrimPrefix(op.OperationID, "v1-")]
-			}
-			for _, p := range op.Parameters {
-				if p.Example == nil && p.Schema != nil && len(p.Schema.Examples) == 0 {
-					p.Example = json.RawMessage(parameters[p.Name])
-				}
+	texts, parameters := operationWords(), parameterWords()
+	for op := range operations(doc) {
+		if op.Description == "" {
+			op.Description = texts[strings.TrimPrefix(op.OperationID, "v1-")]
+		}
+		for _, p := range op.Parameters {
+			if p.Example == nil && p.Schema != nil && len(p.Schema.Examples) == 0 {
+				p.Example = json.RawMessage(parameters[p.Name])
 			}
 		}
 	}
+	exampleBodies(doc)
 }
 
 func (w word) fill(s *huma.Schema) {

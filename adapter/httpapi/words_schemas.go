@@ -18,17 +18,12 @@ func describeBodies(doc *huma.OpenAPI) {
 		}
 	}
 	asked := make(map[string]bool) // by name, the schemas of requests: what they allow is checked, and stays
-	for _, item := range doc.Paths {
-		for _, op := range []*huma.Operation{item.Get, item.Put, item.Post, item.Patch, item.Delete} {
-			if op == nil {
-				continue
-			}
-			if op.RequestBody != nil {
-				op.RequestBody.Description = bodyWords(op.RequestBody.Content, schemas)
-				asked[refName(op.RequestBody.Content["application/json"].Schema)] = true
-			}
-			describeAnswers(op, schemas)
+	for op := range operations(doc) {
+		if op.RequestBody != nil {
+			op.RequestBody.Description = bodyWords(op.RequestBody.Content, schemas)
+			asked[refName(op.RequestBody.Content["application/json"].Schema)] = true
 		}
+		describeAnswers(op, schemas)
 	}
 	for name, s := range schemas {
 		for field, p := range s.Properties {
@@ -128,7 +123,7 @@ var mayBeNull = map[string]bool{
 // statusWords say what the statuses of errors mean here.
 func statusWords() map[int]string {
 	return map[int]string{
-		http.StatusBadRequest:            "The request makes no sense: its detail says which part of it.",
+		http.StatusBadRequest:            "The request is malformed: its detail says where.",
 		http.StatusUnauthorized:          "The token is missing or wrong.",
 		http.StatusForbidden:             "The request comes from a web page of another site, or names a host that is not allowed.",
 		http.StatusNotFound:              "There is nothing of that name.",
