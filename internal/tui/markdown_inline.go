@@ -89,12 +89,17 @@ func (d *drawing) endedOnPurpose(block ast.Node) bool {
 	}
 	lines := d.raw(block.Lines())
 	for i := range len(lines) - 1 {
-		next, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
-		if ansi.StringWidth(strings.TrimSpace(lines[i]))+1+ansi.StringWidth(next) <= proseWidth {
+		if endsEarly(lines[i], lines[i+1]) {
 			return true
 		}
 	}
 	return false
+}
+
+// endsEarly tells whether a line of proseWidth had room for the first word of the next one.
+func endsEarly(line, next string) bool {
+	first, _, _ := strings.Cut(strings.TrimSpace(next), " ")
+	return ansi.StringWidth(strings.TrimSpace(line))+1+ansi.StringWidth(first) <= proseWidth
 }
 
 // add adds foreign text. Text of the same face becomes one run, because characters at its ends may

@@ -101,7 +101,7 @@ func TestSessions(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hello")
 			d.enter("/quit")
-			d.wantPrinted("take this up again with: patchbay chat --resume ses_01test")
+			d.wantPrinted("go on with it: patchbay chat --resume ses_01test")
 		})
 	})
 	t.Run("both wait for the turn", func(t *testing.T) {

@@ -43,7 +43,7 @@ func TestRun(t *testing.T) {
 		if err := <-result; err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"interrupted after", "take this up again"} {
+		for _, want := range []string{"interrupted after", "go on with it"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%q was not written", want)
 			}

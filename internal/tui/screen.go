@@ -211,6 +211,6 @@ func (s *screen) leave() {
 		s.wizard = nil
 	}
 	if id := s.talk.Session().ID; id != "" && s.said() {
-		s.printNote("take this up again with: " + s.resume + " " + id)
+		s.printNote("go on with it: " + s.resume + " " + id)
 	}
 }

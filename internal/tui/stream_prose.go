@@ -11,10 +11,13 @@ import (
 // is drawn alone as it is in the whole, and the part below continues as text.
 func (t *stream) proseCut(l look) cut {
 	text := string(t.text)
-	if t.carry != "" || strings.Contains(text, "\n") || beginsBlock(text) {
+	if t.carry != "" || beginsBlock(text) {
 		return cut{}
 	}
 	width := l.cols() - len(gap)
+	if strings.Contains(text, "\n") {
+		return verseCut(l, text, width)
+	}
 	drawn := l.markdown(text, width)
 	const under = 2 // lines: the last, and one for a word that may still grow
 	for n := len(drawn) - under; n > 0; n-- {
@@ -25,6 +28,29 @@ func (t *stream) proseCut(l look) cut {
 	}
 	return cut{}
 }
+
+// verseCut finds a cut in a paragraph whose lines are kept as they are, between two of its lines.
+// The part below is drawn by itself later, so the two lines behind the cut must show by themselves
+// that its lines are to be kept.
+func verseCut(l look, text string, width int) cut {
+	lines := strings.SplitAfter(text, "\n")
+	last := len(lines) - 1 // the line that still grows
+	at, tries := len(text)-len(lines[last]), 0
+	for n := last - 1; n > 0 && tries < maxVerseTries; n-- {
+		at -= len(lines[n])
+		if n+1 == last || beginsBlock(lines[n]) || !endsEarly(lines[n], lines[n+1]) || opensMark(text[:at]) {
+			continue
+		}
+		if tries++; slices.Equal(slices.Concat(l.markdown(text[:at], width), l.markdown(text[at:], width)), l.markdown(text, width)) {
+			return cut{at: at}
+		}
+	}
+	return cut{}
+}
+
+// maxVerseTries bounds the work for a text in which no cut is found. Mostly the first try finds
+// one.
+const maxVerseTries = 4
 
 // afterFields returns where a text continues after n words and the spaces after them.
 func afterFields(text string, n int) int {

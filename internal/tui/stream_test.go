@@ -9,20 +9,25 @@ import (
 
 // essays are replies whose parts must look the same as the whole.
 var essays = map[string]string{
-	"paragraphs":       "# One\n\nA paragraph.\n\n## Two\nright below\n\nAnother **one**.\n\nAnd a third.",
-	"code":             "Look:\n\n```go\nfunc a() {\n\n\treturn\n}\n\n\nfunc b() {}\n```\n\nThat is it.",
-	"code to the end":  "Look:\n\n~~~\none\ntwo\n\nthree",
-	"a fence in code":  "````md\n```\nnot the end\n```\nstill\n````\ndone",
-	"a tight list":     "Things:\n- one\n- two\n  more of two\n  - deeper\n- three\n- four\n\nThe end.",
-	"a loose list":     "1. one\n\n   more of one\n\n2. two\n\n3. three\n\nThe end.",
-	"code in a list":   "- one\n  ```sh\n  ls\n\n  ls -l\n  ```\n- two\n- three",
-	"a table":          "Before.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\nAfter.",
-	"a quote":          "> one\n> two\n\nAfter.\n\n---\n\nThe end.",
-	"nothing but code": "```\n```",
-	"a long paragraph": strings.Repeat("Many words that say **little** and take `a while` to say it, (really). ", 6) + "\n\nThe end.",
-	"marks over lines": strings.Repeat("one **two ", 12) + strings.Repeat("three** four ", 12) + "\n\nThe end.",
-	"numbers in prose": strings.Repeat("In 1999 - and # later > than 1. that * so + much ", 7) + "\n\nThe end.",
-	"links in prose":   strings.Repeat("See [the page](https://example.com/a) for more of it. ", 6) + "\n\nThe end.",
+	"paragraphs":        "# One\n\nA paragraph.\n\n## Two\nright below\n\nAnother **one**.\n\nAnd a third.",
+	"code":              "Look:\n\n```go\nfunc a() {\n\n\treturn\n}\n\n\nfunc b() {}\n```\n\nThat is it.",
+	"code to the end":   "Look:\n\n~~~\none\ntwo\n\nthree",
+	"a fence in code":   "````md\n```\nnot the end\n```\nstill\n````\ndone",
+	"a tight list":      "Things:\n- one\n- two\n  more of two\n  - deeper\n- three\n- four\n\nThe end.",
+	"a loose list":      "1. one\n\n   more of one\n\n2. two\n\n3. three\n\nThe end.",
+	"code in a list":    "- one\n  ```sh\n  ls\n\n  ls -l\n  ```\n- two\n- three",
+	"a table":           "Before.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\nAfter.",
+	"a quote":           "> one\n> two\n\nAfter.\n\n---\n\nThe end.",
+	"nothing but code":  "```\n```",
+	"a long paragraph":  strings.Repeat("Many words that say **little** and take `a while` to say it, (really). ", 6) + "\n\nThe end.",
+	"marks over lines":  strings.Repeat("one **two ", 12) + strings.Repeat("three** four ", 12) + "\n\nThe end.",
+	"numbers in prose":  strings.Repeat("In 1999 - and # later > than 1. that * so + much ", 7) + "\n\nThe end.",
+	"lines that stay":   strings.Repeat("Jane *Doe*\n1 Long Street, `here`\n[Some](https://example.com) Town\n", 8) + "the end\n\nThe end.",
+	"lines and blocks":  "one\ntwo\nthree\n- a\n- b\n\nfour\nfive\nsix\nseven\n```\ncode\n```\neight\nnine\nten\n# eleven\n",
+	"lines and a table": "one\ntwo\nthree\nfour | five\n-----|-----\nsix | seven\neight | nine\n",
+	"lines of marks":    strings.Repeat("one **two\nthree** four\n", 8) + "five",
+	"prose, then lines": strings.Repeat(strings.Repeat("prose ", 11)+"\n", 4) + strings.Repeat("short\n", 8),
+	"links in prose":    strings.Repeat("See [the page](https://example.com/a) for more of it. ", 6) + "\n\nThe end.",
 }
 
 func TestScrolledParts(t *testing.T) {
@@ -37,6 +42,20 @@ func TestScrolledParts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLinesScroll: a paragraph of many lines does not wait for its end.
+func TestLinesScroll(t *testing.T) {
+	l := look{width: 60, height: 24}
+	var s stream
+	for i := range 60 {
+		s.add(fmt.Sprintf("line %d of it\n", i))
+		s.drawn = time.Time{}
+		s.scroll(l, 10)
+		if n := len(s.draw(l)); n > 10 {
+			t.Fatalf("after line %d, %d lines are live", i, n)
+		}
 	}
 }
 

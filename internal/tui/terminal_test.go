@@ -205,7 +205,7 @@ func TestTerminal(t *testing.T) {
 		{"Ctrl-C leaves, and the terminal is as it was", func(t *testing.T) {
 			term.sees("ctrl+c leaves")
 			term.keys("C-c")
-			term.sees("take this up again with: patchbay chat --resume ses_01test\nleft cleanly\nexit 0")
+			term.sees("go on with it: patchbay chat --resume ses_01test\nleft cleanly\nexit 0")
 			if strings.Contains(term.screen(), "Ask anything") {
 				t.Errorf("the input is still there:\n%s", term.screen())
 			}

@@ -155,7 +155,7 @@ func TestInterrupt(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.wantLive("ctrl+c leaves")
 			d.keys("ctrl+c")
-			d.wantNowhere("take this up again") // nothing was said: the session is not stored
+			d.wantNowhere("go on with it") // nothing was said: the session is not stored
 			if !d.quit || d.live() != "" {
 				t.Errorf("quit %v, live %q", d.quit, d.live())
 			}
@@ -206,7 +206,7 @@ func TestInterrupt(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hang")
 			d.keys("ctrl+d")
-			d.wantPrinted("● I begin", "interrupted", "take this up again")
+			d.wantPrinted("● I begin", "interrupted", "go on with it")
 			if !d.quit {
 				t.Error("it stayed")
 			}
