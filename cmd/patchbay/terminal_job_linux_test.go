@@ -57,12 +57,16 @@ func TestJobRunAtATerminal(t *testing.T) {
 	if !strings.Contains(second.String(), "Enter makes it now, Ctrl-C ends the run") {
 		t.Errorf("how to skip the wait is not shown: %q", second)
 	}
+	if list, err := patchbayIn(home, "job", "list").CombinedOutput(); err != nil || !strings.Contains(string(list), "again in 5m") {
+		t.Errorf("the list does not show when the next attempt is: %v: %s", err, list)
+	}
 	if _, err := terminal.WriteString("\n"); err != nil {
 		t.Fatal(err)
 	}
 	if code := end(); code != 1 {
 		t.Errorf("exit code %d: %s", code, second)
 	}
+	await(t, func() bool { return strings.Contains(second.String(), "\x1b[A\r\x1b[K") }) // the countdown is taken away
 	await(t, func() bool { return strings.Contains(second.String(), "given_up after 2 of 2 attempts") })
 }
 

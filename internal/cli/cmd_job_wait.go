@@ -85,6 +85,7 @@ func (w *waiter) count(ctx context.Context, r job.Run, skip chan<- struct{}) {
 			w.clear()
 			return
 		case <-w.enter:
+			fmt.Fprint(w.app.Err, "\x1b[A") // the terminal has echoed the Enter: back to the countdown
 			w.clear()
 			close(skip)
 			return

@@ -73,8 +73,18 @@ func (a *app) writeManPages(root *cobra.Command, dir string, words []string) err
 	if a.flags.json {
 		return a.printJSON(map[string]any{"dir": dir, "pages": len(pages)})
 	}
-	a.printf("%s written to %s. Try: man patchbay\n", render.Count(len(pages), "page"), render.Line(dir))
+	a.printf("%s written to %s. Try: man %s\n", render.Count(len(pages), "page"), render.Line(dir), render.Line(manFile(dir)))
 	return nil
+}
+
+// manFile is what to give to man for the first page in a directory: with a slash man takes it for a
+// file, wherever man looks for pages.
+func manFile(dir string) string {
+	file := filepath.Join(dir, "patchbay.1")
+	if !strings.ContainsRune(file, filepath.Separator) {
+		return "." + string(filepath.Separator) + file
+	}
+	return file
 }
 
 // manCommands are the commands that have a page: the listed ones.

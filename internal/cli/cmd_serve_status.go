@@ -55,7 +55,7 @@ func (a *app) statusRows(s *httpapi.DaemonStatus, now time.Time) {
 	if s.HTTP != "" {
 		row("address", "%s", s.HTTP)
 	}
-	row("socket", "%s", s.Socket)
+	row("socket", "%s", fromHome(s.Socket, a.getenv("HOME")))
 	if s.Hooks {
 		row("started", "by a hook of another agent; it makes room for `patchbay serve`, and runs no agents")
 	}
@@ -66,7 +66,7 @@ func (a *app) statusRows(s *httpapi.DaemonStatus, now time.Time) {
 		row("next run", "%s", nextRun(s.Next, now))
 	}
 	if s.Log != "" {
-		row("log", "%s (patchbay serve logs)", s.Log)
+		row("log", "%s (patchbay serve logs)", fromHome(s.Log, a.getenv("HOME")))
 	}
 }
 

@@ -24,15 +24,33 @@ func manPage(c *cobra.Command) string {
 	p.commands(c)
 	p.flags("options", c.LocalNonPersistentFlags())
 	p.flags("global options", globalFlagsOf(c))
-	if c.Example != "" {
+	if examples := manExamples(c); examples != "" {
 		p.section("examples")
-		p.verbatim(c.Example)
+		p.verbatim(examples)
 	}
 	p.section("exit status")
 	p.verbatim(cmp.Or(c.Annotations[exitKey], exits(everyExit...)[exitKey]))
 	p.section("see also")
 	p.line("%s", manSeeAlso(c))
 	return p.String()
+}
+
+// manExamples are the examples of a command. A command that has none of its own shows the first of
+// each command below it.
+func manExamples(c *cobra.Command) string {
+	if c.Example != "" {
+		return c.Example
+	}
+	var lines []string
+	for _, sub := range c.Commands() {
+		if !sub.IsAvailableCommand() {
+			continue
+		}
+		if first, _, _ := strings.Cut(strings.Trim(manExamples(sub), "\n"), "\n"); first != "" {
+			lines = append(lines, first)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // everyExit is what the exit codes mean in general. A command says what they mean for it.

@@ -158,6 +158,7 @@ func addCompletion(root *cobra.Command) {
 			c.Args = knownCommand
 			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 			stateUsage(c)
+			explainShells(c)
 		}
 	}
 }

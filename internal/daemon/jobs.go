@@ -310,6 +310,15 @@ func (j *Jobs) info(ctx context.Context, m *job.Manifest, s *job.Schedule, st jo
 		now := time.Now()
 		info.Next, info.NextRuns = timeOrNil(s.Next(now)), nextRuns(s, now)
 	}
+	if st.Active != "" && info.NextAttempt == nil { // the state has it of scheduled runs alone
+		run, err := j.Store.Run(ctx, st.Active)
+		if err != nil && !errors.Is(err, job.ErrNoRun) {
+			return info, err
+		}
+		if err == nil && run.Status == job.Waiting {
+			info.NextAttempt = timeOrNil(run.NextAt)
+		}
+	}
 	if st.LastRun != "" {
 		run, err := j.Store.Run(ctx, st.LastRun)
 		if err != nil && !errors.Is(err, job.ErrNoRun) { // old records are deleted
