@@ -64,12 +64,12 @@ func (b *bench) open(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return b.unconfinable()
+	return b.checkSandbox()
 }
 
-// unconfinable is the error of a plugin that should be confined, where there is no sandbox. The
+// checkSandbox is the error of a plugin that should be confined, where there is no sandbox. The
 // host would not start it either: docs/security.md.
-func (b *bench) unconfinable() error {
+func (b *bench) checkSandbox() error {
 	if b.opts.Bare || !b.target.confinable() {
 		return nil
 	}

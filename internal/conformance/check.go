@@ -73,7 +73,7 @@ type trial struct {
 	check  *Check
 	status Status
 	text   string
-	mend   string
+	fix   string
 }
 
 // failf says how the plugin breaks the rule.
@@ -84,15 +84,15 @@ func (t *trial) failf(format string, args ...any) {
 }
 
 // warnf says what is worth a change.
-func (t *trial) warnf(format string, args ...any) { t.settle(Warn, format, args...) }
+func (t *trial) warnf(format string, args ...any) { t.report(Warn, format, args...) }
 
 // skipf says why the check was not made.
-func (t *trial) skipf(format string, args ...any) { t.settle(Skip, format, args...) }
+func (t *trial) skipf(format string, args ...any) { t.report(Skip, format, args...) }
 
 // passf says what was seen.
-func (t *trial) passf(format string, args ...any) { t.settle(Pass, format, args...) }
+func (t *trial) passf(format string, args ...any) { t.report(Pass, format, args...) }
 
-func (t *trial) settle(s Status, format string, args ...any) {
+func (t *trial) report(s Status, format string, args ...any) {
 	if t.status == "" {
 		t.status, t.text = s, fmt.Sprintf(format, args...)
 	}
@@ -102,7 +102,7 @@ func (t *trial) settle(s Status, format string, args ...any) {
 // nothing.
 func (t *trial) fixWith(fix string) {
 	if fix != "" {
-		t.mend = fix
+		t.fix = fix
 	}
 }
 
@@ -122,8 +122,8 @@ func (t *trial) result() Result {
 	r := Result{ID: t.check.ID, Status: t.status, Message: t.text, Spec: t.check.Spec()}
 	if t.status == Fail || t.status == Warn {
 		r.Fix = t.check.Fix
-		if t.mend != "" {
-			r.Fix = t.mend
+		if t.fix != "" {
+			r.Fix = t.fix
 		}
 	}
 	return r

@@ -117,10 +117,10 @@ func (s *dotagentSuite) fileName(t *trial) {
 	}
 }
 
-func (s *dotagentSuite) executable(t *trial) { t.startable(s.target.Path) }
+func (s *dotagentSuite) executable(t *trial) { t.checkStartable(s.target.Path) }
 
-// startable fails a check where a file cannot be executed.
-func (t *trial) startable(path string) {
+// checkStartable fails a check where a file cannot be executed.
+func (t *trial) checkStartable(path string) {
 	if !dialect.Executable(path) {
 		e := program.Diagnose(path, t.env.Vars, nil)
 		t.failf("%s %s", path, e.Why)
@@ -150,16 +150,16 @@ func (s *dotagentSuite) answer(t *trial, what string, c call) (rawjson.Object, *
 	case err == nil:
 		return o, r
 	case r.exit.Code > 0 && c.args[0] != "info": // a failure, as the table of replies has it
-		t.warnf("%s failed without an answer (%s)%s", what, r.exit, lastWords(r.stderr))
+		t.warnf("%s failed without an answer (%s)%s", what, r.exit, stderrEnd(r.stderr))
 		t.fixWith(`answer {"ok":false,"error":"…"} to what cannot be done: so a person reads the reason`)
 	default:
-		t.failf("%s (%s)%s", err, r.exit, lastWords(r.stderr))
+		t.failf("%s (%s)%s", err, r.exit, stderrEnd(r.stderr))
 	}
 	return nil, r
 }
 
-// lastWords is the end of stderr, for a message.
-func lastWords(stderr string) string {
+// stderrEnd is the end of stderr, for a message.
+func stderrEnd(stderr string) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	if last := lines[len(lines)-1]; last != "" {
 		return "; stderr ends with " + shown(last)
@@ -172,7 +172,7 @@ func (s *dotagentSuite) infoJSON(t *trial) {
 	switch {
 	case t.failed():
 	case r.exit.Code != 0:
-		t.failf("info ended with %s%s", r.exit, lastWords(r.stderr))
+		t.failf("info ended with %s%s", r.exit, stderrEnd(r.stderr))
 	default:
 		s.info, s.startup = o, r.took
 		t.passf("answered in %s", r.took.Round(time.Millisecond))

@@ -15,7 +15,7 @@ import (
 )
 
 func (s *dotagentSuite) configRefused(t *trial) {
-	t.refuses(s.schema, func(bad json.RawMessage) bool {
+	t.checkRefusals(s.schema, func(bad json.RawMessage) bool {
 		r, err := s.run(s.verb("validate", append(bad, '\n'), dotagentValidate))
 		if err != nil || r.over {
 			return true
@@ -25,9 +25,9 @@ func (s *dotagentSuite) configRefused(t *trial) {
 	})
 }
 
-// refuses fails a check where a field of a config may have a value of any type. asked is whether
+// checkRefusals fails a check where a field of a config may have a value of any type. asked is whether
 // the plugin itself refuses a config; nil: it is not asked.
-func (t *trial) refuses(raw json.RawMessage, asked func(json.RawMessage) bool) {
+func (t *trial) checkRefusals(raw json.RawMessage, asked func(json.RawMessage) bool) {
 	bad := misfits(raw)
 	if len(bad) == 0 {
 		t.skipf("its schema has no properties")
@@ -64,7 +64,7 @@ func (s *dotagentSuite) validateReply(t *trial) {
 		if t.failed() {
 			return
 		}
-		s.judge(t, what, o, r)
+		s.checkReply(t, what, o, r)
 		if string(o.Get("ok")) == "true" {
 			accepted++
 		}
@@ -72,8 +72,8 @@ func (s *dotagentSuite) validateReply(t *trial) {
 	t.passf("accepts %d of %d configs that fit its schema", accepted, len(configs))
 }
 
-// judge holds a reply against the form that it must have.
-func (s *dotagentSuite) judge(t *trial, what string, o rawjson.Object, r *returned) {
+// checkReply holds a reply against the form that it must have.
+func (s *dotagentSuite) checkReply(t *trial, what string, o rawjson.Object, r *returned) {
 	if o == nil {
 		return // it failed in a way that is allowed
 	}
@@ -126,7 +126,7 @@ func (s *dotagentSuite) invokeReply(t *trial) {
 				if t.failed() {
 					return
 				}
-				s.judge(t, what, o, r)
+				s.checkReply(t, what, o, r)
 				n++
 			}
 		}
@@ -156,9 +156,9 @@ func (s *dotagentSuite) huge(t *trial) {
 	short, err := s.run(invoke("hello"))
 	o, r := s.answer(t, "invoke with 1 MiB", invoke(strings.Repeat("a line of output, as long as lines of output are\n", 1<<20/49)))
 	if err == nil && r != nil && r.exit != short.exit {
-		t.failf("invoke with 1 MiB ended with %s, with less %s%s", r.exit, short.exit, lastWords(r.stderr))
+		t.failf("invoke with 1 MiB ended with %s, with less %s%s", r.exit, short.exit, stderrEnd(r.stderr))
 	}
-	s.judge(t, "invoke with 1 MiB", o, r)
+	s.checkReply(t, "invoke with 1 MiB", o, r)
 }
 
 func (s *dotagentSuite) garbled(t *trial) {
@@ -213,7 +213,7 @@ func (s *dotagentSuite) together(t *trial) {
 		case r.over:
 			return fmt.Sprintf("no answer within %s", s.limit(c.within))
 		case r.exit != alone.exit:
-			return fmt.Sprintf("%s, and alone %s%s", r.exit, alone.exit, lastWords(r.stderr))
+			return fmt.Sprintf("%s, and alone %s%s", r.exit, alone.exit, stderrEnd(r.stderr))
 		}
 		return ""
 	})
@@ -246,16 +246,16 @@ func (s *dotagentSuite) late(t *trial) {
 	case len(r.early) > 0:
 		t.failf("it answered before stdin was written: %s", shown(r.early))
 	default:
-		s.judge(t, "invoke", o, r)
+		s.checkReply(t, "invoke", o, r)
 	}
 }
 
 func (s *dotagentSuite) term(t *trial) {
-	t.ends(call{launch: s.verb("invoke", nil, 0).launch, open: true, fixed: true, within: s.startup*2 + 300*time.Millisecond, grace: dotagentGrace})
+	t.checkEnds(call{launch: s.verb("invoke", nil, 0).launch, open: true, fixed: true, within: s.startup*2 + 300*time.Millisecond, grace: dotagentGrace})
 }
 
-// ends fails a check where SIGTERM does not end a process that waits for its stdin.
-func (t *trial) ends(c call) {
+// checkEnds fails a check where SIGTERM does not end a process that waits for its stdin.
+func (t *trial) checkEnds(c call) {
 	r, err := t.run(c)
 	switch {
 	case err != nil:

@@ -65,8 +65,8 @@ func (j *jail) set(trees []sandbox.Tree) {
 	j.trees = trees
 }
 
-// shows reports whether a path is there inside.
-func (j *jail) shows(path string) bool {
+// hasPath reports whether a path is there inside.
+func (j *jail) hasPath(path string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.ContainsFunc(j.trees, func(t sandbox.Tree) bool {
@@ -110,7 +110,7 @@ func (b *bench) missedPath(line string) bool {
 		path = outside(filepath.Clean(strings.TrimRight(path, ".:")))
 		info, err := os.Stat(path)
 		own, _ := filepath.Rel(b.target.Path, path)
-		if err != nil || path == "/" || path == terminal || b.jail.shows(path) || filepath.IsLocal(own) || strings.HasPrefix(path, b.dir) {
+		if err != nil || path == "/" || path == terminal || b.jail.hasPath(path) || filepath.IsLocal(own) || strings.HasPrefix(path, b.dir) {
 			continue
 		}
 		found = true

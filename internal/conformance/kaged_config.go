@@ -148,7 +148,7 @@ func (s *kagedSuite) configRefused(t *trial) {
 	for _, raw := range []json.RawMessage{config, system} {
 		if raw != nil && t.status != Warn {
 			t.status = ""
-			t.refuses(raw, nil)
+			t.checkRefusals(raw, nil)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func (s *kagedSuite) configAccepted(t *trial) {
 	}
 	pairs := s.configs()
 	for _, pair := range pairs {
-		d := s.using(t, s.begin)
+		d := s.mustLive(t, s.begin)
 		if d == nil {
 			return
 		}
@@ -187,14 +187,14 @@ func (s *kagedSuite) farewell(t *trial) {
 // silent sends notifications, and a request after them: an answer to the former comes before that
 // of the latter.
 func (s *kagedSuite) silent(t *trial) {
-	d := s.using(t, s.live)
+	d := s.mustLive(t, s.live)
 	if d == nil {
 		return
 	}
 	for _, method := range []string{"initialized", "conformance.no-such-notification"} {
 		if err := d.tell(method, json.RawMessage(`{}`)); err != nil {
 			t.failf("it ended over the notification %s", method)
-			s.drop()
+			s.dropLive()
 			return
 		}
 	}

@@ -117,11 +117,11 @@ func (d *dialogue) unfinished() string {
 
 // howEnded says how a process has ended that was not told to.
 func (d *dialogue) howEnded() error {
-	if !d.b.await(d.process, lingering) {
+	if !d.b.await(d.process, lingerTime) {
 		return fmt.Errorf("%w: it closed its stdout and runs on", errEnded)
 	}
 	d.b.suspect(d.process.Stderr())
-	return fmt.Errorf("%w with %s%s", errEnded, d.process.Exit(), lastWords(d.process.Stderr()))
+	return fmt.Errorf("%w with %s%s", errEnded, d.process.Exit(), stderrEnd(d.process.Stderr()))
 }
 
 // tell sends a notification.
@@ -157,7 +157,7 @@ func (d *dialogue) kill() {
 func (d *dialogue) release() {
 	select {
 	case <-d.ended:
-	case <-time.After(lingering):
+	case <-time.After(lingerTime):
 	}
 	d.process.Stop(context.Background(), proc.Ladder{})
 	if d.process.Left() {

@@ -168,7 +168,7 @@ func (s *mcpSuite) open(d *dialogue) (*answer, error) {
 }
 
 func (s *mcpSuite) initialize(t *trial) {
-	d := s.using(t, s.begin)
+	d := s.mustLive(t, s.begin)
 	if d == nil {
 		return
 	}
@@ -185,7 +185,7 @@ func (s *mcpSuite) initialize(t *trial) {
 	if err != nil {
 		t.failf("initialize: %v%s", err, s.afterAll(d)+s.instead())
 		t.endedFix(err)
-		s.drop()
+		s.dropLive()
 		return
 	}
 	if a.err != nil {
@@ -267,14 +267,14 @@ func (s *mcpSuite) many() []request {
 }
 
 func (s *mcpSuite) silent(t *trial) {
-	d := s.using(t, s.live)
+	d := s.mustLive(t, s.live)
 	if d == nil {
 		return
 	}
 	for _, method := range []string{"notifications/cancelled", "notifications/conformance"} {
 		if err := d.tell(method, json.RawMessage(`{"requestId":4711}`)); err != nil {
 			t.failf("it ended over the notification %s", method)
-			s.drop()
+			s.dropLive()
 			return
 		}
 	}

@@ -95,7 +95,7 @@ func (t *trial) manifest() {
 		t.fixWith(p.Fix)
 	}
 	if len(lines) > 1 {
-		t.mend = "" // one advice for all
+		t.fix = "" // one advice for all
 	}
 	if len(lines) == 0 && t.target.Found.Manifest == nil && t.target.Found.Err != nil {
 		lines = append(lines, t.target.Found.Err.Error())
@@ -125,7 +125,7 @@ func manifestOdd(t *trial) {
 	}
 }
 
-func (s *mineSuite) executable(t *trial) { t.startable(s.declared.Program) }
+func (s *mineSuite) executable(t *trial) { t.checkStartable(s.declared.Program) }
 
 func (s *mineSuite) call(message string, within time.Duration) call {
 	return call{launch: launch{path: s.declared.Program, dir: s.work, env: s.declared.Environ}, stdin: []byte(message + "\n"), within: within}

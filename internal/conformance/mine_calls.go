@@ -87,18 +87,18 @@ func (s *mineSuite) transform(t *trial, h mine.Registration, context json.RawMes
 	case r.over:
 		t.failf("%s did not end within %s", what, s.limit(h.Timeout))
 	case r.exit.Code != 0:
-		s.heed(t, what, r)
+		s.checkRefusal(t, what, r)
 	default:
-		s.read(what, r)
+		s.checkAnswer(what, r)
 	}
 	return r
 }
 
-// heed looks at how a hook has refused, or failed.
-func (s *mineSuite) heed(t *trial, what string, r *returned) {
+// checkRefusal looks at how a hook has refused, or failed.
+func (s *mineSuite) checkRefusal(t *trial, what string, r *returned) {
 	s.suspect(r.stderr)
 	if r.exit.Signal != "" {
-		t.failf("%s ended by %s%s", what, r.exit, lastWords(r.stderr))
+		t.failf("%s ended by %s%s", what, r.exit, stderrEnd(r.stderr))
 		return
 	}
 	if o, err := rawjson.Parse([]byte(strings.TrimSpace(r.stderr))); err == nil && !dialect.Missing(o.Get("error")) {
@@ -107,8 +107,8 @@ func (s *mineSuite) heed(t *trial, what string, r *returned) {
 	s.seen.note(sawUnsaid, "%s ended with %s, and stderr is %s", what, r.exit, shown(r.stderr))
 }
 
-// read looks at the answer of a hook that has worked.
-func (s *mineSuite) read(what string, r *returned) {
+// checkAnswer looks at the answer of a hook that has worked.
+func (s *mineSuite) checkAnswer(what string, r *returned) {
 	if len(strings.TrimSpace(string(r.stdout))) == 0 {
 		return
 	}
@@ -169,7 +169,7 @@ func (s *mineSuite) notify(t *trial) {
 				t.failf("the notify hook (%s) did not end within %s", h.Pattern, s.limit(h.Timeout))
 			case r.exit.Code != 0:
 				s.suspect(r.stderr)
-				t.failf("the notify hook (%s) ended with %s%s", h.Pattern, r.exit, lastWords(r.stderr))
+				t.failf("the notify hook (%s) ended with %s%s", h.Pattern, r.exit, stderrEnd(r.stderr))
 			}
 			if t.failed() {
 				return
@@ -215,7 +215,7 @@ func (s *mineSuite) command(t *trial, c dialect.CommandDoc, message string) {
 	case r.over:
 		t.warnf("the command %s was still running after %s", c.Name, s.limit(mineCommand))
 	case r.exit.Signal != "":
-		t.failf("the command %s ended by %s%s", c.Name, r.exit, lastWords(r.stderr))
+		t.failf("the command %s ended by %s%s", c.Name, r.exit, stderrEnd(r.stderr))
 	case r.exit.Code != 0 && strings.TrimSpace(r.stderr) == "":
 		t.failf("the command %s ended with %s and said nothing on stderr", c.Name, r.exit)
 	case r.exit.Code != 0:

@@ -120,7 +120,7 @@ func (s *mineSuite) huge(t *trial) {
 		json.RawMessage(contextName(h)), text))
 	r := s.transform(t, h, context)
 	if !t.failed() && r.exit.Code != 0 {
-		t.failf("the hook %s ended with %s%s", h.Stage, r.exit, lastWords(r.stderr))
+		t.failf("the hook %s ended with %s%s", h.Stage, r.exit, stderrEnd(r.stderr))
 	}
 }
 
@@ -151,7 +151,7 @@ func (s *mineSuite) together(t *trial) {
 		case r.over:
 			return fmt.Sprintf("no end within %s", s.limit(h.Timeout))
 		case r.exit.Code != alone.exit.Code:
-			return fmt.Sprintf("%s, and alone %s%s", r.exit, alone.exit, lastWords(r.stderr))
+			return fmt.Sprintf("%s, and alone %s%s", r.exit, alone.exit, stderrEnd(r.stderr))
 		}
 		return ""
 	})

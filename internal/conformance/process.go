@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// lingering is how long what a plugin leaves behind is watched.
-const lingering = 500 * time.Millisecond
+// lingerTime is how long what a plugin leaves behind is watched.
+const lingerTime = 500 * time.Millisecond
 
 // mostStdout is how much of a plugin's output to one call is kept. Every protocol allows less.
 const mostStdout = 20 << 20
@@ -30,7 +30,7 @@ type launch struct {
 
 // start starts a process of the plugin.
 func (b *bench) start(l launch) (*proc.Process, error) {
-	spec := proc.Spec{Path: l.path, Args: l.args, Dir: l.dir, Env: l.env, Linger: lingering, Log: func(line string) {
+	spec := proc.Spec{Path: l.path, Args: l.args, Dir: l.dir, Env: l.env, Linger: lingerTime, Log: func(line string) {
 		b.opts.Log.Info("stderr", "line", line)
 		b.suspect(line)
 	}}
@@ -94,7 +94,7 @@ func (b *bench) run(c call) (*returned, error) {
 		<-p.Done() // SIGKILL follows
 		r.killed = p.Exit().Signal == "SIGKILL"
 	}
-	out.settle()
+	out.awaitRead()
 	p.Stop(context.Background(), proc.Ladder{})
 	<-fed
 	r.stdout, r.stderr, r.exit = out.soFar(), p.Stderr(), p.Exit()
@@ -169,10 +169,10 @@ func (c *collected) soFar() []byte {
 	return append([]byte{}, c.text...)
 }
 
-// settle waits until all is read that a process has written which has ended.
-func (c *collected) settle() {
+// awaitRead waits until all is read that a process has written which has ended.
+func (c *collected) awaitRead() {
 	select {
 	case <-c.done:
-	case <-time.After(lingering): // something that cannot be killed holds the pipe
+	case <-time.After(lingerTime): // something that cannot be killed holds the pipe
 	}
 }

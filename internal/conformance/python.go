@@ -124,7 +124,7 @@ func (s *pythonSuite) interpreter(t *trial) {
 		return
 	}
 	if r.exit.Code != 0 {
-		t.failf("python3 ended with %s%s", r.exit, lastWords(r.stderr))
+		t.failf("python3 ended with %s%s", r.exit, stderrEnd(r.stderr))
 		return
 	}
 	t.passf("Python %s", strings.TrimSpace(string(r.stdout)))
@@ -148,12 +148,12 @@ func (s *pythonSuite) loads(t *trial) {
 	case t.failed():
 		return
 	case r.over:
-		t.failf("it was not loaded within %s%s", s.limit(pythonLoad), lastWords(r.stderr))
+		t.failf("it was not loaded within %s%s", s.limit(pythonLoad), stderrEnd(r.stderr))
 		t.fixWith("do slow work in a handler, not at the top of the file")
 		return
 	}
 	if err := json.Unmarshal(lastLine(r.stdout), &s.loaded); err != nil {
-		t.failf("the interpreter ended with %s while it loaded the file%s", r.exit, lastWords(r.stderr))
+		t.failf("the interpreter ended with %s while it loaded the file%s", r.exit, stderrEnd(r.stderr))
 		return
 	}
 	if s.loaded.Error != "" {

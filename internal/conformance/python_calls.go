@@ -28,9 +28,9 @@ func (s *pythonSuite) answers(t *trial) {
 	s.each(t, "usual", func(r pythonReport) string { return r.Error })
 	switch done := len(s.calls(t, "large")) > 0 || len(s.loaded.Hooks) == 0; {
 	case s.exit.over:
-		t.failf("its handlers had not answered within %s%s", mostTime, lastWords(s.exit.stderr))
+		t.failf("its handlers had not answered within %s%s", mostTime, stderrEnd(s.exit.stderr))
 	case !done:
-		t.failf("the interpreter ended with %s before its handlers had answered%s", s.exit.exit, lastWords(s.exit.stderr))
+		t.failf("the interpreter ended with %s before its handlers had answered%s", s.exit.exit, stderrEnd(s.exit.stderr))
 	}
 }
 
@@ -80,11 +80,11 @@ func (s *pythonSuite) ends(t *trial) {
 	case s.results["python.hook.answers"] == Fail:
 		t.skipf("its handlers did not answer")
 	case s.exit.over:
-		t.failf("the interpreter was still running when its time was over%s", lastWords(s.exit.stderr))
+		t.failf("the interpreter was still running when its time was over%s", stderrEnd(s.exit.stderr))
 	case s.exit.exit.Code == harnessStuck:
-		t.failf("the interpreter was still running %s after its last handler had answered%s", pythonExit, lastWords(s.exit.stderr))
+		t.failf("the interpreter was still running %s after its last handler had answered%s", pythonExit, stderrEnd(s.exit.stderr))
 	case s.exit.exit.Code != 0:
-		t.failf("the interpreter ended with %s%s", s.exit.exit, lastWords(s.exit.stderr))
+		t.failf("the interpreter ended with %s%s", s.exit.exit, stderrEnd(s.exit.stderr))
 	}
 }
 

@@ -64,16 +64,16 @@ func (s *rpcSuite) live() (*dialogue, error) {
 	return s.talking, err
 }
 
-// drop ends the process that most checks use, since it does not answer any more.
-func (s *rpcSuite) drop() {
+// dropLive ends the process that most checks use, since it does not answer any more.
+func (s *rpcSuite) dropLive() {
 	if s.talking != nil {
 		s.talking.kill()
 		s.talking = nil
 	}
 }
 
-// using is live for a check, which fails where there is no process.
-func (s *rpcSuite) using(t *trial, open func() (*dialogue, error)) *dialogue {
+// mustLive is live for a check, which fails where there is no process.
+func (s *rpcSuite) mustLive(t *trial, open func() (*dialogue, error)) *dialogue {
 	d, err := open()
 	if err != nil {
 		text, fix := startFault(err)
@@ -87,7 +87,7 @@ func (s *rpcSuite) using(t *trial, open func() (*dialogue, error)) *dialogue {
 // ask asks the process that most checks use. Where there is no answer the check fails, and the
 // process is replaced.
 func (s *rpcSuite) ask(t *trial, what string, r request) *answer {
-	d := s.using(t, s.live)
+	d := s.mustLive(t, s.live)
 	if d == nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (s *rpcSuite) ask(t *trial, what string, r request) *answer {
 	if err != nil {
 		t.failf("%s: %v", what, err)
 		t.endedFix(err)
-		s.drop()
+		s.dropLive()
 		return nil
 	}
 	if a.took > s.limit(r.within)/2 && a.took > time.Second {
@@ -121,7 +121,7 @@ func (s *rpcSuite) unknownMethod(t *trial) {
 // garbled sends lines that are no messages, and looks whether the next request is answered.
 func (s *rpcSuite) garbled(t *trial) {
 	for _, bad := range []string{"this is no JSON", `{"jsonrpc":"2.0","method":`, "\x00\xff\xfe", ""} {
-		d := s.using(t, s.fresh)
+		d := s.mustLive(t, s.fresh)
 		if d == nil {
 			return
 		}
@@ -146,7 +146,7 @@ func (s *rpcSuite) garbled(t *trial) {
 
 // inPieces sends a request whose bytes come in three parts.
 func (s *rpcSuite) inPieces(t *trial) {
-	d := s.using(t, s.live)
+	d := s.mustLive(t, s.live)
 	if d == nil {
 		return
 	}
@@ -155,7 +155,7 @@ func (s *rpcSuite) inPieces(t *trial) {
 	third := len(line) / 3
 	if _, err := d.exchange(id, wait, s.ping.within, line[:third], line[third:2*third], line[2*third:]); err != nil {
 		t.failf("a request that came in three parts: %v", err)
-		s.drop()
+		s.dropLive()
 	}
 }
 
@@ -174,7 +174,7 @@ func long() json.RawMessage {
 
 // together makes requests at once of one process.
 func (s *rpcSuite) together(t *trial, requests []request) {
-	d := s.using(t, s.live)
+	d := s.mustLive(t, s.live)
 	if d == nil {
 		return
 	}
@@ -185,16 +185,16 @@ func (s *rpcSuite) together(t *trial, requests []request) {
 		return ""
 	})
 	if t.failed() {
-		s.drop()
+		s.dropLive()
 	}
 }
 
 // twice has two processes at once.
 func (s *rpcSuite) twice(t *trial) {
-	if s.using(t, s.live) == nil {
+	if s.mustLive(t, s.live) == nil {
 		return
 	}
-	d := s.using(t, s.fresh)
+	d := s.mustLive(t, s.fresh)
 	if d == nil {
 		return
 	}
@@ -208,7 +208,7 @@ func (s *rpcSuite) twice(t *trial) {
 
 // stdinEnd closes stdin without a farewell.
 func (s *rpcSuite) stdinEnd(t *trial, within time.Duration) {
-	d := s.using(t, s.fresh)
+	d := s.mustLive(t, s.fresh)
 	if d == nil {
 		return
 	}
@@ -224,7 +224,7 @@ func (s *rpcSuite) stdinEnd(t *trial, within time.Duration) {
 // shutdown says farewell and looks whether it ends. The two parts are checks of their own: the
 // answer is returned to the second.
 func (s *rpcSuite) shutdown(t *trial, r request) (d *dialogue) {
-	if d = s.using(t, s.live); d == nil {
+	if d = s.mustLive(t, s.live); d == nil {
 		return nil
 	}
 	s.talking = nil // it is at its end
@@ -249,6 +249,6 @@ func (s *rpcSuite) exits(t *trial, d *dialogue, within time.Duration) {
 	}
 	d.release()
 	if exit := d.process.Exit(); exit.Code != 0 {
-		t.warnf("it ended with %s%s", exit, lastWords(d.process.Stderr()))
+		t.warnf("it ended with %s%s", exit, stderrEnd(d.process.Stderr()))
 	}
 }

@@ -20,7 +20,7 @@ func (s *rpcSuite) greeted(t *trial, r request) *answer {
 	if err != nil {
 		t.failf("%s: %v%s%s", r.method, err, s.afterAll(d), s.instead())
 		t.endedFix(err)
-		s.drop()
+		s.dropLive()
 		return nil
 	}
 	s.startup = a.took
@@ -47,7 +47,7 @@ func (s *rpcSuite) afterAll(d *dialogue) string {
 	case <-wait:
 		return "; it came when stdin was closed: flush stdout after each line"
 	case <-d.ended:
-	case <-time.After(lingering):
+	case <-time.After(lingerTime):
 	}
 	return ""
 }

@@ -52,7 +52,7 @@ func newScaffoldSuite(b *bench) *scaffoldSuite {
 func (s *scaffoldSuite) checks() []Check {
 	const file, hello, hooks, tools = "scaffold.file.executable", "scaffold.handshake.answer", "scaffold.hook.answers", "scaffold.tool.answers"
 	return []Check{
-		{ID: file, Row: "S1", run: func(t *trial) { t.startable(t.target.Path) }, Does: "looks whether the file and its interpreter can be executed",
+		{ID: file, Row: "S1", run: func(t *trial) { t.checkStartable(t.target.Path) }, Does: "looks whether the file and its interpreter can be executed",
 			Rule: "It must be executable (`chmod +x`).",
 			Fix:  "chmod +x the file, and install the interpreter that its #! line names"},
 		{ID: hello, Row: "S2", needs: []string{file}, run: s.initialize, Does: "sends `initialize`",
