@@ -16,19 +16,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/scratch"
 )
 
-// A bench is one run: the plugin's surroundings, its processes, and what was seen of it. The checks
-// use it one after another.
+// A bench is one run: the plugin's directories, its processes, and what was seen. The checks use it
+// one after another.
 type bench struct {
 	target Target
 	opts   Options
 
-	wanted  map[string]bool // checks to be reported
-	made    map[string]bool // checks to be made
+	wanted  map[string]bool // checks to report
+	made    map[string]bool // checks to run
 	results map[string]Status
-	reasons map[string]string // why checks were not tried, by their ids
+	reasons map[string]string // why checks were not tried, by id
 
 	ctx     context.Context // of the whole run
-	current string          // the check under way
+	current string          // the running check
 
 	dir    string // all of the run's files
 	home   string // the plugin's home
@@ -40,11 +40,11 @@ type bench struct {
 	jail   jail
 }
 
-// open makes the surroundings.
+// open creates the directories of the run.
 func (b *bench) open(ctx context.Context) error {
 	dir, left, err := scratch.Make("test")
 	if left != nil {
-		b.opts.Log.Debug("what earlier runs left could not be removed", "err", left)
+		b.opts.Log.Debug("the files of earlier runs could not be removed", "err", left)
 	}
 	if err != nil {
 		return err
@@ -67,20 +67,20 @@ func (b *bench) open(ctx context.Context) error {
 	return b.checkSandbox()
 }
 
-// checkSandbox is the error of a plugin that should be confined, where there is no sandbox. The
-// host would not start it either: docs/security.md.
+// checkSandbox returns an error for a plugin that must be confined if there is no sandbox. The host
+// would not start it either: docs/security.md.
 func (b *bench) checkSandbox() error {
 	if b.opts.Bare || !b.target.confinable() {
 		return nil
 	}
 	err := b.system.Possible()
 	if err != nil {
-		err = fmt.Errorf("a plugin of %s is held to what it declares, and that cannot be done here: %w", b.target.Dialect, err)
+		err = fmt.Errorf("a plugin of %s may use only what it declares, and that cannot be enforced here: %w", b.target.Dialect, err)
 	}
 	return dialect.WithFix(err, "if you trust it, test it with --no-sandbox")
 }
 
-// close ends every process, and removes the surroundings.
+// close ends every process and removes the directories.
 func (b *bench) close() error {
 	var err error
 	if b.procs != nil {
@@ -95,8 +95,8 @@ func (b *bench) close() error {
 	return err
 }
 
-// usualDirs are the directories of a home in which plugins of any dialect were ever installed: they
-// keep files beside themselves.
+// usualDirs lists the directories of a home in which plugins of any dialect may be installed:
+// plugins store files beside themselves.
 func (b *bench) usualDirs() []string {
 	var dirs []string
 	for _, d := range []string{".config/dotagent/plugins", ".config/kaged", ".config/mine", ".local/share/mine/plugins", ".local/share/mine/store",
@@ -106,8 +106,8 @@ func (b *bench) usualDirs() []string {
 	return dirs
 }
 
-// environ is the host's environment with another home. Nothing in it leads to the files of the
-// person who runs the test, but for PATH.
+// environ returns the host's environment with another home. Except for PATH, nothing in it leads to
+// the tester's own files.
 func (b *bench) environ() []string {
 	moved := map[string]string{"HOME": b.home, "TMPDIR": filepath.Join(b.dir, "tmp")}
 	var vars []string
@@ -125,11 +125,11 @@ func (b *bench) environ() []string {
 	return vars
 }
 
-// mostTime is the longest that a test waits for one answer. Some protocols allow more for real
-// work, which a test does not give.
+// mostTime is the longest time that a test waits for one answer. Some protocols allow more, for
+// real work, which a test does not cause.
 const mostTime = time.Minute
 
-// limit is how long a plugin has for an answer.
+// limit returns how long a plugin has for an answer.
 func (b *bench) limit(usual time.Duration) time.Duration {
 	usual = min(usual, mostTime)
 	if b.opts.within != nil {

@@ -6,45 +6,45 @@ import (
 	"strings"
 )
 
-// A Status is what became of a check.
+// A Status says how a check ended.
 type Status string
 
 // The statuses.
 const (
 	Pass Status = "pass"
 	Fail Status = "fail" // the plugin breaks the rule
-	Warn Status = "warn" // it keeps the rule, and something about it is worth a change
-	Skip Status = "skip" // the check was not made; the message says why
+	Warn Status = "warn" // it keeps the rule, but something should be changed
+	Skip Status = "skip" // the check was not run; the message says why
 )
 
-// A Check is one rule of a protocol, and a way to find out whether a plugin keeps it.
+// A Check is one rule of a protocol, and a function that finds out whether a plugin keeps it.
 type Check struct {
 	ID    string   `json:"id"`   // stable, e.g. kaged.handshake.version
 	Does  string   `json:"does"` // what is tried
 	Rule  string   `json:"rule"` // the sentence of the protocol
-	Row   string   `json:"row"`  // where that sentence stands in the dialect's page, e.g. K12
-	Fix   string   `json:"fix"`  // what a plugin's author does about it
-	needs []string // checks whose failure leaves nothing to be tried here
-	sums  bool     // it speaks of what was seen in the whole run
+	Row   string   `json:"row"`  // the row of the dialect's page that has the sentence, e.g. K12
+	Fix   string   `json:"fix"`  // what the plugin's author must change
+	needs []string // checks that must pass before this one is tried
+	sums  bool     // it sums up what was seen in the whole run
 	run   func(*trial)
 }
 
-// Page is the page of docs/ that has the rule.
+// Page returns the page of docs/ that has the rule.
 func (c *Check) Page() string {
 	dialect, _, _ := strings.Cut(c.ID, ".")
 	return "docs/protocols/" + dialect + ".md"
 }
 
-// Spec is the rule with its place, on one line.
+// Spec returns the rule with its place, on one line.
 func (c *Check) Spec() string { return fmt.Sprintf("%s %s: %s", c.Page(), c.Row, c.Rule) }
 
-// A Result is what a check came to.
+// A Result says how one check ended.
 type Result struct {
 	ID      string `json:"id"`
 	Status  Status `json:"status"`
 	Message string `json:"message"`
 	Spec    string `json:"spec"`
-	Fix     string `json:"fix"` // empty unless there is something to mend
+	Fix     string `json:"fix"` // empty if there is nothing to fix
 }
 
 // A Report is a whole run.
@@ -55,7 +55,7 @@ type Report struct {
 	Checks  []Result `json:"checks"`
 }
 
-// Count is how many checks came to a status.
+// Count returns how many checks have a status.
 func (r *Report) Count(s Status) int {
 	n := 0
 	for _, c := range r.Checks {
@@ -66,30 +66,29 @@ func (r *Report) Count(s Status) int {
 	return n
 }
 
-// A trial is one check under way. What it reports first counts, but for a failure, which goes
-// before everything else.
+// A trial is one running check. Its first report counts, except that a failure replaces any other.
 type trial struct {
 	*bench
 	check  *Check
 	status Status
 	text   string
-	fix   string
+	fix    string
 }
 
-// failf says how the plugin breaks the rule.
+// failf reports how the plugin breaks the rule.
 func (t *trial) failf(format string, args ...any) {
 	if t.status != Fail {
 		t.status, t.text = Fail, fmt.Sprintf(format, args...)
 	}
 }
 
-// warnf says what is worth a change.
+// warnf reports what should be changed.
 func (t *trial) warnf(format string, args ...any) { t.report(Warn, format, args...) }
 
-// skipf says why the check was not made.
+// skipf reports why the check was not run.
 func (t *trial) skipf(format string, args ...any) { t.report(Skip, format, args...) }
 
-// passf says what was seen.
+// passf reports what was seen.
 func (t *trial) passf(format string, args ...any) { t.report(Pass, format, args...) }
 
 func (t *trial) report(s Status, format string, args ...any) {
@@ -98,15 +97,15 @@ func (t *trial) report(s Status, format string, args ...any) {
 	}
 }
 
-// fixWith replaces the check's usual advice by one that fits the case better; an empty one changes
-// nothing.
+// fixWith replaces the check's usual advice with one that fits the case better. An empty fix
+// changes nothing.
 func (t *trial) fixWith(fix string) {
 	if fix != "" {
 		t.fix = fix
 	}
 }
 
-// plural is a number of things.
+// plural returns a number of things.
 func plural(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -116,9 +115,9 @@ func plural(n int, noun string) string {
 
 func (t *trial) failed() bool { return t.status == Fail }
 
-// result is what the trial came to.
+// result returns the result of the check.
 func (t *trial) result() Result {
-	t.passf("") // a check that found nothing to say has passed
+	t.passf("") // a check without a report has passed
 	r := Result{ID: t.check.ID, Status: t.status, Message: t.text, Spec: t.check.Spec()}
 	if t.status == Fail || t.status == Warn {
 		r.Fix = t.check.Fix
@@ -129,17 +128,16 @@ func (t *trial) result() Result {
 	return r
 }
 
-// Dialects are the protocols that have checks.
+// Dialects lists the protocols that have checks.
 func Dialects() []string { return []string{"dotagent", "mine", "kaged", "scaffold", "python", "mcp"} }
 
-// Checks lists the checks of a dialect, in the order in which they are made; nil where there is no
-// such dialect.
+// Checks lists the checks of a dialect in the order of a run; nil if there is no such dialect.
 func Checks(dialect string) []Check {
 	b := &bench{target: Target{Dialect: dialect}}
 	return b.suite()
 }
 
-// Known reports whether there is a check of that id in any dialect.
+// Known reports whether a check of any dialect has that id.
 func Known(id string) bool {
 	dialect, _, _ := strings.Cut(id, ".")
 	return slices.ContainsFunc(Checks(dialect), func(c Check) bool { return c.ID == id })

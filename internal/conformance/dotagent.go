@@ -16,12 +16,12 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// dotagentSuite holds a plugin against docs/protocols/dotagent.md.
+// A dotagentSuite checks a plugin against docs/protocols/dotagent.md.
 type dotagentSuite struct {
 	*bench
 	info    rawjson.Object
 	kinds   []string
-	schema  json.RawMessage // nil: it has none that can be used
+	schema  json.RawMessage // nil: it has no valid one
 	startup time.Duration   // how long info took
 }
 
@@ -91,7 +91,7 @@ func (s *dotagentSuite) checks() []Check {
 	}
 }
 
-// The protocol's times.
+// The times of the protocol.
 const (
 	dotagentInfo     = 10 * time.Second
 	dotagentValidate = 30 * time.Second
@@ -100,8 +100,8 @@ const (
 
 var dotagentTimes = map[string]time.Duration{"preflight": 30 * time.Second, "sink": 300 * time.Second, "notify": 15 * time.Second}
 
-// call calls a verb as the host does: the environment is the host's without its secrets, the
-// directory that of the work.
+// verb returns a call of a verb as the host makes it: with the host's environment without its
+// secrets, in the working directory.
 func (s *dotagentSuite) verb(verb string, stdin []byte, within time.Duration) call {
 	vars := slices.DeleteFunc(slices.Clone(s.env.Vars), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -119,7 +119,7 @@ func (s *dotagentSuite) fileName(t *trial) {
 
 func (s *dotagentSuite) executable(t *trial) { t.checkStartable(s.target.Path) }
 
-// checkStartable fails a check where a file cannot be executed.
+// checkStartable fails a check if a file cannot be executed.
 func (t *trial) checkStartable(path string) {
 	if !dialect.Executable(path) {
 		e := program.Diagnose(path, t.env.Vars, nil)
@@ -131,7 +131,7 @@ func (t *trial) checkStartable(path string) {
 	}
 }
 
-// answer makes a call, and reads the object that it prints. It fails the check where there is none.
+// answer makes a call and returns the object that it prints. It fails the check if there is none.
 func (s *dotagentSuite) answer(t *trial, what string, c call) (rawjson.Object, *returned) {
 	r, err := s.run(c)
 	if err != nil {
@@ -142,23 +142,23 @@ func (s *dotagentSuite) answer(t *trial, what string, c call) (rawjson.Object, *
 	}
 	if r.over {
 		t.failf("%s did not end within %s", what, s.limit(c.within))
-		t.fixWith("answer in time; what takes longer belongs into a process of its own")
+		t.fixWith("answer in time; put longer work into a process of its own")
 		return nil, r
 	}
 	o, err := s.object(what, r.stdout)
 	switch {
 	case err == nil:
 		return o, r
-	case r.exit.Code > 0 && c.args[0] != "info": // a failure, as the table of replies has it
+	case r.exit.Code > 0 && c.args[0] != "info": // this counts as a failure, as the table of replies says
 		t.warnf("%s failed without an answer (%s)%s", what, r.exit, stderrEnd(r.stderr))
-		t.fixWith(`answer {"ok":false,"error":"…"} to what cannot be done: so a person reads the reason`)
+		t.fixWith(`answer {"ok":false,"error":"…"} to a call that you cannot serve: then the user reads the reason`)
 	default:
 		t.failf("%s (%s)%s", err, r.exit, stderrEnd(r.stderr))
 	}
 	return nil, r
 }
 
-// stderrEnd is the end of stderr, for a message.
+// stderrEnd returns the end of stderr, for a message.
 func stderrEnd(stderr string) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	if last := lines[len(lines)-1]; last != "" {
@@ -194,19 +194,19 @@ func (s *dotagentSuite) infoName(t *trial) {
 
 func (s *dotagentSuite) infoFields(t *trial) {
 	if v := s.info.Get("version"); !dialect.Missing(v) && v[0] != '"' {
-		t.failf("version is no string: %s", shown(v))
+		t.failf("version is not a string: %s", shown(v))
 	}
 	platforms, err := strings_(s.info.Get("platforms"))
 	if err != nil {
-		t.failf("platforms is no list of strings: %s", shown(s.info.Get("platforms")))
+		t.failf("platforms is not a list of strings: %s", shown(s.info.Get("platforms")))
 	}
 	system := []string{runtime.GOOS, map[string]string{"darwin": "macos"}[runtime.GOOS]}
 	if len(platforms) > 0 && !slices.ContainsFunc(platforms, func(p string) bool { return slices.Contains(system, p) }) {
-		t.warnf("it is not for %s, but for %s: a host here leaves it out", runtime.GOOS, strings.Join(platforms, ", "))
+		t.warnf("it is for %[2]s and not for %[1]s: a host here leaves it out", runtime.GOOS, strings.Join(platforms, ", "))
 	}
 }
 
-// strings_ reads a list of strings that may be missing.
+// strings_ reads a list of strings that may be absent.
 func strings_(raw json.RawMessage) ([]string, error) {
 	var list []string
 	if dialect.Missing(raw) {
@@ -220,7 +220,7 @@ func (s *dotagentSuite) infoKinds(t *trial) {
 	known := []string{"preflight", "sink", "notify"}
 	kinds, err := strings_(s.info.Get("kinds"))
 	if err != nil {
-		t.failf("kinds is no list of strings: %s", shown(s.info.Get("kinds")))
+		t.failf("kinds is not a list of strings: %s", shown(s.info.Get("kinds")))
 		return
 	}
 	for _, k := range kinds {
@@ -232,7 +232,7 @@ func (s *dotagentSuite) infoKinds(t *trial) {
 	}
 	if len(kinds) == 0 {
 		s.kinds = known
-		t.warnf("it says nothing of its kinds, so it is asked only where a job or a connection names it")
+		t.warnf("it states no kinds, so it is called only if a job or a connection names it")
 	}
 }
 
@@ -253,7 +253,7 @@ func (s *dotagentSuite) infoSchema(t *trial) {
 	}
 }
 
-// faultsIn puts what is wrong with a schema on one line.
+// faultsIn returns the faults of a schema on one line.
 func faultsIn(faults []schema.Fault) string {
 	var out []string
 	for _, f := range faults[:min(len(faults), mostSights)] {

@@ -25,8 +25,8 @@ func (s *dotagentSuite) configRefused(t *trial) {
 	})
 }
 
-// checkRefusals fails a check where a field of a config may have a value of any type. asked is whether
-// the plugin itself refuses a config; nil: it is not asked.
+// checkRefusals fails a check if a field of a config may have a value of any type. asked reports
+// whether the plugin itself refuses a config; nil: it is not asked.
 func (t *trial) checkRefusals(raw json.RawMessage, asked func(json.RawMessage) bool) {
 	bad := misfits(raw)
 	if len(bad) == 0 {
@@ -43,7 +43,7 @@ func (t *trial) checkRefusals(raw json.RawMessage, asked func(json.RawMessage) b
 	t.passf("%d configs that do not fit were refused", len(bad))
 }
 
-// samples are configs that fit the plugin's schema.
+// configs returns configs that fit the plugin's schema.
 func (s *dotagentSuite) configs() []sample.Value {
 	if s.schema == nil {
 		return []sample.Value{{Size: sample.Minimal, JSON: json.RawMessage(`{}`)}}
@@ -72,10 +72,10 @@ func (s *dotagentSuite) validateReply(t *trial) {
 	t.passf("accepts %d of %d configs that fit its schema", accepted, len(configs))
 }
 
-// checkReply holds a reply against the form that it must have.
+// checkReply checks the form of a reply.
 func (s *dotagentSuite) checkReply(t *trial, what string, o rawjson.Object, r *returned) {
 	if o == nil {
-		return // it failed in a way that is allowed
+		return // it failed in an allowed way
 	}
 	switch ok := string(o.Get("ok")); {
 	case ok != "true" && ok != "false":
@@ -88,11 +88,11 @@ func (s *dotagentSuite) checkReply(t *trial, what string, o rawjson.Object, r *r
 		}
 	}
 	if v := o.Get("suggest"); !dialect.Missing(v) && v[0] != '"' {
-		s.seen.note(sawUnsaid, "%s: suggest is no string: %s", what, shown(v))
+		s.seen.note(sawUnsaid, "%s: suggest is not a string: %s", what, shown(v))
 	}
 }
 
-// payload is what invoke gets.
+// payload returns the stdin of invoke.
 func payload(kind, event, message string, config json.RawMessage) []byte {
 	m := json.RawMessage("null")
 	if kind != "preflight" {
@@ -103,7 +103,7 @@ func payload(kind, event, message string, config json.RawMessage) []byte {
 		{Name: "message", Value: m}, {Name: "config", Value: config}}.JSON(), '\n')
 }
 
-// dotagentEvents are what each kind hears of.
+// dotagentEvents lists the events of each kind.
 var dotagentEvents = map[string][]string{"preflight": {"preflight"}, "sink": {"success"},
 	"notify": {"success", "attempt_failed", "timed_out", "given_up", "recovered", "stale"}}
 
@@ -138,7 +138,7 @@ func (s *dotagentSuite) exitCode(t *trial) { summary(sawExit, "exit codes agree 
 
 func (s *dotagentSuite) replyFields(t *trial) { summary(sawUnsaid, "refusals have reasons")(t) }
 
-// one is a call that is known to be answered.
+// one returns a call that the plugin answers, as seen before.
 func (s *dotagentSuite) one(message string) call {
 	kind := s.kinds[0]
 	return s.verb("invoke", payload(kind, dotagentEvents[kind][0], message, s.configs()[0].JSON), dotagentTimes[kind])
@@ -219,8 +219,7 @@ func (s *dotagentSuite) together(t *trial) {
 	})
 }
 
-// sideBySide does something n times at once, and fails the check where one of them says what went
-// wrong.
+// sideBySide calls do n times at once, and fails the check if a call returns a fault.
 func (t *trial) sideBySide(n int, do func(i int) string) {
 	faults := make([]string, n)
 	var wait sync.WaitGroup
@@ -254,7 +253,7 @@ func (s *dotagentSuite) term(t *trial) {
 	t.checkEnds(call{launch: s.verb("invoke", nil, 0).launch, open: true, fixed: true, within: s.startup*2 + 300*time.Millisecond, grace: dotagentGrace})
 }
 
-// checkEnds fails a check where SIGTERM does not end a process that waits for its stdin.
+// checkEnds fails a check if SIGTERM does not end a process that waits for its stdin.
 func (t *trial) checkEnds(c call) {
 	r, err := t.run(c)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// passes tests a plugin in which nothing is to fail. Warnings are allowed.
+// passes tests a plugin that must not fail. Warnings are allowed.
 func passes(t *testing.T, path, only string) {
 	t.Helper()
 	target, err := At(path, only, dialect.Env{Vars: os.Environ()})
@@ -43,7 +43,7 @@ func needTools(t *testing.T) {
 	}
 }
 
-// TestExamplesPass: the plugins in examples/.
+// TestExamplesPass: the plugins in examples/ pass.
 func TestExamplesPass(t *testing.T) {
 	needTools(t)
 	for _, path := range []string{"plugins/git-status", "plugins/keep_secrets.py", "agents/plugins/dotagent-plugin-have-program",
@@ -55,7 +55,7 @@ func TestExamplesPass(t *testing.T) {
 	}
 }
 
-// TestPluginsOfThePagesPass: the plugins that docs/protocols print.
+// TestPluginsOfThePagesPass: the plugins that docs/protocols prints pass.
 func TestPluginsOfThePagesPass(t *testing.T) {
 	needTools(t)
 	for _, c := range []struct{ page, file, path string }{
@@ -89,7 +89,7 @@ func TestPluginsOfThePagesPass(t *testing.T) {
 	}
 }
 
-// TestSeedExamplesPass: the plugins that the protocol documents print.
+// TestSeedExamplesPass: the plugins that the protocol documents print pass.
 func TestSeedExamplesPass(t *testing.T) {
 	needTools(t)
 	t.Run("scaffold", func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestSeedExamplesPass(t *testing.T) {
 					passes(t, path, "python")
 					return
 				}
-				target, err := At(path, "", dialect.Env{Vars: os.Environ()}) // as printed it is no Python
+				target, err := At(path, "", dialect.Env{Vars: os.Environ()}) // as printed it is not valid Python
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -148,7 +148,7 @@ func TestSeedExamplesPass(t *testing.T) {
 	})
 }
 
-// mineExample is a plugin with one hook.
+// mineExample writes a plugin with one hook.
 func mineExample(t *testing.T, name, stage, mode string, program func(path string)) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -159,8 +159,8 @@ func mineExample(t *testing.T, name, stage, mode string, program func(path strin
 	return dir
 }
 
-// seedTransform is the document's transform plugin, with the indentation that it lost put back: the
-// depth of each of its lines.
+// seedTransform is the document's transform plugin with the indentation that it lost: the depth of
+// each of its lines.
 func seedTransform(t *testing.T) string {
 	t.Helper()
 	const indentation = "000011112332211121122101"

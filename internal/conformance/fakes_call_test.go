@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// leave leaves a process behind.
+// leave leaves a process running.
 func leave() {
 	if err := exec.Command("sleep", "300").Start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -48,7 +48,7 @@ func playDotagent(fault string) {
 			_, _ = io.ReadAll(os.Stdin)
 			return
 		}
-		stdin, _ := io.ReadAll(os.Stdin) // what cannot be read is no JSON
+		stdin, _ := io.ReadAll(os.Stdin) // unreadable input is not JSON
 		dotagentAnswer(fault, verb, stdin)
 	default:
 		if fault == "any-verb" {
@@ -136,17 +136,17 @@ func dotagentAnswer(fault, verb string, stdin []byte) {
 	}
 }
 
-// fakeLock fails where another process has the lock, and keeps it a moment.
+// fakeLock fails if another process has the lock, and holds it for a moment.
 func fakeLock() {
 	lock, err := os.OpenFile(os.Getenv("HOME")+"/lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil || syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		fmt.Fprintln(os.Stderr, "another one is running")
 		syscall.Exit(3)
 	}
-	time.Sleep(300 * time.Millisecond) // the planted fault: it keeps others away for so long
+	time.Sleep(300 * time.Millisecond) // the planted fault: it blocks others for so long
 }
 
-// mineFake is a manifest, with what a fault changes in it.
+// mineFake returns a manifest, changed by a fault.
 func mineFake(fault string) string {
 	text := `[plugin]
 name = "` + fault + `"
@@ -182,7 +182,7 @@ func playMine(fault string) {
 	if fault == "early" {
 		fmt.Println(`{"status":"ok"}`)
 	}
-	stdin, _ := io.ReadAll(os.Stdin) // what cannot be read is no JSON
+	stdin, _ := io.ReadAll(os.Stdin) // unreadable input is not JSON
 	var call struct {
 		Version string `json:"protocol_version"`
 		Type    string
@@ -236,9 +236,9 @@ func mineCommand_(fault string) {
 	switch fault {
 	case "command":
 		syscall.Exit(1)
-	case "fine": // a command may ask the user, and manage where there is nobody
+	case "fine": // a command may ask the user, and must work without one
 		if _, err := os.Open("/dev/tty"); err != nil {
-			fmt.Fprintln(os.Stderr, "nobody to ask:", err)
+			fmt.Fprintln(os.Stderr, "no terminal:", err)
 		}
 	}
 	fmt.Println("shown")

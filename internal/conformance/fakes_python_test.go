@@ -4,7 +4,7 @@ package conformance
 
 import "strings"
 
-// pythonPlugin has every hook, and nothing wrong with it.
+// pythonPlugin has every hook and no fault.
 const pythonPlugin = `"""A fake."""
 import asyncio
 import subprocess
@@ -75,7 +75,7 @@ func pythonFaults() []fault {
 	return list
 }
 
-// pythonFake is the plugin, with what a fault changes in it.
+// pythonFake returns the plugin, changed by a fault.
 func pythonFake(fault string) string {
 	final := `    return text + "!"`
 	for name, change := range map[string][2]string{

@@ -72,7 +72,7 @@ func scaffoldAnswer(fault string) (string, string) {
 
 func scaffoldTool_(fault string, params json.RawMessage) string {
 	var p struct{ Name string }
-	_ = json.Unmarshal(params, &p) // of the kit's making
+	_ = json.Unmarshal(params, &p) // written by the tests
 	switch {
 	case fault == "tool-result":
 		return `{"success":true}`
@@ -84,7 +84,7 @@ func scaffoldTool_(fault string, params json.RawMessage) string {
 	return `{"success":false,"result":"no such tool"}`
 }
 
-// kagedFake is a manifest, with what a fault changes in it.
+// kagedFake returns a manifest, changed by a fault.
 func kagedFake(fault string) string {
 	text := `name: fake
 version: 1.0.0
@@ -223,7 +223,7 @@ func playMCP(fault string) {
 			Name, Cursor string
 			Meta         map[string]any `json:"_meta"`
 		}
-		_ = json.Unmarshal(params, &p) // of the kit's making
+		_ = json.Unmarshal(params, &p) // written by the tests
 		if fault == "modern" {
 			switch {
 			case method == "initialize", method == "ping", strings.HasPrefix(method, "conformance."):

@@ -21,8 +21,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The fakes are the test binary itself, started under a name that says of which dialect they are
-// and what is wrong with them: "scaffold-wrong-id". "fine" is what each of them is without a fault.
+// The fakes are the test binary itself. The name under which it is started says its dialect and its
+// fault: "scaffold-wrong-id". "fine" has no fault.
 func TestMain(m *testing.M) {
 	base := filepath.Base(os.Args[0])
 	for prefix, play := range map[string]func(string){
@@ -40,16 +40,16 @@ func TestMain(m *testing.M) {
 type fakeRPC struct {
 	fault  string
 	answer func(method string, params json.RawMessage) (result string, err string) // each is JSON; one of them is empty
-	silent func(method string) bool                                                // it does not answer that; may be nil
+	silent func(method string) bool                                                // whether it does not answer a method; may be nil
 	first  string                                                                  // the method of the handshake
-	mu     sync.Mutex                                                              // protects what is held back
+	mu     sync.Mutex                                                              // protects the held answers
 	held   bytes.Buffer
 	stdin  counted
 	busy   atomic.Int32
 	closed bool // it was told to end
 }
 
-// message is what the host sends.
+// message is a message of the host.
 type fakeMessage struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -94,7 +94,7 @@ func (f *fakeRPC) read(in *bufio.Reader) ([]byte, error) {
 	before := f.stdin.reads
 	line, err := in.ReadBytes('\n')
 	if err == nil && f.fault == "pieces" && f.stdin.reads > before+1 && len(line) < 4096 {
-		return f.read(in) // what did not come in one piece is lost
+		return f.read(in) // a line that did not arrive in one piece is lost
 	}
 	if err == nil && f.fault == "short-lines" && len(line) > 64<<10 {
 		fmt.Fprintln(os.Stderr, "token too long")
@@ -103,7 +103,7 @@ func (f *fakeRPC) read(in *bufio.Reader) ([]byte, error) {
 	return line, err
 }
 
-// counted is stdin, which counts how often it is read.
+// counted is stdin that counts its reads.
 type counted struct{ reads int }
 
 func (c *counted) Read(p []byte) (int, error) {
@@ -121,7 +121,7 @@ func (f *fakeRPC) garbled() {
 	}
 }
 
-// end is what it does when its stdin has ended.
+// end runs when stdin has ended.
 func (f *fakeRPC) end() {
 	os.Stdout.Write(f.held.Bytes())
 	if f.fault == "stays-at-eof" && !f.closed || f.fault == "stays-after-shutdown" && f.closed {
@@ -138,7 +138,7 @@ func (f *fakeRPC) end() {
 	}
 }
 
-// slowly takes its time, and forgets what it is asked meanwhile.
+// slowly answers late, and loses the requests that come meanwhile.
 func (f *fakeRPC) slowly(m *fakeMessage) {
 	if f.busy.Add(1) > 1 {
 		return
@@ -150,7 +150,7 @@ func (f *fakeRPC) slowly(m *fakeMessage) {
 
 func (f *fakeRPC) serve(m *fakeMessage) {
 	if m.Method == "" {
-		return // an answer of the host's
+		return // an answer of the host
 	}
 	if len(m.ID) == 0 {
 		if f.fault == "answers-notifications" {
@@ -189,7 +189,7 @@ func (f *fakeRPC) serve(m *fakeMessage) {
 	f.reply(m, result, fault)
 }
 
-// reply writes an answer, in the way of its fault.
+// reply writes an answer, as its fault demands.
 func (f *fakeRPC) reply(m *fakeMessage, result, fault string) {
 	body := `"result":` + result
 	if fault != "" {
@@ -244,7 +244,7 @@ func (f *fakeRPC) write(text string) {
 	}
 }
 
-// noMethod is the error of a method that does not exist.
+// noMethod is the error for a method that does not exist.
 const noMethod = `{"code":-32601,"message":"no such method"}`
 
 // secret is a file outside of the plugin.
@@ -256,5 +256,5 @@ func secret() string {
 	return filepath.Join(filepath.Dir(filepath.Dir(self)), "secret")
 }
 
-// ignoreTerm has the process ignore SIGTERM.
+// ignoreTerm makes the process ignore SIGTERM.
 func ignoreTerm() { signal.Ignore(syscall.SIGTERM) }

@@ -17,20 +17,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// A fault is a plugin with one thing wrong with it, and what becomes of that: every check that does
-// not pass or is skipped, by its id without the dialect, with "!" before it where it fails and "?"
-// where it warns.
+// A fault is a plugin with one fault, and the expected result: every check that does not pass or is
+// skipped, by its id without the dialect, with "!" before it if it fails and "?" if it warns.
 type fault struct {
 	dialect string
 	name    string
 	want    string
-	brief   string // the check that waits for an answer in vain: it is given little time
-	only    string // the checks that are made, where the rest would take long
+	brief   string // the check that waits in vain for an answer: it gets little time
+	only    string // the checks to run, if the others would take long
 }
 
-// rpcFaults are those of every dialect that speaks JSON-RPC.
+// rpcFaults returns the faults of every dialect that speaks JSON-RPC.
 func rpcFaults(name string) []fault {
-	together := " !requests.together" // nobody can tell which of several is answered
+	together := " !requests.together" // it is unclear which of several requests is answered
 	if name == "scaffold" {
 		together = ""
 	}
@@ -208,9 +207,9 @@ func faults() []fault {
 	)
 }
 
-// tried are the faults that are planted: briefly, one for each check; at length, all of them. Those
-// that are waited for in vain are taken where no other fault shows that the check can fail, since
-// they take the longest.
+// tried returns the faults to plant: one for each check, or in a long test all of them. Faults for
+// which the test waits in vain take the longest. They are used only if no other fault shows that
+// the check can fail.
 func tried() []fault {
 	if soak.Long() {
 		return faults()
@@ -227,7 +226,7 @@ func tried() []fault {
 	return out
 }
 
-// caughtAll tells whether every check that catches a fault has caught one before, and notes those
+// caughtAll reports whether every check that catches a fault has caught one before, and notes those
 // that now have.
 func caughtAll(caught map[string]bool, f fault) bool {
 	known := true
@@ -308,8 +307,8 @@ func (f *fault) test(t *testing.T) {
 	}
 }
 
-// within gives little time to the check that waits in vain, and to no other: the rest must not fail
-// by the clock.
+// within gives little time to the check that waits in vain, and to no other: the others must not
+// fail because of the clock.
 func (f *fault) within(check string, usual time.Duration) time.Duration {
 	if _, id, _ := strings.Cut(check, "."); slices.Contains(strings.Fields(f.brief), id) {
 		return min(usual, 500*time.Millisecond)
@@ -317,7 +316,7 @@ func (f *fault) within(check string, usual time.Duration) time.Duration {
 	return mostTime
 }
 
-// install puts a plugin with a fault somewhere.
+// install writes a plugin with a fault.
 func install(t *testing.T, name, fault string) Target {
 	t.Helper()
 	dir := t.TempDir()

@@ -14,13 +14,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// A jail is the sandbox of the plugin under test, and what it saw of it.
+// A jail is the sandbox of the tested plugin, and what the sandbox saw.
 type jail struct {
 	mu    sync.Mutex // protects trees
 	trees []sandbox.Tree
 }
 
-// confined reports whether the plugin runs in a sandbox, and why not where its dialect has one.
+// confined reports whether the plugin runs in a sandbox. why says why not, if its dialect has one.
 func (b *bench) confined() (yes bool, why string) {
 	switch {
 	case !b.target.confinable() || b.target.Found.Info == nil:
@@ -36,7 +36,7 @@ func (b *bench) confined() (yes bool, why string) {
 	return true, ""
 }
 
-// box is the sandbox for a process of the plugin; nil: it has none.
+// box returns the sandbox for a process of the plugin; nil: it has none.
 func (b *bench) box() proc.Box {
 	if yes, _ := b.confined(); !yes {
 		return nil
@@ -47,9 +47,9 @@ func (b *bench) box() proc.Box {
 		OnDenied: func(d sandbox.Denial) { b.seen.note(sawDenied, "%s", d.Error()) }})
 }
 
-// heard are a plugin's grants, with one of a name that does not exist where it has no network: a
-// sandbox without any connection does not hear of those that fail. What the plugin can reach is the
-// same.
+// heard returns a plugin's grants. If it has no network, it adds the grant of a name that does not
+// exist, because a sandbox without any network reports no failed connections. The plugin can reach
+// no more than before.
 func (b *bench) heard(grants []capability.Capability) []capability.Capability {
 	open := func(c capability.Capability) bool { return c.Kind == capability.NetHost || c.Kind == capability.NetAny }
 	if b.system.Namespaces != nil || b.system.Redirect != nil || slices.ContainsFunc(grants, open) {
@@ -65,7 +65,7 @@ func (j *jail) set(trees []sandbox.Tree) {
 	j.trees = trees
 }
 
-// hasPath reports whether a path is there inside.
+// hasPath reports whether a path exists inside.
 func (j *jail) hasPath(path string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -75,15 +75,15 @@ func (j *jail) hasPath(path string) bool {
 	})
 }
 
-// What a program says of a file that is not there for it, or of a program that it may not start.
+// The words of programs about a missing file, or about a program that they may not start.
 var (
 	missing = regexp.MustCompile(`(?i)no such file|not found|ENOENT|cannot open|EACCES|permission denied|operation not permitted|can't open|cannot access`)
 	paths   = regexp.MustCompile(`/[A-Za-z0-9._+@%-]+(?:/[A-Za-z0-9._+@%-]+)*`)
 	words   = regexp.MustCompile(`[A-Za-z0-9._+-]+`)
 )
 
-// suspect reads what a plugin says for files that it misses and that are there outside of its
-// sandbox. The sandbox itself hears nothing of them: a file that was not granted is not there.
+// suspect reads the output of a plugin for missing files that exist outside its sandbox. The
+// sandbox does not notice these: a file that was not granted does not exist inside.
 func (b *bench) suspect(text string) {
 	if yes, _ := b.confined(); !yes {
 		return
@@ -99,11 +99,11 @@ func (b *bench) suspect(text string) {
 	}
 }
 
-// terminal is where a program asks the user. No capability grants it, so nobody forgot to declare
-// it: a sandbox has none, and a command that finds none is to manage without.
+// terminal is where a program asks the user. It is not reported as undeclared, because no
+// capability grants it: a sandbox has no terminal, and a command must work without one.
 const terminal = "/dev/tty"
 
-// missedPath notes the files of a line that are there outside, and not inside.
+// missedPath notes the files in a line that exist outside and not inside.
 func (b *bench) missedPath(line string) bool {
 	found := false
 	for _, path := range paths.FindAllString(line, -1) {
@@ -123,8 +123,8 @@ func (b *bench) missedPath(line string) bool {
 	return found
 }
 
-// outside is a path as it is without the sandbox, which shows below /outside what is in a directory
-// that is the plugin's own inside, such as /tmp.
+// outside returns a path as it is without the sandbox. The sandbox shows under /outside what is in
+// directories that it replaces, such as /tmp.
 func outside(path string) string {
 	if rest, ok := strings.CutPrefix(path, "/outside/"); ok {
 		return "/" + rest
@@ -132,7 +132,7 @@ func outside(path string) string {
 	return path
 }
 
-// missedProgram notes a program of the PATH that a line says is missing.
+// missedProgram notes a program of PATH that a line says is missing.
 func (b *bench) missedProgram(line string) {
 	if info := b.target.Found.Info; info.AnyProgram {
 		return
@@ -151,7 +151,7 @@ func (b *bench) missedProgram(line string) {
 	}
 }
 
-// quoted reports whether a line names a word rather than using it: in quotes, or before a colon.
+// quoted reports whether a line names a word, in quotes or before a colon, rather than uses it.
 func quoted(line, word string) bool {
 	return strings.Contains(line, `"`+word+`"`) || strings.Contains(line, "'"+word+"'") || strings.Contains(line, word+":")
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
-// WriteJUnit writes a report to a file as JUnit's XML, whole or not at all. A warning is a test
-// that passed, with the warning as its output.
+// WriteJUnit writes a report to a file as JUnit XML, whole or not at all. A warning is a test that
+// passed, with the warning as its output.
 func WriteJUnit(path string, r *Report, took time.Duration) error {
 	return atomicfile.Write(path, junit(r, took), atomicfile.Options{Mode: 0o644, Masked: true})
 }
 
-// junit is the text of a report. It is written by hand: encoding/xml would be a third of a megabyte
-// for these few elements.
+// junit returns the text of a report. It does not use encoding/xml, which would add a third of a
+// megabyte for these few elements.
 func junit(r *Report, took time.Duration) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=%s tests=\"%d\" failures=\"%d\" skipped=\"%d\" time=\"%.3f\">\n",
@@ -40,7 +40,7 @@ func attribute(text string) string {
 	return `"` + strings.ReplaceAll(escaped(text), "\n", "&#xA;") + `"`
 }
 
-// escaped is a text within XML. What XML has no way to write is left out.
+// escaped returns a text for XML, without the characters that XML cannot express.
 func escaped(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < 0x20 && r != '\n' && r != '\t' || r >= 0xfffe && r <= 0xffff {

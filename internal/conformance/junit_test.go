@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestJUnit: what is written can be read, whatever a plugin said.
+// TestJUnit: the output can be parsed, whatever a plugin said.
 func TestJUnit(t *testing.T) {
 	hostile := "</failure> \"&<>\x00\x1b[31m\xff\ufffe\nline"
 	r := &Report{Plugin: "a<b", Dialect: "scaffold", Checks: []Result{

@@ -8,11 +8,11 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// kagedSuite holds a plugin against docs/protocols/kaged.md.
+// A kagedSuite checks a plugin against docs/protocols/kaged.md.
 type kagedSuite struct {
 	rpcSuite
 	manifest *kaged.Manifest
-	config   json.RawMessage // what the plugin is given
+	config   json.RawMessage // the plugin's config
 	system   json.RawMessage
 	welcome  rawjson.Object
 	kept     kagedStorage
@@ -20,7 +20,7 @@ type kagedSuite struct {
 	ended    *dialogue // a process that has answered shutdown
 }
 
-// The protocol's times.
+// The times of the protocol.
 const (
 	kagedHandshake = 10 * time.Second
 	kagedHealth    = 5 * time.Second
@@ -76,7 +76,7 @@ func (s *kagedSuite) checks() []Check {
 			Rule: "The method is `<plugin>.<tool>`, the arguments stand in `params`, checked against `parameters_schema`; a result or an error answers it.",
 			Fix:  "answer PLUGIN.TOOL for every tool of the manifest, for all arguments that its schema allows"},
 		{ID: "kaged.method.answers", Row: "K11", needs: []string{hello}, run: s.askMethods, Does: "calls each of its methods",
-			Rule: "`methods` are those that programs may call.",
+			Rule: "`methods` lists the methods that programs may call.",
 			Fix:  "answer every method of the manifest: with a result, or with an error that says what is wrong with the params"},
 		{ID: "kaged.method.unknown", Row: "K12", needs: []string{hello}, run: s.unknownMethod, Does: "calls a method that does not exist",
 			Rule: "A method that it does not know is answered with the error -32601.",

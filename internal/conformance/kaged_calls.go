@@ -14,10 +14,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// kagedRate is how many notifications pass in a second.
+// kagedRate is how many notifications a second are passed on.
 const kagedRate = 100
 
-// kagedStorage is what the plugin keeps during a run.
+// kagedStorage holds the values that the plugin stores during a run.
 type kagedStorage struct {
 	mu     sync.Mutex // protects values
 	values map[string]json.RawMessage
@@ -28,7 +28,7 @@ func (s *kagedSuite) answer(method string, params json.RawMessage) (json.RawMess
 	needs := map[string]capability.Kind{"kaged.storage.get": capability.StorageRead, "kaged.storage.list": capability.StorageRead,
 		"kaged.storage.put": capability.StorageWrite, "kaged.storage.delete": capability.StorageWrite}[method]
 	o, err := rawjson.Parse(params)
-	misfit := "they are no object"
+	misfit := "they are not an object"
 	if err == nil {
 		misfit = storageMisfit(method, o)
 	}
@@ -46,17 +46,17 @@ func (s *kagedSuite) answer(method string, params json.RawMessage) (json.RawMess
 	return s.kept.serve(method, o), nil
 }
 
-// storageMisfit is what is wrong with the params of a request for storage; "": they have their form.
+// storageMisfit says what is wrong with the params of a storage request; "": nothing.
 func storageMisfit(method string, o rawjson.Object) string {
 	if method == "kaged.storage.list" {
 		if prefix := o.Get("prefix"); !dialect.Missing(prefix) && prefix[0] != '"' {
-			return "prefix is no string"
+			return "prefix is not a string"
 		}
 		return ""
 	}
 	key, ok := o.String("key")
 	if !ok {
-		return "key is no string"
+		return "key is not a string"
 	}
 	if err := entry.CheckKey(key); err != nil {
 		return err.Error()
@@ -87,7 +87,7 @@ func (k *kagedStorage) serve(method string, o rawjson.Object) json.RawMessage {
 	return json.RawMessage(`{}`)
 }
 
-// list are the keys that begin with a prefix.
+// list returns the keys that begin with a prefix.
 func (k *kagedStorage) list(o rawjson.Object) json.RawMessage {
 	prefix, _ := o.String("prefix")
 	keys := []string{}
@@ -97,17 +97,17 @@ func (k *kagedStorage) list(o rawjson.Object) json.RawMessage {
 		}
 	}
 	slices.Sort(keys)
-	raw, _ := json.Marshal(map[string][]string{"keys": keys}) // it can be encoded
+	raw, _ := json.Marshal(map[string][]string{"keys": keys}) // cannot fail
 	return raw
 }
 
-// A meter counts what comes within a second.
+// A meter counts events within a second.
 type meter struct {
 	mu    sync.Mutex // protects times
 	times []time.Time
 }
 
-// over counts one more, and reports whether more than most came within the last second.
+// over counts one more event, and reports whether there were more than most within the last second.
 func (m *meter) over(most int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,7 +118,7 @@ func (m *meter) over(most int) bool {
 	return len(m.times) > most && time.Since(m.times[0]) < time.Second
 }
 
-// notified takes a notification of the plugin's.
+// notified handles a notification of the plugin.
 func (s *kagedSuite) notified(method string) {
 	if !slices.Contains(s.manifest.Notifications, method) {
 		s.seen.note(sawUnasked, "it sends the notification %s, which the manifest does not declare", shown(method))
@@ -128,7 +128,7 @@ func (s *kagedSuite) notified(method string) {
 	}
 }
 
-// kagedEvents are what hooks are asked: nothing much, and transcripts of several kinds.
+// kagedEvents returns the events that hooks get: an empty one, and transcripts of several kinds.
 func kagedEvents(hook string) []json.RawMessage {
 	messages := []string{`[]`, `[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello."}]`,
 		fmt.Sprintf(`[{"role":"user","content":%[1]s},{"role":"assistant","content":"","tool_calls":[{"id":"c1","name":"shell","arguments":{"cmd":"ls"}}]},{"role":"tool","content":%[1]s,"tool_call_id":"c1","name":"shell"},{"role":"system","content":"Be brief."}]`,
@@ -186,12 +186,12 @@ func (s *kagedSuite) hookFault(name string, result json.RawMessage) string {
 	}
 	for _, field := range []string{"inject", "summary"} {
 		if v := o.Get(field); !dialect.Missing(v) && v[0] != '"' {
-			return fmt.Sprintf("%s is no string: %s", field, shown(v))
+			return fmt.Sprintf("%s is not a string: %s", field, shown(v))
 		}
 	}
 	for _, field := range []string{"retain", "messages"} {
 		if v := o.Get(field); !dialect.Missing(v) && !areMessages(v) {
-			return fmt.Sprintf("%s is no list of messages: %s", field, shown(v))
+			return fmt.Sprintf("%s is not a list of messages: %s", field, shown(v))
 		}
 	}
 	if name == "pre_compact" && s.manifest.Compactor() && o.Get("messages") == nil && o.Get("summary") == nil {

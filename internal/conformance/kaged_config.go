@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// command is the process that the manifest names.
+// command returns the process that the manifest names.
 func (s *kagedSuite) command() launch {
 	extra := []string{"KAGED_CONFIG_ROOT=" + s.env.InConfigHome("kaged"), "KAGED_PROJECT_ROOT=" + s.work, "KAGED_PROJECT_ID=project"}
 	for name, value := range s.manifest.Env {
@@ -22,13 +22,13 @@ func (s *kagedSuite) command() launch {
 	return launch{path: s.manifest.Command[0], args: s.manifest.Command[1:], dir: s.target.Path, env: s.env.Pick(dialect.BaseNames, extra...)}
 }
 
-// hello is the params of initialize.
+// hello returns the params of initialize.
 func (s *kagedSuite) hello(config, system json.RawMessage) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"daemon_version":%s,"api_version":1,"plugin_name":%s,"storage_available":true,"projects":["project"],"config":%s,"system_config":%s}`,
 		rawjson.String(version.Number), rawjson.String(s.manifest.Name), config, system))
 }
 
-// greetWith shakes hands.
+// greetWith makes the handshake.
 func (s *kagedSuite) greetWith(d *dialogue, config, system json.RawMessage) error {
 	a, err := d.ask("initialize", s.hello(config, system), kagedHandshake)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *kagedSuite) greetWith(d *dialogue, config, system json.RawMessage) erro
 	return d.tell("initialized", json.RawMessage(`{}`))
 }
 
-// configs are pairs of configurations that fit the schemas.
+// configs returns pairs of configurations that fit the schemas.
 func (s *kagedSuite) configs() (pairs [][2]json.RawMessage) {
 	config, system := samples(s.manifest.ConfigSchema.JSON()), samples(s.manifest.SystemConfigSchema.JSON())
 	for i := range max(len(config), len(system)) {
@@ -101,7 +101,7 @@ func (s *kagedSuite) welcomeFields(t *trial) {
 	for _, pair := range [][2]string{{"name", s.manifest.Name}, {"version", s.manifest.Version}} {
 		field, want := pair[0], pair[1]
 		if text, ok := s.welcome.String(field); s.welcome.Get(field) != nil && !ok {
-			t.failf("%s is no string: %s", field, shown(s.welcome.Get(field)))
+			t.failf("%s is not a string: %s", field, shown(s.welcome.Get(field)))
 		} else if text != want {
 			t.warnf("%s is %s, in the manifest %s", field, shown(text), shown(want))
 		}
@@ -119,12 +119,12 @@ func (s *kagedSuite) welcomeFields(t *trial) {
 	s.sameNames(t, "capabilities_used", nil, capabilities)
 }
 
-// sameNames compares a list of the answer to initialize with the manifest: it has all of least, and
-// nothing beyond most.
+// sameNames compares a list in the answer to initialize with the manifest: it must have all of
+// least, and nothing beyond most.
 func (s *kagedSuite) sameNames(t *trial, field string, least, most []string) {
 	have, err := strings_(s.welcome.Get(field))
 	if err != nil {
-		t.failf("%s is no list of strings: %s", field, shown(s.welcome.Get(field)))
+		t.failf("%s is not a list of strings: %s", field, shown(s.welcome.Get(field)))
 		return
 	}
 	for _, name := range have {
@@ -184,8 +184,8 @@ func (s *kagedSuite) farewell(t *trial) {
 	s.ended = s.shutdown(t, request{"shutdown", json.RawMessage(`{}`), s.manifest.ShutdownTimeout})
 }
 
-// silent sends notifications, and a request after them: an answer to the former comes before that
-// of the latter.
+// silent sends notifications and then a request. An answer to a notification would come before the
+// answer to the request.
 func (s *kagedSuite) silent(t *trial) {
 	d := s.mustLive(t, s.live)
 	if d == nil {
@@ -206,7 +206,7 @@ func (s *kagedSuite) huge(t *trial) {
 	s.large(t, request{"health.check", json.RawMessage(fmt.Sprintf(`{"conformance":%s}`, long())), kagedHealth})
 }
 
-// many are requests to have under way at once.
+// many returns requests to send at once.
 func (s *kagedSuite) many() []request {
 	var list []request
 	for _, tool := range s.manifest.Tools {
@@ -220,9 +220,9 @@ func (s *kagedSuite) many() []request {
 	return append(list[:7:7], s.ping)
 }
 
-// withContext adds what every tool and hook is told of the call.
+// withContext adds the fields that every tool and hook gets about the call.
 func (s *kagedSuite) withContext(params json.RawMessage) json.RawMessage {
-	o, _ := rawjson.Parse(params) // of our own making
+	o, _ := rawjson.Parse(params) // we wrote it
 	context := fmt.Sprintf(`{"operator_id":"local","project_id":"project","agent_path":"primary","session_id":"ses_1","request_id":"%s","project_root":%s}`,
 		strings.Repeat("0a", 16), rawjson.String(s.work))
 	return o.With(rawjson.Field{Name: "_context", Value: json.RawMessage(context)}).JSON()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// testLog shows what plugins write to stderr where a test fails.
+// testLog shows the stderr of plugins if a test fails.
 func testLog(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A dialogue is one process that speaks JSON-RPC, a line a message. It reads more strictly than the
-// host does: what the host forgives is noted.
+// A dialogue is one process that speaks JSON-RPC, one message a line. It reads more strictly than
+// the host: it notes what the host tolerates.
 type dialogue struct {
 	b       *bench
 	process *proc.Process
-	serve   func(method string, params json.RawMessage) (json.RawMessage, *rpcError) // answers the plugin's requests; nil: there are none
-	heard   func(method string)                                                      // is told of notifications; nil: there are none
+	serve   func(method string, params json.RawMessage) (json.RawMessage, *rpcError) // answers the plugin's requests; nil: the protocol has none
+	heard   func(method string)                                                      // called with notifications; nil: the protocol has none
 
 	writing sync.Mutex // one line at a time
 	ended   chan struct{}
@@ -30,16 +30,16 @@ type dialogue struct {
 	mu      sync.Mutex // protects the fields below
 	next    int
 	waiting map[string]chan *answer
-	tail    []byte // a line that is not ended yet
-	broken  []byte // lines that are no JSON, which may be parts of one message
-	last    []byte // the last answer with the id of its request, if it is long
+	tail    []byte // a line without its end
+	broken  []byte // lines that are not JSON, which may be parts of one message
+	last    []byte // the last answer that had the id of its request, if it is long
 
-	arrived []delivery // answers that are handed out when all that came with them is read; the reader's own
+	arrived []delivery // answers that are delivered when everything that came with them is read; only the reader uses it
 
-	garbled atomic.Bool // it was sent a line that is no message: a line like it in return is no fault of its own
+	garbled atomic.Bool // it was sent an invalid line: an invalid line in return is not its fault
 }
 
-// A delivery is an answer on its way to whoever waits for it.
+// A delivery is an answer for a request that waits.
 type delivery struct {
 	to chan *answer
 	a  *answer
@@ -68,13 +68,13 @@ const (
 	codeNoMethod = -32601
 )
 
-// The reasons for which there is no answer.
+// The reasons for a missing answer.
 var (
 	errNoAnswer = errors.New("no answer")
 	errEnded    = errors.New("it ended")
 )
 
-// talk starts a process and begins to read what it says.
+// talk starts a process and begins to read its output.
 func (b *bench) talk(l launch) (*dialogue, error) {
 	process, err := b.start(l)
 	if err != nil {
@@ -102,8 +102,8 @@ func (d *dialogue) read(from io.Reader) {
 			d.line(bytes.TrimSpace(line))
 			line = nil
 		}
-		// What came together is read together. Else the second copy of an answer could be taken for
-		// the answer to the next request.
+		// What arrived together is read together. Otherwise a second copy of an answer could be
+		// taken for the answer to the next request.
 		if rest, _ := in.Peek(in.Buffered()); err != nil || !bytes.Contains(rest, []byte("\n")) {
 			d.deliver()
 		}
@@ -114,7 +114,7 @@ func (d *dialogue) read(from io.Reader) {
 	}
 }
 
-// deliver hands out the answers that have arrived.
+// deliver delivers the answers that have arrived.
 func (d *dialogue) deliver() {
 	for _, arrived := range d.arrived {
 		arrived.to <- arrived.a
@@ -128,7 +128,7 @@ func (d *dialogue) keepTail(line []byte) {
 	d.tail = append([]byte{}, line...)
 }
 
-// line takes one line.
+// line handles one line.
 func (d *dialogue) line(text []byte) {
 	if len(text) == 0 {
 		return
@@ -159,11 +159,11 @@ func (d *dialogue) line(text []byte) {
 	}
 }
 
-// mostBroken bounds how much of a message over several lines is put together again.
+// mostBroken limits how much of a message over several lines is joined.
 const mostBroken = 64 << 10
 
-// noise takes a line that is no JSON object. Several of them may be one message: that is a fault of
-// its own, and the message counts.
+// noise handles a line that is not a JSON object. Several of them may be one message: that is a
+// fault, and the message counts.
 func (d *dialogue) noise(text []byte) {
 	whole := d.rejoin(text)
 	what, said := "a line that is no message", text
@@ -178,8 +178,8 @@ func (d *dialogue) noise(text []byte) {
 	}
 }
 
-// rejoin puts lines together that are no JSON, from one that begins an object on, and returns the
-// message that they are; nil: none yet.
+// rejoin joins lines that are not JSON, from one that begins an object on, and returns the message
+// that they form; nil: none yet.
 func (d *dialogue) rejoin(text []byte) []byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -197,7 +197,7 @@ func (d *dialogue) rejoin(text []byte) []byte {
 	return whole
 }
 
-// response hands an answer to whoever waits for it.
+// response delivers an answer to the request that waits for it.
 func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	a := d.readAnswer(o, text)
 	if string(id) == "null" {
@@ -212,7 +212,7 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	if wait == nil {
 		d.b.seen.note(sawID, "an answer with the id %s, which no request under way has: %s", shown(id), shown(text))
 		if d.last != nil && bytes.Equal(text, d.last) {
-			return // a second copy of an answer that did not come at one go
+			return // a second copy of an answer that did not arrive together with the first
 		}
 		if id, wait = d.meant(id); wait == nil {
 			return
@@ -224,12 +224,12 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	d.arrived = append(d.arrived, delivery{wait, a})
 }
 
-// longAnswer is how long an answer may be of which two copies surely come at one go: half of what a
-// pipe passes on at once.
+// longAnswer is the length up to which two copies of an answer surely arrive together: half of what
+// a pipe passes on at once.
 const longAnswer = 2 << 10
 
-// meant is the request that an answer with a wrong id can only be for; nil: that is not certain.
-// The caller holds mu.
+// meant returns the only request that an answer with a wrong id can be for; nil if that is not
+// certain. The caller holds mu.
 func (d *dialogue) meant(id json.RawMessage) (json.RawMessage, chan *answer) {
 	if text, ok := rawjson.Unquote(id); ok && d.waiting[text] != nil {
 		return json.RawMessage(text), d.waiting[text]
@@ -242,7 +242,7 @@ func (d *dialogue) meant(id json.RawMessage) (json.RawMessage, chan *answer) {
 	return nil, nil
 }
 
-// readAnswer reads a response, and notes what is wrong with its form.
+// readAnswer reads a response and notes what is wrong with its form.
 func (d *dialogue) readAnswer(o rawjson.Object, text []byte) *answer {
 	a := &answer{result: o.Get("result")}
 	raw := o.Get("error")
@@ -267,7 +267,7 @@ func (d *dialogue) readAnswer(o rawjson.Object, text []byte) *answer {
 	return a
 }
 
-// request answers what the plugin asks.
+// request answers a request of the plugin.
 func (d *dialogue) request(id json.RawMessage, method string, params json.RawMessage) {
 	var result json.RawMessage
 	fault := &rpcError{Code: codeNoMethod, Message: "no such method"}
@@ -278,7 +278,7 @@ func (d *dialogue) request(id json.RawMessage, method string, params json.RawMes
 	}
 	reply := rawjson.Object{{Name: "jsonrpc", Value: json.RawMessage(`"2.0"`)}, {Name: "id", Value: id}, {Name: "result", Value: result}}
 	if fault != nil {
-		text, _ := json.Marshal(fault) // it can be encoded
+		text, _ := json.Marshal(fault) // cannot fail
 		reply[2] = rawjson.Field{Name: "error", Value: text}
 	}
 	go func() { _ = d.write(append(reply.JSON(), '\n')) }() // the reader must not wait for a plugin that does not read

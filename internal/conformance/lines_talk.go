@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// write writes a line, or parts of one.
+// write writes a line or a part of one.
 func (d *dialogue) write(text []byte) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -19,12 +19,12 @@ func (d *dialogue) write(text []byte) error {
 	return err
 }
 
-// message is a request as the host writes it.
+// message returns a request as the host writes it.
 func message(method string, params json.RawMessage, id int) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%s,"params":%s,"id":%d}`+"\n", rawjson.String(method), params, id)
 }
 
-// expect begins to wait for the answer to a new request.
+// expect registers a new request, and returns the channel for its answer.
 func (d *dialogue) expect() (id int, wait chan *answer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -34,13 +34,13 @@ func (d *dialogue) expect() (id int, wait chan *answer) {
 	return d.next, wait
 }
 
-// ask makes a request and waits for its answer.
+// ask sends a request and waits for its answer.
 func (d *dialogue) ask(method string, params json.RawMessage, within time.Duration) (*answer, error) {
 	id, wait := d.expect()
 	return d.exchange(id, wait, within, message(method, params, id))
 }
 
-// exchange writes a request, in the pieces that it is given in, and waits for its answer.
+// exchange writes a request in the given pieces, and waits for its answer.
 func (d *dialogue) exchange(id int, wait chan *answer, within time.Duration, pieces ...[]byte) (*answer, error) {
 	began := time.Now()
 	timer := time.NewTimer(d.b.limit(within))
@@ -51,7 +51,7 @@ func (d *dialogue) exchange(id int, wait chan *answer, within time.Duration, pie
 				d.letRead()
 			}
 			if d.write(piece) != nil {
-				return // it has ended, and that is seen below
+				return // it has ended, which is noticed below
 			}
 		}
 	}()
@@ -61,7 +61,7 @@ func (d *dialogue) exchange(id int, wait chan *answer, within time.Duration, pie
 		return a, nil
 	case <-d.ended:
 		select {
-		case a := <-wait: // its last word
+		case a := <-wait: // its last message
 			a.took = time.Since(began)
 			return a, nil
 		default:
@@ -77,14 +77,14 @@ func (d *dialogue) exchange(id int, wait chan *answer, within time.Duration, pie
 	}
 }
 
-// Between two parts of a line that are written apart, the plugin is given time to read the first:
-// until it has taken it, and a moment more.
+// Between two parts of a line, the plugin gets time to read the first: until the pipe is empty, and
+// a moment more.
 const (
 	pieceGap  = 20 * time.Millisecond
 	mostPause = 2 * time.Second
 )
 
-// letRead waits until the plugin has read what was written, as far as that can be seen.
+// letRead waits until the plugin has read what was written, if that can be seen.
 func (d *dialogue) letRead() {
 	until := time.Now().Add(mostPause)
 	for {
@@ -105,7 +105,7 @@ func (d *dialogue) forget(id int) {
 	delete(d.waiting, strconv.Itoa(id))
 }
 
-// unfinished says what stands in the pipe without a line end.
+// unfinished returns the output without a line end.
 func (d *dialogue) unfinished() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,7 +115,7 @@ func (d *dialogue) unfinished() string {
 	return "; it wrote " + shown(d.tail) + " without a line end"
 }
 
-// howEnded says how a process has ended that was not told to.
+// howEnded returns how a process ended by itself.
 func (d *dialogue) howEnded() error {
 	if !d.b.await(d.process, lingerTime) {
 		return fmt.Errorf("%w: it closed its stdout and runs on", errEnded)
@@ -129,7 +129,7 @@ func (d *dialogue) tell(method string, params json.RawMessage) error {
 	return d.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%s,"params":%s}`+"\n", rawjson.String(method), params))
 }
 
-// alive reports whether the process can be spoken with.
+// alive reports whether the process can still answer.
 func (d *dialogue) alive() bool {
 	select {
 	case <-d.ended:
@@ -139,21 +139,20 @@ func (d *dialogue) alive() bool {
 	}
 }
 
-// closeStdin ends the input, waits for the end of the process, and reports whether that came in
-// time.
+// closeStdin closes stdin, waits for the end of the process, and reports whether it came in time.
 func (d *dialogue) closeStdin(within time.Duration) bool {
 	_ = d.process.Stdin().Close()
 	return d.b.await(d.process, d.b.limit(within))
 }
 
-// kill ends the process, whatever it does.
+// kill ends the process.
 func (d *dialogue) kill() {
 	d.process.Terminate(0)
 	<-d.process.Done()
 	d.release()
 }
 
-// release notes what a process that has ended left behind, and closes its pipes.
+// release notes what an ended process left behind, and closes its pipes.
 func (d *dialogue) release() {
 	select {
 	case <-d.ended:

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSecondCopyOfAnAnswer: an answer that comes twice is told of, and is never taken for the
-// answer to the next request, whether both copies come at one go or, being long, one after the
+// TestSecondCopyOfAnAnswer: an answer that comes twice is reported, and is never taken for the
+// answer to the next request, whether both copies arrive together or, being long, one after the
 // other.
 func TestSecondCopyOfAnAnswer(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// mcpSuite holds an MCP server that is a program against docs/protocols/mcp.md.
+// An mcpSuite checks an MCP server that is a program against docs/protocols/mcp.md.
 type mcpSuite struct {
 	rpcSuite
 	modern       bool // it speaks the revision without a handshake
@@ -117,19 +117,20 @@ func (s *mcpSuite) checks() []Check {
 	}
 }
 
-// command is the server's process. Relative paths count from where the command was typed.
+// command returns the server's process. Relative paths are relative to the directory where the
+// command was typed.
 func (s *mcpSuite) command() launch {
 	command := slices.Clone(s.target.Command)
 	for i, word := range command {
 		path := filepath.Join(s.target.Dir, word)
 		if info, err := os.Stat(path); !filepath.IsAbs(word) && err == nil && (i > 0 && info.Mode().IsRegular() || strings.Contains(word, "/")) {
-			command[i] = path // it works in another directory
+			command[i] = path // it runs in another directory
 		}
 	}
 	return launch{path: command[0], args: command[1:], dir: s.work, env: s.env.Pick(append([]string{"SHELL"}, dialect.BaseNames...), s.target.Env...)}
 }
 
-// answer answers what a server may ask of a client.
+// answer answers the requests that a server may send to a client.
 func (s *mcpSuite) answer(method string, _ json.RawMessage) (json.RawMessage, *rpcError) {
 	switch method {
 	case "ping":
@@ -142,8 +143,7 @@ func (s *mcpSuite) answer(method string, _ json.RawMessage) (json.RawMessage, *r
 
 func clientInfo() string { return fmt.Sprintf(`{"name":"patchbay","version":%q}`, version.Number) }
 
-// params adds to the params of a request what the revision without a handshake wants in each of
-// them.
+// params adds the fields that the revision without a handshake requires in each request.
 func (s *mcpSuite) params(fields string) json.RawMessage {
 	if !s.modern {
 		return json.RawMessage("{" + fields + "}")
@@ -174,7 +174,7 @@ func (s *mcpSuite) initialize(t *trial) {
 	}
 	s.talking = d
 	a, err := s.open(d)
-	if err == nil && a.err != nil { // perhaps it knows the other way alone
+	if err == nil && a.err != nil { // perhaps it knows only the other way
 		s.modern = true
 		if other, otherErr := s.open(d); otherErr == nil && other.err == nil {
 			a = other
@@ -197,7 +197,7 @@ func (s *mcpSuite) initialize(t *trial) {
 		t.failf("the handshake was answered with %s, where an object is due", shown(a.result))
 		return
 	}
-	s.capabilities, _ = rawjson.Parse(s.welcome.Get("capabilities")) // what is no object has none, and is reported by a check of its own
+	s.capabilities, _ = rawjson.Parse(s.welcome.Get("capabilities")) // if they are not an object there are none, which another check reports
 	if s.modern {
 		s.ping = request{"tools/list", s.params(""), mcpAnswer} // that revision has no ping
 	}
@@ -238,7 +238,7 @@ func (s *mcpSuite) info(t *trial) {
 	}
 }
 
-// has tells whether the server says that it has a capability.
+// has reports whether the server declares a capability.
 func (s *mcpSuite) has(name string) bool { return !dialect.Missing(s.capabilities.Get(name)) }
 
 func (s *mcpSuite) pinged(t *trial) {

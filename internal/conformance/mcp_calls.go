@@ -10,17 +10,17 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// An mcpTool is one that the server offers.
+// An mcpTool is a tool of the server.
 type mcpTool struct {
 	name          string
 	input, output json.RawMessage
 	destroys      bool
 }
 
-// mostPages bounds how long a list is read.
+// mostPages limits the pages of a list.
 const mostPages = 50
 
-// pages reads a list to its end. It fails the check where that cannot be read.
+// pages reads a list to its end. It fails the check if the list cannot be read.
 func (s *mcpSuite) pages(t *trial, method, field string) (items []rawjson.Object) {
 	cursor := ""
 	for range mostPages {
@@ -41,7 +41,7 @@ func (s *mcpSuite) pages(t *trial, method, field string) (items []rawjson.Object
 		for _, raw := range list {
 			o, err := rawjson.Parse(raw)
 			if err != nil {
-				t.failf("%s has an item that is no object: %s", method, shown(raw))
+				t.failf("%s has an item that is not an object: %s", method, shown(raw))
 				return nil
 			}
 			items = append(items, o)
@@ -56,7 +56,7 @@ func (s *mcpSuite) pages(t *trial, method, field string) (items []rawjson.Object
 	return items
 }
 
-// listed reads a list of something that has a name of its own.
+// listed reads a list of items with unique names.
 func (s *mcpSuite) listed(t *trial, field, method, key string) []rawjson.Object {
 	if !s.has(field) {
 		t.skipf("it says that it has no %s", field)
@@ -81,7 +81,7 @@ func (s *mcpSuite) listTools(t *trial) {
 	for i, item := range s.listed(t, "tools", "tools/list", "name") {
 		name, _ := item.String("name")
 		tool := mcpTool{name: name, input: item.Get("inputSchema"), output: item.Get("outputSchema")}
-		hints, _ := rawjson.Parse(item.Get("annotations")) // what is no object has no hints
+		hints, _ := rawjson.Parse(item.Get("annotations")) // without an object there are no hints
 		tool.destroys = string(hints.Get("destructiveHint")) == "true"
 		o, err := rawjson.Parse(tool.input)
 		if kind, _ := o.String("type"); err != nil || kind != "object" {
@@ -144,7 +144,7 @@ func (s *mcpSuite) toolResult(t *trial, what string, tool mcpTool, a *answer) {
 		return
 	}
 	if kind, _ := o.String("resultType"); kind != "" && kind != "complete" {
-		return // it wants to know something first
+		return // it asks a question first
 	}
 	var content []struct {
 		Type string `json:"type"`
@@ -186,7 +186,7 @@ func (s *mcpSuite) unknownTool(t *trial) {
 	if t.failed() || a.err != nil {
 		return
 	}
-	o, _ := rawjson.Parse(a.result) // what is no object is no error either
+	o, _ := rawjson.Parse(a.result) // without an object there is no error
 	if string(o.Get("isError")) != "true" {
 		t.failf("a tool that does not exist is answered as if it did: %s", shown(a.result))
 	}

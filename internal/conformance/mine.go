@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect/mine"
 )
 
-// mineSuite holds a plugin against docs/protocols/mine.md.
+// A mineSuite checks a plugin against docs/protocols/mine.md.
 type mineSuite struct {
 	*bench
 	declared mine.Declaration
@@ -95,7 +95,7 @@ func (t *trial) manifest() {
 		t.fixWith(p.Fix)
 	}
 	if len(lines) > 1 {
-		t.fix = "" // one advice for all
+		t.fix = "" // one advice for all faults
 	}
 	if len(lines) == 0 && t.target.Found.Manifest == nil && t.target.Found.Err != nil {
 		lines = append(lines, t.target.Found.Err.Error())
@@ -105,7 +105,7 @@ func (t *trial) manifest() {
 	}
 }
 
-// place is where in a file something is, as compilers write it.
+// place returns the place of a problem in a file, as compilers write it.
 func place(p dialect.Problem) string {
 	if p.Line == 0 {
 		return p.Path + ": "
@@ -113,7 +113,7 @@ func place(p dialect.Problem) string {
 	return fmt.Sprintf("%s:%d:%d: ", p.Path, p.Line, p.Column)
 }
 
-// manifestOdd warns of what is odd about a manifest.
+// manifestOdd warns about oddities of a manifest.
 func manifestOdd(t *trial) {
 	var lines []string
 	for _, p := range t.target.Found.Warnings {

@@ -13,19 +13,19 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// The protocol's times for what has none of its own.
+// The times of the protocol for calls without a timeout of their own.
 const (
 	mineLifecycle = 5 * time.Second
-	mineCommand   = 20 * time.Second // a command may take as long as it likes; this is a test
+	mineCommand   = 20 * time.Second // a command may take any time; a test may not
 )
 
-// of are the hooks of a mode.
+// of returns the hooks of a mode.
 func (s *mineSuite) of(mode string) []mine.Registration {
 	return slices.DeleteFunc(slices.Clone(s.declared.Hooks), func(h mine.Registration) bool { return h.Mode != mode })
 }
 
-// contexts are what hooks of a stage are asked about: a plain command, one without arguments, one
-// with odd ones.
+// contexts returns the contexts for hooks of a stage: a plain command, one without arguments, one
+// with odd arguments.
 func contexts(h mine.Registration) []json.RawMessage {
 	result := json.RawMessage("null")
 	if h.Stage == "postexec" || h.Stage == "notify" {
@@ -75,7 +75,7 @@ func (s *mineSuite) hooks(t *trial) {
 	t.passf("%d calls answered, %d of them refused", n, refused)
 }
 
-// transform calls a hook, and notes what is wrong with its answer.
+// transform calls a hook and notes what is wrong with its answer.
 func (s *mineSuite) transform(t *trial, h mine.Registration, context json.RawMessage) *returned {
 	what := fmt.Sprintf("the hook %s (%s)", h.Stage, h.Pattern)
 	r, err := s.run(s.call(hookMessage(h.Stage, h.Mode, context), h.Timeout))
@@ -94,7 +94,7 @@ func (s *mineSuite) transform(t *trial, h mine.Registration, context json.RawMes
 	return r
 }
 
-// checkRefusal looks at how a hook has refused, or failed.
+// checkRefusal checks how a hook refused or failed.
 func (s *mineSuite) checkRefusal(t *trial, what string, r *returned) {
 	s.suspect(r.stderr)
 	if r.exit.Signal != "" {
@@ -107,7 +107,7 @@ func (s *mineSuite) checkRefusal(t *trial, what string, r *returned) {
 	s.seen.note(sawUnsaid, "%s ended with %s, and stderr is %s", what, r.exit, shown(r.stderr))
 }
 
-// checkAnswer looks at the answer of a hook that has worked.
+// checkAnswer checks the answer of a hook that succeeded.
 func (s *mineSuite) checkAnswer(what string, r *returned) {
 	if len(strings.TrimSpace(string(r.stdout))) == 0 {
 		return
@@ -126,21 +126,21 @@ func (s *mineSuite) checkAnswer(what string, r *returned) {
 	}
 }
 
-// contextFault says what is wrong with a context that came back.
+// contextFault says what is wrong with a returned context.
 func contextFault(raw json.RawMessage) string {
 	if dialect.Missing(raw) {
 		return ""
 	}
 	o, err := rawjson.Parse(raw)
 	if err != nil {
-		return "context is no object: " + shown(raw)
+		return "context is not an object: " + shown(raw)
 	}
 	if v := o.Get("command"); v != nil && v[0] != '"' {
-		return "context.command is no string: " + shown(v)
+		return "context.command is not a string: " + shown(v)
 	}
 	var args []string
 	if v := o.Get("args"); v != nil && json.Unmarshal(v, &args) != nil {
-		return "context.args is no list of strings: " + shown(v)
+		return "context.args is not a list of strings: " + shown(v)
 	}
 	var flags map[string]string
 	if v := o.Get("flags"); v != nil && json.Unmarshal(v, &flags) != nil {

@@ -45,7 +45,7 @@ func (s *mineSuite) brief(t *trial) {
 	}
 }
 
-// any is a hook that the plugin has, a transform hook where there is one; false: it has none.
+// any returns a hook of the plugin, a transform hook if there is one; false: it has none.
 func (s *mineSuite) any() (mine.Registration, bool) {
 	if hooks := append(s.of("transform"), s.of("notify")...); len(hooks) > 0 {
 		return hooks[0], true
@@ -66,7 +66,7 @@ func (s *mineSuite) version(t *trial) {
 	}
 }
 
-// end makes a call that need not be answered, but must be over in time.
+// end makes a call that needs no answer, but must end in time.
 func (s *mineSuite) end(t *trial, message string, within time.Duration) *returned {
 	r, err := s.run(s.call(message, within))
 	switch {
@@ -124,9 +124,9 @@ func (s *mineSuite) huge(t *trial) {
 	}
 }
 
-// contextName is the command that a hook is asked about, as JSON.
+// contextName returns the command in a hook's context, as JSON.
 func contextName(h mine.Registration) json.RawMessage {
-	o, _ := rawjson.Parse(contexts(h)[0]) // of our own making
+	o, _ := rawjson.Parse(contexts(h)[0]) // we wrote it
 	return o.Get("command")
 }
 
@@ -173,7 +173,7 @@ func (s *mineSuite) late(t *trial) {
 	}
 }
 
-// left is the summary of what was left running. In a sandbox nothing can be.
+// left sums up the processes that were left running. In a sandbox none can be.
 func left(t *trial) {
 	if yes, _ := t.confined(); yes && t.system.Namespaces == nil {
 		t.skipf("its sandbox ends with it, and everything inside")
@@ -182,7 +182,7 @@ func left(t *trial) {
 	summary(sawLeft, "nothing was left running")(t)
 }
 
-// denied is the summary of what the sandbox refused.
+// denied sums up what the sandbox refused.
 func denied(t *trial) {
 	if yes, why := t.confined(); !yes {
 		t.skipf("it did not run in a sandbox: %s", why)

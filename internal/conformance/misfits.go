@@ -9,15 +9,15 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A misfit is a config with one field of a type that it is not meant to have.
+// A misfit is a config with one field of a wrong type.
 type misfit struct {
 	field string
 	wrong json.RawMessage
 	value json.RawMessage // the whole config
 }
 
-// misfits are configs that a schema with types refuses: in each, one property is a list of a list,
-// which no setting is.
+// misfits returns configs that a schema with types refuses: in each, one property is a list in a
+// list, which no setting is.
 func misfits(raw json.RawMessage) []misfit {
 	var doc struct {
 		Properties map[string]json.RawMessage `json:"properties"`

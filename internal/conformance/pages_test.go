@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestEveryRuleIsOnItsPage: the row that a check cites is there, and has its sentence and its id.
+// TestEveryRuleIsOnItsPage: the row that a check cites exists, and has its sentence and its id.
 func TestEveryRuleIsOnItsPage(t *testing.T) {
 	for _, d := range Dialects() {
 		page := read(t, "../../docs/protocols/"+d+".md")
@@ -28,7 +28,7 @@ func TestEveryRuleIsOnItsPage(t *testing.T) {
 	}
 }
 
-// rowsOf are the numbered rows of a page. Their numbers count up, without a gap and each once.
+// rowsOf returns the numbered rows of a page. Their numbers count up without gaps, each once.
 func rowsOf(t *testing.T, dialect, page string) map[string]string {
 	t.Helper()
 	rows := make(map[string]string)
@@ -50,7 +50,7 @@ func rowsOf(t *testing.T, dialect, page string) map[string]string {
 	return rows
 }
 
-// TestThePageListsEveryCheck holds docs/testing-plugins.md to the code.
+// TestThePageListsEveryCheck compares docs/testing-plugins.md with the code.
 func TestThePageListsEveryCheck(t *testing.T) {
 	page := read(t, "../../docs/testing-plugins.md")
 	listed := strings.Count(page, "\n| `")
@@ -68,8 +68,7 @@ func TestThePageListsEveryCheck(t *testing.T) {
 	}
 }
 
-// TestChecksAreWhole: ids are unique and of the dialect, and everything that a person reads is
-// there.
+// TestChecksAreWhole: ids are unique and begin with the dialect, and every text is there.
 func TestChecksAreWhole(t *testing.T) {
 	seen := make(map[string]bool)
 	form := regexp.MustCompile(`^[a-z]+\.[a-z]+\.[a-z-]+$`)

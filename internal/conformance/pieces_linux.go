@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unread is how many bytes stand in a pipe that its reader has not taken yet; 0 where that is not
-// known.
+// unread returns how many bytes in a pipe its reader has not read yet; 0 if that is unknown.
 func unread(pipe *os.File) int {
 	conn, err := pipe.SyscallConn()
 	if err != nil {

@@ -4,5 +4,5 @@ package conformance
 
 import "os"
 
-// unread is not known here.
+// unread is unknown here.
 func unread(*os.File) int { return 0 }

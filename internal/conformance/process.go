@@ -13,13 +13,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// lingerTime is how long what a plugin leaves behind is watched.
+// lingerTime is how long the remaining processes of a plugin are watched.
 const lingerTime = 500 * time.Millisecond
 
-// mostStdout is how much of a plugin's output to one call is kept. Every protocol allows less.
+// mostStdout is how many bytes of a call's output are kept. Every protocol allows less.
 const mostStdout = 20 << 20
 
-// A launch is a process to be started.
+// A launch is a process to start.
 type launch struct {
 	path string
 	args []string
@@ -40,7 +40,7 @@ func (b *bench) start(l launch) (*proc.Process, error) {
 	return b.procs.Start(b.ctx, spec)
 }
 
-// startFault says why a process did not start, and what mends it.
+// startFault returns why a process did not start, and how to fix it.
 func startFault(err error) (text, fix string) {
 	if s, ok := errors.AsType[*program.StartError](err); ok {
 		return s.Error(), s.Fix
@@ -48,29 +48,29 @@ func startFault(err error) (text, fix string) {
 	return err.Error(), ""
 }
 
-// A call is one process that is asked one thing.
+// A call is one process that answers one question.
 type call struct {
 	launch
 	stdin  []byte
-	within time.Duration // the time that the protocol gives it
-	late   time.Duration // stdin is written so much later
+	within time.Duration // the time that the protocol allows
+	late   time.Duration // how much later stdin is written
 	open   bool          // stdin is neither written nor closed
-	fixed  bool          // within is no time of the protocol's: it stays as it is
-	grace  time.Duration // from SIGTERM, when its time is over, to SIGKILL
+	fixed  bool          // within is not a time of the protocol and is not shortened
+	grace  time.Duration // from SIGTERM, when its time is up, to SIGKILL
 }
 
-// A returned is what a call came to.
+// A returned is the result of a call.
 type returned struct {
 	stdout []byte
-	early  []byte // what it had written before stdin was
+	early  []byte // its output before stdin was written
 	stderr string
 	exit   proc.Exit
 	took   time.Duration
-	over   bool // it was ended, since its time was over
+	over   bool // it was ended because its time was up
 	killed bool // SIGTERM did not end it
 }
 
-// run makes one call. The error is that of a process that could not be started.
+// run makes one call. It returns the error of a process that could not be started.
 func (b *bench) run(c call) (*returned, error) {
 	p, err := b.start(c.launch)
 	if err != nil {
@@ -104,7 +104,7 @@ func (b *bench) run(c call) (*returned, error) {
 	return r, nil
 }
 
-// feed writes the payload, and closes stdin.
+// feed writes the payload and closes stdin.
 func (b *bench) feed(p *proc.Process, c *call, out *collected, r *returned) {
 	if c.open {
 		return
@@ -116,7 +116,7 @@ func (b *bench) feed(p *proc.Process, c *call, out *collected, r *returned) {
 		case <-p.Done():
 		}
 	}
-	_, _ = p.Stdin().Write(c.stdin) // a program that does not read its payload says so by its answer
+	_, _ = p.Stdin().Write(c.stdin) // if a program does not read its payload, its answer shows that
 	_ = p.Stdin().Close()
 }
 
@@ -140,7 +140,7 @@ func describe(l launch) string {
 	return "the program"
 }
 
-// collected is the output of a process, as it comes.
+// collected is the output of a process while it arrives.
 type collected struct {
 	mu   sync.Mutex // protects text
 	text []byte
@@ -169,10 +169,10 @@ func (c *collected) soFar() []byte {
 	return append([]byte{}, c.text...)
 }
 
-// awaitRead waits until all is read that a process has written which has ended.
+// awaitRead waits until all output of an ended process is read.
 func (c *collected) awaitRead() {
 	select {
 	case <-c.done:
-	case <-time.After(lingerTime): // something that cannot be killed holds the pipe
+	case <-time.After(lingerTime): // a process that cannot be killed holds the pipe
 	}
 }

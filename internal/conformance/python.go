@@ -15,11 +15,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/version"
 )
 
-// pythonSuite holds a plugin against docs/protocols/python.md. Its hooks are asked by a program of
-// ours in the interpreter, with the package that the host runs plugins with.
+// A pythonSuite checks a plugin against docs/protocols/python.md. A program of ours calls its hooks
+// in the interpreter, with the package with which the host runs plugins.
 type pythonSuite struct {
 	*bench
-	harness  string // the program
+	harness  string // our program
 	packages string // where the package is
 	loaded   pythonLoaded
 	asked    bool // the hooks have been asked
@@ -30,7 +30,7 @@ type pythonSuite struct {
 //go:embed harness.py
 var pythonHarness string
 
-// A pythonLoaded is what the plugin is.
+// A pythonLoaded describes the loaded plugin.
 type pythonLoaded struct {
 	Error    string   `json:"error"`
 	Line     int      `json:"line"`
@@ -42,24 +42,24 @@ type pythonLoaded struct {
 	Seconds  float64  `json:"seconds"`
 }
 
-// A pythonReport is what became of one call of a handler.
+// A pythonReport is the result of one call of a handler.
 type pythonReport struct {
 	Hook    string  `json:"hook"`
-	With    string  `json:"with"`  // what it was given, in words
-	Part    string  `json:"part"`  // which check it is for: usual, large, apart
+	With    string  `json:"with"`  // what it got, in words
+	Part    string  `json:"part"`  // the check that it is for: usual, large, apart
 	Error   string  `json:"error"` // an exception
 	Line    int     `json:"line"`
 	Wrong   string  `json:"wrong"`   // an answer of the wrong type
-	Blocked float64 `json:"blocked"` // how long the interpreter could do nothing else, in seconds
-	Over    bool    `json:"over"`    // it took longer than it has
-	Changed string  `json:"changed"` // what it changed in place, and did not return
+	Blocked float64 `json:"blocked"` // how long it blocked the interpreter, in seconds
+	Over    bool    `json:"over"`    // it took longer than allowed
+	Changed string  `json:"changed"` // what it changed in place and did not return
 }
 
-// The protocol's times.
+// The times of the protocol.
 const (
 	pythonLoad    = 20 * time.Second
 	pythonHandler = 5 * time.Second
-	pythonBlock   = time.Second // on a busy machine nothing moves for some tenths of one
+	pythonBlock   = time.Second // a busy machine may stand still for some tenths of a second
 	pythonExit    = 2 * time.Second
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// each fails a check for every report of which fault says something.
+// each fails a check for every report for which fault returns a text.
 func (s *pythonSuite) each(t *trial, part string, fault func(pythonReport) string) {
 	reports := s.calls(t, part)
 	for _, r := range reports {
@@ -72,7 +72,7 @@ func (s *pythonSuite) huge(t *trial) {
 	s.each(t, "large", func(r pythonReport) string { return r.Error })
 }
 
-// ends looks whether the interpreter ended by itself. It is told to when all handlers have
+// ends checks that the interpreter ends by itself. It is told to end when all handlers have
 // answered.
 func (s *pythonSuite) ends(t *trial) {
 	s.calls(t, "")
@@ -88,5 +88,5 @@ func (s *pythonSuite) ends(t *trial) {
 	}
 }
 
-// harnessStuck is the exit code of the program where a thread keeps the interpreter.
+// harnessStuck is the exit code of our program if a thread blocks the end of the interpreter.
 const harnessStuck = 97

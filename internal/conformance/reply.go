@@ -7,8 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// object reads the one JSON object that a program is to print, and nothing else. Where there is
-// other text around it, that is noted, and the object counts: so one debugging line is one fault.
+// object reads the only JSON object that a program may print. If there is other text around it, it
+// notes that and returns the object, so that one debugging line is one fault.
 func (b *bench) object(what string, stdout []byte) (rawjson.Object, error) {
 	text := bytes.TrimSpace(stdout)
 	if len(text) == 0 {

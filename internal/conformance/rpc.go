@@ -11,14 +11,14 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// rpcSuite is what the suites of all dialects share whose plugins live on and speak JSON-RPC.
+// rpcSuite is shared by the suites of dialects whose plugins keep running and speak JSON-RPC.
 type rpcSuite struct {
 	*bench
 	launch  func() launch
-	prepare func(*dialogue)         // before anything is said; may be nil
-	greet   func(d *dialogue) error // the handshake of any process but the first
+	prepare func(*dialogue)         // before anything is sent; may be nil
+	greet   func(d *dialogue) error // the handshake of every process but the first
 	ping    request                 // a request that every plugin answers
-	talking *dialogue               // the process that most checks use; nil: there is none now
+	talking *dialogue               // the process that most checks use; nil: none now
 	startup time.Duration           // how long the first handshake took
 }
 
@@ -29,7 +29,7 @@ type request struct {
 	within time.Duration
 }
 
-// fresh starts a process of its own for a check, and shakes hands with it.
+// fresh starts a process for one check, and makes the handshake.
 func (s *rpcSuite) fresh() (*dialogue, error) {
 	d, err := s.begin()
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *rpcSuite) fresh() (*dialogue, error) {
 	return d, nil
 }
 
-// begin starts a process and says nothing to it.
+// begin starts a process and sends nothing.
 func (s *rpcSuite) begin() (*dialogue, error) {
 	d, err := s.talk(s.launch())
 	if err == nil && s.prepare != nil {
@@ -51,7 +51,7 @@ func (s *rpcSuite) begin() (*dialogue, error) {
 	return d, err
 }
 
-// live is the process that most checks use: another one where the last has ended.
+// live returns the process that most checks use. It starts another if the last has ended.
 func (s *rpcSuite) live() (*dialogue, error) {
 	if s.talking != nil && s.talking.alive() {
 		return s.talking, nil
@@ -64,7 +64,7 @@ func (s *rpcSuite) live() (*dialogue, error) {
 	return s.talking, err
 }
 
-// dropLive ends the process that most checks use, since it does not answer any more.
+// dropLive ends the process that most checks use because it no longer answers.
 func (s *rpcSuite) dropLive() {
 	if s.talking != nil {
 		s.talking.kill()
@@ -72,7 +72,7 @@ func (s *rpcSuite) dropLive() {
 	}
 }
 
-// mustLive is live for a check, which fails where there is no process.
+// mustLive is like live, but fails the check if there is no process.
 func (s *rpcSuite) mustLive(t *trial, open func() (*dialogue, error)) *dialogue {
 	d, err := open()
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *rpcSuite) mustLive(t *trial, open func() (*dialogue, error)) *dialogue 
 	return d
 }
 
-// ask asks the process that most checks use. Where there is no answer the check fails, and the
+// ask asks the process that most checks use. If there is no answer, the check fails, and the
 // process is replaced.
 func (s *rpcSuite) ask(t *trial, what string, r request) *answer {
 	d := s.mustLive(t, s.live)
@@ -104,7 +104,7 @@ func (s *rpcSuite) ask(t *trial, what string, r request) *answer {
 	return a
 }
 
-// unknownMethod asks for a method that does not exist.
+// unknownMethod calls a method that does not exist.
 func (s *rpcSuite) unknownMethod(t *trial) {
 	a := s.ask(t, "a method that does not exist", request{"conformance.no-such-method", json.RawMessage(`{}`), s.ping.within})
 	switch {
@@ -118,7 +118,7 @@ func (s *rpcSuite) unknownMethod(t *trial) {
 	}
 }
 
-// garbled sends lines that are no messages, and looks whether the next request is answered.
+// garbled sends invalid lines, and checks that the next request is answered.
 func (s *rpcSuite) garbled(t *trial) {
 	for _, bad := range []string{"this is no JSON", `{"jsonrpc":"2.0","method":`, "\x00\xff\xfe", ""} {
 		d := s.mustLive(t, s.fresh)
@@ -126,7 +126,7 @@ func (s *rpcSuite) garbled(t *trial) {
 			return
 		}
 		d.garbled.Store(true)
-		_ = d.write([]byte(bad + "\n")) // one that has ended is seen next
+		_ = d.write([]byte(bad + "\n")) // if it has ended, the next request shows that
 		_, err := d.ask(s.ping.method, s.ping.params, s.ping.within)
 		d.kill()
 		switch {
@@ -159,7 +159,7 @@ func (s *rpcSuite) inPieces(t *trial) {
 	}
 }
 
-// large asks something with a megabyte in it.
+// large sends a request with a megabyte in it.
 func (s *rpcSuite) large(t *trial, r request) {
 	a := s.ask(t, fmt.Sprintf("%s with 1 MiB", r.method), r)
 	if !t.failed() {
@@ -167,12 +167,12 @@ func (s *rpcSuite) large(t *trial, r request) {
 	}
 }
 
-// long is a text of a megabyte.
+// long returns a text of a megabyte.
 func long() json.RawMessage {
 	return rawjson.String(strings.Repeat("a line of text, as long as lines of text are \\\"\n", 1<<20/49))
 }
 
-// together makes requests at once of one process.
+// together sends requests to one process at once.
 func (s *rpcSuite) together(t *trial, requests []request) {
 	d := s.mustLive(t, s.live)
 	if d == nil {
@@ -189,7 +189,7 @@ func (s *rpcSuite) together(t *trial, requests []request) {
 	}
 }
 
-// twice has two processes at once.
+// twice runs two processes at once.
 func (s *rpcSuite) twice(t *trial) {
 	if s.mustLive(t, s.live) == nil {
 		return
@@ -206,7 +206,7 @@ func (s *rpcSuite) twice(t *trial) {
 	s.ask(t, "the first process beside a second", s.ping)
 }
 
-// stdinEnd closes stdin without a farewell.
+// stdinEnd closes stdin without a shutdown.
 func (s *rpcSuite) stdinEnd(t *trial, within time.Duration) {
 	d := s.mustLive(t, s.fresh)
 	if d == nil {
@@ -221,13 +221,13 @@ func (s *rpcSuite) stdinEnd(t *trial, within time.Duration) {
 	t.passf("%s", d.process.Exit())
 }
 
-// shutdown says farewell and looks whether it ends. The two parts are checks of their own: the
-// answer is returned to the second.
+// shutdown sends shutdown and checks the answer. The end of the process is another check, which
+// gets the answered process.
 func (s *rpcSuite) shutdown(t *trial, r request) (d *dialogue) {
 	if d = s.mustLive(t, s.live); d == nil {
 		return nil
 	}
-	s.talking = nil // it is at its end
+	s.talking = nil // it is ending
 	if _, err := d.ask(r.method, r.params, r.within); err != nil {
 		t.failf("%s: %v", r.method, err)
 		d.kill()
@@ -236,7 +236,7 @@ func (s *rpcSuite) shutdown(t *trial, r request) (d *dialogue) {
 	return d
 }
 
-// exits looks whether a process ends that has been told to.
+// exits checks that a process ends after it was told to.
 func (s *rpcSuite) exits(t *trial, d *dialogue, within time.Duration) {
 	if d == nil {
 		t.skipf("shutdown was not answered")

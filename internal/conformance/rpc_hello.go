@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// greeted is the first handshake: the answer to it, or why there is none. The process is kept for
-// the checks after it.
+// greeted makes the first handshake and returns the answer, or why there is none. The process stays
+// for the checks after it.
 func (s *rpcSuite) greeted(t *trial, r request) *answer {
 	d, err := s.begin()
 	if err != nil {
@@ -27,20 +27,20 @@ func (s *rpcSuite) greeted(t *trial, r request) *answer {
 	return a
 }
 
-// endedFix is the advice for a process that ends when it should not.
+// endedFix is the advice for a process that ends too early.
 func (t *trial) endedFix(err error) {
 	if errors.Is(err, errEnded) {
 		t.fixWith("find out why it ends; the same command with -v shows all that it writes to stderr")
 	}
 }
 
-// afterAll looks whether an answer that did not come is written once stdin is closed: then it was
-// not flushed.
+// afterAll checks whether a missing answer is written once stdin is closed: then it was not
+// flushed.
 func (s *rpcSuite) afterAll(d *dialogue) string {
 	if !d.alive() {
 		return ""
 	}
-	id, wait := d.expect() // an answer that comes now is taken for this one
+	id, wait := d.expect() // an answer that comes now counts for this one
 	defer d.forget(id)
 	_ = d.process.Stdin().Close()
 	select {
@@ -52,7 +52,7 @@ func (s *rpcSuite) afterAll(d *dialogue) string {
 	return ""
 }
 
-// instead is what came in place of an answer.
+// instead returns what came in place of an answer.
 func (s *rpcSuite) instead() string {
 	if text := s.seen.first(sawNoise); text != "" {
 		return "; in its place came " + text
@@ -60,7 +60,7 @@ func (s *rpcSuite) instead() string {
 	return ""
 }
 
-// prompt warns of a start that takes most of its time.
+// prompt warns if the start takes most of its time.
 func (s *rpcSuite) prompt(limit time.Duration) func(*trial) {
 	return func(t *trial) {
 		if limit = s.limit(limit); s.startup > limit/2 {
@@ -71,7 +71,8 @@ func (s *rpcSuite) prompt(limit time.Duration) func(*trial) {
 	}
 }
 
-// slow warns of answers that took most of their time: on a slower machine they come too late.
+// slow warns about answers that took most of their time: on a slower machine they would be too
+// late.
 func slow(t *trial) {
 	if text := t.seen.of(sawSlow); text != "" {
 		t.warnf("%s", text)

@@ -11,36 +11,36 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// DefaultTimeout bounds a whole run where Options do not.
+// DefaultTimeout limits a whole run if Options do not.
 const DefaultTimeout = 3 * time.Minute
 
 // Options say how a plugin is tested. The zero value works.
 type Options struct {
-	Environ []string      // the environment that the plugin's is made of
+	Environ []string      // the environment from which the plugin's is made
 	Timeout time.Duration // for the whole run; 0: DefaultTimeout
-	Only    []string      // ids of checks, or beginnings of them up to a dot; empty: all
+	Only    []string      // ids of checks, or their beginnings up to a dot; empty: all
 	Guarded []sandbox.Place
-	Bare    bool         // without a sandbox, also where the plugin's dialect has one
-	Log     *slog.Logger // takes what the plugin writes to stderr; nil discards
+	Bare    bool         // without a sandbox, even if the plugin's dialect has one
+	Log     *slog.Logger // gets the plugin's stderr; nil: no log
 
-	// OnResult is told of each check when it has been made; may be nil.
+	// OnResult is called with each result; may be nil.
 	OnResult func(Result)
-	// OnBegin is told of each check before it is made; may be nil.
+	// OnBegin is called before each check; may be nil.
 	OnBegin func(Check)
 
-	// within shortens the time that a plugin has for an answer, for tests of those that never
-	// answer; nil: the protocol's.
+	// within shortens the time for an answer, for tests of plugins that never answer; nil: the
+	// protocol's times.
 	within func(check string, usual time.Duration) time.Duration
-	// system is what can be enforced here; nil: it is found out.
+	// system is what can be enforced here; nil: it is determined.
 	system *sandbox.System
 }
 
-// ErrNoCheck is wrapped by the error of Run for a name in Options.Only that no check of the dialect
-// has.
+// ErrNoCheck is wrapped by the error of Run if a name in Options.Only matches no check of the
+// dialect.
 var ErrNoCheck = errors.New("no such check")
 
-// Run tests a plugin. The error is for a run that could not be made; what is wrong with the plugin
-// is in the report. When it returns, nothing that it started is left.
+// Run tests a plugin. The error is for a run that could not be made; the report says what is wrong
+// with the plugin. When Run returns, no process that it started is left.
 func Run(ctx context.Context, target Target, o Options) (*Report, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -63,7 +63,7 @@ func Run(ctx context.Context, target Target, o Options) (*Report, error) {
 	return report, errors.Join(err, b.close())
 }
 
-// choose notes which checks are wanted. Those that a wanted one needs are made too, and not
+// choose determines which checks are reported. The checks that they need are run too, but not
 // reported.
 func (b *bench) choose(checks []Check) error {
 	b.wanted = make(map[string]bool)
@@ -89,7 +89,7 @@ func (b *bench) choose(checks []Check) error {
 		}
 	}
 	for _, c := range checks {
-		if c.sums && b.wanted[c.ID] { // what it says of the whole run is found out by all of it
+		if c.sums && b.wanted[c.ID] { // it needs all of the run
 			for id := range b.made {
 				b.made[id] = true
 			}
@@ -98,13 +98,13 @@ func (b *bench) choose(checks []Check) error {
 	return nil
 }
 
-// chosen reports whether a name on the command line means a check: its id, or a beginning of it
+// chosen reports whether a name on the command line matches a check: its id, or a beginning of it
 // that ends before a dot.
 func chosen(name, id string) bool {
 	return name == id || len(id) > len(name) && id[:len(name)] == name && id[len(name)] == '.'
 }
 
-// make makes the checks, one after another.
+// make runs the checks one after another.
 func (b *bench) make(ctx context.Context, checks []Check) (*Report, error) {
 	whole, cancel := context.WithTimeoutCause(ctx, b.opts.Timeout, errOver)
 	defer cancel()
@@ -132,23 +132,23 @@ func (b *bench) make(ctx context.Context, checks []Check) (*Report, error) {
 			b.opts.OnResult(r)
 		}
 	}
-	report.Plugin = b.target.Name // it may have said its name meanwhile
+	report.Plugin = b.target.Name // it may have stated its name meanwhile
 	return report, nil
 }
 
 // NotTried begins the message of a check that was skipped because of another.
 const NotTried = "not tried, because "
 
-// errOver is why the checks after a run's time are not made.
+// errOver is why checks are not run after the time of the run.
 var errOver = errors.New("the time of the whole run is over")
 
-// one makes one check.
+// one runs one check.
 func (b *bench) one(ctx context.Context, c *Check) Result {
 	t := &trial{bench: b, check: c}
 	b.ctx, b.current = ctx, c.ID
 	switch need := b.unmet(c); {
 	case need != "":
-		why := b.reasons[need] // that of the first in a row
+		why := b.reasons[need] // the first reason in a row of them
 		if why == "" {
 			why = need + map[Status]string{Fail: " failed", Skip: " was skipped"}[b.results[need]]
 		}
@@ -167,7 +167,7 @@ func (b *bench) one(ctx context.Context, c *Check) Result {
 	return t.result()
 }
 
-// unmet is a check that this one needs and that has not passed; empty: there is none.
+// unmet returns a check that this one needs and that has not passed; empty: there is none.
 func (b *bench) unmet(c *Check) string {
 	for _, id := range c.needs {
 		if s := b.results[id]; s != Pass && s != Warn {

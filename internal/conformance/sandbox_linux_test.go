@@ -11,10 +11,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// needLinux ends a test of what only Linux can tell.
+// needLinux skips a test of what only Linux can do.
 func needLinux(*testing.T) {}
 
-// noSandbox tells whether plugins cannot be confined here.
+// noSandbox reports whether plugins cannot be confined here.
 func noSandbox(t *testing.T) bool {
 	t.Helper()
 	err := possible()
@@ -35,7 +35,7 @@ var possible = sync.OnceValue(func() error {
 	return system.Possible()
 })
 
-// needSandbox ends a test that needs a sandbox, where there is none.
+// needSandbox skips a test if there is no sandbox.
 func needSandbox(t *testing.T) {
 	t.Helper()
 	procs := proc.NewGroup(nil)

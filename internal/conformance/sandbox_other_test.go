@@ -14,5 +14,5 @@ func needSandbox(t *testing.T) {
 	needLinux(t)
 }
 
-// noSandbox tells whether plugins cannot be confined here.
+// noSandbox reports whether plugins cannot be confined here.
 func noSandbox(*testing.T) bool { return true }

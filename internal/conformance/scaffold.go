@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// scaffoldSuite holds a plugin against docs/protocols/scaffold.md.
+// A scaffoldSuite checks a plugin against docs/protocols/scaffold.md.
 type scaffoldSuite struct {
 	rpcSuite
 	manifest rawjson.Object
@@ -22,17 +22,17 @@ type scaffoldSuite struct {
 	ended    *dialogue // a process that has answered shutdown
 }
 
-// A scaffoldTool is one that the plugin offers, with a schema of its parameters.
+// A scaffoldTool is a tool of the plugin, with a schema of its parameters.
 type scaffoldTool struct {
 	name   string
 	schema json.RawMessage
 }
 
-// The protocol's times.
+// The times of the protocol.
 const (
 	scaffoldReply = 5 * time.Second
 	scaffoldTools = 2 * time.Minute
-	scaffoldExit  = 2 * time.Second // a second from SIGTERM to SIGKILL, and one before it
+	scaffoldExit  = 2 * time.Second // one second before SIGTERM, and one from SIGTERM to SIGKILL
 )
 
 func newScaffoldSuite(b *bench) *scaffoldSuite {
@@ -45,7 +45,7 @@ func newScaffoldSuite(b *bench) *scaffoldSuite {
 		_, err := d.ask("initialize", json.RawMessage(`{"protocol_version":1}`), scaffoldReply)
 		return err
 	}
-	s.ping = request{"conformance.ping", json.RawMessage(`{}`), scaffoldReply} // an error is an answer, too
+	s.ping = request{"conformance.ping", json.RawMessage(`{}`), scaffoldReply} // an error is an answer too
 	return s
 }
 
@@ -127,8 +127,8 @@ func (s *scaffoldSuite) checks() []Check {
 	}
 }
 
-// clean sums up what is on stdout beside answers. The protocol has no messages that the plugin
-// begins.
+// clean sums up the output beside answers. In this protocol the plugin sends no messages of its
+// own.
 func (s *scaffoldSuite) clean(t *trial) {
 	for _, kind := range []sight{sawNoise, sawUnasked, sawRequest} {
 		if text := s.seen.of(kind); text != "" {
@@ -170,19 +170,19 @@ func (s *scaffoldSuite) name(t *trial) {
 func (s *scaffoldSuite) fields(t *trial) {
 	for _, f := range []string{"version", "description"} {
 		if v := s.manifest.Get(f); !dialect.Missing(v) && v[0] != '"' {
-			t.failf("%s is no string: %s", f, shown(v))
+			t.failf("%s is not a string: %s", f, shown(v))
 		}
 	}
 	var priority float64
 	if v := s.manifest.Get("priority"); !dialect.Missing(v) && (json.Unmarshal(v, &priority) != nil || math.Abs(priority) > math.MaxInt32) {
-		t.failf("priority is no number that can be used: %s", shown(v))
+		t.failf("priority is not a usable number: %s", shown(v))
 	}
 }
 
 func (s *scaffoldSuite) readHooks(t *trial) {
 	list, err := strings_(s.manifest.Get("hooks"))
 	if err != nil {
-		t.failf("hooks is no list of strings: %s", shown(s.manifest.Get("hooks")))
+		t.failf("hooks is not a list of strings: %s", shown(s.manifest.Get("hooks")))
 		return
 	}
 	for _, name := range list {
@@ -240,7 +240,7 @@ func (s *scaffoldSuite) readTools(t *trial) {
 		if tool.Description == nil {
 			t.warnf("tools[%d] has no description: a model does not know what it is for", i)
 		}
-		raw, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required}) // it can be encoded
+		raw, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required}) // cannot fail
 		s.tools = append(s.tools, scaffoldTool{*tool.Name, raw})
 	}
 	t.passf("%s", plural(len(s.tools), "tool"))

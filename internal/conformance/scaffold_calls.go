@@ -12,13 +12,13 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A scaffoldHook is what a hook is asked, and the fields that its answer may have.
+// A scaffoldHook holds the params of a hook, and the fields that its answer may have.
 type scaffoldHook struct {
 	params func(text string) json.RawMessage // text is a JSON string
 	fields []string
 }
 
-// arguments are a tool's, as the protocol has them: a string of JSON.
+// arguments returns a tool's arguments in the form of the protocol: a string of JSON.
 var arguments = string(rawjson.String(`{"cmd":"ls -l","path":"a \"b\""}`))
 
 var scaffoldHooks = map[string]*scaffoldHook{
@@ -78,7 +78,7 @@ func (s *scaffoldSuite) judge(name string, o rawjson.Object) {
 	}
 	for _, field := range scaffoldHooks[name].fields {
 		if v := o.Get(field); !dialect.Missing(v) && v[0] != '"' {
-			s.seen.note(sawContext, "the hook %s answers with a %s that is no string: %s", name, field, shown(v))
+			s.seen.note(sawContext, "the hook %s answers with a %s that is not a string: %s", name, field, shown(v))
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (s *scaffoldSuite) toolResult(t *trial, what string, a *answer) {
 	case v == nil:
 		t.failf("%s is answered without a result: %s", what, shown(a.result))
 	case v[0] != '"':
-		t.warnf("%s: result is no string, and is shown as JSON: %s", what, shown(v))
+		t.warnf("%s: result is not a string, and is shown as JSON: %s", what, shown(v))
 	}
 }
 
@@ -139,7 +139,7 @@ func (s *scaffoldSuite) unknownTool(t *trial) {
 	if t.failed() || a.err != nil {
 		return
 	}
-	o, _ := rawjson.Parse(a.result) // what is no object has no success either
+	o, _ := rawjson.Parse(a.result) // without an object there is no success
 	if string(o.Get("success")) != "false" {
 		t.warnf("a tool that does not exist is answered as if it did: %s", shown(a.result))
 	}

@@ -9,38 +9,38 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// A sight is a kind of thing that a plugin does on the way, whatever it is asked.
+// A sight is a kind of fault that can occur in any call.
 type sight string
 
 const (
-	sawNoise    sight = "noise"    // something on stdout that is no message
-	sawEnvelope sight = "envelope" // a message that is no proper JSON-RPC
+	sawNoise    sight = "noise"    // text on stdout that is not a message
+	sawEnvelope sight = "envelope" // a message that is not valid JSON-RPC
 	sawID       sight = "id"       // an answer to a request that was not made
 	sawLeft     sight = "left"     // a process that outlives the plugin
 	sawDenied   sight = "denied"   // something that its sandbox refused
 	sawStorage  sight = "storage"  // a call for storage that it does not declare
 	sawUnasked  sight = "unasked"  // a notification that its manifest does not declare
-	sawRequest  sight = "request"  // a request that the host has no answer for
+	sawRequest  sight = "request"  // a request that the host does not answer
 	sawFlood    sight = "flood"    // more notifications than the protocol allows
 	sawReply    sight = "answer"   // an answer to a notification
 	sawExit     sight = "exit"     // an exit code that contradicts the answer
 	sawUnsaid   sight = "unsaid"   // a refusal without a reason
 	sawStatus   sight = "status"   // an answer that is neither ok nor an error
-	sawContext  sight = "context"  // a context that is none
+	sawContext  sight = "context"  // a context of a wrong form
 	sawSlow     sight = "slow"     // an answer that took most of its time
 )
 
-// mostSights bounds what is kept of a kind.
+// mostSights limits the texts of a kind.
 const mostSights = 5
 
-// sightings are what was seen during a run. They are noted from several goroutines.
+// sightings hold what was seen during a run. Several goroutines add to them.
 type sightings struct {
 	mu   sync.Mutex // protects the fields below
 	all  map[sight][]string
 	more map[sight]int
 }
 
-// note keeps one, each text once.
+// note adds a text, each text once.
 func (s *sightings) note(kind sight, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	s.mu.Lock()
@@ -57,7 +57,7 @@ func (s *sightings) note(kind sight, format string, args ...any) {
 	}
 }
 
-// of is everything of a kind, as one text; empty: there was none.
+// of returns all texts of a kind as one; empty: there are none.
 func (s *sightings) of(kind sight) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *sightings) of(kind sight) string {
 	return text
 }
 
-// first is the first of a kind.
+// first returns the first text of a kind.
 func (s *sightings) first(kind sight) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *sightings) first(kind sight) string {
 	return s.all[kind][0]
 }
 
-// summary is a check that fails where something of a kind was seen.
+// summary returns a check that fails if a kind was seen.
 func summary(kind sight, clean string) func(*trial) {
 	return func(t *trial) {
 		if text := t.seen.of(kind); text != "" {
@@ -89,7 +89,7 @@ func summary(kind sight, clean string) func(*trial) {
 	}
 }
 
-// shown is foreign text for a message: quoted, and short.
+// shown returns foreign text for a message: quoted and shortened.
 func shown[T ~string | ~[]byte](text T) string {
 	return fmt.Sprintf("%q", excerpt.Of(strings.TrimSpace(string(text)), 160))
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugindir"
 )
 
-// A Target is what is tested.
+// A Target is a plugin or an MCP server to test.
 type Target struct {
 	Dialect string
 	Name    string
 	Path    string        // its file or directory, absolute; empty for an MCP server
-	Found   dialect.Found // as its dialect sees it; empty for an MCP server
+	Found   dialect.Found // as its dialect finds it; empty for an MCP server
 
 	Command []string // an MCP server: its program and arguments
-	Env     []string // an MCP server: variables of its own, "NAME=value"
-	Dir     string   // an MCP server: where relative paths in its command count from
+	Env     []string // an MCP server: its own variables, "NAME=value"
+	Dir     string   // an MCP server: the directory for relative paths in its command
 }
 
-// confinable tells whether plugins of the dialect declare what they need.
+// confinable reports whether plugins of the dialect declare what they need.
 func (t *Target) confinable() bool { return t.Dialect == kaged.Name || t.Dialect == mine.Name }
 
-// Server is an MCP server that is a program.
+// Server returns the target for an MCP server that is a program.
 func Server(name string, command, env []string, dir string) Target {
 	if name == "" {
 		name = filepath.Base(command[0])
@@ -32,9 +32,9 @@ func Server(name string, command, env []string, dir string) Target {
 	return Target{Dialect: "mcp", Name: name, Command: command, Env: env, Dir: dir}
 }
 
-// At finds out what is at a path: a plugin's directory or file, or a directory with one plugin in
-// it. only is the dialect to take it for; empty: the first that recognises it. The errors are those
-// of package plugindir.
+// At finds the plugin at a path: a plugin's directory or file, or a directory with one plugin in
+// it. only is the dialect to use; empty: the first that recognises it. The errors are those of
+// package plugindir.
 func At(path, only string, env dialect.Env) (Target, error) {
 	o := plugindir.Options{Environ: env.Vars}
 	if only != "" {

@@ -82,7 +82,7 @@ func (m *manifest) readKinds(raw json.RawMessage) error {
 	m.Kinds = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return !slices.Contains(m.Kinds, k) })
 	m.Hooks = m.Kinds
 	if len(m.Kinds) == 0 {
-		m.warn("it says nothing of its kinds, so it is asked only where a job or a connection names it")
+		m.warn("it states no kinds, so it is called only if a job or a connection names it")
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 func TestInfo(t *testing.T) {
 	for _, c := range []struct{ rule, info, err, warning string }{
-		{"only name is required", `{"name":"roam"}`, "", "nothing of its kinds"},
+		{"only name is required", `{"name":"roam"}`, "", "it states no kinds"},
 		{"null is missing", `{"name":"roam","version":null,"kinds":["sink"],"platforms":null,"schema":null}`, "", ""},
 		{"no name", `{"kinds":["sink"]}`, "no name", ""},
 		{"an empty name", `{"name":""}`, "no name", ""},
