@@ -123,7 +123,7 @@ func (s *Session) do(ctx context.Context, c Command) error {
 		s.reload(ctx, atRestart)
 		return s.broken()
 	}
-	s.settle(ctx)
+	s.reloadChangedLocked(ctx)
 	switch c.Verb {
 	case "list":
 		if err := s.broken(); err != nil {

@@ -11,7 +11,7 @@
 //	    Session.reloadNow   session.go   where a file has changed: end the plugin, open it again
 //	      snapshot          files.go     which files there are, and how they look
 //	Session.Do              do.go        one command: fire, call, again, restart, list
-//	  Session.settle                     what changed a moment ago counts before the event
+//	  Session.reloadChangedLocked        what changed a moment ago counts before the event
 //	  sample.Payload, …     sample.go    a payload where the command has none
 //	logger                  log.go       stderr lines, denials and warnings become events
 //	Lines                   print.go     an event for people

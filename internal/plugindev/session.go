@@ -54,7 +54,7 @@ type Session struct {
 	host    *pluginhost.Host
 	plugin  *pluginhost.PluginDetail // nil: it does not work
 	seen    snapshot                 // the files that were loaded
-	crowded bool                     // it was said that there are too many files
+	tooMany bool                     // it was said that there are too many files
 	own     map[string]int           // how often the plugin itself seems to have changed a file
 	last    *Command                 // that was sent to the plugin
 
@@ -218,7 +218,7 @@ func (s *Session) reloadChanged(ctx context.Context) {
 		s.mu.Lock()
 	}
 	defer s.mu.Unlock()
-	s.settle(ctx)
+	s.reloadChangedLocked(ctx)
 }
 
 // changedWhileCalled lists the files that have changed while a call is under way. The call's holder
@@ -232,9 +232,9 @@ func (s *Session) changedWhileCalled() []string {
 	return s.changed()
 }
 
-// settle starts the plugin anew where its files have changed since they were loaded. Whoever calls
+// reloadChangedLocked starts the plugin anew where its files have changed since they were loaded. Whoever calls
 // it holds mu.
-func (s *Session) settle(ctx context.Context) {
+func (s *Session) reloadChangedLocked(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -250,8 +250,8 @@ func (s *Session) settle(ctx context.Context) {
 // it holds mu.
 func (s *Session) take() snapshot {
 	now, complete := take(s.o.places())
-	if !complete && !s.crowded {
-		s.crowded = true
+	if !complete && !s.tooMany {
+		s.tooMany = true
 		s.emit(Event{Event: Logged, Level: "warn", Text: fmt.Sprintf("there are more than %d files: changes of those that lie deepest are not noticed", mostFiles),
 			Fix: "restart the plugin after such a change, or keep what is not its own elsewhere"})
 	}

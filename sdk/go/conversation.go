@@ -134,7 +134,7 @@ func (c *conversation) take(ctx context.Context, m message) (done bool, err erro
 	speaker := c.speaks.Load()
 	switch {
 	case m.method == nil && m.id != nil:
-		c.settle(m)
+		c.deliver(m)
 		return false, nil
 	case m.method == nil:
 		return false, nil // nothing that could be answered

@@ -59,8 +59,8 @@ func outcome(m message, ok bool) ([]byte, error) {
 	return nil, errors.New(failure.Message)
 }
 
-// settle hands an answer of the host's to the request that waits for it.
-func (c *conversation) settle(m message) {
+// deliver hands an answer of the host's to the request that waits for it.
+func (c *conversation) deliver(m message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if answer := c.waiting[string(m.id)]; answer != nil {

@@ -223,7 +223,7 @@ func (h *Host) read(out io.Reader) {
 			h.serve(m.ID, m.Method, m.Params)
 		default:
 			m.line = string(bytes.TrimSpace(line))
-			h.settle(m.ID, m.answer)
+			h.deliver(m.ID, m.answer)
 		}
 	}
 	h.mu.Lock()
@@ -234,7 +234,7 @@ func (h *Host) read(out io.Reader) {
 	h.waiting = nil
 }
 
-func (h *Host) settle(id json.RawMessage, a answer) {
+func (h *Host) deliver(id json.RawMessage, a answer) {
 	var n int
 	if err := json.Unmarshal(id, &n); err != nil {
 		h.t.Errorf("an answer with the id %s, which was never asked", id)
