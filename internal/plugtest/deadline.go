@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// A Ripening is a context whose deadline comes when the test says so.
+// A Ripening is a context whose deadline passes when the test says so.
 type Ripening struct {
 	context.Context
 	given time.Duration
 	over  chan struct{}
 }
 
-// NewRipening returns one that pretends its deadline is that far away.
+// NewRipening returns a context that reports a deadline given from now, whenever it is asked.
 func NewRipening(parent context.Context, given time.Duration) *Ripening {
 	return &Ripening{Context: parent, given: given, over: make(chan struct{})}
 }
 
-// Ripen lets the deadline come. It is called once.
+// Ripen lets the deadline pass. It must be called once.
 func (r *Ripening) Ripen() { close(r.over) }
 
-// Deadline is as far away as ever.
+// Deadline always returns the same distance from now.
 func (r *Ripening) Deadline() (time.Time, bool) { return time.Now().Add(r.given), true }
 
 // Done is closed by Ripen.

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// SmallDisk returns a directory with little room ("24m"), which ends with the test. Without the
-// right to mount the test is skipped.
+// SmallDisk returns a directory on a small file system ("24m"), which is unmounted at the end of
+// the test. Without the right to mount, the test is skipped.
 func SmallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,8 +30,8 @@ func SmallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// Unmount unmounts a directory. Sandboxes that other tests build at the same time pass through
-// every mount of the machine and hold it for a moment, so a busy one is tried again.
+// Unmount unmounts a directory. Sandboxes that other tests build at the same time hold every mount
+// of the machine for a moment, so a busy one is tried again.
 func Unmount(t *testing.T, dir string) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -42,7 +42,7 @@ func Unmount(t *testing.T, dir string) {
 	}
 	if err != nil {
 		t.Errorf("cannot unmount %s: %v", dir, err)
-		_ = syscall.Unmount(dir, syscall.MNT_DETACH) // the machine must not keep it
+		_ = syscall.Unmount(dir, syscall.MNT_DETACH) // do not leave it mounted
 	}
 }
 
@@ -55,7 +55,7 @@ func openBelow(t *testing.T, dir string) (files []string) {
 	}
 	for _, e := range entries {
 		file, err := os.Readlink(filepath.Join("/proc/self/fd", e.Name()))
-		if err == nil && strings.HasPrefix(file, dir+"/") { // the listing's own descriptor is gone by now: an error
+		if err == nil && strings.HasPrefix(file, dir+"/") { // the descriptor of the listing itself is closed by now, which is an error
 			files = append(files, file)
 		}
 	}

@@ -18,20 +18,20 @@ import (
 // fakePrefix marks the names under which a test binary is a plugin.
 const fakePrefix = "fake-"
 
-// A Fake is a plugin of a JSON-RPC dialect played by the test binary itself, started under a name
-// that says how it misbehaves: "fake-hang" hangs.
+// A Fake is a plugin of a JSON-RPC dialect that the test binary plays. The name under which it is
+// started says how it misbehaves: "fake-hang" hangs.
 type Fake struct {
-	// Answer is how a plugin of the dialect answers when it behaves. name is the name it was
-	// started under.
+	// Answer returns the answer of a plugin that behaves. name is the name under which it was
+	// started.
 	Answer func(name, method string, params json.RawMessage) any
 	// Target is the method at which it misbehaves.
 	Target string
-	// Huge is a size past the dialect's limit for one message.
+	// Huge is a size over the dialect's limit for a message.
 	Huge int
 }
 
-// Main is TestMain for a dialect: it plays the fake where the test binary was started under a
-// fake's name, and otherwise runs the tests and looks for leaks.
+// Main is TestMain for a dialect. It plays the fake if the test binary was started under a fake's
+// name; otherwise it runs the tests and looks for leaks.
 func Main(m *testing.M, f Fake) {
 	PlayPart()
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
@@ -42,7 +42,7 @@ func Main(m *testing.M, f Fake) {
 	goleak.VerifyTestMain(m)
 }
 
-// InstallFake puts the test binary into dir under the name of a behaviour.
+// InstallFake copies the test binary into dir under the name of a behaviour.
 func InstallFake(t testing.TB, dir, behaviour string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, fakePrefix+behaviour)
@@ -50,18 +50,18 @@ func InstallFake(t testing.TB, dir, behaviour string) (path string) {
 	return path
 }
 
-// A message is what the host sends.
+// A message is a message of the host.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 }
 
-// player is a fake at work. One goroutine owns it.
+// player plays a fake. It belongs to one goroutine.
 type player struct {
 	Fake
 	name string
-	late string // a reply held back until the next request
+	late string // a reply that is held until the next request
 }
 
 func (f Fake) play(name string) {
@@ -85,7 +85,7 @@ func (f Fake) play(name string) {
 
 func (p *player) behaviour() string { return strings.TrimPrefix(p.name, fakePrefix) }
 
-// prologue is what some do before they read anything.
+// prologue does what some fakes do before they read anything.
 func (p *player) prologue() {
 	switch p.behaviour() {
 	case "banner":
@@ -98,7 +98,7 @@ func (p *player) prologue() {
 	}
 }
 
-// epilogue: one that ignores SIGTERM ignores the end of stdin as well.
+// epilogue runs after the end of stdin, which a fake that ignores SIGTERM ignores too.
 func (p *player) epilogue() {
 	if p.behaviour() == "ignore-sigterm" {
 		select {}
@@ -130,7 +130,7 @@ func (p *player) serve(m *message) {
 	}
 }
 
-// misbehave answers the target method in the way the name says, and only the first time, so that a
+// misbehave answers the target method as the name says. It does so only the first time, so that a
 // test can see the plugin work afterwards.
 func (p *player) misbehave(m *message, reply string) {
 	if p.didBefore() {
@@ -189,8 +189,8 @@ func (p *player) misbehave(m *message, reply string) {
 	}
 }
 
-// didBefore tells whether this fake has misbehaved already, in this process or in one before it: a
-// file beside the fake remembers.
+// didBefore reports whether this fake has misbehaved before, in this process or in an earlier one:
+// a file beside the fake records it.
 func (p *player) didBefore() bool {
 	f, err := os.OpenFile(os.Args[0]+".did", os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -200,7 +200,7 @@ func (p *player) didBefore() bool {
 	return false
 }
 
-// fork leaves a grandchild behind that holds stdout open.
+// fork leaves a grandchild that holds stdout open.
 func (p *player) fork() {
 	c := exec.Command("sleep", "300")
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
@@ -209,7 +209,7 @@ func (p *player) fork() {
 	}
 }
 
-// flood writes 8 MiB to stderr, with a line no log could take.
+// flood writes 8 MiB to stderr, with a line that is too long for any log.
 func flood() {
 	line := strings.Repeat("e", 1000) + "\n"
 	for range 4 << 10 {
@@ -221,7 +221,7 @@ func flood() {
 func encode(id json.RawMessage, result any) string {
 	raw, err := json.Marshal(result)
 	if err != nil {
-		panic(err) // the fake's own answers
+		panic(err) // the fake wrote it itself
 	}
 	return `{"jsonrpc":"2.0","id":` + string(id) + `,"result":` + string(raw) + `}`
 }

@@ -16,20 +16,20 @@ type Moment string
 // The moments of a plugin's life, in their order.
 const (
 	AtStart        Moment = "at-start"        // before it reads anything
-	InHandshake    Moment = "in-handshake"    // when it is asked who it is
-	AfterHandshake Moment = "after-handshake" // when it has said so, before its first call
+	InHandshake    Moment = "in-handshake"    // when it gets the handshake
+	AfterHandshake Moment = "after-handshake" // after the handshake, before its first call
 	InHook         Moment = "in-hook"         // in place of its answer, the first time
-	AfterHook      Moment = "after-hook"      // right behind its first answer
-	WhenTold       Moment = "when-told"       // while nothing is asked of it: see [Tell]
-	InTool         Moment = "in-tool"         // as InHook, in a tool
-	InHealth       Moment = "in-health"       // when it is asked how it is
-	InShutdown     Moment = "in-shutdown"     // when it is told to end
+	AfterHook      Moment = "after-hook"      // right after its first answer
+	WhenTold       Moment = "when-told"       // while no call is running: see [Tell]
+	InTool         Moment = "in-tool"         // like InHook, in a tool
+	InHealth       Moment = "in-health"       // in a health check
+	InShutdown     Moment = "in-shutdown"     // in its shutdown
 )
 
 var moments = []Moment{AtStart, InHandshake, AfterHandshake, InHook, AfterHook, WhenTold, InTool, InHealth, InShutdown}
 
-// A Fault is one misbehaviour: what a plugin does (a name in [acts]), and when. The zero value
-// behaves.
+// A Fault is one misbehaviour: what a plugin does (a name in [acts]), and when. The zero value is
+// no fault.
 type Fault struct {
 	Moment Moment
 	Act    string
@@ -38,10 +38,10 @@ type Fault struct {
 // Well is the name of a plugin without a fault.
 const Well = "well"
 
-// faultWord begins the name of a plugin with one.
+// faultWord begins the name of a plugin with a fault.
 const faultWord = "fault-"
 
-// Plugin is the name of a plugin with this fault. Every dialect allows it: small letters and
+// Plugin returns the name of a plugin with this fault. Every dialect allows it: small letters and
 // hyphens.
 func (f Fault) Plugin() string {
 	if f.Act == "" {
@@ -50,7 +50,7 @@ func (f Fault) Plugin() string {
 	return faultWord + string(f.Moment) + "-" + f.Act
 }
 
-// faultOf is the fault of a plugin's name.
+// faultOf returns the fault of a plugin's name.
 func faultOf(plugin string) (f Fault, ok bool) {
 	if plugin == Well {
 		return Fault{}, true
@@ -64,7 +64,7 @@ func faultOf(plugin string) (f Fault, ok bool) {
 	return Fault{}, false
 }
 
-// The dialects that a fault can be had in.
+// The dialects in which a fault can be played.
 const (
 	Scaffold = "scaffold"
 	Kaged    = "kaged"
@@ -73,11 +73,11 @@ const (
 	Python   = "python"
 )
 
-// programInfix is between the dialect and the plugin in the file name of a program: dotagent and
-// mine want it there.
+// programInfix is between the dialect and the plugin in the file name of a program, as dotagent and
+// mine require.
 const programInfix = "-plugin-"
 
-// PlayFault plays the plugin, where this process was started as one, and does not return then. It
+// PlayFault plays the plugin if this process was started as one, and does not return then. It
 // belongs at the beginning of TestMain.
 func PlayFault() {
 	dialect, plugin, ok := strings.Cut(strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"), programInfix)
@@ -96,23 +96,23 @@ func PlayFault() {
 	quit(0)
 }
 
-// A faulty plugin at work. One goroutine owns it, and for WhenTold a second one that shares nothing
-// but the fault.
+// A faulty plays a plugin with a fault. It belongs to one goroutine; a second one, for WhenTold,
+// shares only the fault.
 type faulty struct {
 	Fault
 	dialect string
 	plugin  string
-	late    []string // replies to be sent before the next one
-	kept    []string // replies to be sent behind the next one
-	stays   bool     // it does not go when its stdin ends
+	late    []string // replies to send before the next one
+	kept    []string // replies to send after the next one
+	stays   bool     // it does not end when its stdin ends
 }
 
-// always ends the name of an act that is done each time.
+// always ends the name of an act that is repeated.
 const always = "-always"
 
-// is tells whether now is the moment. What happens after the handshake happens once: a file beside
-// the plugin remembers it, so that a test can see the plugin work afterwards, in another process
-// too.
+// is reports whether the moment has come. An act after the handshake happens once: a file beside
+// the plugin records it, so that a test can see the plugin work afterwards, also in another
+// process.
 func (p *faulty) is(m Moment) bool {
 	if p.Act == "" || p.Moment != m {
 		return false
@@ -133,7 +133,8 @@ func (p *faulty) first() bool {
 	return true
 }
 
-// Faults keep a record below their home: who was started, and what was reached.
+// The words of the record below a home: which processes were started, and which moments were
+// reached.
 const (
 	recordFile = "fault.record"
 	pidWord    = "pid"
@@ -156,11 +157,11 @@ func noteAt(home, line string) {
 	}
 }
 
-// A FaultRecord is what the plugins below one home have come to.
+// A FaultRecord is the record of the plugins below one home.
 type FaultRecord struct {
-	Pids  []string // of every process of theirs, as far as they know them
+	Pids  []string // of all their processes that they know
 	Acted bool     // the fault has begun
-	Ended []string // who was told to end, by name
+	Ended []string // the names of plugins that were told to end
 }
 
 // ReadFaults reads the record of the plugins below home.
@@ -184,7 +185,7 @@ func ReadFaults(t testing.TB, home string) FaultRecord {
 	return r
 }
 
-// Tell makes the plugins below home with a fault of the moment WhenTold misbehave.
+// Tell makes the plugins below home misbehave whose fault has the moment WhenTold.
 func Tell(t testing.TB, home string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(home, toldFile), nil, 0o600); err != nil {

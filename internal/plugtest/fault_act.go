@@ -18,13 +18,13 @@ import (
 // A scene is a call in which a plugin misbehaves.
 type scene struct {
 	id     string // of the request; "": the dialect has none
-	result string // what would be right to answer
+	result string // the right answer
 }
 
-// reply is the right answer, as a line without its end.
+// reply returns the right answer, as a line without its end.
 func (s *scene) reply() string { return s.with(s.result) }
 
-// with is a reply with another result.
+// with returns a reply with another result.
 func (s *scene) with(result string) string {
 	if s.id == "" {
 		return result
@@ -32,19 +32,19 @@ func (s *scene) with(result string) string {
 	return `{"jsonrpc":"2.0","id":` + s.id + `,"result":` + result + `}`
 }
 
-// act does what the fault's name says. s is nil where nothing is asked of the plugin just now.
+// act does what the fault's name says. s is nil if there is no call.
 func (p *faulty) act(s *scene) {
 	do, ok := acts[p.Act]
 	if !ok {
-		fmt.Fprintln(os.Stderr, "fault: nobody knows how to", p.Act)
+		fmt.Fprintln(os.Stderr, "fault: unknown act", p.Act)
 		quit(9)
 	}
 	p.note(actWord)
 	do(p, s)
 }
 
-// acts are the misbehaviours of the dialects whose plugins are programs. Those that need a call are
-// not for moments without one. The python dialect's are in fault_python.go.
+// acts lists the misbehaviours for the dialects whose plugins are programs. Those that need a call
+// do not work at moments without one. Those of the python dialect are in fault_python.go.
 var acts = map[string]func(p *faulty, s *scene){
 	"crash":        func(*faulty, *scene) { fmt.Fprintln(os.Stderr, "fault: boom"); quit(7) },
 	"crash-always": func(*faulty, *scene) { fmt.Fprintln(os.Stderr, "fault: boom, as ever"); quit(7) },
@@ -56,7 +56,7 @@ var acts = map[string]func(p *faulty, s *scene){
 	"not-json":    func(_ *faulty, _ *scene) { fmt.Println(`{"unfinished":`) },
 	"wrong-types": func(_ *faulty, s *scene) { fmt.Println(s.with(`[1,2]`)) },
 	"deep":        func(_ *faulty, s *scene) { fmt.Println(s.with(deep(100_000))) },
-	"deep-valid":  func(_ *faulty, s *scene) { fmt.Println(s.with(deep(9_997))) }, // encoding/json takes it
+	"deep-valid":  func(_ *faulty, s *scene) { fmt.Println(s.with(deep(9_997))) }, // encoding/json accepts it
 
 	"half-line":      func(_ *faulty, s *scene) { fmt.Print(s.reply()[:len(s.reply())/2]); quit(4) },
 	"half-line-hang": func(_ *faulty, s *scene) { fmt.Print(s.reply()[:len(s.reply())/2]); Hang() },
@@ -70,7 +70,7 @@ var acts = map[string]func(p *faulty, s *scene){
 		repeat(100_000, `{"jsonrpc":"2.0","method":"fault.event","params":{"n":1}}`)
 		fmt.Println(s.reply())
 	},
-	"request-flood": func(_ *faulty, s *scene) { // nobody reads the answers meanwhile
+	"request-flood": func(_ *faulty, s *scene) { // it does not read the answers meanwhile
 		repeat(100_000, `{"jsonrpc":"2.0","id":"q","method":"fault.ask","params":{}}`)
 		fmt.Println(s.reply())
 	},
@@ -95,15 +95,14 @@ var acts = map[string]func(p *faulty, s *scene){
 	"rewrite": func(p *faulty, s *scene) { p.rewrite(); fmt.Println(s.reply()) },
 }
 
-// skip gives no answer. Where that is the end of the process, it is to last.
+// skip gives no answer. If the process would end, it stays.
 func (p *faulty) skip() {
 	if p.dialect == Mine || p.dialect == Dotagent {
 		Hang()
 	}
 }
 
-// floodSize is how much a flood brings: far more than any dialect's limit, and than a host would
-// care to keep.
+// floodSize is the size of a flood: far more than any dialect's limit, and than a host would store.
 const floodSize = 100 << 20
 
 // pour writes a flood of one text.
@@ -116,7 +115,7 @@ func pour(w io.Writer, text string) {
 	}
 }
 
-// repeat writes a line many times over.
+// repeat writes a line n times.
 func repeat(n int, line string) {
 	chunk := []byte(strings.Repeat(line+"\n", 100))
 	for range n / 100 {
@@ -126,7 +125,7 @@ func repeat(n int, line string) {
 	}
 }
 
-// garbage is 64 KiB of all there is, always the same, in lines.
+// garbage returns 64 KiB of all bytes in lines, always the same.
 func garbage() []byte {
 	random := rand.NewChaCha8([32]byte{1})
 	out := make([]byte, 64<<10)
@@ -134,28 +133,27 @@ func garbage() []byte {
 	return append(bytes.ReplaceAll(out, []byte{'{'}, []byte{0}), '\n')
 }
 
-// deep is an object of so many levels.
+// deep returns an object with that many levels.
 func deep(levels int) string {
 	return `{"x":` + strings.Repeat("[", levels-1) + strings.Repeat("]", levels-1) + `}`
 }
 
-// The fork bomb is bounded: the machine has other things to do.
+// The fork bomb is limited, for the sake of the machine.
 const (
 	bombShort = 100 // processes that end at once
-	bombLong  = 100 // processes that would stay for minutes, every other in a session of its own
+	bombLong  = 100 // processes that would stay for minutes, every other one in its own session
 )
 
 func (p *faulty) bomb() {
 	for range bombShort {
-		_ = exec.Command("true").Run() // how it ends does not matter
+		_ = exec.Command("true").Run() // its exit status does not matter
 	}
 	for i := range bombLong {
 		p.leave(exec.Command("sleep", "300"), i%2 == 0)
 	}
 }
 
-// stray forks twice into a session of its own, without environment, and holds on to the plugin's
-// pipes.
+// stray forks twice into its own session, without an environment, and holds the plugin's pipes.
 func (p *faulty) stray() {
 	c := exec.Command("sh", "-c", "sleep 300 & echo $! >&3; exec sleep 0")
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
@@ -177,17 +175,17 @@ func (p *faulty) stray() {
 	p.note(fmt.Sprintf("%s %d", pidWord, pid))
 }
 
-// leave starts a process and forgets it.
+// leave starts a process and does not wait for it.
 func (p *faulty) leave(c *exec.Cmd, session bool) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: session}
 	if err := c.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, "fault: fork:", err)
-		return // a limit: that is as it should be
+		return // a limit, as it should be
 	}
 	p.note(fmt.Sprintf("%s %d", pidWord, c.Process.Pid))
 }
 
-// rewrite spoils the plugin's own files: its manifest, and its program where it has none.
+// rewrite damages the plugin's own files: its manifest, or its program if it has no manifest.
 func (p *faulty) rewrite() {
 	own := map[string]string{Kaged: "manifest.yaml", Mine: "mine-plugin.toml"}[p.dialect]
 	path := filepath.Join(filepath.Dir(os.Args[0]), own)

@@ -9,9 +9,9 @@ import (
 	"os"
 )
 
-// What a faulty plugin does in the two dialects that start a process for each call.
+// Faulty plugins of the two dialects that start a process for each call.
 
-// once serves the one call of this process.
+// once serves the only call of this process.
 func (p *faulty) once() {
 	if p.is(AtStart) {
 		p.act(nil)
@@ -36,7 +36,7 @@ func (p *faulty) once() {
 	}
 }
 
-// invocation is which moment of the plugin's life this call is, and how one answers that behaves.
+// invocation returns the moment of this call, and the answer of a plugin that behaves.
 func (p *faulty) invocation(stdin []byte) (Moment, string) {
 	if p.dialect == Dotagent {
 		return p.verb(os.Args[len(os.Args)-1])

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// InstallFault puts a plugin with a fault where its dialect looks for it below home. Its name is
-// [Fault.Plugin].
+// InstallFault installs a plugin with a fault where its dialect looks for it below home. Its name
+// is [Fault.Plugin].
 func InstallFault(t testing.TB, home, dialect string, f Fault) {
 	t.Helper()
 	dir, file, manifest := faultPlace(dialect, f)
@@ -29,8 +29,8 @@ func InstallFault(t testing.TB, home, dialect string, f Fault) {
 	}
 }
 
-// faultPlace is where a plugin lives, and the text that stands there beside its program, or in its
-// place.
+// faultPlace returns the directory of a plugin, and the file that is there beside its program, or
+// in place of it.
 func faultPlace(dialect string, f Fault) (dir, file, text string) {
 	name := f.Plugin()
 	switch dialect {
@@ -69,6 +69,6 @@ func kagedManifest(f Fault) string {
 }
 
 func mineManifest(name string) string {
-	return fmt.Sprintf("[plugin]\nname = %q\nversion = \"1.0.0\"\ndescription = \"a plugin at fault\"\nauthor = \"nobody\"\n"+
+	return fmt.Sprintf("[plugin]\nname = %q\nversion = \"1.0.0\"\ndescription = \"a plugin at fault\"\nauthor = \"Ada\"\n"+
 		"protocol_version = \"1.0.0\"\n[[hooks]]\ncommand = \"*\"\nstage = \"preexec\"\nmode = \"transform\"\n", name)
 }

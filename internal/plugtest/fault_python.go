@@ -4,9 +4,9 @@ package plugtest
 
 import "fmt"
 
-// The acts of the python dialect, as the body of a function that may return an answer. A plugin
-// there is a file in an interpreter it shares with others, and does not hold the wire: what it
-// prints goes to its log.
+// pythonActs lists the acts of the python dialect, as the body of a function that may return an
+// answer. A python plugin is a file in an interpreter that it shares with others. Its output goes
+// to its log and not to the host.
 var pythonActs = map[string]string{
 	"crash":        `print("fault: boom", file=sys.stderr); sys.stderr.flush(); os._exit(7)`,
 	"crash-always": `os._exit(7)`,
@@ -37,20 +37,20 @@ var pythonActs = map[string]string{
 	"stubborn-hang": `signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)`,
 
 	"close-stdin":  `os.close(0)`,
-	"close-stdout": `os.closerange(0, 256)`, // the interpreter's own ends of the wire are among them
+	"close-stdout": `os.closerange(0, 256)`, // the interpreter's pipes to the host are among them
 
 	"disk-full": `open("/dev/full", "w", buffering=1).write("mine\n")`,
 	"rewrite":   `open(__file__, "w").write("def f(:\n")`,
 }
 
-// pythonPlugin is the code of a plugin with this fault.
+// pythonPlugin returns the code of a plugin with this fault.
 func pythonPlugin(f Fault) string {
 	act, ok := pythonActs[f.Act]
 	if f.Act == "" {
 		act, ok = "pass", true
 	}
 	if !ok {
-		panic("nobody knows how to " + f.Act + " in python")
+		panic("unknown act in python: " + f.Act)
 	}
 	return fmt.Sprintf(`
 import os, pathlib, signal, subprocess, sys, threading, time

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What a faulty plugin does in the two dialects of JSON-RPC, whose plugins live on.
+// Faulty plugins of the two JSON-RPC dialects, whose plugins keep running.
 
 // serve answers the host, line by line, until its input ends.
 func (p *faulty) serve() {
@@ -30,7 +30,7 @@ func (p *faulty) serve() {
 			fmt.Fprintln(os.Stderr, "fault: the host sent garbage:", err)
 			quit(9)
 		}
-		if m.Method != "" { // else it is the answer to a request of ours
+		if m.Method != "" { // otherwise it answers a request of ours
 			p.take(&m)
 		}
 	}
@@ -39,7 +39,7 @@ func (p *faulty) serve() {
 	}
 }
 
-// settledBy is the message behind whose answer a plugin's handshake is over.
+// settledBy is the message after whose answer the handshake of a plugin is over.
 var settledBy = map[string]string{Scaffold: "initialize", Kaged: "initialized"}
 
 // take serves one message.
@@ -67,7 +67,7 @@ func (p *faulty) take(m *message) {
 	}
 }
 
-// send sends replies that were kept back.
+// send sends the held replies.
 func (p *faulty) send(replies *[]string) {
 	for _, r := range *replies {
 		fmt.Println(r)
@@ -75,7 +75,7 @@ func (p *faulty) send(replies *[]string) {
 	*replies = nil
 }
 
-// settled is the moment behind the handshake.
+// settled is called after the handshake.
 func (p *faulty) settled() {
 	if p.Moment == WhenTold {
 		go p.await()
@@ -85,18 +85,18 @@ func (p *faulty) settled() {
 	}
 }
 
-// await waits to be told, then misbehaves beside the goroutine that serves.
+// await waits for [Tell], and then misbehaves on its own goroutine.
 func (p *faulty) await() {
 	for {
 		if _, err := os.Stat(filepath.Join(os.Getenv("HOME"), toldFile)); err == nil && p.is(WhenTold) {
 			p.act(nil)
 			return
 		}
-		time.Sleep(5 * time.Millisecond) // between two looks
+		time.Sleep(5 * time.Millisecond) // between two checks
 	}
 }
 
-// answer is how a plugin answers that behaves, and which moment of its life that is.
+// answer returns the answer of a plugin that behaves, and the moment of the call.
 func (p *faulty) answer(method string) (Moment, string) {
 	switch method {
 	case "initialize":
@@ -128,7 +128,7 @@ func (p *faulty) welcome() string {
 	return `{"name":"` + p.plugin + `","version":"1.0.0","hooks":["post_user_input"],"tools":[` + tools + `]}`
 }
 
-// manyTools is a list of 20,000 tools behind a first one.
+// manyTools returns a list of 20,000 tools after a first one.
 func manyTools(first string) string {
 	var b strings.Builder
 	b.WriteString(first)

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// A Log keeps what was logged, for tests to look at.
+// A Log stores log output for tests.
 type Log struct {
 	mu  sync.Mutex // protects buf
 	buf bytes.Buffer
@@ -18,7 +18,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// String is everything so far.
+// String returns everything so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,19 +13,19 @@ import (
 	"testing"
 )
 
-// mcpPrefix marks the names under which a test binary is an MCP server. What follows says which
-// kinds of the protocol it speaks.
+// mcpPrefix begins the names under which a test binary is an MCP server. The rest names the kinds
+// of the protocol that it speaks.
 const mcpPrefix = "mcp-"
 
 // The kinds of MCP servers.
 const (
-	MCPHandshake = "handshake" // an error for what it does not know
+	MCPHandshake = "handshake" // answers unknown methods with an error
 	MCPModern    = "modern"    // without sessions
 	MCPBoth      = "both"
-	MCPFragile   = "fragile" // of the kind with a handshake; ends over what it does not know
+	MCPFragile   = "fragile" // with a handshake; ends at unknown methods
 )
 
-// PlayMCP plays an MCP server where the test binary was started under the name of one, and ends the
+// PlayMCP plays an MCP server if the test binary was started under the name of one, and ends the
 // process then.
 func PlayMCP() {
 	kind, ok := strings.CutPrefix(filepath.Base(os.Args[0]), mcpPrefix)
@@ -37,7 +37,7 @@ func PlayMCP() {
 	syscall.Exit(0)
 }
 
-// InstallMCP puts such a server into dir.
+// InstallMCP installs such a server in dir.
 func InstallMCP(t testing.TB, dir, kind string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, mcpPrefix+kind)
@@ -45,13 +45,13 @@ func InstallMCP(t testing.TB, dir, kind string) (path string) {
 	return path
 }
 
-// mcpServer is a small server with a tool for each thing that a host has to pass on. It does one
-// thing at a time, in the order in which it is asked.
+// mcpServer is a small server with a tool for each feature that a host has to pass on. It answers
+// one request at a time, in order.
 type mcpServer struct {
 	kind    string
 	grown   bool
 	listen  json.RawMessage            // the id of the request that waits for changes; nil: none
-	waiting map[string]json.RawMessage // requests that wait, by what they wait for
+	waiting map[string]json.RawMessage // waiting requests, by what they wait for
 	mu      sync.Mutex
 }
 
@@ -186,7 +186,7 @@ func (s *mcpServer) call(m *mcpMessage) {
 	}
 }
 
-// ask puts a question in the way of the server's kind.
+// ask asks a question in the way of the server's kind.
 func (s *mcpServer) ask(m *mcpMessage) {
 	const question = `{"mode":"form","message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`
 	switch {
@@ -208,7 +208,7 @@ func (s *mcpServer) changed() string {
 }
 
 func text(t string) string {
-	content, _ := json.Marshal(t) // a text can be encoded
+	content, _ := json.Marshal(t) // cannot fail
 	return `{"content":[{"type":"text","text":` + string(content) + `}]}`
 }
 
@@ -230,7 +230,7 @@ func (s *mcpServer) write(line string) {
 	fmt.Println(line)
 }
 
-// MCPKinds are all kinds that work.
+// MCPKinds returns all kinds that work.
 func MCPKinds() []string {
 	return slices.Clone([]string{MCPHandshake, MCPModern, MCPBoth, MCPFragile})
 }

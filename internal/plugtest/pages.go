@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// A Guide is a page of docs/ whose examples a test types: its files, and its commands with what
-// they print.
+// A Guide is a page of docs/ whose examples a test types: its files, and its commands with their
+// output.
 //
-// A code block is a file where its fence names one: "```bash file=dotagent-plugin-hello". A block
-// "```console" has commands: each begins with "$ ", goes on in the next line after a backslash, and
-// is followed by what it prints. There "…" stands for anything.
+// A code block is a file if its fence names one: "```bash file=dotagent-plugin-hello". A block
+// "```console" has commands. Each begins with "$ ", continues in the next line after a backslash,
+// and is followed by its output. There "…" matches anything.
 type Guide struct {
 	Files    []GuideFile
 	Commands []GuideCommand
@@ -21,22 +21,22 @@ type Guide struct {
 	t testing.TB
 }
 
-// A GuideFile is a file that the page prints.
+// A GuideFile is a file on the page.
 type GuideFile struct {
 	Name string // relative, as the fence names it
 	Text string
 	Line int // of the page
 }
 
-// A GuideCommand is a command that the page types.
+// A GuideCommand is a command on the page.
 type GuideCommand struct {
 	Text   string // as the shell gets it
-	Output string // what the page shows below it
+	Output string // the output on the page
 	Line   int    // of the page
 }
 
-// Page reads a page, whose path is that from the root of the repository. A page without a command
-// ends the test.
+// Page reads a page; path is relative to the root of the repository. A page without a command ends
+// the test.
 func Page(t testing.TB, path string) *Guide {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root(t), filepath.FromSlash(path)))
@@ -58,7 +58,7 @@ func Page(t testing.TB, path string) *Guide {
 	return g
 }
 
-// root is the folder of the module that is tested.
+// root returns the root directory of the tested module.
 func root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -74,10 +74,10 @@ func root(t testing.TB) string {
 	return ""
 }
 
-// commands are those of a console block.
+// commands returns the commands of a console block.
 func commands(b Block) []GuideCommand {
 	var all []GuideCommand
-	open := false // the command goes on in the next line
+	open := false // the command continues in the next line
 	for i, line := range strings.Split(strings.TrimSuffix(b.Text, "\n"), "\n") {
 		text, begins := strings.CutPrefix(line, "$ ")
 		switch {
@@ -95,8 +95,8 @@ func commands(b Block) []GuideCommand {
 	return all
 }
 
-// write puts a file of the page into a folder. One that begins with #! can be executed, if the page
-// says so with a chmod or not.
+// write writes a file of the page into a folder. A file that begins with #! is executable, also
+// without a chmod on the page.
 func (g *Guide) write(dir string, f GuideFile) {
 	g.t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(f.Name))
@@ -112,10 +112,10 @@ func (g *Guide) write(dir string, f GuideFile) {
 	}
 }
 
-// Type goes through the page as its reader does. It writes the files into a folder, the home, and
-// types the commands at a shell there, in their order, and compares what each prints, on both
-// streams, with what the page shows. "cd ~/DIR" holds for the commands that follow. replace turns
-// what is particular about this run, such as a folder, into what the page says; it may be nil.
+// Type follows the page as its reader does. It writes the files into a folder, the home, types the
+// commands at a shell there in order, and compares the output of each, on both streams, with the
+// page. "cd ~/DIR" applies to the commands that follow. replace turns what is particular to this
+// run, such as a folder, into the words of the page; it may be nil.
 func (g *Guide) Type(dir string, environ []string, replace *strings.Replacer) {
 	g.t.Helper()
 	NeedTool(g.t, "bash")
@@ -130,7 +130,7 @@ func (g *Guide) Type(dir string, environ []string, replace *strings.Replacer) {
 		}
 		cmd := exec.Command("bash", "-c", c.Text)
 		cmd.Dir, cmd.Env = dir, environ
-		out, err := cmd.CombinedOutput() // a command that fails says so, and the page shows that
+		out, err := cmd.CombinedOutput() // a command that fails prints why, and the page shows that
 		if _, exited := err.(*exec.ExitError); err != nil && !exited {
 			g.t.Fatalf("line %d: %v", c.Line, err)
 		}
@@ -144,7 +144,7 @@ func (g *Guide) Type(dir string, environ []string, replace *strings.Replacer) {
 	}
 }
 
-// like compares two texts, in the second of which "…" stands for anything.
+// like compares two texts; "…" in the second matches anything.
 func like(got, want string) bool {
 	parts := strings.Split(strings.TrimSpace(want), "…")
 	got = strings.TrimSpace(got)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// NamedPipe makes a named pipe. A process that holds it open tells its reader by the end of the
-// pipe that it is gone, however it went.
+// NamedPipe makes a named pipe. When the process that holds it open is gone, for whatever reason,
+// its reader sees the end of the pipe.
 func NamedPipe(t testing.TB, path string) {
 	t.Helper()
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -20,8 +20,8 @@ func NamedPipe(t testing.TB, path string) {
 	}
 }
 
-// Listen reads what a process writes into a named pipe until the process is gone, and returns its
-// words. up is called after the first line.
+// Listen reads what a process writes into a named pipe until the process is gone, and returns the
+// words. It calls up after the first line.
 func Listen(t testing.TB, pipe string, up func()) string {
 	t.Helper()
 	f, err := os.Open(pipe) // waits for a writer

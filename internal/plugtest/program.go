@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// What the fakes of dialects share whose plugins are started anew for each call. A behaviour is
-// what one does in place of an answer; it returns the exit code.
+// Shared by the fakes of dialects that start a plugin for each call. A behaviour is what a fake
+// does in place of an answer; it returns the exit code.
 
 // Says prints something and ends.
 func Says(stdout, stderr string, code int) func() int {
@@ -21,13 +21,13 @@ func Says(stdout, stderr string, code int) func() int {
 	}
 }
 
-// Hang sleeps, since the runtime ends a program whose goroutines all wait for nothing.
+// Hang sleeps. The runtime would end a program whose goroutines all wait for nothing.
 func Hang() int {
 	time.Sleep(time.Hour)
 	return 0
 }
 
-// KillSelf ends by a signal that nobody can catch.
+// KillSelf ends by a signal that cannot be caught.
 func KillSelf() int {
 	self, err := os.FindProcess(os.Getpid())
 	if err == nil {
@@ -40,11 +40,11 @@ func KillSelf() int {
 	return Hang() // until the signal arrives
 }
 
-// callsFile is where fakes below one home keep a record of their calls.
+// callsFile is where the fakes below one home record their calls.
 const callsFile = "calls"
 
-// Record appends a text, as it stands, to the record in the home of the fake that calls it: one
-// that lacks its newline shows.
+// Record appends a text to the record in the home of the fake that calls it. It adds no newline, so
+// that a missing one shows.
 func Record(text string) {
 	f, err := os.OpenFile(filepath.Join(os.Getenv("HOME"), callsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -56,7 +56,7 @@ func Record(text string) {
 	}
 }
 
-// Recorded are the lines that the fakes below home recorded, in order.
+// Recorded returns the lines that the fakes below home recorded, in order.
 func Recorded(t testing.TB, home string) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(home, callsFile))
@@ -69,7 +69,7 @@ func Recorded(t testing.TB, home string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
-// InstallSelf puts the test binary at a path.
+// InstallSelf copies the test binary to a path.
 func InstallSelf(t testing.TB, path string) {
 	t.Helper()
 	self, err := os.Executable()

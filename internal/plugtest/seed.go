@@ -11,9 +11,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
-// A Document is one protocol document. It is read where it lies and never copied: what it prints is
-// what the tests send and expect. Its methods end the test where they find nothing, so that no test
-// passes by looking in vain.
+// A Document is one protocol document. It is read in place and never copied: the tests send and
+// expect what it prints. Its methods end the test if they find nothing, so that no test passes
+// because it found nothing to compare.
 type Document struct {
 	Path string
 	Text string
@@ -22,12 +22,12 @@ type Document struct {
 	lines []string
 }
 
-// A Block is a piece of a document that stands apart from its prose.
+// A Block is a part of a document outside its prose.
 type Block struct {
-	Lang    string // as the fence names it; empty where it does not, or where there is no fence
-	Text    string // without the fence and its indentation, ending in a newline
+	Lang    string // as the fence names it; empty without a name or a fence
+	Text    string // without the fence and its indentation, ending with a newline
 	Line    int    // of its first line, from 1
-	Heading string // the heading above it; in a document without headings, the line of prose
+	Heading string // the heading above it; in a document without headings, the line of prose above it
 }
 
 // A Row is one row of a table: the first cell, and the rest of the text.
@@ -36,9 +36,9 @@ type Row struct {
 	Text string
 }
 
-// Seed is the protocol document of that number ("003"), out of the folder that $PATCHBAY_SEEDS
-// names. Without the variable the test is skipped and says which transcripts stand in; where CI is
-// true it fails, lest nobody notice.
+// Seed returns the protocol document with that number ("003"), from the folder that $PATCHBAY_SEEDS
+// names. Without the variable the test is skipped and says which transcripts replace it. If CI is
+// true it fails, so that a missing document is noticed.
 func Seed(t testing.TB, number string) *Document {
 	t.Helper()
 	dir := os.Getenv("PATCHBAY_SEEDS")
@@ -62,10 +62,10 @@ func Seed(t testing.TB, number string) *Document {
 	return newDocument(t, paths[0], string(text))
 }
 
-// dialects are whose protocol each document tells of, by its number.
+// dialects lists the dialect of each document by number.
 var dialects = map[string]string{"000": "dotagent", "001": "mine", "002": "kaged", "003": "scaffold", "004": "python"}
 
-// standIn says what holds the protocol of a document in a clone without it.
+// standIn says which tests replace those of a document in a clone without it.
 func standIn(number string) string {
 	text := "TestTranscripts, with internal/dialect/" + dialects[number] + "/testdata/transcripts"
 	if dialects[number] == "python" {
@@ -78,7 +78,7 @@ func newDocument(t testing.TB, path, text string) *Document {
 	return &Document{Path: path, Text: text, t: t, lines: strings.Split(text, "\n")}
 }
 
-// Blocks are the fenced code blocks in those languages, in order; all of them where none is named.
+// Blocks returns the fenced code blocks in those languages, in order; all of them if none is named.
 func (d *Document) Blocks(langs ...string) []Block {
 	d.t.Helper()
 	var blocks []Block
@@ -90,7 +90,7 @@ func (d *Document) Blocks(langs ...string) []Block {
 	return found(d, blocks, "code block in one of %q", langs)
 }
 
-// Inline are the code spans on the lines that start with prefix, such as `Request params:`.
+// Inline returns the code spans on the lines that start with prefix, such as `Request params:`.
 func (d *Document) Inline(prefix string) []Block {
 	d.t.Helper()
 	var spans []Block
@@ -100,7 +100,7 @@ func (d *Document) Inline(prefix string) []Block {
 			return
 		}
 		for i, part := range strings.Split(rest, "`") {
-			if i%2 == 1 { // between a pair of backticks
+			if i%2 == 1 { // between two backticks
 				spans = append(spans, Block{Text: part, Line: at.Line, Heading: at.Heading})
 			}
 		}
@@ -108,8 +108,8 @@ func (d *Document) Inline(prefix string) []Block {
 	return found(d, spans, "line that starts with %q and has a code span", prefix)
 }
 
-// walk goes through a Markdown document once: block is told of each fenced block, prose of each
-// line outside one, with its number and heading. Either may be nil.
+// walk reads a Markdown document once. It calls block with each fenced block, and prose with each
+// line outside of one, with its number and heading. Either may be nil.
 func (d *Document) walk(block func(Block), prose func(line string, at Block)) {
 	var heading, fence, indent string
 	var open Block
@@ -138,8 +138,8 @@ func (d *Document) walk(block func(Block), prose func(line string, at Block)) {
 	}
 }
 
-// Objects are the JSON objects of a document without fences: each starts on a line of its own with
-// a brace.
+// Objects returns the JSON objects of a document without fences: each starts with a brace on its
+// own line.
 func (d *Document) Objects() []Block {
 	d.t.Helper()
 	var objects []Block
@@ -156,7 +156,7 @@ func (d *Document) Objects() []Block {
 		decoder := json.NewDecoder(strings.NewReader(text))
 		var raw json.RawMessage
 		if decoder.Decode(&raw) != nil {
-			continue // a brace of something else
+			continue // not the brace of an object
 		}
 		text = text[:decoder.InputOffset()]
 		objects = append(objects, Block{Lang: "json", Text: text + "\n", Line: i + 1, Heading: prose})
@@ -165,8 +165,8 @@ func (d *Document) Objects() []Block {
 	return found(d, objects, "JSON object on lines of its own")
 }
 
-// Span is the text from the line first to the next line last, both included: a program in a
-// document without fences. An empty last means the end of the document.
+// Span returns the text from the line first to the next line last, both included: a program in a
+// document without fences. If last is empty, it returns everything to the end of the document.
 func (d *Document) Span(first, last string) Block {
 	d.t.Helper()
 	start := slices.Index(d.lines, first)
@@ -184,9 +184,9 @@ func (d *Document) Span(first, last string) Block {
 	return Block{Text: strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n", Line: start + 1}
 }
 
-// Rows are the rows of the first table in the section of that name. It knows Markdown's tables, and
-// those that lost the lines between their cells: a line `Field Type …`, then a line a row, where
-// what starts with a bracket belongs to the row before.
+// Rows returns the rows of the first table in the section of that name. It reads Markdown tables,
+// and tables that lost the lines between their cells: a line `Field Type …`, then one line for each
+// row; a line that starts with a bracket belongs to the row before.
 func (d *Document) Rows(section string) []Row {
 	d.t.Helper()
 	start := slices.IndexFunc(d.lines, func(line string) bool {
@@ -206,7 +206,7 @@ func (d *Document) Rows(section string) []Row {
 	return found(d, rows, "table in section %q", section)
 }
 
-// tableBody is the lines of the first table, without its head.
+// tableBody returns the lines of the first table, without its head.
 func tableBody(lines []string) []string {
 	start := slices.IndexFunc(lines, func(line string) bool {
 		return strings.HasPrefix(line, "|") || strings.HasPrefix(line, "Field ")
@@ -234,7 +234,7 @@ func parseRow(line string) Row {
 	return Row{Name: name, Text: rest}
 }
 
-// found ends the test where there is nothing.
+// found ends the test if there is nothing.
 func found[T any](d *Document, all []T, what string, args ...any) []T {
 	d.t.Helper()
 	if len(all) == 0 {

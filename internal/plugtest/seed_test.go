@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// sample is Markdown of our own with every shape that the documents have.
+// sample is our own Markdown with every form that the documents have.
 const sample = "# Title\n" +
 	"\n" +
 	"```\nplain\n```\n" +
@@ -143,7 +143,7 @@ func TestSeedWhereIsWhat(t *testing.T) {
 	}
 }
 
-// TestDocumentsHaveTranscripts: what the reason of a skipped test names is there.
+// TestDocumentsHaveTranscripts: the tests that the reason of a skipped test names exist.
 func TestDocumentsHaveTranscripts(t *testing.T) {
 	t.Setenv("PATCHBAY_SEEDS", "")
 	t.Setenv("CI", "")
@@ -158,7 +158,7 @@ func TestDocumentsHaveTranscripts(t *testing.T) {
 	}
 }
 
-// TestSeeds holds the documents themselves against what the reader gets out of them.
+// TestSeeds compares what the reader returns with the documents themselves.
 func TestSeeds(t *testing.T) {
 	t.Run("000 fenced blocks", func(t *testing.T) {
 		d := Seed(t, "000")
@@ -238,7 +238,7 @@ func rowNames(rows []Row) []string {
 	return names
 }
 
-// watch runs f with a test of its own and tells how that ended: "", "skip: …" or "fatal: …".
+// watch runs f with its own test and returns how that ended: "", "skip: …" or "fatal: …".
 func watch(t *testing.T, f func(testing.TB)) (end string) {
 	t.Helper()
 	defer func() {
@@ -250,7 +250,7 @@ func watch(t *testing.T, f func(testing.TB)) (end string) {
 	return ""
 }
 
-// watched is a test whose end is a panic that watch can see.
+// watched is a test that ends with a panic, which watch can see.
 type watched struct{ testing.TB }
 
 type stopped string

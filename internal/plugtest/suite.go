@@ -15,22 +15,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// A Suite is what every long-lived dialect must hold against plugins that misbehave. A dialect
-// fills it in and calls Run.
+// A Suite tests a long-lived dialect with plugins that misbehave. A dialect fills it in and calls
+// Run.
 type Suite struct {
 	Dialect dialect.Dialect
-	// Install puts fakes of these behaviours where the dialect finds them, below home.
+	// Install installs fakes of these behaviours where the dialect finds them, below home.
 	Install func(t *testing.T, home string, behaviours ...string)
-	// Point is where the fakes' target hook is asked, with this payload.
+	// Point is the point of the fakes' target hook; it is fired with this payload.
 	Point   hook.Point
 	Payload string
-	// Works tells from the payload after the event that the named plugin took part.
+	// Works reports from the payload after the event whether the named plugin took part.
 	Works func(payload json.RawMessage, plugin string) bool
-	// Differs says where a dialect's rules differ from the usual ones.
+	// Differs lists where a dialect's rules differ from the usual ones.
 	Differs map[string]hook.Kind
 }
 
-// usual is what each misbehaviour comes to. An empty kind: the call works.
+// usual lists the kind of failure of each misbehaviour. An empty kind: the call works.
 var usual = map[string]hook.Kind{
 	"ok": "", "interleaved": "", "notify": "", "request": "", "slow-line": "", "reply-twice": "", "stderr-flood": "",
 	"banner": "", "ignore-sigterm": "", "no-newline": "",
@@ -41,8 +41,8 @@ var usual = map[string]hook.Kind{
 	"error": hook.Refused, "wrong-id": hook.Timeout,
 }
 
-// Run plays every misbehaviour beside a plugin that behaves: the host goes on answering, the error
-// names plugin, point and kind, and the culprit works again afterwards.
+// Run plays every misbehaviour beside a plugin that behaves. The host goes on answering, the error
+// names plugin, point and kind, and the faulty plugin works again afterwards.
 func (s *Suite) Run(t *testing.T) {
 	for behaviour, kind := range usual {
 		if own, ok := s.Differs[behaviour]; ok {
@@ -61,10 +61,10 @@ func (s *Suite) Run(t *testing.T) {
 	}
 }
 
-// one plays a misbehaviour during a call.
+// one plays a misbehaviour in a call.
 func (s *Suite) one(t *testing.T, behaviour string, kind hook.Kind) {
 	b := s.Open(t, behaviour, "well")
-	b.deadline = time.Minute // what is to be answered is answered, also on a busy machine
+	b.deadline = time.Minute // long enough for every answer, also on a busy machine
 	if kind == hook.Timeout {
 		b.deadline = time.Second
 	}
@@ -79,7 +79,7 @@ func (s *Suite) one(t *testing.T, behaviour string, kind hook.Kind) {
 	b.recovers(t, s, fakePrefix+behaviour)
 }
 
-// left plays a plugin that never gets as far as a call.
+// left plays a plugin that never reaches a call.
 func (s *Suite) left(t *testing.T, behaviour string) {
 	b := s.Open(t, behaviour, "well")
 	if err := b.Errs[fakePrefix+behaviour]; err == nil {
@@ -91,15 +91,15 @@ func (s *Suite) left(t *testing.T, behaviour string) {
 	}
 }
 
-// A Bench is a set of opened plugins on a bus of their own.
+// A Bench is a set of opened plugins on their own bus.
 type Bench struct {
 	Plugins  []dialect.Plugin
-	Errs     map[string]error // why one could not be opened, by file name
+	Errs     map[string]error // why a plugin could not be opened, by file name
 	Log      *Log
 	deadline time.Duration
 }
 
-// Open installs fakes, opens them side by side, and closes them with the test.
+// Open installs fakes, opens them in parallel, and closes them at the end of the test.
 func (s *Suite) Open(t *testing.T, behaviours ...string) *Bench {
 	t.Helper()
 	home := t.TempDir()
@@ -107,7 +107,7 @@ func (s *Suite) Open(t *testing.T, behaviours ...string) *Bench {
 	return OpenAll(t, s.Dialect, home)
 }
 
-// OpenAll opens every plugin the dialect finds below home.
+// OpenAll opens every plugin that the dialect finds below home.
 func OpenAll(t *testing.T, d dialect.Dialect, home string) *Bench {
 	t.Helper()
 	b := &Bench{Errs: make(map[string]error), Log: &Log{}}
@@ -119,7 +119,7 @@ func OpenAll(t *testing.T, d dialect.Dialect, home string) *Bench {
 	return b
 }
 
-// Runtime is a host for the plugins below home; its processes end with the test.
+// Runtime returns a host for the plugins below home; its processes end with the test.
 func Runtime(t *testing.T, home string) *dialect.Runtime {
 	rt := newRuntime(home, &Log{})
 	t.Cleanup(func() {
@@ -167,7 +167,7 @@ func (b *Bench) close(t *testing.T, procs *proc.Group) {
 	}
 }
 
-// Fire takes one event through the plugins.
+// Fire fires one event.
 func (b *Bench) Fire(t *testing.T, p hook.Point, payload string) *hook.Outcome {
 	t.Helper()
 	var hooks []hook.Hook
@@ -187,7 +187,7 @@ func (b *Bench) Fire(t *testing.T, p hook.Point, payload string) *hook.Outcome {
 	return out
 }
 
-// Fire takes one event through some hooks, on a bus of their own.
+// Fire fires one event through some hooks, on their own bus.
 func Fire(t *testing.T, p hook.Point, payload string, hooks ...hook.Hook) (*hook.Outcome, error) {
 	t.Helper()
 	bus := hook.Bus{Failures: dialect.Failures}
@@ -197,7 +197,7 @@ func Fire(t *testing.T, p hook.Point, payload string, hooks ...hook.Hook) (*hook
 	return bus.Fire(t.Context(), p, json.RawMessage(payload))
 }
 
-// checkStep holds one plugin's step against the kind of failure expected of it.
+// checkStep checks that a plugin's step has the expected kind of failure.
 func (b *Bench) checkStep(t *testing.T, out *hook.Outcome, plugin string, kind hook.Kind) {
 	t.Helper()
 	for i := range out.Steps {
@@ -214,8 +214,8 @@ func (b *Bench) checkStep(t *testing.T, out *hook.Outcome, plugin string, kind h
 	}
 }
 
-// recovers waits until the plugin takes part again: at once where it is still alive, after a
-// restart where it died.
+// recovers waits until the plugin takes part again: at once if it is still alive, after a restart
+// if it died.
 func (b *Bench) recovers(t *testing.T, s *Suite, plugin string) {
 	t.Helper()
 	b.deadline = 0
@@ -225,7 +225,7 @@ func (b *Bench) recovers(t *testing.T, s *Suite, plugin string) {
 		if s.Works(out.Payload, plugin) {
 			return
 		}
-		time.Sleep(25 * time.Millisecond) // between polls; the loop is bounded
+		time.Sleep(25 * time.Millisecond) // between two checks; the loop is limited
 	}
 	t.Errorf("it does not work again: %s, %v", out.Payload, out.Steps)
 }

@@ -8,22 +8,21 @@ import (
 )
 
 // A transcript is a file in a dialect's testdata/transcripts: a conversation of host and plugin,
-// written down by us. A clone that lacks the protocol documents tests the protocols with it. It is
-// a txtar archive: what it is about, the plugin's files, its `config` if it has one, and the
-// `talk`, whose lines are
+// written by us. A clone without the protocol documents tests the protocols with it. It is a txtar
+// archive: a comment, the plugin's files, its `config` if it has one, and the `talk`, whose lines are
 //
-//	open, close               what the host does; hostCan has all of it
+//	open, close               what the host does; hostCan lists the words
 //	fire POINT PAYLOAD
 //	tool NAME ARGUMENTS
 //	$ ARGUMENT…               a process of the plugin is started
-//	> LINE                    the host writes it, byte for byte; *** is any text without a quote in it
+//	> LINE                    the host writes it, byte for byte; *** matches any text without a quote
 //	< LINE                    the plugin writes it
 //	! LINE                    the plugin writes it to stderr, or prints it, and the host's log has it
 //	exit CODE                 the plugin ends by itself
-//	= RESULT                  what the host makes of it
+//	= RESULT                  the host's result
 //	# COMMENT
 //
-// Traffic and results stand below what the host does to cause them.
+// Traffic and results follow the act of the host that causes them.
 
 // The marks of a talk's lines.
 const (
@@ -42,7 +41,7 @@ type line struct {
 	text   string
 }
 
-// An act is something the host does, and what is to come of it.
+// An act is something that the host does, and its expected results.
 type act struct {
 	line
 	traffic []line
@@ -50,8 +49,8 @@ type act struct {
 	results []string
 }
 
-// parseLine tells what a line is; ok is false where it says nothing. What has no mark is something
-// the host does.
+// parseLine parses a line; ok is false if the line says nothing. A line without a mark is something
+// that the host does.
 func parseLine(number int, text string) (l line, ok bool) {
 	text = strings.TrimSpace(text)
 	mark, rest, _ := strings.Cut(text, " ")
@@ -74,7 +73,7 @@ func parseTalk(talk string) []line {
 	return lines
 }
 
-// parseActs is the host's part of a talk.
+// parseActs returns the host's part of a talk.
 func parseActs(talk string) ([]act, error) {
 	var acts []act
 	for _, l := range parseTalk(talk) {
@@ -95,7 +94,7 @@ func (a *act) add(l line) {
 	case markResult:
 		a.results = append(a.results, l.text)
 	case markStderr:
-		if !strings.HasPrefix(a.text, "command ") { // whose stderr is the user's, and not the log's
+		if !strings.HasPrefix(a.text, "command ") { // their stderr goes to the user and not to the log
 			a.stderr = append(a.stderr, l.text)
 		}
 		fallthrough
@@ -104,7 +103,7 @@ func (a *act) add(l line) {
 	}
 }
 
-// last is the number of the last line of an act.
+// last returns the number of the last line of an act.
 func (a *act) last() int {
 	if len(a.traffic) == 0 {
 		return a.number
@@ -112,14 +111,14 @@ func (a *act) last() int {
 	return a.traffic[len(a.traffic)-1].number
 }
 
-// A part is one process of the plugin: how it is started, what it hears and what it says.
+// A part is one process of the plugin: how it is started, what it gets and what it writes.
 type part struct {
 	number    int // of the line that starts it
 	arguments string
 	lines     []line
 }
 
-// parseParts is the plugin's part of a talk.
+// parseParts returns the plugin's part of a talk.
 func parseParts(talk string) ([]part, error) {
 	var parts []part
 	for _, l := range parseTalk(talk) {
@@ -137,7 +136,7 @@ func parseParts(talk string) ([]part, error) {
 	return parts, nil
 }
 
-// first is the first line that the process is to hear; "" where it hears nothing.
+// first returns the first line that the process gets; "" if it gets none.
 func (p *part) first() string {
 	for _, l := range p.lines {
 		if l.mark == markSent {
@@ -147,7 +146,7 @@ func (p *part) first() string {
 	return ""
 }
 
-// exit is the code with which a process ends.
+// exit returns the code with which a process ends.
 func (l *line) exit() (int, error) {
 	code, err := strconv.Atoi(l.text)
 	if err != nil {
@@ -156,10 +155,10 @@ func (l *line) exit() (int, error) {
 	return code, nil
 }
 
-// anyText stands for what cannot be foretold, such as the id of a request.
+// anyText matches values that are not known in advance, such as the id of a request.
 const anyText = "***"
 
-// matches tells whether a text is as a transcript has it.
+// matches reports whether a text matches a transcript.
 func matches(want, got string) bool {
 	pieces := strings.Split(want, anyText)
 	for i := range pieces {

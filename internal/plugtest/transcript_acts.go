@@ -11,8 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// open opens every plugin there is. The results are what they say of themselves, or why they cannot
-// be opened.
+// open opens all plugins. The results are their descriptions, or why they cannot be opened.
 func (w *show) open(string) (results []string) {
 	for _, f := range w.Dialect.Find(w.rt.Env) {
 		if f.State != "" {
@@ -30,7 +29,7 @@ func (w *show) open(string) (results []string) {
 	return results
 }
 
-// described is what a plugin says of itself, as JSON.
+// described returns the description of a plugin as JSON.
 func described(i dialect.Info) string {
 	type tool struct {
 		Name       string          `json:"name"`
@@ -57,13 +56,13 @@ func described(i dialect.Info) string {
 func jsonText(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // values of our own
+		panic(err) // our own values
 	}
 	return string(raw)
 }
 
-// fire takes an event through the plugins: fire POINT PAYLOAD. The results are the verdict and the
-// payload, then what there is of reason, suggestion and errors.
+// fire fires an event: fire POINT PAYLOAD. The results are the verdict and the payload, then
+// reason, suggestion and errors if there are any.
 func (w *show) fire(rest string) []string {
 	point, payload, _ := strings.Cut(rest, " ")
 	bus := hook.Bus{Failures: dialect.Failures}
@@ -90,7 +89,7 @@ func (w *show) fire(rest string) []string {
 	return results
 }
 
-// one is the plugin there is.
+// one returns the only plugin.
 func (w *show) one() dialect.Plugin {
 	w.Helper()
 	if len(w.plugins) != 1 {
@@ -119,8 +118,8 @@ func (w *show) method(rest string) []string {
 	return []string{string(result)}
 }
 
-// notifications lists what the plugin has said unasked. It waits for the first: the host passes
-// them on beside the answers to calls.
+// notifications lists the plugin's notifications. It waits for the first one, because the host
+// passes them on independently of the answers.
 func (w *show) notifications(string) (results []string) {
 	for range 3000 {
 		for _, n := range w.one().(dialect.Notifier).Notifications() {
@@ -149,10 +148,10 @@ func (w *show) command(rest string) []string {
 	return []string{jsonText(code), "stdout " + jsonText(out.String()), "stderr " + jsonText(errOut.String())}
 }
 
-// health asks the plugin how it is.
+// health checks the health of the plugin.
 func (w *show) health(string) []string { return []string{w.Health(w.Context(), w.one())} }
 
-// close says farewell to the plugins.
+// close closes the plugins.
 func (w *show) close(string) (results []string) {
 	for _, p := range w.plugins {
 		if err := p.Close(context.Background()); err != nil {

@@ -13,22 +13,22 @@ import (
 	"syscall"
 )
 
-// playing is the directory, in the home of a player, with the talk and what has become of it.
+// playing is the directory, in the home of a player, with the talk and the state of playing it.
 const playing = "transcript.playing"
 
-// The files in it. Beside them is one for each part that was taken, named by its line.
+// The files in it. Beside them is one for each part that was taken, named after its line.
 const (
 	talkFile   = "talk"
-	untilFile  = "until"  // the number of the last line of what the host does now
+	untilFile  = "until"  // the number of the last line of the host's current act
 	playedFile = "played" // the numbers of the lines that were played, one a line
-	faultFile  = "fault"  // what was not as it is in the transcript
+	faultFile  = "fault"  // what differed from the transcript
 )
 
-// faultCode is the exit code of a player that was sent something else.
+// faultCode is the exit code of a player that got something else than the transcript says.
 const faultCode = 97
 
-// PlayPart plays the plugin of a transcript where the test binary was started as one, and ends;
-// else it returns. It is to be called first in TestMain.
+// PlayPart plays the plugin of a transcript if the test binary was started as one, and ends the
+// process. Otherwise it returns. It must be called first in TestMain.
 func PlayPart() {
 	dir := filepath.Join(os.Getenv("HOME"), playing)
 	talk, err := os.ReadFile(filepath.Join(dir, talkFile))
@@ -45,7 +45,7 @@ func PlayPart() {
 	syscall.Exit(code) // not os.Exit, which takes a second under the race detector
 }
 
-// A performer is one process of a transcript's plugin.
+// A performer plays one process of a transcript's plugin.
 type performer struct {
 	dir       string
 	arguments string // with which it was started
@@ -75,11 +75,11 @@ func (p *performer) play(talk string) (code int, err error) {
 	return 0, p.silence()
 }
 
-// due are the parts that may have begun by now.
+// due returns the parts that may have begun by now.
 func (p *performer) due(parts []part) []part {
 	data, err := os.ReadFile(filepath.Join(p.dir, untilFile))
 	if err != nil {
-		panic(err) // the show writes it before it does anything
+		panic(err) // the show writes it first
 	}
 	until, err := strconv.Atoi(string(data))
 	if err != nil {
@@ -88,16 +88,16 @@ func (p *performer) due(parts []part) []part {
 	return slices.DeleteFunc(parts, func(part part) bool { return part.number > until })
 }
 
-// take finds the part that this process is to play: the next one with its arguments, and of several
-// at once the one that begins with the line it hears: they may be started at the same time. Nobody
-// else has it then.
+// take finds the part that this process plays: the next one with its arguments. If several are
+// possible, because processes were started at the same time, it is the part that begins with the
+// line that the process gets. It takes the part, so that no other process plays it.
 func (p *performer) take(parts []part) (*part, error) {
 	heard, err := p.read()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	p.heard = &heard
-	for _, exact := range []bool{true, false} { // a line that no part begins with is for the next to complain of
+	for _, exact := range []bool{true, false} { // if no part begins with the line, the next part reports it
 		for i := range parts {
 			fits := parts[i].arguments == p.arguments && (!exact || matches(parts[i].first(), strings.TrimSuffix(heard, "\n")))
 			if fits && p.claim(&parts[i]) {
@@ -111,7 +111,7 @@ func (p *performer) take(parts []part) (*part, error) {
 func (p *performer) claim(part *part) bool {
 	f, err := os.OpenFile(filepath.Join(p.dir, fmt.Sprint(part.number)), os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return false // another process has it
+		return false // another process has taken it
 	}
 	return f.Close() == nil
 }
@@ -122,7 +122,7 @@ func (p *performer) perform(l line) error {
 			return err
 		}
 	}
-	p.played(l.number) // before it says anything: the host may end it for that
+	p.played(l.number) // before it writes anything: the host may end it then
 	var err error
 	switch l.mark {
 	case markReply:
@@ -133,7 +133,7 @@ func (p *performer) perform(l line) error {
 	return err
 }
 
-// expect reads one line, which is to be as the transcript has it, with its newline.
+// expect reads one line, with its newline, and compares it with the transcript.
 func (p *performer) expect(l line) error {
 	got, err := p.read()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -145,7 +145,7 @@ func (p *performer) expect(l line) error {
 	return nil
 }
 
-// silence waits for the end of stdin: the host has nothing more to say.
+// silence waits for the end of stdin: the host must send nothing more.
 func (p *performer) silence() error {
 	for {
 		got, err := p.read()
@@ -172,7 +172,7 @@ func (p *performer) read() (string, error) {
 
 func (p *performer) played(number int) { p.write(playedFile, fmt.Sprintln(number)) }
 
-// write appends a text to one of the files in one piece, since other processes write there too.
+// write appends a text to a file in one piece, because other processes write there too.
 func (p *performer) write(name, text string) {
 	f, err := os.OpenFile(filepath.Join(p.dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -21,21 +21,21 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// Transcripts plays the transcripts of a dialect: the host is ours, the plugin is the test binary,
-// which says what the transcript says and minds every other byte it is sent.
+// Transcripts plays the transcripts of a dialect. The host is real. The plugin is the test binary,
+// which writes what the transcript says and reports every byte that differs from it.
 type Transcripts struct {
 	Dialect dialect.Dialect
-	// Dir is where the files of a plugin of that name go, below the home.
+	// Dir returns where the files of a plugin of that name go, below the home.
 	Dir func(name string) string
-	// Program is the name of its program there; nil: the files are the plugin.
+	// Program returns the name of its program there; nil: the files are the plugin.
 	Program func(name string) string
-	// Health asks a plugin how it is, as the host would; nil: the dialect has no such thing.
+	// Health checks the health of a plugin as the host does; nil: the dialect has no health checks.
 	Health func(ctx context.Context, p dialect.Plugin) string
-	// Storage is what plugins are given to keep things in; may be nil.
+	// Storage is the storage of the plugins; may be nil.
 	Storage func() dialect.Storage
 }
 
-// Run plays all of them. There is one for each point of the dialect.
+// Run plays all transcripts. There must be one for each point of the dialect.
 func (s *Transcripts) Run(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "transcripts", "*.txtar"))
 	if err != nil || len(paths) == 0 {
@@ -58,7 +58,7 @@ func (s *Transcripts) Run(t *testing.T) {
 	}
 }
 
-// A show is one transcript on its stage.
+// A show plays one transcript.
 type show struct {
 	*Transcripts
 	*testing.T
@@ -67,7 +67,7 @@ type show struct {
 	rt      *dialect.Runtime
 	config  json.RawMessage
 	plugins []dialect.Plugin
-	heard   int // how many of the lines in the log the transcript has had so far
+	heard   int // how many log lines the transcript has used so far
 }
 
 func (s *Transcripts) play(t *testing.T, name string, archive *txtar.Archive) {
@@ -89,7 +89,7 @@ func (s *Transcripts) play(t *testing.T, name string, archive *txtar.Archive) {
 	}
 }
 
-// install puts the plugin and its talk where they are found, and returns the talk.
+// install writes the plugin and its talk to their places, and returns the talk.
 func (w *show) install(name string, archive *txtar.Archive) (talk string) {
 	w.Helper()
 	dir := filepath.Join(w.home, w.Dir(name))
@@ -113,7 +113,7 @@ func (w *show) install(name string, archive *txtar.Archive) (talk string) {
 }
 
 // numbered puts empty lines before a talk, which comes last in its file, so that its lines have the
-// numbers they have there.
+// same numbers as in the file.
 func numbered(archive *txtar.Archive, talk string) string {
 	before := txtar.Archive{Comment: archive.Comment, Files: archive.Files[:len(archive.Files)-1]}
 	return strings.Repeat("\n", bytes.Count(txtar.Format(&before), []byte("\n"))+1) + talk
@@ -132,8 +132,7 @@ func (w *show) must(err error) {
 	}
 }
 
-// perform does one thing, and sees that everything came of it that is in the transcript, and
-// nothing else.
+// perform does one act, and checks that everything in the transcript happened, and nothing else.
 func (w *show) perform(a *act) {
 	w.Helper()
 	w.put(filepath.Join(w.home, playing, untilFile), strconv.Itoa(a.last()))
@@ -145,11 +144,10 @@ func (w *show) perform(a *act) {
 	w.await(a)
 }
 
-// patience is how long another process may take on a machine that has much else to do.
+// patience is how long another process may take on a busy machine.
 const patience = 30 * time.Second
 
-// await waits until the plugin has played what belongs to an act, and the log has what it wrote to
-// stderr.
+// await waits until the plugin has played its part in an act, and the log has its stderr.
 func (w *show) await(a *act) {
 	w.Helper()
 	deadline := time.Now().Add(patience)
@@ -163,12 +161,12 @@ func (w *show) await(a *act) {
 			w.heard += len(a.stderr)
 			return
 		}
-		time.Sleep(5 * time.Millisecond) // between polls; the loop is bounded
+		time.Sleep(5 * time.Millisecond) // between two checks; the loop is limited
 	}
 	w.Fatalf("line %d: %s: waited in vain for %v and for %q in the log, which has %q", a.number, a.text, w.unplayed(a), a.stderr, w.logged()[w.heard:])
 }
 
-// noFault ends the test where the plugin was sent something else than is in the transcript.
+// noFault ends the test if the plugin got something else than the transcript says.
 func (w *show) noFault() {
 	w.Helper()
 	if fault := w.read(faultFile); fault != "" {
@@ -176,10 +174,10 @@ func (w *show) noFault() {
 	}
 }
 
-// unplayed is what of an act's traffic has not happened.
+// unplayed returns the lines of an act that were not played.
 func (w *show) unplayed(a *act) []line {
 	if w.Program == nil {
-		return nil // what a plugin says is in the log
+		return nil // the log has what a plugin writes
 	}
 	played := make(map[string]bool)
 	for number := range strings.Lines(w.read(playedFile)) {
@@ -203,7 +201,7 @@ func (w *show) read(name string) string {
 	return string(data)
 }
 
-// logged are the lines that plugins wrote, out of the host's log.
+// logged returns the lines that plugins wrote, out of the host's log.
 func (w *show) logged() []string {
 	w.Helper()
 	var lines []string
@@ -217,7 +215,7 @@ func (w *show) logged() []string {
 	return lines
 }
 
-// end sees that nothing is left: no process, and nothing said that is not in the transcript.
+// end checks that no process is left, and that nothing happened that is not in the transcript.
 func (w *show) end() {
 	for _, p := range w.plugins {
 		if err := p.Close(context.Background()); err != nil {
@@ -238,7 +236,7 @@ func (w *show) end() {
 	}
 }
 
-// hooks are those of the plugins, as a host wires them.
+// hooks returns the hooks of the plugins, as a host wires them.
 func (w *show) hooks() []hook.Hook {
 	var hooks []hook.Hook
 	for i, p := range w.plugins {
@@ -251,8 +249,8 @@ func (w *show) hooks() []hook.Hook {
 	return hooks
 }
 
-// hostCan is what a transcript can have the host do, by its first word. Each returns its results, a
-// line each.
+// hostCan lists what a transcript can make the host do, by its first word. Each function returns
+// its results, one a line.
 var hostCan = map[string]func(w *show, rest string) []string{
 	"open":          (*show).open,
 	"fire":          (*show).fire,

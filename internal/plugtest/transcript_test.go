@@ -28,7 +28,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestPlayers: a player minds every byte that it is sent, and every process that is started.
+// TestPlayers: a player reports every byte and every process that differs from the transcript.
 func TestPlayers(t *testing.T) {
 	const talk = "open\n$ info\n$ run\n> one\n> two\nclose\n$ run\n> bye\n"
 	for _, c := range []struct{ rule, arguments, stdin, want string }{
@@ -58,7 +58,7 @@ func TestPlayers(t *testing.T) {
 	}
 }
 
-// TestAPartIsPlayedOnce: a second process with the same words is not in the transcript.
+// TestAPartIsPlayedOnce: a second process with the same arguments is not in the transcript.
 func TestAPartIsPlayedOnce(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, untilFile), []byte("9"), 0o600); err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Namespaces are what a sandbox is built with: of users, mounts, processes and the network.
+// Namespaces are the namespaces that a sandbox needs: of users, mounts, processes and the network.
 var Namespaces = Feature{"namespaces", func() error {
 	out, err := exec.Command("unshare", "--user", "--map-root-user", "--mount", "--net", "--pid", "--fork", "--mount-proc", "true").CombinedOutput()
 	if err != nil {
@@ -18,7 +18,7 @@ var Namespaces = Feature{"namespaces", func() error {
 	return nil
 }}
 
-// Landlock is what keeps programs from files where there are no namespaces.
+// Landlock is what restricts access to files if there are no namespaces.
 var Landlock = Feature{"Landlock", func() error {
 	_, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -27,7 +27,7 @@ var Landlock = Feature{"Landlock", func() error {
 	return nil
 }}
 
-// Cgroups are those of version 2, below which this process may make some.
+// Cgroups are cgroups of version 2 below which this process may create others.
 var Cgroups = Feature{"cgroups", func() error {
 	for _, mount := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
 		if _, err := os.Stat(mount + "/cgroup.procs"); err != nil {

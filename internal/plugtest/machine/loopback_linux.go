@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LoopbackUp brings up the loopback device of a network namespace that was just made: there it is
-// down.
+// LoopbackUp brings up the loopback device, which is down in a new network namespace.
 func LoopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

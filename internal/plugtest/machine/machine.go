@@ -1,10 +1,9 @@
-// Package machine says what the machine has on which tests run: programs and the kernel's features.
-// A test that lacks something is skipped, with the reason. Where CI is true it fails, lest a whole
-// part go untested in silence; but not for a feature of the kernel that the machine really has not,
-// which is found out without our own code.
+// Package machine says what the machine has on which tests run: programs, and features of the
+// kernel. A test that lacks something is skipped, with the reason. If CI is true it fails, so that no
+// part stays untested unnoticed. It does not fail for a feature that the kernel really lacks, which
+// the package finds out without our own code.
 //
-// It is for tests alone, and imports nothing of ours, so that the tests of every package can use
-// it.
+// It is only for tests. It imports nothing of ours, so that the tests of every package can use it.
 package machine
 
 import (
@@ -14,15 +13,15 @@ import (
 	"testing"
 )
 
-// CI tells whether a test must not be skipped for what could be had. What is not a truth value is
-// not true.
+// CI reports whether tests must not be skipped because of missing programs. A value that is not a
+// boolean counts as false.
 func CI() bool {
 	ci, _ := strconv.ParseBool(os.Getenv("CI"))
 	return ci
 }
 
-// Tool skips a test on a machine without a program it needs, and says so; where CI is true that is
-// a failure.
+// Tool skips a test that needs a program which this machine does not have, and says so. If CI is
+// true it fails.
 func Tool(t testing.TB, name string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err == nil {
@@ -34,13 +33,13 @@ func Tool(t testing.TB, name string) {
 	t.Skipf("%s is not installed; with it this test runs", name)
 }
 
-// A Feature is something that a kernel may have, and how to find out whether it has.
+// A Feature is something that a kernel may have, and how to find out.
 type Feature struct {
 	name  string
 	probe func() error
 }
 
-// Lacks ends a test of what cannot be done here, as our own code says with err.
+// Lacks skips a test of what cannot be done here, as our own code reports with err.
 func Lacks(t testing.TB, f Feature, err error) {
 	t.Helper()
 	if CI() {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A recorder is a test that keeps how it ended.
+// A recorder is a test that records how it ended.
 type recorder struct {
 	testing.TB
 	end string
@@ -27,7 +27,7 @@ func (r *recorder) stop(end string) {
 	runtime.Goexit()
 }
 
-// ending runs f with a test of its own, and says how that ended.
+// ending runs f with its own test, and returns how that ended.
 func ending(f func(t testing.TB)) string {
 	r := &recorder{}
 	done := make(chan struct{})

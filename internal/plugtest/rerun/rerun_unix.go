@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// Nobody is an ordinary user: no file of a test is his, and he has no rights over namespaces but
-// his own.
+// Nobody is the uid of an ordinary user: he owns no file of a test, and has rights only over his
+// own namespaces.
 const Nobody = 65534
 
 // Elsewhere is a directory outside of /tmp and of every home in which root can make homes.
@@ -25,10 +25,11 @@ const Elsewhere = "/var/lib"
 // All is the variable with which [Tests] makes every visit. `make soak` sets it.
 const All = "PATCHBAY_RERUN_ALL"
 
-// Tests runs the named tests of this binary again: as nobody, below a home elsewhere. The run that
-// go test makes itself is root's below /tmp, so that each user and each place is met once. With
-// [All] in the environment the other two pairs come too: nobody below /tmp, and root elsewhere. A
-// name may have subtests, as in -test.run. Where a test is skipped, the run is, and says so.
+// Tests runs the named tests of this binary again: as the user nobody, with a home elsewhere. go
+// test itself runs them as root below /tmp, so that each user and each place is tried once. With
+// [All] in the environment it adds the other two pairs: the user nobody below /tmp, and root
+// elsewhere. A name may have subtests, as in -test.run. If a test is skipped, the run is skipped
+// too, and says so.
 func Tests(t *testing.T, names ...string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -49,7 +50,7 @@ func Tests(t *testing.T, names ...string) {
 	}
 }
 
-// exactly is the pattern that matches tests, and none whose names only begin like theirs.
+// exactly returns a pattern that matches the named tests and no others.
 func exactly(names []string) string {
 	var out []string
 	for _, name := range names {
@@ -58,7 +59,7 @@ func exactly(names []string) string {
 	return strings.Join(out, "|")
 }
 
-// report fails where a test did not run: for go test a pattern that matches nothing is a success.
+// report fails if a test did not run: for go test, a pattern that matches nothing is a success.
 func (v Visit) report(t *testing.T, name, out string) {
 	t.Helper()
 	is := func(what, end string) bool {
@@ -67,17 +68,17 @@ func (v Visit) report(t *testing.T, name, out string) {
 	switch {
 	case is("SKIP", " "):
 		t.Skipf("%s was skipped:\n%s", name, v.indented(out))
-	case !is("PASS", "[ /]"): // it, or one of its subtests
+	case !is("PASS", "[ /]"): // the test or one of its subtests
 		t.Errorf("%s did not run:\n%s", name, v.indented(out))
 	}
 }
 
-// A Visit is one run of the test binary as some user, with a home of its own.
+// A Visit is one run of the test binary as some user, with its own home.
 type Visit struct {
 	Uid   int
 	Place string   // where the home is made; empty: /tmp
 	Args  []string // of the test binary
-	Env   []string // beside what go test has; HOME, TMPDIR and PATH are set
+	Env   []string // added to the variables of go test; HOME, TMPDIR and PATH are set
 }
 
 func (v Visit) place() string {
@@ -87,8 +88,7 @@ func (v Visit) place() string {
 	return v.Place
 }
 
-// Run makes the visit, and fails the test where one of its tests fails. It returns what was
-// printed.
+// Run runs the test binary, and fails the test if one of its tests fails. It returns the output.
 func (v Visit) Run(t *testing.T) string {
 	t.Helper()
 	dir := v.home(t)
@@ -111,7 +111,7 @@ func (v Visit) indented(out string) string {
 	return prefix + strings.ReplaceAll(strings.TrimSpace(out), "\n", "\n"+prefix)
 }
 
-// home is a directory of the user's own that others may enter.
+// home returns a directory of the user that others may enter.
 func (v Visit) home(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(v.place(), "rerun-")
@@ -129,8 +129,8 @@ func (v Visit) home(t *testing.T) string {
 	return dir
 }
 
-// copySelf puts the test binary where every user may start it: go test builds it in a directory of
-// its own user.
+// copySelf copies the test binary to where every user may start it: go test builds it in a
+// directory of its own user.
 func copySelf(to string) error {
 	self, err := os.Executable()
 	if err != nil {
