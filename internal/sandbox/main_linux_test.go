@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-const nobody = rerun.Nobody
+const nobody = rerun.NobodyUID
 
 // outsidePlace names a directory outside of /tmp in which an ordinary user may create directories.
 const outsidePlace = "PATCHBAY_TEST_OUTSIDE"

@@ -15,9 +15,9 @@ import (
 	"testing"
 )
 
-// Nobody is the uid of an ordinary user: he owns no file of a test, and has rights only over his
+// NobodyUID is the uid of an ordinary user: he owns no file of a test, and has rights only over his
 // own namespaces.
-const Nobody = 65534
+const NobodyUID = 65534
 
 // Elsewhere is a directory outside of /tmp and of every home in which root can make homes.
 const Elsewhere = "/var/lib"
@@ -36,9 +36,9 @@ func Tests(t *testing.T, names ...string) {
 		t.Skip("needs root to become nobody; the tests run as an ordinary user already")
 	}
 	args := []string{"-test.v", "-test.run=" + exactly(names)}
-	visits := []Visit{{Uid: Nobody, Place: Elsewhere, Args: args}}
+	visits := []Visit{{Uid: NobodyUID, Place: Elsewhere, Args: args}}
 	if os.Getenv(All) != "" {
-		visits = append(visits, Visit{Uid: Nobody, Args: args}, Visit{Uid: 0, Place: Elsewhere, Args: args})
+		visits = append(visits, Visit{Uid: NobodyUID, Args: args}, Visit{Uid: 0, Place: Elsewhere, Args: args})
 	}
 	for _, v := range visits {
 		t.Run(fmt.Sprintf("as user %d, below %s", v.Uid, v.place()), func(t *testing.T) {
