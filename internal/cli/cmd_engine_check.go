@@ -120,13 +120,13 @@ func (a *app) runEngineRepair(ctx context.Context) error {
 		return a.printJSON(r)
 	}
 	a.printf("%s\n", render.Line(r.Dir))
-	if len(r.Settled) == 0 {
+	if len(r.Acknowledged) == 0 {
 		a.printf("  %s\n", a.screen().Paint(render.StyleGreen, "nothing is damaged"))
 		return nil
 	}
-	a.showReports(r.Settled)
+	a.showReports(r.Acknowledged)
 	lost := 0
-	for _, s := range r.Settled {
+	for _, s := range r.Acknowledged {
 		_, n, _ := s.Totals()
 		lost += n
 	}

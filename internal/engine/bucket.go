@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// tombstoneTTL is how long a deleted key leaves a trace. Until then, those who watch the bucket
+	// deletedTTL is how long a deleted key leaves a trace. Until then, those who watch the bucket
 	// and have lost the connection learn of it when they are back.
-	tombstoneTTL = 24 * time.Hour
+	deletedTTL = 24 * time.Hour
 	// markerTTL is the same for a key that went by age, of which the server leaves the trace.
 	markerTTL = time.Minute
 	// markerHeader is how the server marks it.
@@ -138,20 +138,20 @@ func (b *bucket) Delete(ctx context.Context, key string) error {
 		}
 		return err
 	}
-	return b.bury(ctx, key, nil)
+	return b.writeDeleted(ctx, key, nil)
 }
 
 // DeleteAt implements [Bucket].
 func (b *bucket) DeleteAt(ctx context.Context, key string, revision uint64) error {
-	return b.bury(ctx, key, &revision)
+	return b.writeDeleted(ctx, key, &revision)
 }
 
-func (b *bucket) bury(ctx context.Context, key string, revision *uint64) error {
+func (b *bucket) writeDeleted(ctx context.Context, key string, revision *uint64) error {
 	subject, err := b.subject(key)
 	if err != nil {
 		return err
 	}
-	_, err = b.publish(ctx, write{subject: subject, expect: revision, deleted: true, ttl: tombstoneTTL})
+	_, err = b.publish(ctx, write{subject: subject, expect: revision, deleted: true, ttl: deletedTTL})
 	return err
 }
 

@@ -24,7 +24,7 @@ func (s *stream) Contents(ctx context.Context, topic string, after uint64) (data
 	if !s.exact {
 		return s.contentsByRecord(ctx, topic, after)
 	}
-	r := &contents{backing: s.backing, request: getRequest{NextFor: s.wanted(filter), Batch: contentsMessages, MaxBytes: batchBytes, NoHeaders: true}, after: after}
+	r := &contents{backing: s.backing, request: getRequest{NextFor: s.serverFilter(filter), Batch: contentsMessages, MaxBytes: batchBytes, NoHeaders: true}, after: after}
 	for more := true; more; more = r.pending > 0 {
 		if err := s.link.gather(ctx, r.run); err != nil {
 			return nil, 0, err

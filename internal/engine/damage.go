@@ -24,13 +24,13 @@ func (n *node) prepare() (*blocks.Unread, error) {
 		return nil, fmt.Errorf("engine on %s: %w", n.dir, err)
 	}
 	if r != nil {
-		tellDamage(n.log, "engine: blocks of the store are damaged; what is whole was recovered", *r)
+		logDamage(n.log, "engine: blocks of the store are damaged; what is whole was recovered", *r)
 	}
 	return unread, nil
 }
 
-// tellDamage logs a report, with its counts.
-func tellDamage(log *slog.Logger, what string, r Report) {
+// logDamage logs a report, with its counts.
+func logDamage(log *slog.Logger, what string, r Report) {
 	whole, lost, _ := r.Totals()
 	for _, f := range r.Findings {
 		log.Warn("engine: "+f.String(), "stream", f.Stream, "block", f.Block, "kind", f.Kind, "whole", f.Whole, "lost", f.Lost)
@@ -43,9 +43,9 @@ func tellDamage(log *slog.Logger, what string, r Report) {
 // block, and does so only after the call has returned: the one moment at which what it will cut off
 // can still be copied.
 type rebuildWatch struct {
-	dir   string
-	log   *slog.Logger
-	again func() // has a new server take the place of this one, without waiting
+	dir     string
+	log     *slog.Logger
+	replace func() // has a new server take the place of this one, without waiting
 
 	unread map[string]bool // streams of which the start has read no block
 
@@ -68,9 +68,9 @@ func (w *rebuildWatch) first(stream string) bool {
 	return true
 }
 
-// heard looks at one warning. The server may hold locks of its own meanwhile: nothing here may call
+// onWarning looks at one warning. The server may hold locks of its own meanwhile: nothing here may call
 // it.
-func (w *rebuildWatch) heard(format string, args []any) {
+func (w *rebuildWatch) onWarning(format string, args []any) {
 	stream, what, ok := filestoreWarning(format)
 	if !ok {
 		return
@@ -80,10 +80,10 @@ func (w *rebuildWatch) heard(format string, args []any) {
 		w.log.Error("engine: the server rebuilds a block, and what it cuts off could not be kept aside", "stream", stream, "err", err)
 	}
 	for _, r := range reports {
-		tellDamage(w.log, "engine: a block of the store is damaged; the server is started anew to recover what is whole", *r)
+		logDamage(w.log, "engine: a block of the store is damaged; the server is started anew to recover what is whole", *r)
 	}
 	if len(reports) > 0 {
-		w.again()
+		w.replace()
 	}
 }
 
@@ -137,7 +137,7 @@ func (e *Engine) Damage() ([]Report, error) {
 	if e.node == nil {
 		return nil, nil
 	}
-	return blocks.Unsettled(e.node.dir)
+	return blocks.Unacknowledged(e.node.dir)
 }
 
 // errReplacing is of an answer that may leave out messages which the next server has again. It

@@ -299,7 +299,7 @@ func wantRepaired(t *testing.T, dir string, lost int) {
 	if err != nil || c.OK() || len(c.Reports) != 1 || len(c.Read.Findings) != 0 || c.Read.Messages != inBlocks-1 {
 		t.Errorf("check: %+v, %v", c, err)
 	}
-	if r, err := Repair(t.Context(), dir, log); err != nil || r.Found != nil || len(r.Settled) != 1 {
+	if r, err := Repair(t.Context(), dir, log); err != nil || r.Found != nil || len(r.Acknowledged) != 1 {
 		t.Errorf("repair: %+v, %v", r, err)
 	}
 	e := open(t, Options{Dir: dir})

@@ -13,7 +13,7 @@
 //	├─ dial ─► node.Dial      whoever answers, now and whenever the connection is lost:
 //	│         ├─ InProcessConn         this process runs the server
 //	│         ├─ localsock.Dial        another one does: its share copies to and from the server (share.go)
-//	│         └─ tryLock ─► rise       nobody does: check the store (blocks.Open), start it, share it, and scrub
+//	│         └─ tryLock ─► becomeOwner nobody does: check the store (blocks.Open), start it, share it, and scrub
 //	│                                  what was not checked (scrub.go)
 //	└─ check                  is there a store?
 //

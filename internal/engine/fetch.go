@@ -126,7 +126,7 @@ func (b *backing) scan(ctx context.Context, filter string, after uint64, f func(
 // scanSome is scan for who knows that f wants no more than a few messages, which are then all that
 // the server sends.
 func (b *backing) scanSome(ctx context.Context, filter string, after uint64, few int, f func(stored) bool) (uint64, error) {
-	until, err := b.goal(ctx, filter)
+	until, err := b.scanEnd(ctx, filter)
 	if err != nil {
 		return after, err
 	}
@@ -146,14 +146,14 @@ func (b *backing) scanSome(ctx context.Context, filter string, after uint64, few
 		// A copy that lags behind answered, or the last message is gone meanwhile.
 		pause.For(ctx, wait)
 		wait = min(2*wait, lastPause)
-		if until, err = b.goal(ctx, filter); err != nil {
+		if until, err = b.scanEnd(ctx, filter); err != nil {
 			return after, err
 		}
 	}
 }
 
-// goal is how far a scan must come. Where there is one copy, its own end is the end.
-func (b *backing) goal(ctx context.Context, filter string) (uint64, error) {
+// scanEnd is how far a scan must come. Where there is one copy, its own end is the end.
+func (b *backing) scanEnd(ctx context.Context, filter string) (uint64, error) {
 	if b.exact {
 		return 0, nil
 	}
@@ -164,9 +164,9 @@ func (b *backing) goal(ctx context.Context, filter string) (uint64, error) {
 	return m.sequence, err
 }
 
-// wanted is a filter as the server is quickest with it. For one that means all messages it would
+// serverFilter is a filter as the server is quickest with it. For one that means all messages it would
 // walk the index of all subjects otherwise.
-func (b *backing) wanted(filter string) string {
+func (b *backing) serverFilter(filter string) string {
 	if filter == b.root+">" {
 		return ">"
 	}
@@ -188,7 +188,7 @@ type batch struct {
 }
 
 func (r *batch) run(ctx context.Context, over <-chan struct{}) error {
-	req := getRequest{Seq: r.after + 1, NextFor: r.wanted(r.filter), Batch: r.most, MaxBytes: batchBytes, LastForEach: r.among}
+	req := getRequest{Seq: r.after + 1, NextFor: r.serverFilter(r.filter), Batch: r.most, MaxBytes: batchBytes, LastForEach: r.among}
 	return r.ask(ctx, over, req, r.take)
 }
 

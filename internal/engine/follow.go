@@ -82,7 +82,7 @@ func (t *tail) run(ctx context.Context) error {
 		}
 		return err
 	}
-	defer t.leave(ctx, consumer)
+	defer t.deletePlace(ctx, consumer)
 	messages, err := t.pull(consumer.CachedInfo().Name, t.beat)
 	if err != nil {
 		return err
@@ -180,9 +180,9 @@ func (t *tail) place(ctx context.Context) (jetstream.Consumer, error) {
 	return consumer, err
 }
 
-// leave says good-bye. If nobody hears it, the server finds out after forgetAfter.
-func (t *tail) leave(ctx context.Context, consumer jetstream.Consumer) {
-	if !t.link.stands() {
+// deletePlace says good-bye. If nobody hears it, the server finds out after forgetAfter.
+func (t *tail) deletePlace(ctx context.Context, consumer jetstream.Consumer) {
+	if !t.link.isConnected() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptWait)

@@ -143,7 +143,7 @@ func TestPullHoldsAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer follower.leave(t.Context(), consumer)
+	defer follower.deletePlace(t.Context(), consumer)
 	p, err := s.pull(consumer.CachedInfo().Name, heartbeatEmbedded)
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestAMessageThatTheServerLeavesOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer follower.leave(t.Context(), consumer)
+	defer follower.deletePlace(t.Context(), consumer)
 	p, err := s.pull(consumer.CachedInfo().Name, heartbeatEmbedded)
 	if err != nil {
 		t.Fatal(err)

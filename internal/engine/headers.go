@@ -66,7 +66,7 @@ func (b *bucket) Sizes(ctx context.Context, prefix string) ([]Size, error) {
 // headers calls f with every message of a filter, without its content, in order, as far as
 // [backing.scan] does.
 func (b *backing) headers(ctx context.Context, filter string, f func(stored) error) error {
-	until, err := b.goal(ctx, filter)
+	until, err := b.scanEnd(ctx, filter)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (b *backing) headers(ctx context.Context, filter string, f func(stored) err
 			wait = firstPause
 		}
 		pause.For(ctx, wait)
-		if until, err = b.goal(ctx, filter); err != nil {
+		if until, err = b.scanEnd(ctx, filter); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (o *outline) run(ctx context.Context) error {
 		return err
 	}
 	place := consumer.CachedInfo().Name
-	defer (&tail{backing: o.backing}).leave(ctx, consumer)
+	defer (&tail{backing: o.backing}).deletePlace(ctx, consumer)
 	if consumer.CachedInfo().NumPending == 0 {
 		return nil
 	}

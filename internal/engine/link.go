@@ -70,8 +70,8 @@ func (l *link) close() {
 	close(l.closed)
 }
 
-// stands tells whether there is a connection now.
-func (l *link) stands() bool {
+// isConnected tells whether there is a connection now.
+func (l *link) isConnected() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.life != nil

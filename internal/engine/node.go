@@ -40,44 +40,44 @@ type node struct {
 // faults are what the server's log says about writes that failed. They have a mutex of their own,
 // because the server speaks while it is being started and stopped too.
 type faults struct {
-	mu      sync.Mutex // protects the fields below
-	last    error
-	at      time.Time
-	pending bool   // the server that had it still runs
-	mend    func() // has the connection dial anew, without waiting; nil: there is none yet
+	mu        sync.Mutex // protects the fields below
+	last      error
+	at        time.Time
+	pending   bool   // the server that had it still runs
+	reconnect func() // has the connection dial anew, without waiting; nil: there is none yet
 }
 
-// tell notes a fault. The server is not to be touched from here: it may hold its locks.
-func (f *faults) tell(err error) {
+// report notes a fault. The server is not to be touched from here: it may hold its locks.
+func (f *faults) report(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.pending {
 		return
 	}
 	f.last, f.at, f.pending = err, time.Now(), true
-	if f.mend != nil {
-		f.mend()
+	if f.reconnect != nil {
+		f.reconnect()
 	}
 }
 
-// again has the server replaced although it can write.
-func (f *faults) again() {
+// replaceServer has the server replaced although it can write.
+func (f *faults) replaceServer() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.pending {
 		return
 	}
 	f.pending = true
-	if f.mend != nil {
-		f.mend()
+	if f.reconnect != nil {
+		f.reconnect()
 	}
 }
 
-// mendWith says how the connection is made to dial anew, and has it do so if the server was at
+// reconnectWith says how the connection is made to dial anew, and has it do so if the server was at
 // fault before.
-func (f *faults) mendWith(mend func()) {
+func (f *faults) reconnectWith(reconnect func()) {
 	f.mu.Lock()
-	f.mend = mend
+	f.reconnect = reconnect
 	f.mu.Unlock()
 	f.remind()
 }
@@ -87,8 +87,8 @@ func (f *faults) mendWith(mend func()) {
 func (f *faults) remind() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.pending && f.mend != nil {
-		f.mend()
+	if f.pending && f.reconnect != nil {
+		f.reconnect()
 	}
 }
 
@@ -117,7 +117,7 @@ func (f *faults) isPending() bool {
 	return f.pending
 }
 
-func (f *faults) settle() {
+func (f *faults) clearPending() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.pending = false
@@ -190,21 +190,21 @@ func (n *node) dial() (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if err := n.rise(lock); err != nil {
+	if err := n.becomeOwner(lock); err != nil {
 		return nil, err
 	}
 	return n.server.InProcessConn()
 }
 
-// rise makes this process the owner.
-func (n *node) rise(lock *fileLock) error {
+// becomeOwner makes this process the owner.
+func (n *node) becomeOwner(lock *fileLock) error {
 	unread, err := n.prepare()
 	if err != nil {
 		return errors.Join(err, lock.release())
 	}
-	watch := &rebuildWatch{dir: n.dir, log: n.log, again: n.faults.again, unread: unread.Streams()}
+	watch := &rebuildWatch{dir: n.dir, log: n.log, replace: n.faults.replaceServer, unread: unread.Streams()}
 	scrub := startScrub(unread, watch)
-	srv, err := startServer(n.dir, n.log, n.faults.tell, watch.heard)
+	srv, err := startServer(n.dir, n.log, n.faults.report, watch.onWarning)
 	if err != nil {
 		scrub.stop()
 		return errors.Join(err, lock.release())
@@ -219,7 +219,7 @@ func (n *node) rise(lock *fileLock) error {
 	return nil
 }
 
-// stop ends what rise began, the lock last: when another process gets it, nothing here writes any
+// stop ends what becomeOwner began, the lock last: when another process gets it, nothing here writes any
 // more.
 func (n *node) stop() error {
 	if n.server == nil {
@@ -235,7 +235,7 @@ func (n *node) stop() error {
 	if clean = clean && !n.faults.isPending(); clean {
 		n.seal()
 	}
-	n.faults.settle()
+	n.faults.clearPending()
 	err := n.lock.release()
 	n.share, n.server, n.scrub, n.unread, n.lock = nil, nil, nil, nil, nil
 	return err

@@ -9,9 +9,9 @@ import (
 func TestAFaultWhileTheConnectionIsMade(t *testing.T) {
 	t.Run("the first connection", func(t *testing.T) {
 		var f faults
-		f.again()
+		f.replaceServer()
 		told := 0
-		f.mendWith(func() { told++ })
+		f.reconnectWith(func() { told++ })
 		if told != 1 {
 			t.Errorf("the connection was told %d times", told)
 		}

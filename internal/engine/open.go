@@ -114,7 +114,7 @@ func (e *Engine) connect(ctx context.Context, o Options) error {
 		return err
 	}
 	if e.node != nil {
-		e.node.faults.mendWith(e.mend)
+		e.node.faults.reconnectWith(e.reconnect)
 	}
 	e.js, err = jetstream.New(e.nc)
 	return err
@@ -188,9 +188,9 @@ func (e *Engine) trouble() error {
 	return err
 }
 
-// mend has the connection dial anew, which replaces a server that can not write any more. It does
+// reconnect has the connection dial anew, which replaces a server that can not write any more. It does
 // not wait.
-func (e *Engine) mend() {
+func (e *Engine) reconnect() {
 	go func() {
 		if err := e.nc.ForceReconnect(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 			e.log.Warn("engine: dialing anew", "err", err)
@@ -221,7 +221,7 @@ type Status struct {
 // Status says where the engine is now. The owner of a data directory can change any time.
 func (e *Engine) Status() Status {
 	s := Status{Mode: External}
-	if e.nc != nil && e.link.stands() {
+	if e.nc != nil && e.link.isConnected() {
 		s.Connected, s.Address, s.Version = true, e.nc.ConnectedUrlRedacted(), e.nc.ConnectedServerVersion()
 	}
 	if e.node == nil {

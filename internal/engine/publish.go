@@ -59,7 +59,7 @@ func (b *backing) publish(ctx context.Context, w write) (uint64, error) {
 		b.engine.wrote(begin)
 		return ack.Sequence, nil
 	case wrongSequence(err) && (unsure || w.id != ""):
-		return b.settle(ctx, w, msg.Header.Get(nats.MsgIdHdr), unsure)
+		return b.resolveRefused(ctx, w, msg.Header.Get(nats.MsgIdHdr), unsure)
 	case wrongSequence(err):
 		return 0, ErrConflict
 	}
@@ -72,13 +72,13 @@ func mayHaveArrived(err error) bool {
 		errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrStaleConnection)
 }
 
-// settle finds out about a write that was refused for its sequence number: because of itself,
+// resolveRefused finds out about a write that was refused for its sequence number: because of itself,
 // stored by an earlier try or under the same id, or because of somebody else's? (A server that is
 // not in a cluster compares sequence numbers before it looks for the id.) If it was stored, it is
 // the next of its subject after the one it was to follow.
 //
 // A bucket keeps only the last value of a key. So it can be that nobody knows.
-func (b *backing) settle(ctx context.Context, w write, id string, unsure bool) (uint64, error) {
+func (b *backing) resolveRefused(ctx context.Context, w write, id string, unsure bool) (uint64, error) {
 	var next stored
 	_, err := b.scan(ctx, w.subject, *w.expect, func(m stored) bool {
 		next = m

@@ -108,7 +108,7 @@ func (q *queue) Take(ctx context.Context) (*Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		if keep, err := q.wanted(ctx, job); keep || err != nil {
+		if keep, err := q.shouldRun(ctx, job); keep || err != nil {
 			return job, err
 		}
 	}
@@ -160,9 +160,9 @@ func (q *queue) job(msg jetstream.Msg) (*Job, error) {
 	return j, nil
 }
 
-// wanted tells whether a job is to be done, and drops one that is not: it is done already, or
+// shouldRun tells whether a job is to be done, and drops one that is not: it is done already, or
 // nobody could do it.
-func (q *queue) wanted(ctx context.Context, j *Job) (bool, error) {
+func (q *queue) shouldRun(ctx context.Context, j *Job) (bool, error) {
 	if j.id != "" {
 		_, err := q.done.Get(ctx, j.id)
 		if err == nil {
@@ -192,22 +192,22 @@ func (j *Job) Ack(ctx context.Context) error {
 			return err
 		}
 	}
-	return j.say(ctx, "+ACK")
+	return j.answer(ctx, "+ACK")
 }
 
 // Nak gives the job back, to be taken again after a while.
 func (j *Job) Nak(ctx context.Context, delay time.Duration) error {
-	return j.say(ctx, fmt.Sprintf(`-NAK {"delay": %d}`, max(delay, 0).Nanoseconds()))
+	return j.answer(ctx, fmt.Sprintf(`-NAK {"delay": %d}`, max(delay, 0).Nanoseconds()))
 }
 
 // Progress says that the job is being worked on: its AckWait begins anew.
-func (j *Job) Progress(ctx context.Context) error { return j.say(ctx, "+WPI") }
+func (j *Job) Progress(ctx context.Context) error { return j.answer(ctx, "+WPI") }
 
 // Drop gives the job up: nobody gets it any more, though nobody has done it.
-func (j *Job) Drop(ctx context.Context) error { return j.say(ctx, "+TERM") }
+func (j *Job) Drop(ctx context.Context) error { return j.answer(ctx, "+TERM") }
 
-// say tells the server, and waits until it has heard. Saying it twice does no harm.
-func (j *Job) say(ctx context.Context, what string) error {
+// answer tells the server, and waits until it has heard. Saying it twice does no harm.
+func (j *Job) answer(ctx context.Context, what string) error {
 	return j.queue.link.do(ctx, func(ctx context.Context) error {
 		_, err := j.queue.engine.nc.RequestWithContext(ctx, j.reply, []byte(what))
 		return err

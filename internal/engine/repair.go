@@ -62,7 +62,7 @@ func (r *CheckResult) OK() bool {
 // only tells what that engine has found. A brief check leaves out the streams whose files are as
 // they were at the last clean stop.
 func Check(dir string, brief bool, log *slog.Logger) (*CheckResult, error) {
-	reports, err := blocks.Unsettled(dir)
+	reports, err := blocks.Unacknowledged(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -86,16 +86,16 @@ func Check(dir string, brief bool, log *slog.Logger) (*CheckResult, error) {
 
 // A RepairResult is what a repair did.
 type RepairResult struct {
-	Dir     string          `json:"dir"`
-	Found   *Report         `json:"found,omitempty"` // by this repair; nil: nothing
-	Settled []Report        `json:"settled"`         // all that it acknowledged, Found among them
-	Read    *blocks.Checked `json:"read"`            // the store afterwards
+	Dir          string          `json:"dir"`
+	Found        *Report         `json:"found,omitempty"` // by this repair; nil: nothing
+	Acknowledged []Report        `json:"settled"`         // all that it acknowledged, Found among them
+	Read         *blocks.Checked `json:"read"`            // the store afterwards
 }
 
 // Repair recovers what is whole in damaged blocks, has a server open the result and compares the
 // counts, and acknowledges all reports. No engine may run on the directory.
 func Repair(ctx context.Context, dir string, log *slog.Logger) (*RepairResult, error) {
-	r := &RepairResult{Dir: dir, Settled: []Report{}, Read: &blocks.Checked{}}
+	r := &RepairResult{Dir: dir, Acknowledged: []Report{}, Read: &blocks.Checked{}}
 	lock, err := holdStopped(dir)
 	if err != nil || lock == nil {
 		return r, err
@@ -121,7 +121,7 @@ func (r *RepairResult) run(ctx context.Context, log *slog.Logger) (err error) {
 	if err := blocks.Seal(r.Dir, nil); err != nil {
 		return err
 	}
-	r.Settled, err = blocks.Settle(r.Dir, time.Now())
+	r.Acknowledged, err = blocks.Acknowledge(r.Dir, time.Now())
 	return err
 }
 
@@ -131,7 +131,7 @@ func verify(ctx context.Context, dir string, want []blocks.Count, log *slog.Logg
 		return nil
 	}
 	var bad faults
-	srv, err := startServer(dir, log, bad.tell, nil)
+	srv, err := startServer(dir, log, bad.report, nil)
 	if err != nil {
 		return err
 	}

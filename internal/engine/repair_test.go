@@ -27,7 +27,7 @@ func TestRepair(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Found == nil || len(r.Settled) != 1 || r.Read.Messages != wrote-len(lost) {
+				if r.Found == nil || len(r.Acknowledged) != 1 || r.Read.Messages != wrote-len(lost) {
 					t.Errorf("repair: %+v, %+v", r, r.Read)
 				}
 				if c, err := Check(dir, false, slog.New(slog.DiscardHandler)); err != nil || !c.OK() {
@@ -72,7 +72,7 @@ func TestRepairAcknowledges(t *testing.T) {
 	closeEngine(t, e)
 
 	r, err := Repair(t.Context(), dir, slog.New(slog.DiscardHandler))
-	if err != nil || r.Found != nil || len(r.Settled) != 1 || r.Read.Messages != wrote-len(lost) {
+	if err != nil || r.Found != nil || len(r.Acknowledged) != 1 || r.Read.Messages != wrote-len(lost) {
 		t.Errorf("repair: %+v, %v", r, err)
 	}
 	e = open(t, Options{Dir: dir})

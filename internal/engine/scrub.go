@@ -61,8 +61,8 @@ func (s *scrub) whole(i int) bool {
 	if report == nil {
 		return true
 	}
-	tellDamage(s.watch.log, "engine: a block of the store is damaged; the server is started anew to recover what is whole", *report)
-	s.watch.again()
+	logDamage(s.watch.log, "engine: a block of the store is damaged; the server is started anew to recover what is whole", *report)
+	s.watch.replace()
 	return false
 }
 

@@ -59,7 +59,7 @@ func keep(dir, path string, now time.Time, x *index) (*Report, error) {
 // pending tells whether a block was copied aside while the server ran, and waits to be mended by
 // the next start.
 func pending(dir, stream string, number uint32) (bool, error) {
-	open, err := Unsettled(dir)
+	open, err := Unacknowledged(dir)
 	return slices.ContainsFunc(open, func(r Report) bool {
 		return r.Pending && slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Stream == stream && f.Block == number })
 	}), err
@@ -90,8 +90,8 @@ func blockAt(dir, path string) (place, uint32, error) {
 
 // putBack returns messages to their blocks that a running server cut off after Keep had copied
 // them, and names the streams that have changed.
-func (m *mender) putBack() ([]string, error) {
-	open, err := Unsettled(m.dir)
+func (m *repairer) putBack() ([]string, error) {
+	open, err := Unacknowledged(m.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (m *mender) putBack() ([]string, error) {
 
 // putBackTo returns what one block has lost since it was copied. If the server has not cut it, it
 // is mended as every other block is, and needs no second copy.
-func (m *mender) putBackTo(p place, r *Report, f *Finding) error {
+func (m *repairer) putBackTo(p place, r *Report, f *Finding) error {
 	kept := filepath.Join(r.Dir, f.Stream, filepath.Base(f.Kept))
 	same, err := begins(p.block(f.Block), kept)
 	if err != nil {

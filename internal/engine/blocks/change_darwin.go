@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// systemsOwn is what no program can set: when anything about a file last changed, its bytes or its
+// changeTimeAndInode is what no program can set: when anything about a file last changed, its bytes or its
 // times, in nanoseconds since 1970, and the number of the file.
-func systemsOwn(info fs.FileInfo) (changed int64, inode uint64) {
+func changeTimeAndInode(info fs.FileInfo) (changed int64, inode uint64) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return s.Ctimespec.Nano(), s.Ino
 	}

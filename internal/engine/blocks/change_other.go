@@ -4,5 +4,5 @@ package blocks
 
 import "io/fs"
 
-// systemsOwn is not known here.
-func systemsOwn(fs.FileInfo) (changed int64, inode uint64) { return 0, 0 }
+// changeTimeAndInode is not known here.
+func changeTimeAndInode(fs.FileInfo) (changed int64, inode uint64) { return 0, 0 }

@@ -12,12 +12,12 @@
 //	├─ stream.read          the other streams, block by block
 //	│  └─ scan              record by record; after damage it looks for the next whole record
 //	├─ stream.findings      what is damaged, truncated, emptied or missing, with counts
-//	└─ mender.mend          copy aside, write anew, report
+//	└─ repairer.repair        copy aside, write anew, report
 //	Keep                    while the server runs: it is about to cut a block
 //	Unread.Check            while the server runs: a block that Open has not read
 //	Seal                    after the server has stopped
 //	└─ place.doubtful       lengths and sequence numbers of blocks that have changed since Open
-//	Check, Settle           for the commands `patchbay engine check` and `repair`
+//	Check, Acknowledge      for the commands `patchbay engine check` and `repair`
 //
 // # The format
 //

@@ -19,7 +19,7 @@ func (p place) doubtful(before, now *sealedStream) bool {
 	}
 	for _, n := range numbers {
 		if name := blockName(n); before == nil || before.Files[name] != now.Files[name] {
-			if !s.follows(n) {
+			if !s.isConsistent(n) {
 				return true
 			}
 		}
@@ -44,9 +44,9 @@ func (x *index) misses(numbers []uint32) bool {
 	return false
 }
 
-// follows tells whether the lengths of a block lead from record to record to its end, and its
+// isConsistent tells whether the lengths of a block lead from record to record to its end, and its
 // numbers are those that the index has. A block that looks strange is read to make sure.
-func (s *stream) follows(n uint32) bool {
+func (s *stream) isConsistent(n uint32) bool {
 	data, err := readBlock(s.block(n))
 	if err != nil {
 		return false

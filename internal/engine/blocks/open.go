@@ -27,12 +27,12 @@ func Open(dir string, o Options) (*Report, *Unread, error) {
 	if err := interrupted(dir); err != nil {
 		return nil, nil, err
 	}
-	m := mender{Options: o, dir: dir, unread: &Unread{dir: dir, before: make(map[string]*sealedStream)}, kept: make(map[blockID]*Report)}
+	m := repairer{Options: o, dir: dir, unread: &Unread{dir: dir, before: make(map[string]*sealedStream)}, kept: make(map[blockID]*Report)}
 	back, err := m.putBack()
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := m.mendAll(readSeal(dir), back); err != nil {
+	if err := m.repairAll(readSeal(dir), back); err != nil {
 		return nil, nil, errors.Join(err, m.giveUp())
 	}
 	return m.report, m.unread, Unseal(dir)
@@ -40,7 +40,7 @@ func Open(dir string, o Options) (*Report, *Unread, error) {
 
 // giveUp removes the copies of a report after which nothing was changed: the next start makes them
 // again.
-func (m *mender) giveUp() error {
+func (m *repairer) giveUp() error {
 	if m.report == nil || m.changed {
 		return nil
 	}
@@ -112,8 +112,8 @@ func (c *Checked) add(s *stream) {
 	c.Findings = append(c.Findings, s.findings()...)
 }
 
-// A mender puts a data directory in order.
-type mender struct {
+// A repairer puts a data directory in order.
+type repairer struct {
 	Options
 	dir     string
 	unread  *Unread
@@ -128,9 +128,9 @@ type blockID struct {
 	number uint32
 }
 
-// mendAll looks at the streams whose files are not as they were at the last clean stop, and at
+// repairAll looks at the streams whose files are not as they were at the last clean stop, and at
 // those that were just written.
-func (m *mender) mendAll(kept *seal, written []string) error {
+func (m *repairer) repairAll(kept *seal, written []string) error {
 	all, err := places(m.dir)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (m *mender) mendAll(kept *seal, written []string) error {
 			m.unread.before[p.dir] = now
 			continue
 		}
-		whole, err := m.readAndMend(p, before)
+		whole, err := m.readAndRepair(p, before)
 		if err != nil {
 			return err
 		}
@@ -160,8 +160,8 @@ func (m *mender) mendAll(kept *seal, written []string) error {
 	return m.goneStreams(kept)
 }
 
-// readAndMend tells whether the stream was whole.
-func (m *mender) readAndMend(p place, before *sealedStream) (bool, error) {
+// readAndRepair tells whether the stream was whole.
+func (m *repairer) readAndRepair(p place, before *sealedStream) (bool, error) {
 	s, err := p.read(before)
 	if errors.Is(err, errForeign) {
 		m.Logger.Warn("engine: a stream cannot be checked", "err", err)
@@ -171,14 +171,14 @@ func (m *mender) readAndMend(p place, before *sealedStream) (bool, error) {
 		return false, fmt.Errorf("checking stream %s: %w", p.name, err)
 	}
 	found := s.findings()
-	if err := m.mend(s, found); err != nil {
+	if err := m.repair(s, found); err != nil {
 		return false, fmt.Errorf("stream %s is damaged, and cannot be kept aside and mended: %w", p.name, err)
 	}
 	return len(found) == 0, nil
 }
 
 // goneStreams tells of streams whose directories have vanished since the last clean stop.
-func (m *mender) goneStreams(kept *seal) error {
+func (m *repairer) goneStreams(kept *seal) error {
 	for _, name := range kept.gone(m.dir) {
 		if err := m.begin(); err != nil {
 			return err
@@ -192,15 +192,15 @@ func (m *mender) goneStreams(kept *seal) error {
 }
 
 // begin makes the report, if there is none yet.
-func (m *mender) begin() (err error) {
+func (m *repairer) begin() (err error) {
 	if m.report == nil {
 		m.report, err = newReport(m.dir, m.Now)
 	}
 	return err
 }
 
-// mend keeps the damaged blocks of a stream aside and writes them anew.
-func (m *mender) mend(s *stream, found []Finding) error {
+// repair keeps the damaged blocks of a stream aside and writes them anew.
+func (m *repairer) repair(s *stream, found []Finding) error {
 	if len(found) == 0 {
 		return nil
 	}
@@ -226,7 +226,7 @@ func (m *mender) mend(s *stream, found []Finding) error {
 
 // note keeps a block and the index aside, and reports them. A block that was copied while the
 // server ran has a report, which gets the counts of now.
-func (m *mender) note(s *stream, f *Finding) error {
+func (m *repairer) note(s *stream, f *Finding) error {
 	if r := m.kept[blockID{s.name, f.Block}]; r != nil {
 		return r.complete(f)
 	}
@@ -240,7 +240,7 @@ func (m *mender) note(s *stream, f *Finding) error {
 	return m.report.write()
 }
 
-func (m *mender) keep(s *stream, f *Finding) (err error) {
+func (m *repairer) keep(s *stream, f *Finding) (err error) {
 	if b := s.find(f.Block); b != nil && b.size > 0 {
 		f.Kept, err = m.report.keep(s.name, s.block(f.Block))
 	}

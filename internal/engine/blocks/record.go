@@ -64,7 +64,7 @@ func parse(data []byte, offset int, h hash.Hash64) (r record, ok bool) {
 	if !ok {
 		return record{}, false
 	}
-	return r, body.holds(data[offset:r.end()], h)
+	return r, body.hasValidHash(data[offset:r.end()], h)
 }
 
 // A body says where the parts of a record are, from its beginning.
@@ -109,9 +109,9 @@ func sequenceOf(raw uint64) (uint64, kind) {
 	return raw, message
 }
 
-// holds compares the hash, and the one length that would mangle a message without changing the
+// hasValidHash compares the hash, and the one length that would mangle a message without changing the
 // hash.
-func (p body) holds(raw []byte, h hash.Hash64) bool {
+func (p body) hasValidHash(raw []byte, h hash.Hash64) bool {
 	end := len(raw) - hashSize
 	if p.headers && !wholeHeader(raw[p.rest:end], binary.LittleEndian.Uint32(raw[p.subject:])) {
 		return false

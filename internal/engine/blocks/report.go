@@ -32,9 +32,9 @@ type Report struct {
 	Running bool `json:"running,omitempty"`
 	Pending bool `json:"pending,omitempty"`
 
-	// Settled is when a person acknowledged the report with `patchbay engine repair`; zero: nobody
+	// Acknowledged is when a person acknowledged the report with `patchbay engine repair`; zero: nobody
 	// did.
-	Settled time.Time `json:"settled,omitzero"`
+	Acknowledged time.Time `json:"settled,omitzero"`
 }
 
 // Totals adds the findings up.
@@ -132,17 +132,17 @@ func Reports(dir string) ([]Report, error) {
 	return out, nil
 }
 
-// Unsettled are the reports that nobody has acknowledged.
-func Unsettled(dir string) ([]Report, error) {
+// Unacknowledged are the reports that nobody has acknowledged.
+func Unacknowledged(dir string) ([]Report, error) {
 	all, err := Reports(dir)
-	return slices.DeleteFunc(all, func(r Report) bool { return !r.Settled.IsZero() }), err
+	return slices.DeleteFunc(all, func(r Report) bool { return !r.Acknowledged.IsZero() }), err
 }
 
-// Settle acknowledges all reports. The copies stay.
-func Settle(dir string, now time.Time) ([]Report, error) {
-	open, err := Unsettled(dir)
+// Acknowledge acknowledges all reports. The copies stay.
+func Acknowledge(dir string, now time.Time) ([]Report, error) {
+	open, err := Unacknowledged(dir)
 	for i := range open {
-		open[i].Settled = now.UTC()
+		open[i].Acknowledged = now.UTC()
 		err = errors.Join(err, open[i].write())
 	}
 	return open, err

@@ -48,15 +48,15 @@ func scan(data []byte, h hash.Hash64) scanned {
 		}
 		next := search.after(at)
 		s.damage = append(s.damage, Span{int64(at), int64(next)})
-		s.torn = next == len(data) && short(data[at:])
+		s.torn = next == len(data) && isTornRecord(data[at:])
 		at = next
 	}
 	s.misnumbers(data)
 	return s
 }
 
-// short tells whether what is left can be the beginning of a record, and no more than that.
-func short(rest []byte) bool {
+// isTornRecord tells whether what is left can be the beginning of a record, and no more than that.
+func isTornRecord(rest []byte) bool {
 	if len(rest) < headSize {
 		return true
 	}
@@ -84,26 +84,26 @@ func (s *search) saw(r record) {
 // first: so what a message contains is never taken for a record when only the message was damaged.
 func (s *search) after(at int) int {
 	if r, _, ok := head(s.data, at); ok {
-		if next := r.end(); next == len(s.data) || s.stands(next) {
+		if next := r.end(); next == len(s.data) || s.isRecord(next) {
 			return next
 		}
 	}
 	for next := at + 1; next <= len(s.data)-headSize-hashSize; next++ {
-		if s.stands(next) {
+		if s.isRecord(next) {
 			return next
 		}
 	}
 	return len(s.data)
 }
 
-// stands tells whether a whole and plausible record is at an offset.
-func (s *search) stands(at int) bool {
+// isRecord tells whether a whole and plausible record is at an offset.
+func (s *search) isRecord(at int) bool {
 	r, parts, ok := head(s.data, at)
 	if !ok || !s.plausible(r, s.data[at+headSize:at+parts.subject]) || r.size > s.budget {
 		return false
 	}
 	s.budget -= r.size
-	return parts.holds(s.data[at:r.end()], s.hash)
+	return parts.hasValidHash(s.data[at:r.end()], s.hash)
 }
 
 // plausible refuses most of what is no record without hashing it. Sequence numbers of a block only

@@ -44,7 +44,7 @@ type sealedFile struct {
 }
 
 func sealedAs(info fs.FileInfo) sealedFile {
-	changed, inode := systemsOwn(info)
+	changed, inode := changeTimeAndInode(info)
 	return sealedFile{info.Size(), info.ModTime().UnixNano(), changed, inode}
 }
 

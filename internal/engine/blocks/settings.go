@@ -37,7 +37,7 @@ func (p place) noSettings() bool {
 }
 
 // dropSettings keeps damaged settings aside, so that the engine writes them anew.
-func (m *mender) dropSettings(s *stream) error {
+func (m *repairer) dropSettings(s *stream) error {
 	for _, name := range settingsFiles() {
 		path := filepath.Join(s.dir, name)
 		_, err := m.report.keep(s.name, path)
