@@ -20,16 +20,16 @@ const (
 	headerBatchCommit = "Nats-Batch-Commit"
 )
 
-// codeBatchIncomplete: the server has not got all messages up to the last one.
+// codeBatchIncomplete is the server's error if it has not got all messages up to the last one.
 const codeBatchIncomplete jetstream.ErrorCode = 10176
 
-// AppendAll implements [Stream]. The server keeps the messages aside until the last one, which it
-// answers, and then stores them with six synced calls, however many they are. Whatever is wrong
-// with one of them, it answers the last one with an error.
+// AppendAll implements [Stream]. The server holds the messages back until the last one arrives, and
+// then stores them with six synced calls, for any number of messages. If one of them is wrong, it
+// answers the last one with an error.
 //
-// It is tried again while the server cannot have stored them: a cluster between two leaders takes
-// no message, or loses some of the first. A try that got no answer is not repeated, because the
-// server would refuse ids that it knows.
+// AppendAll tries again while the server cannot have stored the messages: a cluster between two
+// leaders accepts no message, or loses some of the first. A try without an answer is not repeated,
+// because the server would refuse ids that it knows.
 func (s *stream) AppendAll(ctx context.Context, records []Append) error {
 	if !s.stream.CachedInfo().Config.AllowAtomicPublish {
 		return fmt.Errorf("records together: %w", errors.ErrUnsupported)
@@ -53,8 +53,7 @@ func (s *stream) AppendAll(ctx context.Context, records []Append) error {
 	return cmp.Or(err, unsure)
 }
 
-// sendTogether sends messages under a new batch's name: what the server may have of an earlier try
-// is no part of it.
+// sendTogether sends messages as a new batch. Messages of an earlier try do not belong to it.
 func (s *stream) sendTogether(ctx context.Context, messages []*nats.Msg) error {
 	batch := rand.Text()
 	for _, msg := range messages {
@@ -73,7 +72,7 @@ func (s *stream) sendTogether(ctx context.Context, messages []*nats.Msg) error {
 	return storedTogether(answer, len(messages))
 }
 
-// together makes the messages of records that are stored together.
+// together makes the messages for records that are stored together.
 func (s *stream) together(records []Append) ([]*nats.Msg, error) {
 	messages := make([]*nats.Msg, len(records))
 	for i, r := range records {
@@ -93,7 +92,7 @@ func (s *stream) together(records []Append) ([]*nats.Msg, error) {
 	return messages, nil
 }
 
-// storedTogether reads the server's answer to the last of so many messages.
+// storedTogether decodes the server's answer to the last of count messages.
 func storedTogether(answer *nats.Msg, count int) error {
 	if status := answer.Header.Get(headerStatus); status != "" {
 		return statusError(status)
@@ -109,7 +108,7 @@ func storedTogether(answer *nats.Msg, count int) error {
 		return a.Error
 	}
 	if a.Count != count {
-		return fmt.Errorf("the server has stored %d of %d records", a.Count, count)
+		return fmt.Errorf("the server stored %d of %d records", a.Count, count)
 	}
 	return nil
 }

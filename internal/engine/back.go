@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// ReadBack implements [Stream]. The server reads forward only. It knows without reading how many
-// messages a filter has in all. If those are at most twice as many as are wanted, all of them are
-// read. Else they are taken to be spread evenly, and a stretch is read that should have twice as
-// many as are wanted, then the stretch before it, twice as long, and so on. So it does not matter
-// how many records other topics have in between.
+// ReadBack implements [Stream]. The server reads only forward, but it knows how many messages match
+// a filter without reading them. If there are at most twice as many as wanted, ReadBack reads all.
+// Otherwise it assumes that they are evenly spread. It reads a range that should contain twice as
+// many as wanted, then the range before it, which is twice as long, and so on. So the number of
+// records of other topics does not matter.
 func (s *stream) ReadBack(ctx context.Context, topic string, before uint64, limit int) ([]Record, error) {
 	filter, err := s.filter(topic)
 	if err != nil {
@@ -20,7 +20,7 @@ func (s *stream) ReadBack(ctx context.Context, topic string, before uint64, limi
 	if err != nil {
 		return nil, err
 	}
-	end := state.LastSeq // the last record that is wanted
+	end := state.LastSeq // the last wanted record
 	if before > 0 {
 		end = min(end, before-1)
 	}
@@ -42,9 +42,9 @@ func (s *stream) ReadBack(ctx context.Context, topic string, before uint64, limi
 	return b.read(ctx)
 }
 
-// stretchFor is how many sequence numbers should have so many records of a filter, if it has total
-// of all. Where it has nearly all, few numbers more are enough. Else it is twice as many: records
-// of a topic come in bursts.
+// stretchFor returns how many sequence numbers should contain limit records of a filter that
+// matches total of all records. If nearly all records match, a few more numbers are enough.
+// Otherwise it is twice as many, because records of a topic come in bursts.
 func stretchFor(limit int, all, total uint64) uint64 {
 	if all-min(total, all) <= all/8 {
 		return uint64(limit + limit/4)
@@ -52,8 +52,8 @@ func stretchFor(limit int, all, total uint64) uint64 {
 	return all / total * uint64(2*limit)
 }
 
-// total is how many messages a filter has. On a cluster, the copy that is asked may lag behind: it
-// is an estimate.
+// total returns how many messages match a filter. In a cluster it is an estimate, because the copy
+// that answers may be behind.
 func (b *backing) total(ctx context.Context, filter string) (uint64, error) {
 	r := &batch{backing: b, filter: filter, most: 1, f: func(stored) bool { return true }}
 	err := b.link.gather(ctx, r.run)
@@ -63,13 +63,13 @@ func (b *backing) total(ctx context.Context, filter string) (uint64, error) {
 	return r.pending + 1, err
 }
 
-// A back reads records of a filter from their end.
+// A back reads the records of a filter backwards.
 type back struct {
 	*stream
 	filter string
 	first  uint64 // the first record of the stream
 	end    uint64 // the last record that is still wanted
-	width  uint64 // of the next stretch, in sequence numbers
+	width  uint64 // of the next range, in sequence numbers
 	limit  int
 }
 
@@ -89,7 +89,7 @@ func (b *back) read(ctx context.Context) ([]Record, error) {
 	return newest, nil
 }
 
-// stretch is the last records after a sequence number up to b.end, at most want.
+// stretch returns the last records after a sequence number and up to b.end, at most want.
 func (b *back) stretch(ctx context.Context, after uint64, want int) ([]Record, error) {
 	var records []Record
 	var bad error
@@ -102,7 +102,7 @@ func (b *back) stretch(ctx context.Context, after uint64, want int) ([]Record, e
 			return false
 		}
 		if len(records) == 2*want {
-			records = append(records[:0], records[want:]...) // the older ones are not wanted
+			records = append(records[:0], records[want:]...) // drop the older ones
 		}
 		records = append(records, r)
 		return m.sequence < b.end

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// dedupWindow is for how long the server remembers the ids of messages, in memory; [Append]
-// promises it. A call tries again for half of that.
+// dedupWindow is how long the server remembers the ids of messages, in memory. [Append] promises
+// it. A call tries again for half of that time.
 const dedupWindow = time.Minute
 
 // A backing is the server's stream behind a bucket, a stream or a queue.
@@ -18,21 +18,22 @@ type backing struct {
 	engine *Engine
 	link   *link
 	name   string // the server's name for it
-	root   string // what its subjects begin with, up to a full stop
+	root   string // the beginning of its subjects, with a full stop at the end
 	stream jetstream.Stream
 
-	exact   bool // there is one copy: whoever answers knows everything
-	forgets bool // it has only the last message of a subject
+	exact   bool // there is only one copy, which has every write
+	forgets bool // it has only the last message of each subject
 }
 
-// ensure opens a stream of the server's, made where there is none. Several may do so at once.
+// ensure opens a stream of the server, and creates it if necessary. Several processes may do so at
+// once.
 func (e *Engine) ensure(ctx context.Context, want jetstream.StreamConfig) (*backing, error) {
 	want.Storage = jetstream.FileStorage
 	want.MaxMsgs, want.MaxConsumers, want.MaxMsgSize = -1, -1, -1
 	if want.MaxBytes == 0 {
 		want.MaxBytes = -1
 	}
-	if want.MaxAge > 0 { // the server wants it so
+	if want.MaxAge > 0 { // the server requires it
 		want.Duplicates = min(want.Duplicates, want.MaxAge)
 	}
 	var s jetstream.Stream
@@ -57,13 +58,13 @@ func (e *Engine) openOrCreate(ctx context.Context, want jetstream.StreamConfig) 
 			return nil, err
 		}
 		s, err = e.create(ctx, want)
-		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // else somebody was faster, and ours may have to be adjusted to
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // otherwise another process was faster, and its stream may have to be adjusted
 			return s, err
 		}
 	}
 }
 
-// create makes a stream with as many copies as there can be.
+// create creates a stream with as many copies as possible.
 func (e *Engine) create(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	for want.Replicas = e.copies(); ; want.Replicas-- {
 		s, err := e.js.CreateStream(ctx, want)
@@ -73,7 +74,7 @@ func (e *Engine) create(ctx context.Context, want jetstream.StreamConfig) (jetst
 	}
 }
 
-// copies is how many copies of a stream to ask for.
+// copies returns how many copies of a stream to ask for.
 func (e *Engine) copies() int {
 	switch {
 	case e.replicas != 0:
@@ -81,23 +82,24 @@ func (e *Engine) copies() int {
 	case e.node != nil || e.nc.ConnectedClusterName() == "":
 		return 1
 	}
-	return 3 // survives the loss of one server; more would only be slower
+	return 3 // survives the loss of one server; more copies would only be slower
 }
 
-// The server's codes for a cluster that is too small: replicas > 1 not supported in non-clustered
-// mode, no suitable peers for placement, insufficient resources.
+// tooManyCopies reports whether an error means that the cluster is too small. The codes are:
+// replicas > 1 not supported in non-clustered mode, no suitable peers for placement, insufficient
+// resources.
 func tooManyCopies(err error) bool {
 	return hasCode(err, 10074) || hasCode(err, 10005) || hasCode(err, 10023)
 }
 
-// adjust gives a stream that is there already the settings it should have. Where the server will
-// not, it stays as it is: a bucket that keeps its values longer than asked is better than none.
+// adjust changes the settings of an existing stream to the wanted ones. If the server refuses, the
+// stream stays as it is: a bucket that keeps its values for longer than wanted is better than none.
 func (e *Engine) adjust(ctx context.Context, s jetstream.Stream, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	have := s.CachedInfo().Config
 	next := have
 	next.MaxAge, next.MaxBytes, next.Duplicates = want.MaxAge, want.MaxBytes, want.Duplicates
 	next.MaxMsgsPerSubject, next.AllowDirect = want.MaxMsgsPerSubject, want.AllowDirect
-	next.AllowMsgTTL = have.AllowMsgTTL || want.AllowMsgTTL // cannot be taken back
+	next.AllowMsgTTL = have.AllowMsgTTL || want.AllowMsgTTL // cannot be turned off again
 	next.AllowAtomicPublish = have.AllowAtomicPublish || want.AllowAtomicPublish
 	next.SubjectDeleteMarkerTTL = want.SubjectDeleteMarkerTTL
 	if copies := e.copies(); e.replicas != 0 || copies > have.Replicas {
@@ -123,14 +125,14 @@ func (e *Engine) adjust(ctx context.Context, s jetstream.Stream, want jetstream.
 	return s, nil
 }
 
-// sameSettings compares what adjust changes.
+// sameSettings compares the settings that adjust changes.
 func sameSettings(a, b jetstream.StreamConfig) bool {
 	return a.MaxAge == b.MaxAge && a.MaxBytes == b.MaxBytes && a.Duplicates == b.Duplicates &&
 		a.MaxMsgsPerSubject == b.MaxMsgsPerSubject && a.AllowDirect == b.AllowDirect && a.AllowMsgTTL == b.AllowMsgTTL &&
 		a.AllowAtomicPublish == b.AllowAtomicPublish && a.SubjectDeleteMarkerTTL == b.SubjectDeleteMarkerTTL && a.Replicas == b.Replicas
 }
 
-// state asks for the stream's first and last sequence numbers.
+// state returns the server's state of the stream, with its first and last sequence numbers.
 func (b *backing) state(ctx context.Context) (jetstream.StreamState, error) {
 	var state jetstream.StreamState
 	err := b.link.do(ctx, func(ctx context.Context) error {

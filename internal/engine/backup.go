@@ -15,8 +15,9 @@ import (
 )
 
 // Backup writes all streams of a data directory into one file, also while an engine runs on it, and
-// reads the file back. The file must not exist; it is there as a whole or not at all, for its owner
-// alone. Each stream is as it was at one moment; two streams are not of the same one.
+// reads the file back. The file must not exist before. It appears only when it is complete, and
+// only its owner can read it. Each stream is a snapshot of one moment; different streams have
+// different moments.
 func Backup(ctx context.Context, dir, path string) (*archive.Summary, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, fmt.Errorf("%s: %w", path, os.ErrExist)
@@ -27,7 +28,7 @@ func Backup(ctx context.Context, dir, path string) (*archive.Summary, error) {
 	}
 	summary, err := backupTo(ctx, dir, f)
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Link(f.Name(), path) // unlike a rename, it never replaces a file that has come meanwhile
+		err = os.Link(f.Name(), path) // unlike a rename, this never replaces a file that was created meanwhile
 	}
 	err = errors.Join(err, os.Remove(f.Name()))
 	if err != nil {
@@ -57,7 +58,7 @@ func backupTo(ctx context.Context, dir string, f *os.File) (*archive.Summary, er
 		return ctx.Err()
 	})
 	if err == nil && files != 0 {
-		err = fmt.Errorf("%d files of the store are not in it", files)
+		err = fmt.Errorf("%d files of the store are missing", files)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the backup back: %w", err)

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// deletedTTL is how long a deleted key leaves a trace. Until then, those who watch the bucket
-	// and have lost the connection learn of it when they are back.
+	// deletedTTL is how long the marker of a deleted key stays. A watcher that lost its connection
+	// sees the deletion if it is back within that time.
 	deletedTTL = 24 * time.Hour
-	// markerTTL is the same for a key that went by age, of which the server leaves the trace.
+	// markerTTL is the same for a key that expired, whose marker the server writes.
 	markerTTL = time.Minute
-	// markerHeader is how the server marks it.
+	// markerHeader is the header of the server's markers.
 	markerHeader = "Nats-Marker-Reason"
 )
 
-// Bucket opens a bucket, made where there is none. It implements [Store].
+// Bucket opens a bucket, and creates it if necessary. It implements [Store].
 func (e *Engine) Bucket(ctx context.Context, c BucketConfig) (Bucket, error) {
 	return e.bucket(ctx, c, markerTTL)
 }
 
-// bucket opens a bucket in which a key that went by age leaves a trace for so long; 0: it leaves
-// none, and who watches does not learn of it.
+// bucket opens a bucket in which the marker of an expired key stays for the time trace. If trace is
+// 0 there is no marker, and watchers do not see that a key expired.
 func (e *Engine) bucket(ctx context.Context, c BucketConfig, trace time.Duration) (Bucket, error) {
 	if err := checkName(c.Name); err != nil {
 		return nil, fmt.Errorf("bucket: %w", err)
@@ -41,7 +41,7 @@ func (e *Engine) bucket(ctx context.Context, c BucketConfig, trace time.Duration
 		Duplicates:        e.remember,
 		AllowDirect:       true,
 		AllowMsgTTL:       true,
-		AllowRollup:       true, // the server wants it for its markers
+		AllowRollup:       true, // the server requires it for its markers
 	}
 	if c.TTL > 0 {
 		want.SubjectDeleteMarkerTTL = trace
@@ -69,7 +69,7 @@ func (b *bucket) Get(ctx context.Context, key string) (Value, error) {
 	return v, err
 }
 
-// get is what is stored for a key, which may be the trace of a deleted one.
+// get returns the stored value of a key, which may be the marker of a deleted one.
 func (b *bucket) get(ctx context.Context, subject string) (Value, error) {
 	m, err := b.last(ctx, subject)
 	if err != nil {
@@ -87,8 +87,7 @@ func (b *bucket) Put(ctx context.Context, key string, data []byte) (uint64, erro
 	return b.publish(ctx, write{subject: subject, data: data})
 }
 
-// Create implements [Bucket]. A deleted key has a revision too, that of its trace: it is written
-// over.
+// Create implements [Bucket]. The marker of a deleted key has a revision too; Create replaces it.
 func (b *bucket) Create(ctx context.Context, key string, data []byte) (uint64, error) {
 	subject, err := b.subject(key)
 	if err != nil {
@@ -102,7 +101,7 @@ func (b *bucket) Create(ctx context.Context, key string, data []byte) (uint64, e
 		}
 		there, err := b.get(ctx, subject)
 		switch {
-		case errors.Is(err, ErrNotFound): // the trace has gone meanwhile
+		case errors.Is(err, ErrNotFound): // the marker has expired meanwhile
 			*w.expect = 0
 		case err != nil:
 			return 0, err
@@ -116,7 +115,7 @@ func (b *bucket) Create(ctx context.Context, key string, data []byte) (uint64, e
 
 // Update implements [Bucket].
 func (b *bucket) Update(ctx context.Context, key string, data []byte, revision uint64) (uint64, error) {
-	if revision == 0 { // no value has it: the key is not to be there
+	if revision == 0 { // no value has revision 0: the key must not exist
 		revision, err := b.Create(ctx, key, data)
 		if errors.Is(err, ErrExists) {
 			err = ErrConflict
@@ -134,7 +133,7 @@ func (b *bucket) Update(ctx context.Context, key string, data []byte, revision u
 func (b *bucket) Delete(ctx context.Context, key string) error {
 	if _, err := b.Get(ctx, key); err != nil {
 		if errors.Is(err, ErrNotFound) {
-			return nil // no trace of what never was
+			return nil // a key that does not exist gets no marker
 		}
 		return err
 	}
@@ -161,11 +160,11 @@ func (b *bucket) Values(ctx context.Context, prefix string) ([]Value, error) {
 	return values, err
 }
 
-// snapshot reads the values below a prefix, sorted by key, and says up to which revision it has
-// seen everything.
+// snapshot reads the values below a prefix, sorted by key. It also returns the revision up to which
+// it has seen all changes.
 //
-// There is one message a key, and a change puts the key's message at the end. So whoever reads in
-// order to the end has met every key, one that changed meanwhile perhaps twice: then the later one
+// There is one message for each key, and a change moves it to the end. So reading in order to the
+// end finds every key. A key that changes meanwhile may be found twice; then the later value
 // counts.
 func (b *bucket) snapshot(ctx context.Context, prefix string) ([]Value, uint64, error) {
 	filter, err := filterOf(b.root, prefix)

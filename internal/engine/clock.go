@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Now implements [Bucket]. The server puts its own time into what it tells about a stream, and in a
-// cluster the stream's leader is asked, which is also the one that stamps what is written. So one
-// request, and no write, tells how old a value is without the caller's clock.
+// Now implements [Bucket]. The server puts its own time into its description of a stream. In a
+// cluster the stream's leader answers, which also sets the times of messages. So one request
+// without a write shows the age of a value, independent of the caller's clock.
 func (b *bucket) Now(ctx context.Context) (time.Time, error) {
 	var now time.Time
 	err := b.link.do(ctx, func(ctx context.Context) error {

@@ -6,7 +6,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
-// Configured is the engine that the configuration means: a cluster, or the data directory's own.
+// Configured returns the options for the configured engine: a cluster, or the embedded one in the
+// data directory.
 func Configured(d config.Dirs, c config.Engine) (Options, error) {
 	o := Options{Dir: filepath.Join(d.Data, "engine"), URL: c.URL}
 	for _, file := range []struct {

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// connectWait bounds one handshake.
+	// connectWait limits one handshake.
 	connectWait = 2 * time.Second
-	// pingEvery finds a connection that is dead without having been closed; after the third
-	// unanswered one it counts as lost.
+	// pingEvery is how often a ping is sent, to find a connection that is dead but not closed. It
+	// counts as lost after the third ping without an answer.
 	pingEvery, pingsOut = 10 * time.Second, 3
 )
 
-// connection is how to connect: everything but who answers is the same for embedded and external
-// engines.
+// connection returns the options of the connection. Only the server's address differs between
+// embedded and external engines.
 func (e *Engine) connection(o Options) (nats.Options, error) {
 	opts := nats.GetDefaultOptions()
 	opts.Name = o.Name
@@ -35,11 +35,11 @@ func (e *Engine) connection(o Options) (nats.Options, error) {
 	opts.PingInterval, opts.MaxPingsOut = pingEvery, pingsOut
 	opts.MaxReconnect = -1
 	opts.CustomReconnectDelayCB = reconnectDelay
-	// Nothing is kept for later while there is no connection: link.do waits, and knows what may be
-	// sent twice.
+	// Nothing is buffered while there is no connection: link.do waits, and knows which requests may
+	// be sent twice.
 	opts.ReconnectBufSize = -1
-	opts.IgnoreAuthErrorAbort = true // credentials can be mended while we run
-	// The connection calls these one after another, in the order of what happened.
+	opts.IgnoreAuthErrorAbort = true // the user can replace credentials while the program runs
+	// The connection calls these functions one after another, in the order of the events.
 	opts.ConnectedCB = func(*nats.Conn) { e.link.connected() }
 	opts.DisconnectedErrCB = func(_ *nats.Conn, err error) {
 		e.link.lost()
@@ -48,7 +48,7 @@ func (e *Engine) connection(o Options) (nats.Options, error) {
 	opts.ReconnectedCB = func(*nats.Conn) {
 		e.link.connected()
 		e.log.Debug("engine: connected again")
-		if e.node != nil { // not at once: a server that cannot do without faults is not to be replaced all the time
+		if e.node != nil { // not at once: a server that fails again and again must not be replaced all the time
 			time.AfterFunc(lastPause, e.node.faults.remind)
 		}
 	}
@@ -62,14 +62,14 @@ func (e *Engine) connection(o Options) (nats.Options, error) {
 	return external(opts, o)
 }
 
-// reconnectDelay begins small, because an owner of a directory that ended is replaced within
-// milliseconds, and is random, because everybody lost the same server.
+// reconnectDelay starts small, because another process becomes the owner of a directory within
+// milliseconds. It is random, because all clients lost the same server.
 func reconnectDelay(attempts int) time.Duration {
 	d := min(10*time.Millisecond<<min(attempts-1, 16), 2*time.Second)
 	return d/2 + rand.N(d)
 }
 
-// external adds what a server elsewhere wants to see.
+// external adds the options for a server at a URL.
 func external(opts nats.Options, o Options) (nats.Options, error) {
 	for s := range strings.SplitSeq(o.URL, ",") {
 		s = strings.TrimSpace(s)
@@ -79,7 +79,7 @@ func external(opts nats.Options, o Options) (nats.Options, error) {
 		opts.Servers = append(opts.Servers, s)
 	}
 	if o.Credentials != "" {
-		if _, err := plainfile.Read(o.Credentials, maxPEM); err != nil { // the library would wait for a pipe
+		if _, err := plainfile.Read(o.Credentials, maxPEM); err != nil { // the library would block on a pipe
 			return opts, fmt.Errorf("engine credentials: %w", err)
 		}
 		if err := nats.UserCredentials(o.Credentials)(&opts); err != nil {
@@ -96,8 +96,8 @@ func external(opts nats.Options, o Options) (nats.Options, error) {
 	return opts, nil
 }
 
-// checkURL finds what the connection would only fail on later. It never repeats the address: there
-// may be a password in it.
+// checkURL finds mistakes that would otherwise fail only when connecting. It never repeats the
+// address, which may contain a password.
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
@@ -110,7 +110,7 @@ func checkURL(s string) error {
 	return fmt.Errorf("engine url: scheme %.20q: want nats, tls, ws or wss", u.Scheme)
 }
 
-// maxPEM bounds a file of certificates; the system's own list has some 200 KiB.
+// maxPEM limits a file of certificates; the system's own list has about 200 KiB.
 const maxPEM = 4 << 20
 
 // keyPair reads a certificate and its key.
@@ -126,7 +126,7 @@ func keyPair(cert, key string) (tls.Certificate, error) {
 	return tls.X509KeyPair(certPEM, keyPEM)
 }
 
-// tlsConfig is nil where nothing is asked for.
+// tlsConfig returns nil if no option is set.
 func tlsConfig(o TLS) (*tls.Config, error) {
 	if o == (TLS{}) {
 		return nil, nil
@@ -152,7 +152,7 @@ func tlsConfig(o TLS) (*tls.Config, error) {
 	return conf, nil
 }
 
-// hosts are addresses without their secrets.
+// hosts returns addresses without their secrets.
 func hosts(servers []string) string {
 	names := make([]string, len(servers))
 	for i, s := range servers {

@@ -7,15 +7,15 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// contentsMessages is how many messages are asked for at once where only their data is wanted. Each
-// request makes the server count the messages that are left, so many requests cost more.
+// contentsMessages is how many messages one request asks for if only their data is needed. With
+// each request the server counts the remaining messages, so many requests cost more.
 const contentsMessages = 4096
 
-// headerLast is the sequence number of the last message of a batch, at its end.
+// headerLast is the sequence number of the last message of a batch, in the status at its end.
 const headerLast = "Nats-Last-Sequence"
 
-// Contents implements [Stream]. A server with one copy is asked to leave out the headers of
-// messages: to write and to read them takes most of the time of reading many small messages.
+// Contents implements [Stream]. It asks a server with one copy to leave out the headers of
+// messages: encoding and decoding them takes most of the time for many small messages.
 func (s *stream) Contents(ctx context.Context, topic string, after uint64) (data [][]byte, last uint64, err error) {
 	filter, err := s.filter(topic)
 	if err != nil {
@@ -45,14 +45,15 @@ func (s *stream) contentsByRecord(ctx context.Context, topic string, after uint6
 }
 
 // A contents reads the data of messages. The server tells the sequence number of the last message
-// at the end of its answer alone: an answer that is cut off is asked for again from its beginning.
+// only at the end of its answer, so an answer that was cut off is requested again from its
+// beginning.
 type contents struct {
 	*backing
 	request getRequest
 
-	data    [][]byte // of the answers that are whole
+	data    [][]byte // of the complete answers
 	after   uint64   // the last message of those
-	pending uint64   // how many there are beyond
+	pending uint64   // how many messages follow
 }
 
 func (r *contents) run(ctx context.Context, over <-chan struct{}) error {
@@ -77,7 +78,7 @@ func (r *contents) run(ctx context.Context, over <-chan struct{}) error {
 	})
 }
 
-// end takes over an answer that is whole.
+// end accepts a complete answer.
 func (r *contents) end(header nats.Header, some [][]byte) error {
 	pending, err := strconv.ParseUint(header.Get(headerPending), 10, 64)
 	if err != nil {

@@ -11,25 +11,26 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 )
 
-// A Report says which blocks of the store were found damaged, and what became of their messages.
+// A Report lists blocks of the store that were found damaged, and the state of their messages.
 type Report = blocks.Report
 
 // A Finding is one block of a report.
 type Finding = blocks.Finding
 
-// prepare makes the directory ready for a server: see [blocks.Open]. It has the lock.
+// prepare checks and repairs the directory before a server starts; see [blocks.Open]. The caller
+// holds the lock.
 func (n *node) prepare() (*blocks.Unread, error) {
 	r, unread, err := blocks.Open(n.dir, blocks.Options{Now: time.Now(), Logger: n.log})
 	if err != nil {
 		return nil, fmt.Errorf("engine on %s: %w", n.dir, err)
 	}
 	if r != nil {
-		logDamage(n.log, "engine: blocks of the store are damaged; what is whole was recovered", *r)
+		logDamage(n.log, "engine: blocks of the store are damaged; all undamaged messages were recovered", *r)
 	}
 	return unread, nil
 }
 
-// logDamage logs a report, with its counts.
+// logDamage logs a report with its counts.
 func logDamage(log *slog.Logger, what string, r Report) {
 	whole, lost, _ := r.Totals()
 	for _, f := range r.Findings {
@@ -39,20 +40,20 @@ func logDamage(log *slog.Logger, what string, r Report) {
 		"fix", "stop the engine, then `patchbay engine repair`")
 }
 
-// A rebuildWatch listens to the server's log. The server tells there that it is about to rebuild a
-// block, and does so only after the call has returned: the one moment at which what it will cut off
-// can still be copied.
+// A rebuildWatch reads the server's log. Before the server rebuilds a block, it logs a warning, and
+// goes on when that call has returned. This is the only moment at which the bytes that it will cut
+// off can be copied.
 type rebuildWatch struct {
 	dir     string
 	log     *slog.Logger
-	replace func() // has a new server take the place of this one, without waiting
+	replace func() // requests a new server in place of this one, without waiting
 
-	unread map[string]bool // streams of which the start has read no block
+	unread map[string]bool // streams of which the start has not read a block
 
-	keeping sync.Mutex // held while a block is copied aside, so that it is done once
+	keeping sync.Mutex // held while a block is copied, so that it is copied once
 
 	mu     sync.Mutex      // protects missed
-	missed map[string]bool // streams of which a block was found missing: the server says so at every read
+	missed map[string]bool // streams with a missing block: the server warns at every read, but it is reported once
 }
 
 func (w *rebuildWatch) first(stream string) bool {
@@ -68,8 +69,8 @@ func (w *rebuildWatch) first(stream string) bool {
 	return true
 }
 
-// onWarning looks at one warning. The server may hold locks of its own meanwhile: nothing here may call
-// it.
+// onWarning handles one warning. The server may hold its own locks meanwhile, so onWarning must not
+// call it.
 func (w *rebuildWatch) onWarning(format string, args []any) {
 	stream, what, ok := filestoreWarning(format)
 	if !ok {
@@ -77,10 +78,10 @@ func (w *rebuildWatch) onWarning(format string, args []any) {
 	}
 	reports, err := w.keep(stream, what, args)
 	if err != nil {
-		w.log.Error("engine: the server rebuilds a block, and what it cuts off could not be kept aside", "stream", stream, "err", err)
+		w.log.Error("engine: the server rebuilds a block, and the block could not be copied before", "stream", stream, "err", err)
 	}
 	for _, r := range reports {
-		logDamage(w.log, "engine: a block of the store is damaged; the server is started anew to recover what is whole", *r)
+		logDamage(w.log, "engine: a block of the store is damaged; restarting the server to recover all undamaged messages", *r)
 	}
 	if len(reports) > 0 {
 		w.replace()
@@ -93,7 +94,7 @@ func (w *rebuildWatch) keep(stream, what string, args []any) ([]*Report, error) 
 	if strings.HasPrefix(what, "indexCacheBuf corrupt") && len(args) > 0 {
 		path, ok := args[0].(string)
 		if !ok {
-			return nil, errors.New("the warning names no file")
+			return nil, errors.New("the warning does not name a file")
 		}
 		r, err := blocks.Keep(w.dir, path, time.Now())
 		if r == nil {
@@ -101,8 +102,8 @@ func (w *rebuildWatch) keep(stream, what string, args []any) ([]*Report, error) 
 		}
 		return []*Report{r}, err
 	}
-	// A server that does not believe its index reads every block of the stream, and cuts without
-	// another word.
+	// A server that does not believe its index reads every block of the stream, and silently cuts
+	// off damaged ones.
 	if strings.HasPrefix(what, "Recovering stream state from index errored") && w.unread[stream] {
 		return blocks.KeepAll(w.dir, stream, time.Now())
 	}
@@ -121,8 +122,7 @@ func (w *rebuildWatch) keep(stream, what string, args []any) ([]*Report, error) 
 	return nil, nil
 }
 
-// filestoreWarning takes a warning of the server's file store apart: "Filestore [NAME] what
-// happened".
+// filestoreWarning splits a warning of the server's file store: "Filestore [NAME] what happened".
 func filestoreWarning(format string) (stream, what string, ok bool) {
 	rest, ok := strings.CutPrefix(format, "Filestore [")
 	if !ok {
@@ -131,8 +131,8 @@ func filestoreWarning(format string) (stream, what string, ok bool) {
 	return strings.Cut(rest, "] ")
 }
 
-// Damage lists what was found damaged in an embedded engine and that nobody has acknowledged with
-// `patchbay engine repair`.
+// Damage lists the reports of an embedded engine that were not acknowledged with `patchbay engine
+// repair`.
 func (e *Engine) Damage() ([]Report, error) {
 	if e.node == nil {
 		return nil, nil
@@ -140,10 +140,10 @@ func (e *Engine) Damage() ([]Report, error) {
 	return blocks.Unacknowledged(e.node.dir)
 }
 
-// errReplacing is of an answer that may leave out messages which the next server has again. It
-// passes.
+// errReplacing is returned for an answer that may lack messages which the next server has again.
+// The request is tried again.
 var errReplacing = errors.New("the server is being replaced")
 
-// replacing tells whether this process is about to replace its server. In a guest it is not known:
-// there the connection is lost.
+// replacing reports whether this process is about to replace its server. A guest does not know
+// that, but it loses its connection.
 func (e *Engine) replacing() bool { return e.node != nil && e.node.faults.isPending() }

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// spare is how much room there must be beside what is to be written: the server also writes its
-	// index, and the kernel counts in pages.
+	// spare is how much more space must be free than a write needs: the server also writes its
+	// index, and the kernel allocates pages.
 	spare = 64 << 10
-	// faultLasts is for how long a write that failed speaks against the engine's health, unless one
-	// succeeded since.
+	// faultLasts is how long a failed write counts against the engine's health, unless a later
+	// write succeeds.
 	faultLasts = time.Minute
 )
 
-// diskRefuses is [ErrDisk]. Its method lets those know it who must not import an engine, such as
-// the HTTP API.
+// diskRefuses is the type of [ErrDisk]. By its method packages that must not import the engine,
+// such as the HTTP API, recognize the error.
 type diskRefuses struct{}
 
 func (diskRefuses) Error() string { return "the disk refuses to write" }
@@ -26,9 +26,9 @@ func (diskRefuses) Error() string { return "the disk refuses to write" }
 // DiskRefuses marks the error.
 func (diskRefuses) DiskRefuses() {}
 
-// probeDisk tries to write a number of bytes into a directory, and removes them again. It is asked
-// only when something failed, or for the health: what a file system says about its free room is not
-// what it lets one user write.
+// probeDisk tries to write a number of bytes into a directory, and removes them again. It is used
+// only after a failure and for the health. The free space that a file system reports is not what
+// one user may write.
 func probeDisk(dir string, bytes int) error {
 	f, err := os.CreateTemp(dir, ".probe-*")
 	if err == nil {
@@ -41,7 +41,7 @@ func probeDisk(dir string, bytes int) error {
 	return diskError(dir, err)
 }
 
-// diskError says what is wrong with the disk, and what mends it.
+// diskError says what is wrong with the disk, and how to fix it.
 func diskError(dir string, err error) error {
 	if full(err) {
 		return fmt.Errorf("data directory %s: %w: %w: free some room on that disk", dir, ErrDisk, err)
@@ -51,9 +51,9 @@ func diskError(dir string, err error) error {
 
 func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, errQuota) }
 
-// fault is what keeps the server from writing: what its log said since a moment, or what a write of
-// our own says. Where the server is in another process, only the latter is known. nil: nothing
-// does, as far as can be told.
+// fault returns what keeps the server from writing: an error that it logged since a moment, or the
+// error of a test write. If the server is in another process, only the test write shows it. It
+// returns nil if no fault is known.
 func (e *Engine) fault(since time.Time, bytes int) error {
 	if e.node == nil {
 		return nil
@@ -70,7 +70,7 @@ func (e *Engine) wrote(begin time.Time) {
 	}
 }
 
-// Disk tells why an embedded engine cannot write; nil: it can, as far as is known.
+// Disk returns why an embedded engine cannot write, or nil.
 func (e *Engine) Disk() error {
 	if e.node == nil {
 		return nil
@@ -78,11 +78,12 @@ func (e *Engine) Disk() error {
 	return e.fault(time.Now().Add(-faultLasts), 0)
 }
 
-// Disk tells why nothing can be written to a data directory; nil: it can, or there is none yet.
+// Disk returns why nothing can be written to a data directory. It returns nil if writing works, or
+// if there is no directory yet.
 func Disk(dir string) error { return probeDisk(dir, spare) }
 
-// explain adds what is wrong with the disk to an error of a request that the server could not, or
-// did not, answer.
+// explain adds a problem of the disk to the error of a request that the server did not or could not
+// answer.
 func (e *Engine) explain(err error) error {
 	if err == nil || e.node == nil || errors.Is(err, ErrDisk) || !unanswered(err) {
 		return err

@@ -4,6 +4,6 @@ package engine
 
 import "errors"
 
-// errQuota is what unix systems say when a user's share of a disk is used up. Others do not have
+// errQuota is the error of unix systems for a disk quota that is used up. Other systems do not have
 // it.
 var errQuota = errors.New("quota exceeded")

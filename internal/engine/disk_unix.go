@@ -4,5 +4,5 @@ package engine
 
 import "golang.org/x/sys/unix"
 
-// errQuota says that a user's share of a disk is used up.
+// errQuota is the error for a disk quota that is used up.
 const errQuota = unix.EDQUOT

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// A batch has at most so many messages, and ends with the one that exceeds so many bytes.
+	// A batch has at most so many messages, and ends with the message that exceeds so many bytes.
 	batchMessages, batchBytes = 512, 8 << 20
-	// headerSubject and the others are what the server tells about a message it was asked for.
+	// The headers in which the server describes a message.
 	headerSubject  = "Nats-Subject"
 	headerSequence = "Nats-Sequence"
 	headerTime     = "Nats-Time-Stamp"
@@ -25,7 +25,7 @@ const (
 	headerStatus   = "Status"
 )
 
-// A stored message.
+// A stored is a stored message.
 type stored struct {
 	sequence uint64
 	subject  string
@@ -34,7 +34,7 @@ type stored struct {
 	data     []byte
 }
 
-// last is the last message of a subject, which may have wildcards.
+// last returns the last message of a subject, which may have wildcards.
 func (b *backing) last(ctx context.Context, subject string) (stored, error) {
 	var m stored
 	err := b.link.do(ctx, func(ctx context.Context) (err error) {
@@ -48,7 +48,7 @@ func (b *backing) last(ctx context.Context, subject string) (stored, error) {
 	return m, err
 }
 
-// lastDirect asks whoever has a copy.
+// lastDirect asks any server that has a copy.
 func (b *backing) lastDirect(ctx context.Context, subject string) (stored, error) {
 	msg, err := b.engine.nc.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+b.name, body(getRequest{LastFor: subject}))
 	if err != nil {
@@ -63,8 +63,8 @@ func (b *backing) lastDirect(ctx context.Context, subject string) (stored, error
 	return parseStored(msg)
 }
 
-// lastLeader asks the leader of a replicated stream. Others may not have heard of the latest writes
-// yet, and who has just written must read what was written.
+// lastLeader asks the leader of a replicated stream. Other servers may not have the latest writes
+// yet, and a caller must read its own writes.
 func (b *backing) lastLeader(ctx context.Context, subject string) (stored, error) {
 	msg, err := b.engine.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+b.name, body(getRequest{LastFor: subject}))
 	if err != nil {
@@ -111,20 +111,20 @@ type getRequest struct {
 func body(r getRequest) []byte {
 	b, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // numbers and encoded names
+		panic(err) // numbers and encoded names always have JSON
 	}
 	return b
 }
 
-// scan calls f with every message of a filter after a sequence number, in order, up to the last one
-// that was there when scan began, and beyond that as far as it happens to come. It ends early when
-// f returns false. It returns how far it came.
+// scan calls f in order with every message of a filter after a sequence number, at least up to the
+// last one that existed when scan began. It ends early if f returns false. It returns the sequence
+// number that it reached.
 func (b *backing) scan(ctx context.Context, filter string, after uint64, f func(stored) bool) (uint64, error) {
 	return b.scanSome(ctx, filter, after, batchMessages, f)
 }
 
-// scanSome is scan for who knows that f wants no more than a few messages, which are then all that
-// the server sends.
+// scanSome is scan for callers that need only a few messages. The server then sends no more than
+// these.
 func (b *backing) scanSome(ctx context.Context, filter string, after uint64, few int, f func(stored) bool) (uint64, error) {
 	until, err := b.scanEnd(ctx, filter)
 	if err != nil {
@@ -143,7 +143,7 @@ func (b *backing) scanSome(ctx context.Context, filter string, after uint64, few
 		if moved {
 			continue
 		}
-		// A copy that lags behind answered, or the last message is gone meanwhile.
+		// A copy that is behind has answered, or the last message was deleted meanwhile.
 		pause.For(ctx, wait)
 		wait = min(2*wait, lastPause)
 		if until, err = b.scanEnd(ctx, filter); err != nil {
@@ -152,7 +152,8 @@ func (b *backing) scanSome(ctx context.Context, filter string, after uint64, few
 	}
 }
 
-// scanEnd is how far a scan must come. Where there is one copy, its own end is the end.
+// scanEnd returns the sequence number that a scan must reach. It is 0 if there is only one copy,
+// whose own end counts.
 func (b *backing) scanEnd(ctx context.Context, filter string) (uint64, error) {
 	if b.exact {
 		return 0, nil
@@ -164,8 +165,8 @@ func (b *backing) scanEnd(ctx context.Context, filter string) (uint64, error) {
 	return m.sequence, err
 }
 
-// serverFilter is a filter as the server is quickest with it. For one that means all messages it would
-// walk the index of all subjects otherwise.
+// serverFilter returns the form of a filter that the server handles fastest. For a filter that
+// matches all messages, it would otherwise search the index of all subjects.
 func (b *backing) serverFilter(filter string) string {
 	if filter == b.root+">" {
 		return ">"
@@ -173,18 +174,18 @@ func (b *backing) serverFilter(filter string) string {
 	return filter
 }
 
-// A batch is one request for many messages. Asked again after it was cut off, it goes on where it
-// was.
+// A batch is one request for many messages. If it was cut off, the next run continues after the
+// last message.
 type batch struct {
 	*backing
 	filter string
-	among  []string // the last message of each of these subjects is wanted, in place of a filter
-	most   int      // messages
+	among  []string // ask for the last message of each of these subjects, instead of a filter
+	most   int      // how many messages
 	f      func(stored) bool
 
 	after   uint64 // the last message that f has seen
-	pending uint64 // how many there are beyond
-	stopped bool   // by f
+	pending uint64 // how many messages follow
+	stopped bool   // f returned false
 }
 
 func (r *batch) run(ctx context.Context, over <-chan struct{}) error {
@@ -192,11 +193,11 @@ func (r *batch) run(ctx context.Context, over <-chan struct{}) error {
 	return r.ask(ctx, over, req, r.take)
 }
 
-// ask requests up to req.Batch messages, and has take look at each message of the answer until it
-// is done. It gives up when none has come for attemptWait, and when the first has not come before
+// ask requests up to req.Batch messages, and calls take with each message of the answer until take
+// is done. It gives up if no message comes for attemptWait, or if the first has not come before
 // over is closed.
 func (b *backing) ask(ctx context.Context, over <-chan struct{}, req getRequest, take func(*nats.Msg) (done bool, err error)) error {
-	// The channel can hold the answer whole: the connection never waits for us, and never drops a
+	// The channel has room for the whole answer, so the connection never waits and never drops a
 	// message.
 	messages := make(chan *nats.Msg, req.Batch+1)
 	inbox := b.engine.nc.NewInbox()
@@ -204,14 +205,14 @@ func (b *backing) ask(ctx context.Context, over <-chan struct{}, req getRequest,
 	if err != nil {
 		return err
 	}
-	defer func() { _ = sub.Unsubscribe() }() // fails only when the connection is gone, and the subscription with it
+	defer func() { _ = sub.Unsubscribe() }() // fails only if the connection is lost, and the subscription with it
 	if err := b.engine.nc.PublishRequest("$JS.API.DIRECT.GET."+b.name, inbox, body(req)); err != nil {
 		return err
 	}
 	return collect(ctx, over, messages, take)
 }
 
-// collect has take look at the messages of an answer as they come.
+// collect calls take with the messages of an answer as they come.
 func collect(ctx context.Context, over <-chan struct{}, messages <-chan *nats.Msg, take func(*nats.Msg) (done bool, err error)) error {
 	silence := time.NewTicker(attemptWait)
 	defer silence.Stop()
@@ -236,7 +237,7 @@ func collect(ctx context.Context, over <-chan struct{}, messages <-chan *nats.Ms
 	}
 }
 
-// take looks at one message of the answer.
+// take handles one message of the answer.
 func (r *batch) take(msg *nats.Msg) (done bool, err error) {
 	if r.engine.replacing() {
 		return true, errReplacing
@@ -246,7 +247,7 @@ func (r *batch) take(msg *nats.Msg) (done bool, err error) {
 	case "204": // the end of the batch
 		r.pending, err = strconv.ParseUint(msg.Header.Get(headerPending), 10, 64)
 		return true, err
-	case "404": // nothing there
+	case "404": // no messages
 		r.pending = 0
 		return true, nil
 	default:
@@ -261,7 +262,7 @@ func (r *batch) take(msg *nats.Msg) (done bool, err error) {
 	return r.stopped, nil
 }
 
-// statusError is what a status that stands in the place of a message means.
+// statusError returns the error for a status that was sent instead of a message.
 func statusError(status string) error {
 	switch status {
 	case "404":
@@ -272,7 +273,7 @@ func statusError(status string) error {
 	return fmt.Errorf("the server refuses to read: status %.20q", status)
 }
 
-// parseStored reads what the server tells about a message.
+// parseStored decodes a message that the server sent.
 func parseStored(msg *nats.Msg) (stored, error) {
 	sequence, err := strconv.ParseUint(msg.Header.Get(headerSequence), 10, 64)
 	if err != nil {

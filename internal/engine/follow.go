@@ -14,19 +14,20 @@ import (
 )
 
 const (
-	// The server says every so often that there is nothing new. After two that did not come, it is
-	// asked anew: a server that dies takes the followers' places with it, and in a cluster the
-	// connection may be with another one. In an embedded engine there is no other one, and the
-	// heart may beat slowly.
+	// The server sends a heartbeat if there is nothing new. After two missing ones the follower
+	// asks again: if a server dies, the places of its followers are gone, and in a cluster the
+	// connection may be to another server. An embedded engine has only one server, and can send
+	// heartbeats less often.
 	heartbeatCluster, heartbeatEmbedded = 2 * time.Second, 15 * time.Second
-	// forgetAfter is when the server forgets the place of a follower who did not say good-bye.
+	// forgetAfter is when the server deletes the place of a follower that has gone without deleting
+	// it.
 	forgetAfter = 30 * time.Second
 )
 
-// follow calls f with every message of a filter after a sequence number, then with each as it
-// comes, until ctx ends or f returns an error, which is returned. It lives through the loss of the
-// connection, and of the server: it knows how far it came, and never relies on the server to know.
-// No message is left out and none comes twice.
+// follow calls f with every message of a filter after a sequence number, and then with each new
+// one, until ctx ends or f returns an error, which it returns. It survives the loss of the
+// connection and of the server, because it remembers the last message itself. It leaves out no
+// message and repeats none.
 func (b *backing) follow(ctx context.Context, filter string, after uint64, f func(stored) error) error {
 	return (&tail{backing: b, filter: filter, beat: b.heartbeat(), after: after, f: f}).follow(ctx)
 }
@@ -41,7 +42,7 @@ func (t *tail) follow(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil && !errors.Is(err, ErrUnavailable) { // who follows has all the time there is
+		if err != nil && !errors.Is(err, ErrUnavailable) { // a follower waits without limit
 			return err
 		}
 		if t.after > before {
@@ -60,12 +61,12 @@ type tail struct {
 	f      func(stored) error
 
 	after uint64   // the last message that f has seen
-	there []uint64 // the numbers that the stream had behind an earlier one, when it was last asked; see missing
-	err   error    // of f's
+	there []uint64 // the sequence numbers after an earlier message, when the stream was last asked; see missing
+	err   error    // the error of f
 }
 
-// run follows for as long as the connection stands and the server keeps the place. Its error is for
-// what does not pass.
+// run follows while the connection lasts and the server keeps the place. It returns an error only
+// if trying again is useless.
 func (t *tail) run(ctx context.Context) error {
 	life, err := t.link.wait(ctx)
 	if err != nil {
@@ -92,13 +93,13 @@ func (t *tail) run(ctx context.Context) error {
 	return nil
 }
 
-// read hands on what comes until the connection, the server or the place is gone, or something is
-// missing. Then it begins anew after the last message seen.
+// read passes messages on until the connection, the server or the place is lost, or a message is
+// missing. Then the caller starts again after the last message.
 func (t *tail) read(ctx context.Context, messages *pull) {
 	for t.err == nil {
 		msg, err := messages.next(ctx)
 		if errors.Is(err, errLost) {
-			t.engine.log.Warn("engine: a follower reads again what did not reach it", "stream", t.name, "after", t.after, "err", err)
+			t.engine.log.Warn("engine: a follower reads messages again that did not arrive", "stream", t.name, "after", t.after, "err", err)
 		}
 		if err != nil || t.passedOver(ctx, msg) {
 			return
@@ -107,10 +108,10 @@ func (t *tail) read(ctx context.Context, messages *pull) {
 	}
 }
 
-// passedOver tells whether the server has left out a message between the last one and this one. It
-// was never seen to do so, but its own count would have no hole then. Numbers that are not there
-// may be of messages that were deleted, so the stream is asked. That is done for those alone who
-// follow everything: in a part of a stream there are holes everywhere.
+// passedOver reports whether the server left out a message between the last one and this one. It
+// was never seen to do so, but its own count would not show that. A missing number may belong to a
+// deleted message, so passedOver asks the stream. It does so only for followers of all messages,
+// because a filter leaves gaps everywhere.
 func (t *tail) passedOver(ctx context.Context, msg *nats.Msg) bool {
 	meta, err := msg.Metadata()
 	if err != nil || meta.Sequence.Stream <= t.after+1 || t.filter != t.root+">" {
@@ -118,14 +119,14 @@ func (t *tail) passedOver(ctx context.Context, msg *nats.Msg) bool {
 	}
 	missing, err := t.missing(ctx, meta.Sequence.Stream)
 	if missing != 0 {
-		t.engine.log.Warn("engine: a follower reads again what the server left out", "stream", t.name, "after", t.after, "missing", missing)
+		t.engine.log.Warn("engine: a follower reads messages again that the server left out", "stream", t.name, "after", t.after, "missing", missing)
 	}
-	return missing != 0 || err != nil // where the stream could not be asked, it is read again when it can be
+	return missing != 0 || err != nil // if the stream could not be asked, read again later
 }
 
-// missing is the number of the first message that the stream has between the last one and number n;
-// 0: it has none. It asks for the messages behind that too: where a session was deleted there are
-// many holes, and a request for each takes long.
+// missing returns the number of the first message of the stream between the last one and number n,
+// or 0 if there is none. It asks for later messages too: after a session was deleted there are many
+// gaps, and one request for each would take long.
 func (t *tail) missing(ctx context.Context, n uint64) (uint64, error) {
 	if t.nothingBefore(n) {
 		return 0, nil
@@ -144,14 +145,14 @@ func (t *tail) missing(ctx context.Context, n uint64) (uint64, error) {
 	return t.there[0], nil
 }
 
-// nothingBefore tells whether the stream is known to have no message between the last one and
-// number n. Numbers only grow, so what was not there is not added later.
+// nothingBefore reports whether the stream is known to have no message between the last one and
+// number n. Numbers only grow, so no message is added there later.
 func (t *tail) nothingBefore(n uint64) bool {
 	i, found := slices.BinarySearch(t.there, n)
 	return found && (i == 0 || t.there[i-1] <= t.after)
 }
 
-// heartbeat is how often the server is to say that there is nothing new.
+// heartbeat returns how often the server should send a heartbeat.
 func (b *backing) heartbeat() time.Duration {
 	if b.engine.node != nil {
 		return heartbeatEmbedded
@@ -159,8 +160,8 @@ func (b *backing) heartbeat() time.Duration {
 	return heartbeatCluster
 }
 
-// place asks the server for a place to follow from. Each try is for another one: a place given on a
-// server that is just dying cannot be had again.
+// place creates a place on the server from which to follow. Each try creates a new one, because a
+// place on a server that is dying cannot be used again.
 func (t *tail) place(ctx context.Context) (jetstream.Consumer, error) {
 	want := jetstream.ConsumerConfig{
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
@@ -180,7 +181,8 @@ func (t *tail) place(ctx context.Context) (jetstream.Consumer, error) {
 	return consumer, err
 }
 
-// deletePlace says good-bye. If nobody hears it, the server finds out after forgetAfter.
+// deletePlace deletes the place. If the server does not get the request, it deletes the place after
+// forgetAfter.
 func (t *tail) deletePlace(ctx context.Context, consumer jetstream.Consumer) {
 	if !t.link.isConnected() {
 		return
@@ -192,7 +194,7 @@ func (t *tail) deletePlace(ctx context.Context, consumer jetstream.Consumer) {
 	}
 }
 
-// take hands one message on, unless it was seen already.
+// take passes one message on, unless it was seen before.
 func (t *tail) take(msg *nats.Msg) {
 	meta, err := msg.Metadata()
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// manyKeys is how many keys are asked for at once. The server answers up to 1024
-// (maxAllowedResponses of its stream.go).
+// manyKeys is how many keys one request asks for. The server allows 1024 (maxAllowedResponses in
+// its stream.go).
 const manyKeys = 256
 
 // GetAll implements [Bucket].
@@ -23,8 +23,8 @@ func (b *bucket) GetAll(ctx context.Context, keys []string) ([]Value, error) {
 	return values, nil
 }
 
-// getSome asks for all keys in one request where there is one copy. In a cluster the leader is
-// asked, for one key at a time: others may not have heard of the latest writes.
+// getSome asks for all keys with one request if there is only one copy. In a cluster it asks the
+// leader for one key at a time, because other servers may not have the latest writes.
 func (b *bucket) getSome(ctx context.Context, keys []string) ([]Value, error) {
 	if !b.exact {
 		return b.getEach(ctx, keys)
@@ -65,7 +65,7 @@ func (b *bucket) getEach(ctx context.Context, keys []string) ([]Value, error) {
 	return values, nil
 }
 
-// getMany asks once, and again for what did not fit into the answer.
+// getMany asks for the subjects, and again for those that did not fit into the answer.
 func (b *bucket) getMany(ctx context.Context, over <-chan struct{}, subjects []string, found map[string]Value) error {
 	r := &batch{backing: b.backing, most: len(subjects), among: subjects}
 	var bad error

@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// headerSize is what the server tells of a message whose content it leaves out.
+// headerSize is the size of a message whose content the server leaves out.
 const headerSize = "Nats-Msg-Size"
 
 // Keys implements [Bucket].
@@ -32,8 +32,8 @@ func (b *bucket) Keys(ctx context.Context, prefix string) ([]string, error) {
 	return keys, nil
 }
 
-// Sizes implements [Bucket]. Like snapshot it meets every key, and one that changed meanwhile
-// perhaps twice.
+// Sizes implements [Bucket]. Like snapshot it finds every key, and a key that changes meanwhile
+// possibly twice.
 func (b *bucket) Sizes(ctx context.Context, prefix string) ([]Size, error) {
 	filter, err := filterOf(b.root, prefix)
 	if err != nil {
@@ -63,7 +63,7 @@ func (b *bucket) Sizes(ctx context.Context, prefix string) ([]Size, error) {
 	return sizes, nil
 }
 
-// headers calls f with every message of a filter, without its content, in order, as far as
+// headers calls f in order with every message of a filter, without its content. It goes as far as
 // [backing.scan] does.
 func (b *backing) headers(ctx context.Context, filter string, f func(stored) error) error {
 	until, err := b.scanEnd(ctx, filter)
@@ -79,7 +79,7 @@ func (b *backing) headers(ctx context.Context, filter string, f func(stored) err
 		if r.after >= until {
 			return nil
 		}
-		// A copy that lags behind answered, or the last message is gone meanwhile.
+		// A copy that is behind has answered, or the last message was deleted meanwhile.
 		if r.after > before {
 			wait = firstPause
 		}
@@ -90,8 +90,8 @@ func (b *backing) headers(ctx context.Context, filter string, f func(stored) err
 	}
 }
 
-// An outline reads messages without their content. Asked again after it was cut off, it goes on
-// where it was.
+// An outline reads messages without their content. If it was cut off, the next run continues after
+// the last message.
 type outline struct {
 	*backing
 	filter string
@@ -100,8 +100,7 @@ type outline struct {
 	after uint64 // the last message that f has seen
 }
 
-// run reads to the end of what there is. The server has a place for it meanwhile, as it has for a
-// follower.
+// run reads to the current end. The server has a place for it meanwhile, as for a follower.
 func (o *outline) run(ctx context.Context) error {
 	consumer, err := o.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		Name:              "outline_" + rand.Text(),
@@ -130,9 +129,9 @@ func (o *outline) run(ctx context.Context) error {
 	return nil
 }
 
-// fetch asks for a batch, and tells whether there may be more.
+// fetch asks for a batch, and reports whether there may be more.
 func (o *outline) fetch(ctx context.Context, place string) (more bool, err error) {
-	// The channel can hold the answer whole: the connection never waits for us, and never drops a
+	// The channel has room for the whole answer, so the connection never waits and never drops a
 	// message.
 	messages := make(chan *nats.Msg, batchMessages+1)
 	inbox := o.engine.nc.NewInbox()
@@ -140,7 +139,7 @@ func (o *outline) fetch(ctx context.Context, place string) (more bool, err error
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = sub.Unsubscribe() }() // fails only when the connection is gone, and the subscription with it
+	defer func() { _ = sub.Unsubscribe() }() // fails only if the connection is lost, and the subscription with it
 	text, err := json.Marshal(struct {
 		Batch  int  `json:"batch"`
 		NoWait bool `json:"no_wait"`
@@ -164,10 +163,10 @@ func (o *outline) fetch(ctx context.Context, place string) (more bool, err error
 	return true, nil
 }
 
-// errCut ends an attempt that has to be made again from the last message seen.
-var errCut = fmt.Errorf("the server has ended a listing: %w", nats.ErrTimeout)
+// errCut ends an attempt that must continue after the last message.
+var errCut = fmt.Errorf("the server ended a listing: %w", nats.ErrTimeout)
 
-// take looks at one message of the answer.
+// take handles one message of the answer.
 func (o *outline) take(msg *nats.Msg) (more bool, err error) {
 	if o.engine.replacing() {
 		return false, errReplacing

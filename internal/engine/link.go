@@ -15,34 +15,35 @@ import (
 )
 
 const (
-	// attemptWait bounds how long one try of a request goes without an answer, or without the next
-	// part of one. Either takes milliseconds; it never comes when the server that had the request
-	// died, or lost the lead of its cluster.
+	// attemptWait limits how long one try waits for an answer, or for the next part of it. An
+	// answer takes milliseconds. It never comes if the server died or is no longer the leader of
+	// its cluster.
 	attemptWait = 3 * time.Second
-	// patience bounds a call whose context sets no earlier end. Electing a new leader takes a
-	// cluster a few seconds.
+	// patience limits a call whose context has no earlier end. A cluster needs a few seconds to
+	// elect a new leader.
 	patience = 30 * time.Second
-	// The pauses between two tries grow from the first to the last.
+	// The pauses between two tries grow from the first to the last value.
 	firstPause, lastPause = 5 * time.Millisecond, 500 * time.Millisecond
 )
 
-// A link knows whether the connection to the server stands, and makes requests outlive its loss.
+// A link knows whether there is a connection to the server, and repeats requests after the
+// connection was lost.
 type link struct {
-	trouble func() error      // asked after a request without an answer: what is known about why; nil: nothing
-	explain func(error) error // adds to the error of a request what is known about its cause; nil: nothing
+	trouble func() error      // returns why a request got no answer; nil: not known
+	explain func(error) error // adds the cause to the error of a request; nil: adds nothing
 
 	mu     sync.Mutex         // protects the fields below
-	up     chan struct{}      // closed while the connection stands
+	up     chan struct{}      // closed while there is a connection
 	life   context.Context    // ends when the connection is lost
 	cut    context.CancelFunc // ends life
-	closed chan struct{}      // closed for good
+	closed chan struct{}      // closed when the engine is closed
 }
 
 func newLink() *link {
 	return &link{up: make(chan struct{}), closed: make(chan struct{})}
 }
 
-// connected and lost are told by the connection, in turn.
+// connected is called by the connection when it is established, and lost when it is lost, in turn.
 func (l *link) connected() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,14 +71,14 @@ func (l *link) close() {
 	close(l.closed)
 }
 
-// isConnected tells whether there is a connection now.
+// isConnected reports whether there is a connection now.
 func (l *link) isConnected() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.life != nil
 }
 
-// wait returns the life of the connection once it stands.
+// wait waits for a connection, and returns a context that ends with it.
 func (l *link) wait(ctx context.Context) (context.Context, error) {
 	for {
 		l.mu.Lock()
@@ -96,9 +97,9 @@ func (l *link) wait(ctx context.Context) (context.Context, error) {
 	}
 }
 
-// do makes a request, again while it fails for reasons that pass: the connection was lost, nobody
-// is there to answer, the cluster is between two leaders. So f must be safe to repeat. It gives up
-// with ctx, and in any case after a while.
+// do makes a request, and repeats it while it fails for temporary reasons: the connection is lost,
+// no server answers, or the cluster is between two leaders. So f must be safe to repeat. do gives
+// up when ctx ends, and in any case after some time.
 func (l *link) do(ctx context.Context, f func(context.Context) error) error {
 	return l.persist(ctx, func(bound context.Context) error {
 		return l.attempt(bound, bound, func(ctx context.Context) error {
@@ -109,17 +110,16 @@ func (l *link) do(ctx context.Context, f func(context.Context) error) error {
 	})
 }
 
-// gather is do for an answer of many messages, which takes as long as they come: on a busy machine
-// thousands of them take longer than the time in which a dead server has to be noticed. f itself
-// ends a try in which none comes for attemptWait, or none at all until over is closed: see
-// [backing.ask].
+// gather is do for an answer of many messages, and waits as long as messages come. On a busy
+// machine thousands of them can take longer than attemptWait. f itself ends a try if no message
+// comes for attemptWait, or none at all until over is closed; see [backing.ask].
 func (l *link) gather(ctx context.Context, f func(ctx context.Context, over <-chan struct{}) error) error {
 	return l.persist(ctx, func(bound context.Context) error {
 		return l.attempt(bound, ctx, func(ctx context.Context) error { return f(ctx, bound.Done()) })
 	})
 }
 
-// persist has a request tried, within our patience, until there is an answer.
+// persist repeats a request until there is an answer, or patience is over.
 func (l *link) persist(ctx context.Context, try func(bound context.Context) error) error {
 	err := l.tryAgain(ctx, try)
 	if err != nil && l.explain != nil {
@@ -142,7 +142,7 @@ func (l *link) tryAgain(ctx context.Context, try func(bound context.Context) err
 		}
 		if ctx.Err() == nil {
 			last = l.reason(err)
-			pause.For(ctx, wait/2+rand.N(wait)) // many may have lost the same connection
+			pause.For(ctx, wait/2+rand.N(wait)) // many clients may have lost the same connection
 		}
 		if ctx.Err() != nil {
 			return givenUp(ctx, last)
@@ -150,7 +150,7 @@ func (l *link) tryAgain(ctx context.Context, try func(bound context.Context) err
 	}
 }
 
-// reason is why a request got no answer, as well as it is known.
+// reason returns why a request got no answer, as far as it is known.
 func (l *link) reason(err error) error {
 	if l.trouble != nil {
 		if why := l.trouble(); why != nil {
@@ -160,8 +160,8 @@ func (l *link) reason(err error) error {
 	return err
 }
 
-// givenUp says why a request was not tried again: the caller's context, or ours, and what stood in
-// the way.
+// givenUp says why a request was not tried again: the end of the caller's context or of patience,
+// and the last error.
 func givenUp(ctx context.Context, last error) error {
 	if last == nil || errors.Is(last, context.Canceled) || errors.Is(last, context.DeadlineExceeded) {
 		return context.Cause(ctx)
@@ -169,8 +169,8 @@ func givenUp(ctx context.Context, last error) error {
 	return fmt.Errorf("%w (%w)", context.Cause(ctx), last)
 }
 
-// attempt makes a request once, for as long as the connection stands. bound is for the wait until
-// it does.
+// attempt makes a request once, and interrupts it if the connection is lost. bound limits the wait
+// for a connection.
 func (l *link) attempt(bound, ctx context.Context, f func(context.Context) error) error {
 	life, err := l.wait(bound)
 	if err != nil {
@@ -182,10 +182,10 @@ func (l *link) attempt(bound, ctx context.Context, f func(context.Context) error
 	return f(ctx)
 }
 
-// passing tells whether an error may be gone the next time.
+// passing reports whether an error may be gone at the next try.
 func passing(err error) bool {
 	for _, e := range []error{
-		context.Canceled, context.DeadlineExceeded, // of the attempt; do looks at the caller's own
+		context.Canceled, context.DeadlineExceeded, // of the attempt; do checks the caller's own
 		nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse, errReplacing,
 		nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection,
 	} {
@@ -200,14 +200,13 @@ func passing(err error) bool {
 	switch api.ErrorCode {
 	case jetstream.JSErrCodeJetStreamNotEnabled, jetstream.JSErrCodeJetStreamNotEnabledForAccount:
 		return false
-	case 10118, 10119: // the stream, or the consumer, is offline: on a server that is being replaced
+	case 10118, 10119: // the stream or the consumer is offline, on a server that is being replaced
 		return true
 	}
 	return api.Code == 503
 }
 
-// unanswered tells whether an error says that the server did not, or could not, do what it was
-// asked.
+// unanswered reports whether an error means that the server did not or could not answer.
 func unanswered(err error) bool {
 	if errors.Is(err, ErrUnavailable) || passing(err) {
 		return true

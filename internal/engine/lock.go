@@ -13,19 +13,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// errLocked says that another process, or another engine of this one, has the lock.
+// errLocked is returned if another process, or another engine in this process, has the lock.
 var errLocked = filelock.ErrLocked
 
 // lockName is the file in the data directory whose lock makes a process the owner. It is never
-// removed: a lock on a file that has no name any more would keep nobody out.
+// removed: a process could then hold a lock on the removed file while another locks a new one.
 const lockName = "lock"
 
-// A fileLock is the right to run the server on a data directory. The kernel takes it back when the
-// process ends, however it ends.
+// A fileLock is the right to run the server on a data directory. The kernel releases it when the
+// process ends in any way.
 type fileLock struct{ file *os.File }
 
-// tryLock takes the lock of a directory, or returns errLocked. Whoever has it leaves the process
-// number in the file, for the others' error messages.
+// tryLock takes the lock of a directory, or returns errLocked. It writes the process number into
+// the file, for the error messages of other processes.
 func tryLock(dir string) (*fileLock, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -48,11 +48,10 @@ func writePID(f *os.File) error {
 	return err
 }
 
-// release gives the lock back: closing the file does.
+// release releases the lock by closing the file.
 func (l *fileLock) release() error { return l.file.Close() }
 
-// holder is the process that wrote its number into a directory's lock file last; 0 where that
-// cannot be told.
+// holder returns the process whose number is in a directory's lock file, or 0 if it is not known.
 func holder(dir string) int {
 	f, err := plainfile.Open(filepath.Join(dir, lockName))
 	if err != nil {
@@ -70,7 +69,7 @@ func holder(dir string) int {
 	return pid
 }
 
-// A HeldError says that a process has the data directory and does not share it.
+// A HeldError reports that a process has the data directory and does not share it.
 type HeldError struct {
 	Dir string
 	PID int   // 0: not known

@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-// Streams and subjects of the server's all begin with these, so that an engine that others use too
-// can tell whose they are.
+// The prefixes of all streams and subjects of Patchbay, by which they are recognized on a server
+// that others use too.
 const (
 	streamPrefix  = "patchbay_"
 	subjectPrefix = "patchbay."
 )
 
-// maxSubject bounds an encoded key or topic. The server takes a line of commands of 4096 bytes by
-// default (MAX_CONTROL_LINE_SIZE), and beside the subject it has to hold a reply subject and two
-// numbers.
+// maxSubject limits an encoded key or topic. By default the server accepts command lines of 4096
+// bytes (MAX_CONTROL_LINE_SIZE), which also contain a reply subject and two numbers.
 const maxSubject = 3600
 
-// checkName refuses names of buckets, streams and queues that the server would not take as part of
-// a stream's name.
+// checkName returns an error for a name of a bucket, stream or queue that the server would not
+// accept as part of a stream's name.
 func checkName(name string) error {
 	ok := name != "" && len(name) <= 64
 	for i := range len(name) {
@@ -36,10 +35,10 @@ func plain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
-// encode turns any text into the tail of a subject, one to one. A slash separates tokens, so that
-// the server can find what is below a prefix; letters, digits, dash and underscore stand for
-// themselves; every other byte is =XX, full stops, blanks and wildcards too. Nothing at all between
-// two slashes is a lone =, because tokens may not be empty.
+// encode turns any text into the end of a subject, reversibly. A slash becomes a separator of
+// tokens, so that the server can find all texts below a prefix. Letters, digits, dash and
+// underscore stay. Every other byte becomes =XX, also full stops, blanks and wildcards. An empty
+// part between two slashes becomes =, because tokens must not be empty.
 func encode(text string) string {
 	b := make([]byte, 0, len(text)+8)
 	for i, token := range strings.Split(text, "/") {
@@ -62,9 +61,9 @@ func encode(text string) string {
 
 const hexDigits = "0123456789ABCDEF"
 
-var errForeign = errors.New("not a name of ours")
+var errForeign = errors.New("not a name that this engine wrote")
 
-// decode is encode backwards. It refuses what encode would not have written.
+// decode reverses encode. It refuses texts that encode would not have written.
 func decode(tail string) (string, error) {
 	b := make([]byte, 0, len(tail))
 	for i, token := range strings.Split(tail, ".") {
@@ -93,13 +92,13 @@ func decode(tail string) (string, error) {
 	return "", errForeign
 }
 
-// subjectOf is the subject of a text below a root, which ends in a full stop.
+// subjectOf returns the subject of a text below a root, which ends with a full stop.
 func subjectOf(root, text string) (string, error) {
 	return fitting(root+encode(text), text)
 }
 
-// fitting refuses a subject that is too long for the server. The error names the text that it was
-// made of.
+// fitting returns an error for a subject that is too long for the server. The error names the
+// original text.
 func fitting(s, text string) (string, error) {
 	if len(s) > maxSubject {
 		return "", fmt.Errorf("a name of %d bytes (%.40q…): %w: encoded it may have %d", len(text), text, ErrTooLarge, maxSubject)
@@ -107,15 +106,15 @@ func fitting(s, text string) (string, error) {
 	return s, nil
 }
 
-// Any, as a part of a topic between slashes, stands for any one part, and Below, as its last part,
-// for one or more. They are for [Stream].Read, ReadBack, Follow, Last and Purge; no record has such
-// a topic.
+// Any, as a part of a topic between slashes, matches any one part. Below, as the last part, matches
+// one or more parts. They are for [Stream].Read, ReadBack, Follow, Last and Purge. A record cannot
+// have such a topic.
 const (
 	Any   = "\x00any"
 	Below = "\x00below"
 )
 
-// topicFilter is a subject for the topics that a pattern with [Any] and [Below] means.
+// topicFilter returns the subject that matches a pattern with [Any] and [Below].
 func topicFilter(root, pattern string) (string, error) {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
@@ -131,18 +130,18 @@ func topicFilter(root, pattern string) (string, error) {
 	return fitting(root+strings.Join(parts, "."), pattern)
 }
 
-// checkTopic refuses the topics that only mean others.
+// checkTopic returns an error for a topic with wildcards.
 func checkTopic(topic string) error {
 	for part := range strings.SplitSeq(topic, "/") {
 		if part == Any || part == Below {
-			return fmt.Errorf("topic %.80q stands for others: no record can have it", topic)
+			return fmt.Errorf("topic %.80q is a pattern: a record cannot have it", topic)
 		}
 	}
 	return nil
 }
 
-// filterOf is a subject with a wildcard for all texts that begin with a prefix, and some that do
-// not: the server can match whole tokens only.
+// filterOf returns a subject with a wildcard that matches all texts with a prefix, and some others:
+// the server can match only whole tokens.
 func filterOf(root, prefix string) (string, error) {
 	i := strings.LastIndexByte(prefix, '/')
 	if i < 0 {

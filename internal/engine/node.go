@@ -16,10 +16,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
 
-// A node is this process's part in an embedded engine: its owner, who runs the server and shares it
-// through a socket, or a guest, who uses that of another process. It is the dialer of the
-// connection, asked anew whenever that is lost; so a guest becomes the owner when the owner is
-// gone. The lock of the directory decides among several.
+// A node is this process's part of an embedded engine. It is the owner, which runs the server and
+// shares it over a socket, or a guest, which uses the server of another process. The connection
+// calls its Dial again whenever it is lost. So a guest becomes the owner when the owner has ended.
+// The lock of the directory decides between several guests.
 type node struct {
 	dir    string
 	socket string
@@ -30,24 +30,24 @@ type node struct {
 	lock   *fileLock      // nil unless this process is the owner
 	server *server.Server // nil unless this process is the owner
 	share  *share         // nil unless this process is the owner
-	scrub  *scrub         // likewise
-	unread *blocks.Unread // what the start of the server has not read; likewise
+	scrub  *scrub         // nil unless this process is the owner
+	unread *blocks.Unread // the blocks that were not read at the start; nil unless this process is the owner
 	err    error          // why the last Dial could not connect
 
 	faults faults
 }
 
-// faults are what the server's log says about writes that failed. They have a mutex of their own,
-// because the server speaks while it is being started and stopped too.
+// faults holds the failed writes that the server logged. It has its own mutex, because the server
+// also logs while it is started and stopped.
 type faults struct {
 	mu        sync.Mutex // protects the fields below
 	last      error
 	at        time.Time
-	pending   bool   // the server that had it still runs
-	reconnect func() // has the connection dial anew, without waiting; nil: there is none yet
+	pending   bool   // the server with the fault is still running
+	reconnect func() // makes the connection dial again, without waiting; nil: there is none yet
 }
 
-// report notes a fault. The server is not to be touched from here: it may hold its locks.
+// report notes a fault. It must not call the server, which may hold its locks.
 func (f *faults) report(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,7 +60,7 @@ func (f *faults) report(err error) {
 	}
 }
 
-// replaceServer has the server replaced although it can write.
+// replaceServer requests a new server although the current one can write.
 func (f *faults) replaceServer() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,8 +73,8 @@ func (f *faults) replaceServer() {
 	}
 }
 
-// reconnectWith says how the connection is made to dial anew, and has it do so if the server was at
-// fault before.
+// reconnectWith sets the function that makes the connection dial again, and calls it if the server
+// already had a fault.
 func (f *faults) reconnectWith(reconnect func()) {
 	f.mu.Lock()
 	f.reconnect = reconnect
@@ -82,8 +82,8 @@ func (f *faults) reconnectWith(reconnect func()) {
 	f.remind()
 }
 
-// remind has a server replaced that still has a fault: a connection that was being made when it
-// came has not heard of it.
+// remind makes the connection dial again if the server still has a fault. A connection that was
+// being established when the fault came does not know of it.
 func (f *faults) remind() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,7 +92,7 @@ func (f *faults) remind() {
 	}
 }
 
-// since is a fault that came after a moment; nil: none did.
+// since returns a fault that came after a moment, or nil.
 func (f *faults) since(t time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,7 +102,7 @@ func (f *faults) since(t time.Time) error {
 	return f.last
 }
 
-// wrote notes that a write which began at a moment has succeeded: what failed before that is over.
+// wrote notes that a write succeeded that began at a moment. Earlier faults are over.
 func (f *faults) wrote(begin time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +123,7 @@ func (f *faults) clearPending() {
 	f.pending = false
 }
 
-// newNode prepares the directory and takes no lock yet.
+// newNode prepares the directory. It does not take the lock yet.
 func newNode(o Options, log *slog.Logger) (*node, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -132,7 +132,7 @@ func newNode(o Options, log *slog.Logger) (*node, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	// Two names of one directory must come to one socket.
+	// Two paths of one directory must lead to one socket.
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
@@ -145,12 +145,12 @@ func newNode(o Options, log *slog.Logger) (*node, error) {
 	return &node{dir: dir, socket: socket, log: log}, nil
 }
 
-// Dial implements nats.CustomDialer. The address means nothing.
+// Dial implements nats.CustomDialer. It ignores the address.
 func (n *node) Dial(string, string) (net.Conn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	conn, err := n.dial()
-	for range restarts { // a server can find damage, or a full disk, while it starts
+	for range restarts { // a server can find damage or a full disk while it starts
 		if err != nil || n.server == nil || !n.faults.isPending() {
 			break
 		}
@@ -161,7 +161,7 @@ func (n *node) Dial(string, string) (net.Conn, error) {
 	return conn, err
 }
 
-// restarts is how often a server that is at fault as soon as it has started is replaced at once.
+// restarts is how often a server with a fault right after its start is replaced at once.
 const restarts = 2
 
 func (n *node) dial() (net.Conn, error) {
@@ -172,9 +172,9 @@ func (n *node) dial() (net.Conn, error) {
 		if n.server.JetStreamEnabled() && !n.faults.isPending() {
 			return n.server.InProcessConn()
 		}
-		// The server gives its store up when the disk is full. A new one can tell whether it still
-		// is. Or it has cut a block, of which a new one gets the whole records back.
-		n.log.Warn("engine: the server has to be replaced, starting it anew")
+		// The server gives up its store if the disk is full. A new server shows whether it is still
+		// full. Or the server has cut off a block, and a new one gets its undamaged records back.
+		n.log.Warn("engine: the server must be replaced: restarting it")
 		if err := n.stop(); err != nil {
 			return nil, err
 		}
@@ -196,7 +196,7 @@ func (n *node) dial() (net.Conn, error) {
 	return n.server.InProcessConn()
 }
 
-// becomeOwner makes this process the owner.
+// becomeOwner starts the server and makes this process the owner.
 func (n *node) becomeOwner(lock *fileLock) error {
 	unread, err := n.prepare()
 	if err != nil {
@@ -219,8 +219,8 @@ func (n *node) becomeOwner(lock *fileLock) error {
 	return nil
 }
 
-// stop ends what becomeOwner began, the lock last: when another process gets it, nothing here writes any
-// more.
+// stop ends everything that becomeOwner started. It releases the lock last, so that this process no
+// longer writes when another one gets it.
 func (n *node) stop() error {
 	if n.server == nil {
 		return nil
@@ -241,15 +241,15 @@ func (n *node) stop() error {
 	return err
 }
 
-// seal notes how the files are, so that the next start need not read them. Without it the next
-// start reads them all.
+// seal stores the state of the files, so that the next start need not read them. Without it the
+// next start reads all blocks.
 func (n *node) seal() {
 	if err := blocks.Seal(n.dir, n.unread); err != nil {
-		n.log.Warn("engine: the clean stop could not be noted; the next start reads all blocks", "err", err)
+		n.log.Warn("engine: cannot record the clean stop; the next start reads all blocks", "err", err)
 	}
 }
 
-// close ends the node for good.
+// close ends the node permanently.
 func (n *node) close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -257,7 +257,7 @@ func (n *node) close() error {
 	return n.stop()
 }
 
-// status says whether this process is the owner, and why it last could not connect.
+// status reports whether this process is the owner, and why the last Dial could not connect.
 func (n *node) status() (owner bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -15,33 +15,33 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// openWait bounds how long Open looks for somebody who answers.
+// openWait limits how long Open waits for a server.
 const openWait = 5 * time.Second
 
-// Options say where the engine is. With a URL it is that server or cluster; else it is embedded, on
-// Dir.
+// Options are the options of [Open]. With a URL the engine is that server or cluster; otherwise it
+// is embedded, in Dir.
 type Options struct {
-	Dir    string // data directory of the embedded engine; several processes may use one
-	Socket string // where they share it; "": in Dir, or a private place where that is too long for a socket's path
+	Dir    string // data directory of the embedded engine; several processes may share it
+	Socket string // where they share it; "": in Dir, or in a private directory if that path is too long for a socket
 
-	URL         string // nats:// tls:// ws:// wss://, several with commas; user, password or token may be in it
+	URL         string // nats:// tls:// ws:// nats:// tls:// ws:// wss://, several separated by commas; may contain user, password or token
 	Credentials string // a .creds file
 	TLS         TLS
 
-	Replicas int           // of what is made on a cluster; 0: three, or as many as there are servers
-	Name     string        // what the server calls this client; "": patchbay
-	Remember time.Duration // for how long ids are remembered, in memory; 0: a minute, which is as long as [Append] promises
+	Replicas int           // copies of streams that are created on a cluster; 0: three, or as many as there are servers
+	Name     string        // the name of this client on the server; "": patchbay
+	Remember time.Duration // how long ids are remembered, in memory; 0: a minute, which [Append] promises
 	Logger   *slog.Logger  // nil discards
 }
 
-// TLS names files in PEM form, for tls:// and wss:// servers that want them.
+// TLS names PEM files, for tls:// and wss:// servers that require them.
 type TLS struct {
-	CA   string // who signs the server's certificate; "": the system knows
-	Cert string // our certificate, and
+	CA   string // the authority that signs the server's certificate; "": one that the system trusts
+	Cert string // our certificate
 	Key  string // its key
 }
 
-// An Engine keeps buckets, streams and queues. It is safe for concurrent use.
+// An Engine stores buckets, streams and queues. It is safe for concurrent use.
 type Engine struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream
@@ -49,13 +49,13 @@ type Engine struct {
 	node     *node // nil: external
 	log      *slog.Logger
 	replicas int           // as in Options
-	remember time.Duration // likewise
+	remember time.Duration // as in Options
 	closing  func() error
 }
 
 var _ Store = (*Engine)(nil)
 
-// Open connects to the engine, and starts it where it is embedded and nobody else did.
+// Open connects to the engine. If it is embedded and no process runs it, Open starts it.
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	log := o.Logger
 	if log == nil {
@@ -72,15 +72,16 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// bounded gives each step of Open its own time: a server that has to read a large store first uses
-// up that of the first.
+// bounded gives each step of Open its own time limit, because a server that must first read a large
+// store uses up the first one.
 func bounded(ctx context.Context, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, openWait, ErrUnavailable)
 	defer cancel()
 	return step(ctx)
 }
 
-// Close leaves the engine. If this process runs it, another one that uses it takes over.
+// Close leaves the engine. If this process runs the server, another process that uses it takes
+// over.
 func (e *Engine) Close() error { return e.closing() }
 
 func (e *Engine) close() error {
@@ -94,7 +95,8 @@ func (e *Engine) close() error {
 	return nil
 }
 
-// connect makes the connection, embedded or not. What comes after knows no difference.
+// connect establishes the connection, embedded or external. The rest of the package does not
+// distinguish them.
 func (e *Engine) connect(ctx context.Context, o Options) error {
 	if o.URL == "" && o.Dir == "" {
 		return errors.New("engine: neither a data directory nor a url")
@@ -120,8 +122,7 @@ func (e *Engine) connect(ctx context.Context, o Options) error {
 	return err
 }
 
-// dial tries until somebody answers: an owner may be on the way out, and the next one on the way
-// in.
+// dial tries until a server answers: one owner may be ending, and the next one starting.
 func (e *Engine) dial(ctx context.Context, opts nats.Options) (*nats.Conn, error) {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		nc, err := opts.Connect()
@@ -135,8 +136,8 @@ func (e *Engine) dial(ctx context.Context, opts nats.Options) (*nats.Conn, error
 	}
 }
 
-// mayAnswer tells whether it makes sense to knock again. What is wrong with a directory does not
-// mend itself.
+// mayAnswer reports whether another try may succeed. A problem with the directory does not go away
+// by itself.
 func (e *Engine) mayAnswer(err error) bool {
 	if e.node == nil {
 		return !errors.Is(err, nats.ErrAuthorization)
@@ -146,7 +147,7 @@ func (e *Engine) mayAnswer(err error) bool {
 	return nodeErr == nil || errors.As(nodeErr, &held)
 }
 
-// unreachable says why nobody answered: where a directory is shared, the node knows more than the
+// unreachable says why no server answered. For a shared directory the node knows more than the
 // connection.
 func (e *Engine) unreachable(opts nats.Options, err error) error {
 	if e.node == nil {
@@ -155,11 +156,11 @@ func (e *Engine) unreachable(opts nats.Options, err error) error {
 	if _, nodeErr := e.node.status(); nodeErr != nil {
 		return nodeErr
 	}
-	// Somebody took the call and said nothing.
+	// Another process accepted the connection and sent nothing.
 	return &HeldError{Dir: e.node.dir, PID: holder(e.node.dir), Err: err}
 }
 
-// check makes sure that there is a store behind the connection.
+// check makes sure that the server has a store.
 func (e *Engine) check(ctx context.Context) error {
 	var info *jetstream.AccountInfo
 	err := e.link.do(ctx, func(ctx context.Context) (err error) {
@@ -173,13 +174,13 @@ func (e *Engine) check(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("engine %s: %w", e.Status().Address, err)
 	}
-	if info.API.Level < 1 { // 2.11 brought many messages for one request, and messages that go by themselves
+	if info.API.Level < 1 { // 2.11 introduced many messages for one request, and messages that expire
 		return fmt.Errorf("engine %s: nats-server %s is too old: 2.11 or later is needed", e.Status().Address, e.Status().Version)
 	}
 	return nil
 }
 
-// trouble is what is known about a request that got no answer.
+// trouble returns what is known about the cause if a request got no answer.
 func (e *Engine) trouble() error {
 	if e.node == nil {
 		return nil
@@ -188,12 +189,12 @@ func (e *Engine) trouble() error {
 	return err
 }
 
-// reconnect has the connection dial anew, which replaces a server that can not write any more. It does
-// not wait.
+// reconnect makes the connection dial again, which replaces a server that can no longer write. It
+// does not wait.
 func (e *Engine) reconnect() {
 	go func() {
 		if err := e.nc.ForceReconnect(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-			e.log.Warn("engine: dialing anew", "err", err)
+			e.log.Warn("engine: cannot dial again", "err", err)
 		}
 	}()
 }
@@ -208,17 +209,17 @@ const (
 	External Mode = "external" // a server or a cluster elsewhere
 )
 
-// A Status says where the engine is, for a person to read.
+// A Status describes the engine, for people.
 type Status struct {
 	Mode      Mode
-	Address   string // the data directory, or the server; no secrets
+	Address   string // the data directory or the server; no secrets
 	PID       int    // the process that runs an embedded engine; 0: not known
 	Connected bool
 	Version   string // of the server
-	Err       error  // why it is not connected, where that is known
+	Err       error  // why it is not connected, if that is known
 }
 
-// Status says where the engine is now. The owner of a data directory can change any time.
+// Status returns the current status. The owner of a data directory can change at any time.
 func (e *Engine) Status() Status {
 	s := Status{Mode: External}
 	if e.nc != nil && e.link.isConnected() {

@@ -15,8 +15,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// The header of a bucket's message that says a key is gone, as the server's own key-value buckets
-// have it.
+// The header of a bucket's message that marks a key as deleted, as in the server's own key-value
+// buckets.
 const (
 	operationHeader = "KV-Operation"
 	operationDelete = "DEL"
@@ -26,16 +26,17 @@ const (
 type write struct {
 	subject string
 	data    []byte
-	id      string        // "": one is made
-	expect  *uint64       // the subject's last sequence number must be this; nil: whatever it is
-	deleted bool          // it says that a key is gone
-	ttl     time.Duration // it goes by itself after this; 0: it stays
+	id      string        // "": a new one
+	expect  *uint64       // the subject must have this last sequence number; nil: no condition
+	deleted bool          // it marks a key as deleted
+	ttl     time.Duration // it expires after this time; 0: never
 }
 
 // publish stores a message and returns its sequence number.
 //
 // Every message has an id, which the server remembers. So a message whose acknowledgement was lost,
-// together with the server, the connection or the lead of a cluster, is sent again and counts once.
+// together with the server, the connection or the leader of a cluster, can be sent again and is
+// stored once.
 func (b *backing) publish(ctx context.Context, w write) (uint64, error) {
 	msg := w.message()
 	if limit := b.engine.nc.MaxPayload() - headroom; int64(len(w.data)) > limit {
@@ -49,7 +50,7 @@ func (b *backing) publish(ctx context.Context, w write) (uint64, error) {
 		ack, unsure = a, unsure || mayHaveArrived(err)
 		if err != nil && unanswered(err) {
 			if fault := b.engine.fault(begin, len(w.data)); fault != nil {
-				return fault // a full disk does not mend itself while we wait
+				return fault // a full disk does not become free while we wait
 			}
 		}
 		return err
@@ -66,18 +67,18 @@ func (b *backing) publish(ctx context.Context, w write) (uint64, error) {
 	return 0, err
 }
 
-// mayHaveArrived tells of an unanswered try whether it may have been stored nevertheless.
+// mayHaveArrived reports whether a try without an answer may have been stored.
 func mayHaveArrived(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) ||
 		errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrStaleConnection)
 }
 
-// resolveRefused finds out about a write that was refused for its sequence number: because of itself,
-// stored by an earlier try or under the same id, or because of somebody else's? (A server that is
-// not in a cluster compares sequence numbers before it looks for the id.) If it was stored, it is
-// the next of its subject after the one it was to follow.
+// resolveRefused finds out why a write was refused for its sequence number: because an earlier try,
+// or a write with the same id, was stored, or because of another writer. (A server that is not in a
+// cluster compares sequence numbers before it checks the id.) If our write was stored, it is the
+// next message of its subject after the expected one.
 //
-// A bucket keeps only the last value of a key. So it can be that nobody knows.
+// A bucket has only the last value of a key, so the answer may be unknown.
 func (b *backing) resolveRefused(ctx context.Context, w write, id string, unsure bool) (uint64, error) {
 	var next stored
 	_, err := b.scan(ctx, w.subject, *w.expect, func(m stored) bool {
@@ -120,8 +121,8 @@ func (w write) message() *nats.Msg {
 	return msg
 }
 
-// messageID is an id as a header can have it: made up, the caller's own, or a hash of that. The
-// first letter keeps the kinds apart.
+// messageID returns an id in the form of a header: a random one, the caller's own, or a hash of
+// that. The first letter tells them apart.
 func messageID(id string) string {
 	if id == "" {
 		return madeUpPrefix + rand.Text()
@@ -139,5 +140,5 @@ func messageID(id string) string {
 
 const madeUpPrefix = "m"
 
-// madeUp tells whether the caller had set no id.
+// madeUp reports whether the caller set no id.
 func madeUp(id string) bool { return strings.HasPrefix(id, madeUpPrefix) }

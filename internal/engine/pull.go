@@ -18,21 +18,20 @@ const (
 	// pullExpires is when the server ends a request that is not fulfilled. It is at least two
 	// heartbeats.
 	pullExpires = 30 * time.Second
-	// headerLastPlace is what a heartbeat tells: how many messages the server has sent from a
-	// place.
+	// headerLastPlace is in a heartbeat: how many messages the server has sent from a place.
 	headerLastPlace = "Nats-Last-Consumer"
-	// headerLeft is in the status of a request that ended by its own limits, and not with its
-	// place.
+	// headerLeft is in the status of a request that ended by its own limits, and not because its
+	// place is gone.
 	headerLeft = "Nats-Pending-Messages"
 )
 
-// A pull is how a follower gets the messages of its place: it asks for some, and asks again when it
-// has taken them all.
+// A pull gets the messages of a follower's place: it asks for some, and asks again when it has
+// taken them all.
 //
-// The channel holds more than the server sends for two requests: the messages, a status at the end,
-// and the heartbeats until the request expires. When it is full, the connection drops what comes,
-// and tells nobody. So it must never be full, however long the follower takes. The count of the
-// place is checked nevertheless: see [pull.count].
+// The channel has room for more than the server sends for two requests: the messages, a status at
+// the end, and the heartbeats until the request expires. If it were full, the connection would
+// silently drop messages. So it must never be full, however slow the follower is. The count of the
+// place is checked too; see [pull.count].
 type pull struct {
 	*backing
 	place     string // the server's name for it
@@ -40,14 +39,15 @@ type pull struct {
 
 	sub      *nats.Subscription
 	messages chan *nats.Msg
-	inbox    string // what the requests' inboxes begin with
+	inbox    string // the prefix of the requests' inboxes
 	requests int
-	left     int    // how many messages the current request is still good for
-	bytes    int    // as left, in bytes
+	left     int    // how many messages the current request may still bring
+	bytes    int    // the same in bytes
 	taken    uint64 // how many messages were taken from the place
 }
 
-// errLost: the server has sent what did not arrive, or the place is another one than it was.
+// errLost reports that a message of the server did not arrive, or that the place is not the same as
+// before.
 var errLost = errors.New("messages are missing")
 
 func (b *backing) pull(place string, heartbeat time.Duration) (*pull, error) {
@@ -61,10 +61,11 @@ func (b *backing) pull(place string, heartbeat time.Duration) (*pull, error) {
 	return p, nil
 }
 
-// close fails only when the connection is gone, and the subscription with it.
+// close ends the subscription. It fails only if the connection is lost, and the subscription with
+// it.
 func (p *pull) close() { _ = p.sub.Unsubscribe() }
 
-// next waits for the next message. After an error the place is of no use any more.
+// next waits for the next message. After an error the place cannot be used any more.
 func (p *pull) next(ctx context.Context) (*nats.Msg, error) {
 	for {
 		if p.left <= 0 || p.bytes <= 0 {
@@ -96,8 +97,8 @@ type pullRequest struct {
 	Heartbeat time.Duration `json:"idle_heartbeat"`
 }
 
-// ask asks for more. Each request has an inbox of its own, which tells its statuses from those of
-// the one before.
+// ask asks for more messages. Each request has its own inbox, so that its statuses are not confused
+// with those of the one before.
 func (p *pull) ask() error {
 	text, err := json.Marshal(pullRequest{Batch: pullMessages, MaxBytes: pullBytes, Expires: pullExpires, Heartbeat: p.heartbeat})
 	if err != nil {
@@ -108,11 +109,10 @@ func (p *pull) ask() error {
 	return p.engine.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+p.name+"."+p.place, p.reply(), text)
 }
 
-// reply is the inbox of the current request.
+// reply returns the inbox of the current request.
 func (p *pull) reply() string { return p.inbox + "." + strconv.Itoa(p.requests) }
 
-// receive waits for whatever the server sends. After two heartbeats that did not come, it waits no
-// longer.
+// receive waits for anything that the server sends. It gives up after two missing heartbeats.
 func (p *pull) receive(ctx context.Context) (*nats.Msg, error) {
 	silence := time.NewTimer(2*p.heartbeat + p.heartbeat/2)
 	defer silence.Stop()
@@ -129,8 +129,8 @@ func (p *pull) receive(ctx context.Context) (*nats.Msg, error) {
 	}
 }
 
-// count checks that a message is the next one of its place. The server numbers what it sends from a
-// place without holes, whatever the numbers of the messages are in the stream.
+// count checks that a message is the next one of its place. The server numbers the messages of a
+// place without gaps, whatever their numbers in the stream are.
 func (p *pull) count(msg *nats.Msg) error {
 	meta, err := msg.Metadata()
 	if err != nil {
@@ -145,7 +145,7 @@ func (p *pull) count(msg *nats.Msg) error {
 	return nil
 }
 
-// status looks at what the server says in the place of a message.
+// status handles a status that was sent instead of a message.
 func (p *pull) status(msg *nats.Msg) error {
 	current := msg.Subject == p.reply()
 	switch status := msg.Header.Get(headerStatus); {
@@ -154,15 +154,15 @@ func (p *pull) status(msg *nats.Msg) error {
 	case !current: // the end of a request that was fulfilled
 		return nil
 	case status == "408", status == "409" && msg.Header.Get(headerLeft) != "":
-		p.left = 0 // it has ended: expired, or as large as it may be
+		p.left = 0 // the request has ended: it expired or reached its limits
 		return nil
 	default:
 		return fmt.Errorf("the place is gone: status %.20q %.80q", status, msg.Header.Get("Description"))
 	}
 }
 
-// beat compares what the server has sent with what has come: the last message, behind which none
-// comes, is missed too.
+// beat compares how many messages the server has sent with how many have come. So a lost message is
+// noticed also if no other follows it.
 func (p *pull) beat(msg *nats.Msg) error {
 	sent := msg.Header.Get(headerLastPlace)
 	if n, err := strconv.ParseUint(sent, 10, 64); err != nil || n != p.taken {

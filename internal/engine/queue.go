@@ -14,14 +14,14 @@ import (
 
 const (
 	defaultAckWait = 30 * time.Second
-	// takeWait bounds one request for an item. Many are made one after another while there is
-	// nothing to do.
+	// takeWait limits one request for an item. While the queue is empty, one request follows
+	// another.
 	takeWait = 30 * time.Second
 	// workers is the place in the stream that all takers share.
 	workers = "workers"
 )
 
-// Queue opens a queue, made where there is none.
+// Queue opens a queue, and creates it if necessary.
 func (e *Engine) Queue(ctx context.Context, c QueueConfig) (Queue, error) {
 	if err := checkName(c.Name); err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
@@ -36,7 +36,7 @@ func (e *Engine) Queue(ctx context.Context, c QueueConfig) (Queue, error) {
 	b, err := e.ensure(ctx, jetstream.StreamConfig{
 		Name:              streamPrefix + "queue_" + c.Name,
 		Subjects:          []string{subject},
-		Retention:         jetstream.WorkQueuePolicy, // what is done is gone
+		Retention:         jetstream.WorkQueuePolicy, // an item that is done is deleted
 		MaxMsgsPerSubject: -1,
 		Duplicates:        c.Dedup,
 		AllowDirect:       true,
@@ -58,19 +58,19 @@ type queue struct {
 	subject  string
 	consumer jetstream.Consumer
 
-	// done has the ids of items that are done. The server remembers ids too, but after a start only
-	// those of the items it still has, and an item that is done is not among them.
+	// done has the ids of items that are done. The server remembers ids too, but after a restart
+	// only those of items that it still has.
 	done Bucket
 }
 
-// join makes the place that all takers share.
+// join creates the place that all takers share.
 func (q *queue) join(ctx context.Context) error {
 	return q.link.do(ctx, func(ctx context.Context) (err error) {
 		q.consumer, err = q.stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 			Durable:       workers,
 			AckPolicy:     jetstream.AckExplicitPolicy,
 			AckWait:       q.config.AckWait,
-			MaxDeliver:    -1, // Take drops them: the server would keep, for ever, what it delivers no more
+			MaxDeliver:    -1, // Take drops them: the server would keep items that it no longer delivers
 			MaxAckPending: -1,
 		})
 		return err
@@ -124,7 +124,7 @@ func (q *queue) next(ctx context.Context) (jetstream.Msg, error) {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrNoMessages):
-			wait = firstPause // nothing to do: no trouble
+			wait = firstPause // an empty queue is no error
 		case errors.Is(err, ErrClosed), errors.Is(err, nats.ErrConnectionClosed):
 			return nil, ErrClosed
 		case errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrConsumerDeleted):
@@ -136,7 +136,7 @@ func (q *queue) next(ctx context.Context) (jetstream.Msg, error) {
 	}
 }
 
-// ask asks for a message once, for as long as the connection stands.
+// ask asks for a message once, and gives up if the connection is lost.
 func (q *queue) ask(ctx context.Context) (jetstream.Msg, error) {
 	life, err := q.link.wait(ctx)
 	if err != nil {
@@ -160,8 +160,8 @@ func (q *queue) job(msg jetstream.Msg) (*Job, error) {
 	return j, nil
 }
 
-// shouldRun tells whether a job is to be done, and drops one that is not: it is done already, or
-// nobody could do it.
+// shouldRun reports whether a job must be done. It drops a job that is already done, or that was
+// taken too often.
 func (q *queue) shouldRun(ctx context.Context, j *Job) (bool, error) {
 	if j.id != "" {
 		_, err := q.done.Get(ctx, j.id)
@@ -173,7 +173,7 @@ func (q *queue) shouldRun(ctx context.Context, j *Job) (bool, error) {
 		}
 	}
 	if most := q.config.MaxDeliver; most > 0 && j.Deliveries > most {
-		q.engine.log.Warn("engine: job dropped, nobody could do it", "queue", q.config.Name, "deliveries", j.Deliveries-1)
+		q.engine.log.Warn("engine: dropped a job that no worker could do", "queue", q.config.Name, "deliveries", j.Deliveries-1)
 		return false, j.Drop(ctx)
 	}
 	return true, nil
@@ -185,9 +185,9 @@ func (q *queue) Len(ctx context.Context) (int, error) {
 	return int(state.Msgs), err
 }
 
-// Ack says that the job is done. When it returns nil, nobody gets it any more.
+// Ack marks the job as done. When it returns nil, no other taker gets it.
 func (j *Job) Ack(ctx context.Context) error {
-	if j.id != "" { // first: if we die in between, the next taker sees that it is done
+	if j.id != "" { // first: if this process dies in between, the next taker sees that it is done
 		if _, err := j.queue.done.Put(ctx, j.id, nil); err != nil {
 			return err
 		}
@@ -195,18 +195,19 @@ func (j *Job) Ack(ctx context.Context) error {
 	return j.answer(ctx, "+ACK")
 }
 
-// Nak gives the job back, to be taken again after a while.
+// Nak gives the job back, to be taken again after a delay.
 func (j *Job) Nak(ctx context.Context, delay time.Duration) error {
 	return j.answer(ctx, fmt.Sprintf(`-NAK {"delay": %d}`, max(delay, 0).Nanoseconds()))
 }
 
-// Progress says that the job is being worked on: its AckWait begins anew.
+// Progress tells the server that the job is still being worked on: its AckWait begins again.
 func (j *Job) Progress(ctx context.Context) error { return j.answer(ctx, "+WPI") }
 
-// Drop gives the job up: nobody gets it any more, though nobody has done it.
+// Drop removes a job that was not done. No other taker gets it.
 func (j *Job) Drop(ctx context.Context) error { return j.answer(ctx, "+TERM") }
 
-// answer tells the server, and waits until it has heard. Saying it twice does no harm.
+// answer sends an answer about the job to the server, and waits until it has arrived. Sending it
+// twice does no harm.
 func (j *Job) answer(ctx context.Context, what string) error {
 	return j.queue.link.do(ctx, func(ctx context.Context) error {
 		_, err := j.queue.engine.nc.RequestWithContext(ctx, j.reply, []byte(what))

@@ -17,8 +17,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 )
 
-// An InUseError says that a data directory cannot be worked on because a process runs the engine on
-// it.
+// An InUseError reports that a data directory cannot be changed because a process runs the engine
+// on it.
 type InUseError struct {
 	Dir string
 	PID int // 0: not known
@@ -32,8 +32,8 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("data directory %s: %s runs the engine on it", e.Dir, who)
 }
 
-// holdStopped takes the lock of a data directory on which no engine may run. Without the directory
-// it returns nil.
+// holdStopped takes the lock of a data directory, so that no engine can run on it. It returns nil
+// if the directory does not exist.
 func holdStopped(dir string) (*fileLock, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -45,22 +45,22 @@ func holdStopped(dir string) (*fileLock, error) {
 	return lock, err
 }
 
-// A CheckResult is what a check of a data directory found.
+// A CheckResult is the result of a check of a data directory.
 type CheckResult struct {
 	Dir     string          `json:"dir"`
-	Running int             `json:"running,omitempty"` // the process that runs the engine; then no block was read
+	Running int             `json:"running,omitempty"` // the process that runs the engine; in that case no block was read
 	Read    *blocks.Checked `json:"read,omitempty"`    // nil: no block was read
 	Reports []Report        `json:"reports"`           // found before, and not acknowledged
 }
 
-// OK tells whether nothing is wrong.
+// OK reports whether nothing is wrong.
 func (r *CheckResult) OK() bool {
 	return len(r.Reports) == 0 && (r.Read == nil || len(r.Read.Findings) == 0 && len(r.Read.Gone) == 0)
 }
 
-// Check reads every block of a data directory and changes nothing. While an engine runs on it, it
-// only tells what that engine has found. A brief check leaves out the streams whose files are as
-// they were at the last clean stop.
+// Check reads every block of a data directory and changes nothing. While an engine runs on it,
+// Check only returns what that engine has found. With brief it skips the streams whose files have
+// not changed since the last clean stop.
 func Check(dir string, brief bool, log *slog.Logger) (*CheckResult, error) {
 	reports, err := blocks.Unacknowledged(dir)
 	if err != nil {
@@ -84,16 +84,16 @@ func Check(dir string, brief bool, log *slog.Logger) (*CheckResult, error) {
 	return r, errors.Join(err, lock.release())
 }
 
-// A RepairResult is what a repair did.
+// A RepairResult is the result of a repair.
 type RepairResult struct {
 	Dir          string          `json:"dir"`
-	Found        *Report         `json:"found,omitempty"` // by this repair; nil: nothing
-	Acknowledged []Report        `json:"settled"`         // all that it acknowledged, Found among them
-	Read         *blocks.Checked `json:"read"`            // the store afterwards
+	Found        *Report         `json:"found,omitempty"` // found by this repair; nil: nothing
+	Acknowledged []Report        `json:"settled"`         // all reports that it acknowledged, with Found
+	Read         *blocks.Checked `json:"read"`            // the store after the repair
 }
 
-// Repair recovers what is whole in damaged blocks, has a server open the result and compares the
-// counts, and acknowledges all reports. No engine may run on the directory.
+// Repair recovers the undamaged messages of damaged blocks, lets a server open the result and
+// compares the counts, and acknowledges all reports. No engine may run on the directory.
 func Repair(ctx context.Context, dir string, log *slog.Logger) (*RepairResult, error) {
 	r := &RepairResult{Dir: dir, Acknowledged: []Report{}, Read: &blocks.Checked{}}
 	lock, err := holdStopped(dir)
@@ -125,7 +125,7 @@ func (r *RepairResult) run(ctx context.Context, log *slog.Logger) (err error) {
 	return err
 }
 
-// verify has a server open a directory, and compares how many messages each stream has.
+// verify lets a server open a directory, and compares how many messages each stream has.
 func verify(ctx context.Context, dir string, want []blocks.Count, log *slog.Logger) error {
 	if _, err := os.Stat(filepath.Join(dir, "jetstream")); errors.Is(err, fs.ErrNotExist) {
 		return nil

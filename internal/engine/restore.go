@@ -13,15 +13,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 )
 
-// A RestoreResult is what a restore did.
+// A RestoreResult is the result of a restore.
 type RestoreResult struct {
 	Dir     string           `json:"dir"`
 	Summary *archive.Summary `json:"backup"`
 	Before  string           `json:"before,omitempty"` // the store that was there before; "": there was none
 }
 
-// Restore puts the store of a backup in the place of the one that a data directory has, which is
-// kept beside it. The backup is unpacked, checked and opened by a server first: before that nothing
+// Restore replaces the store of a data directory by that of a backup, and keeps the old store
+// beside it. It first unpacks and checks the backup, and lets a server open it; until then nothing
 // changes. No engine may run on the directory.
 func Restore(ctx context.Context, dir, path string, log *slog.Logger) (*RestoreResult, error) {
 	f, err := os.Open(path)
@@ -45,7 +45,7 @@ func restore(ctx context.Context, dir string, f *os.File, log *slog.Logger) (*Re
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(place) // what is left of it after the swap, or all of it
+	defer os.RemoveAll(place) // all of it, or the rest after the swap
 	r := &RestoreResult{Dir: dir}
 	if r.Summary, err = archive.Read(f, func(stream, name string, data []byte) error {
 		return putFile(filepath.Join(place, "jetstream", "$G", "streams", stream, filepath.FromSlash(name)), data)
@@ -66,7 +66,7 @@ func restore(ctx context.Context, dir string, f *os.File, log *slog.Logger) (*Re
 	return r, err
 }
 
-// putFile writes a file of a new directory, through to the disk.
+// putFile writes a file into a new directory and syncs it.
 func putFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -8,13 +8,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// scrubRest is how many times longer a scrub pauses after a block than it took to check it, so that
-// it needs a fifth of one core and of the disk.
+// scrubRest is how many times longer a scrub pauses after a block than its check took. So it uses a
+// fifth of one core and of the disk.
 const scrubRest = 4
 
-// A scrub checks the blocks that the start has not read, while the server runs. A disk may have
-// changed bytes without changing the time of a file, and the server says nothing when it passes
-// over, or cuts off, what it cannot read.
+// A scrub checks the blocks that were not read at the start, while the server runs. A disk may have
+// changed bytes without changing the time of a file, and the server skips or cuts off unreadable
+// bytes silently.
 type scrub struct {
 	unread *blocks.Unread
 	watch  *rebuildWatch
@@ -32,16 +32,16 @@ func startScrub(unread *blocks.Unread, watch *rebuildWatch) *scrub {
 	return s
 }
 
-// stop ends the scrub and waits for it, which takes as long as the check of one block.
+// stop ends the scrub and waits for it, at most as long as the check of one block takes.
 func (s *scrub) stop() {
 	s.cancel()
 	<-s.done
 }
 
-// run checks one block after another until it is stopped. It ends at the first that is damaged: the
-// next server starts after all blocks were read.
+// run checks one block after another until it is stopped. It ends at the first damaged block,
+// because the next server starts after all blocks were read.
 func (s *scrub) run(ctx context.Context) {
-	defer s.unread.Forget() // it has read all indexes, and the server lives long
+	defer s.unread.Forget() // frees the indexes: the server runs for long
 	s.unread.ReadIndexes()
 	for i := range s.unread.Len() {
 		begin := time.Now()
@@ -52,16 +52,16 @@ func (s *scrub) run(ctx context.Context) {
 	}
 }
 
-// whole checks a block. Damage is told, and has the server replaced.
+// whole checks a block. If it is damaged, whole logs that and requests a new server.
 func (s *scrub) whole(i int) bool {
 	report, err := s.check(i, time.Now())
 	if err != nil {
-		s.watch.log.Error("engine: a block could not be checked, or not be kept aside", "err", err)
+		s.watch.log.Error("engine: cannot check or copy a block", "err", err)
 	}
 	if report == nil {
 		return true
 	}
-	logDamage(s.watch.log, "engine: a block of the store is damaged; the server is started anew to recover what is whole", *report)
+	logDamage(s.watch.log, "engine: a block of the store is damaged; restarting the server to recover all undamaged messages", *report)
 	s.watch.replace()
 	return false
 }

@@ -12,29 +12,28 @@ import (
 )
 
 const (
-	// maxValue is the largest value of an embedded engine. The server warns of payloads above 8
+	// maxValue is the largest value of an embedded engine. The server warns about payloads above 8
 	// MiB.
 	maxValue = 8 << 20
-	// headroom is for the headers that go with a value: an id, a revision, a time to live. All of
-	// ours have a bound.
+	// headroom is the space for the headers of a value: an id, a revision, a time to live. All of
+	// them are limited.
 	headroom = 1 << 10
-	// maxMemory is for what the server keeps in memory only: the places of those who follow a
-	// stream.
+	// maxMemory limits what the server keeps only in memory: the places of followers.
 	maxMemory = 64 << 20
-	// maxStore is no limit of ours. Left at 0 the server would take three quarters of what is free
-	// on the disk right now, and refuse streams it has when the disk fills up.
+	// maxStore is practically no limit. With 0 the server would use three quarters of the space
+	// that is free right now, and refuse its own streams when the disk fills up.
 	maxStore = 1 << 44
-	// startWait bounds the start of a server, which reads all its streams.
+	// startWait limits the start of a server, which reads all its streams.
 	startWait = 30 * time.Second
 )
 
-// startServer starts a server on a directory. It listens nowhere; InProcessConn is the way in. It
-// calls fault when it can not write any more, and warned with every warning of the server.
+// startServer starts a server on a directory. It listens on no port; InProcessConn connects to it.
+// It calls fault when the server can no longer write, and warned with every warning of the server.
 func startServer(dir string, log *slog.Logger, fault func(error), warned func(format string, args []any)) (*server.Server, error) {
 	srv, err := server.NewServer(&server.Options{
 		ServerName:             "patchbay",
 		DontListen:             true,
-		NoSigs:                 true, // signals are the program's affair
+		NoSigs:                 true, // the program handles signals
 		NoLog:                  true, // it gets a logger below
 		JetStream:              true,
 		StoreDir:               dir,
@@ -42,7 +41,7 @@ func startServer(dir string, log *slog.Logger, fault func(error), warned func(fo
 		JetStreamMaxMemory:     maxMemory,
 		JetStreamMaxStore:      maxStore,
 		MaxPayload:             maxValue + headroom,
-		MaxPending:             8 * maxValue, // several of the largest messages may be under way to one connection
+		MaxPending:             8 * maxValue, // several of the largest messages may be queued for one connection
 		DisableJetStreamBanner: true,
 	})
 	if err != nil {
@@ -62,12 +61,12 @@ func startServer(dir string, log *slog.Logger, fault func(error), warned func(fo
 	return srv, nil
 }
 
-// A serverLog passes the server's log on. The server has much to say that matters to those who run
-// clusters of it; for an embedded one only warnings and errors do.
+// A serverLog passes on the server's log. Much of it matters only to operators of clusters; of an
+// embedded server only warnings and errors matter.
 type serverLog struct {
 	log    *slog.Logger
 	fault  func(error)
-	warned func(format string, args []any) // nil: nobody listens
+	warned func(format string, args []any) // may be nil
 
 	mu    sync.Mutex // protects fatal
 	fatal error      // the first fatal message: why the server did not start
@@ -79,29 +78,29 @@ func (l *serverLog) fatalError() error {
 	return l.fatal
 }
 
-// text cuts what the server said; it may quote what clients sent.
+// text shortens a message of the server, which may quote what clients sent.
 func text(format string, args []any) slog.Attr {
 	s := fmt.Sprintf(format, args...)
 	return slog.String("text", s[:min(len(s), 500)])
 }
 
-// Noticef implements [server.Logger], as do the others.
+// Noticef implements [server.Logger], as the other methods do.
 func (l *serverLog) Noticef(format string, args ...any) {
 	l.log.Debug("engine: server notice", text(format, args))
 }
 
-// Warnf drops the warning of our own choice of the largest payload.
+// Warnf drops the warning about the payload size that the engine itself chose.
 func (l *serverLog) Warnf(format string, args ...any) {
 	if l.warned != nil {
 		l.warned(format, args)
 	}
 	if !strings.HasPrefix(format, "Maximum payloads over") {
-		l.log.Info("engine: server warning", text(format, args)) // such as that it had to look through its files after a crash, which it mends
+		l.log.Info("engine: server warning", text(format, args)) // such as that it must read its files after a crash
 	}
 }
 
-// Errorf also listens for the one error that the server tells nobody but its log: after a write
-// that failed, a stream takes no more, and whoever wants to write there gets no answer.
+// Errorf also looks for the one error that the server only logs: after a failed write, a stream
+// accepts no more writes, and writers get no answer.
 func (l *serverLog) Errorf(format string, args ...any) {
 	what := text(format, args)
 	l.log.Error("engine: server error", what)
@@ -110,7 +109,7 @@ func (l *serverLog) Errorf(format string, args ...any) {
 	}
 }
 
-// Fatalf keeps the message, because the server goes on as if we had ended the process.
+// Fatalf stores the message, because the server expects it to end the process, and goes on.
 func (l *serverLog) Fatalf(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +118,7 @@ func (l *serverLog) Fatalf(format string, args ...any) {
 	}
 }
 
-// Debugf and Tracef are never called: the server was told so.
+// Debugf and Tracef are never called, because both levels are off.
 func (l *serverLog) Debugf(string, ...any) {}
 
 // Tracef is never called.

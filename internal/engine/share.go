@@ -13,35 +13,35 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// maxGuests bounds the connections of other processes. A process has one an engine; a machine on
-// which more processes than this share a directory wants a cluster.
+// maxGuests limits the connections of other processes. A process has one connection for each
+// engine. If more processes share a directory, a cluster is the better choice.
 const maxGuests = 256
 
-// A share passes the connections of other processes on to the server in this one.
+// A share connects other processes to the server in this one.
 type share struct {
 	listener *net.UnixListener
-	open     func() (net.Conn, error) // a connection to the server
+	open     func() (net.Conn, error) // opens a connection to the server
 	log      *slog.Logger
-	running  sync.WaitGroup // the accept loop and two goroutines a guest
+	running  sync.WaitGroup // the accept loop, and two goroutines for each guest
 
 	mu     sync.Mutex            // protects the fields below
-	conns  map[net.Conn]struct{} // both ends of every guest
-	closed bool                  // no more guests
+	conns  map[net.Conn]struct{} // both ends of every guest's connection
+	closed bool                  // no new guests
 }
 
-// startShare begins to take guests in on a listener.
+// startShare begins to accept guests on a listener.
 func startShare(l *net.UnixListener, open func() (net.Conn, error), log *slog.Logger) *share {
 	s := &share{listener: l, open: open, log: log, conns: make(map[net.Conn]struct{})}
 	s.running.Go(s.accept)
 	return s
 }
 
-// close ends every guest's connection and waits until nothing of the share is left.
+// close ends the connections of all guests, and waits until all goroutines have ended.
 func (s *share) close() {
 	s.mu.Lock()
 	s.closed = true
 	for c := range s.conns {
-		_ = c.Close() // it is going away either way
+		_ = c.Close() // it is closed anyway
 	}
 	s.mu.Unlock()
 	_ = s.listener.Close() // removes the socket too
@@ -54,8 +54,8 @@ func (s *share) accept() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // too many open files, most likely: it may pass
-			s.log.Warn("engine: accepting a guest", "err", err)
+		if err != nil { // most likely too many open files, which may pass
+			s.log.Warn("engine: cannot accept a guest", "err", err)
 			pause.For(context.Background(), 100*time.Millisecond)
 			continue
 		}
@@ -66,7 +66,7 @@ func (s *share) accept() {
 	}
 }
 
-// admit joins a guest's connection with one to the server.
+// admit connects a guest with the server.
 func (s *share) admit(guest *net.UnixConn) error {
 	if err := doors.CheckCaller(guest); err != nil {
 		return err
@@ -76,18 +76,17 @@ func (s *share) admit(guest *net.UnixConn) error {
 		return err
 	}
 	if !s.track(guest, inner) {
-		return errors.Join(errors.New("too many guests, or on the way out"), inner.Close())
+		return errors.Join(errors.New("too many guests, or the engine is closing"), inner.Close())
 	}
-	// Each goroutine owns one direction. Whichever ends first has delivered all it read (a write to
-	// the server's end returns when the server has read it), so both ends can be closed, which ends
-	// the other.
+	// Each goroutine copies one direction. The one that ends first has delivered everything it
+	// read, because a write to the server's end returns when the server has read it. So both ends
+	// can be closed, which ends the other goroutine.
 	s.running.Go(func() { s.pump(inner, guest) })
 	s.running.Go(func() { s.pump(guest, inner) })
 	return nil
 }
 
-// pump copies one direction. How it ended is of no interest: both sides notice, and both know what
-// to do.
+// pump copies one direction. Its error does not matter: both sides notice the end and handle it.
 func (s *share) pump(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	_ = to.Close()

@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Stream opens a stream, made where there is none. It implements [Store].
+// Stream opens a stream, and creates it if necessary. It implements [Store].
 func (e *Engine) Stream(ctx context.Context, c StreamConfig) (Stream, error) {
 	if err := checkName(c.Name); err != nil {
 		return nil, fmt.Errorf("stream: %w", err)
@@ -23,7 +23,8 @@ func (e *Engine) Stream(ctx context.Context, c StreamConfig) (Stream, error) {
 		MaxMsgsPerSubject: -1,
 		Duplicates:        e.remember,
 		AllowDirect:       true,
-		// An older server does not know it, and leaves it out of what it says the stream is.
+		// An older server does not know this option, and leaves it out of the stream's
+		// configuration.
 		AllowAtomicPublish: c.Together,
 	})
 	if err != nil {
@@ -139,7 +140,7 @@ func (s *stream) filter(topic string) (string, error) {
 	return topicFilter(s.root, topic)
 }
 
-// subject is that of a record to be added.
+// subject returns the subject of a record to be added.
 func (s *stream) subject(topic string) (string, error) {
 	if err := checkTopic(topic); err != nil {
 		return "", err

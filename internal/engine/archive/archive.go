@@ -23,21 +23,21 @@ import (
 
 const (
 	manifestName = "manifest.json"
-	// maxFile bounds one entry. A block has 8 MB and one message of up to 8 MiB at most.
+	// maxFile limits one entry. A block has at most 8 MB and one message of up to 8 MiB.
 	maxFile = 64 << 20
-	// maxManifest bounds the manifest: some hundred bytes for each of a million entries.
+	// maxManifest limits the manifest: some hundred bytes for each of a million entries.
 	maxManifest = 256 << 20
-	// version is that of the format.
+	// version is the version of the format.
 	version = 1
 )
 
-// layout matches the names of the entries that an archive may have. To compile it takes half a
-// millisecond, which commands that read no archive need not spend.
+// layout matches the names of the entries that an archive may have. Compiling it takes half a
+// millisecond, which commands without an archive save.
 var layout = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^streams/([A-Za-z0-9_-]{1,128})/(meta\.inf|meta\.sum|msgs/([1-9][0-9]{0,9})\.blk|obs/[A-Za-z0-9_-]{1,128}/(meta\.inf|meta\.sum|o\.dat))$`)
 })
 
-// A Manifest lists what an archive has.
+// A Manifest lists the entries of an archive.
 type Manifest struct {
 	Version int       `json:"version"`
 	Server  string    `json:"server"` // the version of nats-server that wrote the files
@@ -52,23 +52,23 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// A Summary counts what an archive has.
+// A Summary counts the contents of an archive.
 type Summary struct {
 	Created time.Time `json:"created"`
 	Streams int       `json:"streams"`
 	Blocks  int       `json:"blocks"`
-	Records int       `json:"records"` // messages, deleted ones among them until the server has removed them for good
+	Records int       `json:"records"` // messages, also deleted ones that the server has not yet removed
 	Bytes   int64     `json:"bytes"`   // of all entries
 }
 
-// A Writer makes an archive.
+// A Writer writes an archive.
 type Writer struct {
 	manifest Manifest
 	zip      *gzip.Writer
 	tar      *tar.Writer
 }
 
-// NewWriter writes to w.
+// NewWriter returns a Writer that writes to w.
 func NewWriter(w io.Writer, created time.Time) *Writer {
 	zip := gzip.NewWriter(w)
 	return &Writer{manifest: Manifest{Version: version, Server: blocks.ServerVersion, Created: created.UTC()}, zip: zip, tar: tar.NewWriter(zip)}
@@ -93,7 +93,7 @@ func (w *Writer) put(name string, data []byte) error {
 	return err
 }
 
-// Close writes the manifest and ends the archive. It does not close what is below it.
+// Close writes the manifest and ends the archive. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	text, err := json.Marshal(w.manifest)
 	if err != nil {
@@ -102,8 +102,8 @@ func (w *Writer) Close() error {
 	return errors.Join(w.put(manifestName, text), w.tar.Close(), w.zip.Close())
 }
 
-// Read reads an archive to its end and checks all of it. It calls each with every file, before the
-// manifest has confirmed them: what each made of them counts only if Read returns no error.
+// Read reads an archive to its end and checks everything. It calls each with every file before the
+// manifest has confirmed it, so the results count only if Read returns no error.
 func Read(r io.Reader, each func(stream, name string, data []byte) error) (*Summary, error) {
 	zip, err := gzip.NewReader(bufio.NewReaderSize(r, 1<<20))
 	if err != nil {
@@ -133,7 +133,7 @@ type reading struct {
 func (r *reading) next() error {
 	h, err := r.tar.Next()
 	if errors.Is(err, io.EOF) {
-		return errors.New("the backup has no end: its manifest is missing")
+		return errors.New("the backup is incomplete: its manifest is missing")
 	}
 	if err != nil {
 		return fmt.Errorf("the backup is damaged: %w", err)
@@ -171,7 +171,7 @@ func (r *reading) file(name string, data []byte) error {
 		}
 		messages, damage := blocks.Messages(stream, uint32(n), data)
 		if len(damage) > 0 {
-			return fmt.Errorf("stream %s, block %d has bytes that are no record, from %d to %d: `patchbay engine repair` recovers what is whole",
+			return fmt.Errorf("stream %s, block %d has bytes that are not a record, from %d to %d: `patchbay engine repair` recovers the undamaged messages",
 				stream, n, damage[0].From, damage[0].To)
 		}
 		r.summary.Blocks++
@@ -187,7 +187,7 @@ func (r *reading) file(name string, data []byte) error {
 	return r.each(stream, strings.TrimPrefix(name, "streams/"+stream+"/"), data)
 }
 
-// end compares what was read with the manifest.
+// end compares the files that were read with the manifest.
 func (r *reading) end(text []byte) error {
 	var m Manifest
 	if err := json.Unmarshal(text, &m); err != nil {

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// Keep copies a block aside that the server is about to rebuild, and thereby to cut. It returns nil
-// where every record of the block is whole, or where this very damage is known.
+// Keep copies a block that the server is about to rebuild, and thereby to cut off. It returns nil
+// if every record of the block is undamaged, or if this damage is already reported.
 //
-// The server waits meanwhile, with the block locked. So the file does not change while it is read.
+// The server waits meanwhile with the block locked, so the file does not change while it is read.
 func Keep(dir, path string, now time.Time) (*Report, error) { return keep(dir, path, now, nil) }
 
-// keep is Keep with what an index said, which makes the counts exact.
+// keep is Keep with the index, which makes the counts exact.
 func keep(dir, path string, now time.Time, x *index) (*Report, error) {
 	p, number, err := blockAt(dir, path)
 	if err != nil {
@@ -56,8 +56,8 @@ func keep(dir, path string, now time.Time, x *index) (*Report, error) {
 	return r, nil
 }
 
-// pending tells whether a block was copied aside while the server ran, and waits to be mended by
-// the next start.
+// pending reports whether a block was copied while the server ran, and waits for its repair at the
+// next start.
 func pending(dir, stream string, number uint32) (bool, error) {
 	open, err := Unacknowledged(dir)
 	return slices.ContainsFunc(open, func(r Report) bool {
@@ -65,8 +65,7 @@ func pending(dir, stream string, number uint32) (bool, error) {
 	}), err
 }
 
-// Note reports that a running server found a block of a stream missing. There is nothing to be
-// kept.
+// Note reports that a running server found a block of a stream missing. There is nothing to copy.
 func Note(dir, stream string, now time.Time) (*Report, error) {
 	r, err := newReport(dir, now)
 	if err != nil {
@@ -76,20 +75,20 @@ func Note(dir, stream string, now time.Time) (*Report, error) {
 	return r, r.write()
 }
 
-// blockAt makes sure that a path is that of a block of a data directory.
+// blockAt checks that a path belongs to a block of a data directory.
 func blockAt(dir, path string) (place, uint32, error) {
 	text, ok := strings.CutSuffix(filepath.Base(path), blockExt)
 	n, err := strconv.ParseUint(text, 10, 32)
 	p := filepath.Dir(filepath.Dir(path))
 	rel, relErr := filepath.Rel(filepath.Join(dir, storeDir), path)
 	if !ok || err != nil || relErr != nil || !filepath.IsLocal(rel) {
-		return place{}, 0, fmt.Errorf("%s is no block of %s", path, dir)
+		return place{}, 0, fmt.Errorf("%s is not a block of %s", path, dir)
 	}
 	return place{filepath.Base(p), p}, uint32(n), nil
 }
 
 // putBack returns messages to their blocks that a running server cut off after Keep had copied
-// them, and names the streams that have changed.
+// them. It returns the streams that have changed.
 func (m *repairer) putBack() ([]string, error) {
 	open, err := Unacknowledged(m.dir)
 	if err != nil {
@@ -112,7 +111,7 @@ func (m *repairer) putBack() ([]string, error) {
 				continue
 			}
 			if err := m.putBackTo(all[at], r, f); err != nil {
-				return nil, fmt.Errorf("putting back what %s has: %w", f.Kept, err)
+				return nil, fmt.Errorf("putting back the messages of %s: %w", f.Kept, err)
 			}
 			changed = append(changed, f.Stream)
 		}
@@ -124,8 +123,8 @@ func (m *repairer) putBack() ([]string, error) {
 	return changed, nil
 }
 
-// putBackTo returns what one block has lost since it was copied. If the server has not cut it, it
-// is mended as every other block is, and needs no second copy.
+// putBackTo returns the messages that one block has lost since it was copied. If the server has not
+// cut it off, it is repaired as other blocks are, and needs no second copy.
 func (m *repairer) putBackTo(p place, r *Report, f *Finding) error {
 	kept := filepath.Join(r.Dir, f.Stream, filepath.Base(f.Kept))
 	same, err := begins(p.block(f.Block), kept)
@@ -139,12 +138,12 @@ func (m *repairer) putBackTo(p place, r *Report, f *Finding) error {
 	if err := p.merge(f, kept); err != nil {
 		return err
 	}
-	m.Logger.Warn("engine: what the server had cut off is back", "finding", f.String())
+	m.Logger.Warn("engine: messages that the server had cut off are back", "finding", f.String())
 	return nil
 }
 
-// begins tells whether a block begins with all the bytes of its copy: more may have been appended
-// since.
+// begins reports whether a block begins with all the bytes of its copy. The server may have
+// appended more since.
 func begins(path, kept string) (bool, error) {
 	old, err := readBlock(kept)
 	if err != nil {
@@ -157,7 +156,7 @@ func begins(path, kept string) (bool, error) {
 	return bytes.HasPrefix(now, old), err
 }
 
-// merge adds the whole records of a kept block to the block as it is now.
+// merge adds the undamaged records of a copied block to the current block.
 func (p place) merge(f *Finding, kept string) error {
 	s, err := p.read(nil)
 	if err != nil {
@@ -184,13 +183,13 @@ func (p place) merge(f *Finding, kept string) error {
 	return s.replace(f.Block, now.bytes())
 }
 
-// A part is the records of one block, with their bytes.
+// A part holds the records of one block, with their bytes.
 type part struct {
 	records []record
 	raw     [][]byte
 }
 
-// part reads a block; one that is not there has no records.
+// part reads a block. A missing block has no records.
 func (p place) part(path string, number uint32) (*part, error) {
 	data, err := readBlock(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -203,8 +202,8 @@ func (p place) part(path string, number uint32) (*part, error) {
 	return out, nil
 }
 
-// take adds the records of another part that are not there. It counts the messages it took, and
-// those it could not take because another message has their number.
+// take adds the missing records of another part. It counts the messages that it took, and those
+// that it could not take because another message has their number.
 func (t *part) take(other *part, taken map[uint64]bool) (took, inUse int) {
 	same := make(map[string]bool)
 	for _, raw := range t.raw {
@@ -227,8 +226,8 @@ func (t *part) take(other *part, taken map[uint64]bool) (took, inUse int) {
 	return took, inUse
 }
 
-// bytes is the part as a block: by sequence number, and the marks, whose place does not matter, at
-// the end.
+// bytes returns the part as a block: sorted by sequence number, with the marks, whose place does
+// not matter, at the end.
 func (t *part) bytes() []byte {
 	order := make([]int, len(t.records))
 	for i := range order {
@@ -258,8 +257,8 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// KeepAll is Keep for every block of a stream, where the server does not say which one it is about
-// to rebuild. A write may be under way at the end of the last block.
+// KeepAll calls Keep for every block of a stream. It is used if the server does not say which block
+// it is about to rebuild. The last block may end in the middle of a write.
 func KeepAll(dir, name string, now time.Time) ([]*Report, error) {
 	all, err := places(dir)
 	if err != nil {
@@ -289,7 +288,7 @@ func KeepAll(dir, name string, now time.Time) ([]*Report, error) {
 	return out, nil
 }
 
-// onlyTorn tells whether all that is wrong with a block is that its last record is not complete.
+// onlyTorn reports whether the only damage of a block is that its last record is incomplete.
 func (p place) onlyTorn(number uint32) bool {
 	data, err := readBlock(p.block(number))
 	if err != nil {

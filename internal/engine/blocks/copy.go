@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// copyTries is how often a stream is read anew because the server replaced files of it meanwhile,
-// or is about to make it: its files come one after the other, each synced. The pauses between the
+// copyTries is how often a stream is read again because the server replaced its files meanwhile, or
+// is just creating it: it creates one file after the other, each synced. The pauses between the
 // tries double, from a millisecond to a second.
 const copyTries = 12
 
-// Copy reads the files of all streams, also while a server is at work on them, and calls each with
-// those that a store needs.
+// Copy reads the files of all streams, also while a server uses them, and calls each with the files
+// that a store needs.
 //
-// Blocks are read in the order of their numbers. The server only ever appends to a block or
-// replaces it as a whole, and a deletion is a record in a later block. So what was read is the
-// stream as it was at one moment. A record at the end of the last block that is still being written
-// is left out. index.db is left out too: the server makes it from the blocks.
+// It reads blocks in the order of their numbers. The server only appends to a block or replaces it
+// as a whole, and a deletion is a record in a later block. So the copy is the stream at one moment.
+// An incomplete record at the end of the last block is left out. index.db is left out too, because
+// the server makes it from the blocks.
 func Copy(dir string, each func(stream, file string, data []byte) error) error {
 	if err := interrupted(dir); err != nil {
 		return err
@@ -64,25 +64,25 @@ func (p place) copyTo(each func(stream, file string, data []byte) error) error {
 	return nil
 }
 
-// closeAll closes what was opened for reading; where that was done before, it changes nothing.
+// closeAll closes the files. Closing one a second time does nothing.
 func closeAll(files []copied) {
 	for _, f := range files {
 		f.close()
 	}
 }
 
-// A copied is one file of a stream. Blocks are held open, and read when it is their turn: a file
-// that is replaced or removed meanwhile can still be read through its handle.
+// A copied is one file of a stream. Blocks are opened first and read later: a file that is replaced
+// or removed meanwhile can still be read through its handle.
 type copied struct {
 	name string
-	text []byte   // nil: it is in file
-	file *os.File // to be closed when it was read
-	last bool     // a record may be under way at its end
+	text []byte   // nil: read it from file
+	file *os.File // closed after it was read
+	last bool     // it may end with an incomplete record
 	from place
 	num  uint32
 }
 
-// copy opens all files of a stream as they belong together.
+// copy opens all files of a stream in a consistent state.
 func (p place) copy() ([]copied, error) {
 	var err error
 	for try := range copyTries {
@@ -120,13 +120,13 @@ func (p place) tryCopy() ([]copied, error) {
 		files = append(files, copied{name: messages + "/" + blockName(n), file: f, last: i == len(numbers)-1, from: p, num: n})
 	}
 	after, err := p.numbers()
-	if err == nil && !slices.Equal(numbers, after) { // blocks came or went while the others were opened
+	if err == nil && !slices.Equal(numbers, after) { // blocks were added or removed while the others were opened
 		err = errMoving
 	}
 	return files, err
 }
 
-// copyMeta reads what says how a stream and its consumers are kept.
+// copyMeta reads the settings of a stream and its consumers.
 func (p place) copyMeta() ([]copied, error) {
 	files, err := readMeta(p.dir, "", p.name)
 	if err != nil {
@@ -145,7 +145,7 @@ func (p place) copyMeta() ([]copied, error) {
 		state, err := os.ReadFile(filepath.Join(dir, "o.dat"))
 		if err == nil {
 			meta = append(meta, copied{name: "obs/" + c.Name() + "/o.dat", text: state})
-		} else if !errors.Is(err, fs.ErrNotExist) { // one that has done nothing yet
+		} else if !errors.Is(err, fs.ErrNotExist) { // a consumer that has done nothing yet
 			return nil, err
 		}
 		files = append(files, meta...)
@@ -153,7 +153,7 @@ func (p place) copyMeta() ([]copied, error) {
 	return files, nil
 }
 
-// readMeta reads meta.inf and meta.sum, which must fit together.
+// readMeta reads meta.inf and meta.sum, which must match.
 func readMeta(dir, below, key string) ([]copied, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "meta.inf"))
 	if err != nil {
@@ -166,18 +166,18 @@ func readMeta(dir, below, key string) ([]copied, error) {
 	h := keyed(sha256.Sum256([]byte(key)))
 	h.Write(text)
 	if hex.EncodeToString(h.Sum(nil)) != strings.TrimSpace(string(sum)) {
-		return nil, fmt.Errorf("%w: %s and meta.sum do not fit together", errMoving, filepath.Join(dir, "meta.inf"))
+		return nil, fmt.Errorf("%w: %s and meta.sum do not match", errMoving, filepath.Join(dir, "meta.inf"))
 	}
 	return []copied{{name: below + "meta.inf", text: text}, {name: below + "meta.sum", text: sum}}, nil
 }
 
 func (c copied) close() {
 	if c.file != nil {
-		_ = c.file.Close() // it was opened for reading
+		_ = c.file.Close() // opened for reading: an error does not matter
 	}
 }
 
-// data reads the file.
+// data returns the content of the file.
 func (c copied) data() ([]byte, error) {
 	if c.file == nil {
 		return c.text, nil

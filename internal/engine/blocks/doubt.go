@@ -1,16 +1,16 @@
 package blocks
 
-// doubtful tells whether something is wrong with a stream after its server has stopped: the
-// settings, a block that is missing, or the lengths and numbers of a block that has changed since
-// the server started. Somebody else than the server may have changed it.
+// doubtful reports whether something is wrong with a stream after its server has stopped: its
+// settings, a missing block, or the lengths and numbers of a block that has changed since the
+// server started. Another program may have changed it.
 //
-// The next start does not read the blocks of a stream that is not doubtful. Its server takes a
-// wrong number for right, says nothing, and cuts the block, takes its messages for deleted, or
-// counts up to the number until the memory is used up. The rest of a record is harmless until it is
-// read, and the check while that server runs hashes it. So nothing is hashed here.
+// The next start does not read the blocks of a stream that is not doubtful. Its server believes a
+// wrong number: it silently cuts off the block, treats its messages as deleted, or counts up to the
+// number until the memory is used up. Damage in the rest of a record is harmless until it is read,
+// and the check while that server runs hashes it. So nothing is hashed here.
 func (p place) doubtful(before, now *sealedStream) bool {
 	if p.readable() != nil {
-		return false // the start says so
+		return false // the start reports it
 	}
 	s := &stream{place: p, index: p.readableIndex(), exact: true}
 	numbers, err := p.numbers()
@@ -27,7 +27,7 @@ func (p place) doubtful(before, now *sealedStream) bool {
 	return false
 }
 
-// misses tells whether a block with messages is not there.
+// misses reports whether a block with messages is missing.
 func (x *index) misses(numbers []uint32) bool {
 	if x == nil {
 		return false
@@ -44,8 +44,8 @@ func (x *index) misses(numbers []uint32) bool {
 	return false
 }
 
-// isConsistent tells whether the lengths of a block lead from record to record to its end, and its
-// numbers are those that the index has. A block that looks strange is read to make sure.
+// isConsistent reports whether the lengths of a block lead from record to record to its end, and
+// its numbers are those of the index. It scans a block that looks wrong to make sure.
 func (s *stream) isConsistent(n uint32) bool {
 	data, err := readBlock(s.block(n))
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *stream) isConsistent(n uint32) bool {
 	return !bad
 }
 
-// walk goes through the records of a block without hashing them. It returns the numbers of the
-// first message that is not below from, and of the last message, and whether all lengths fit and
+// walk reads the records of a block without hashing them. It returns the numbers of the first
+// message that is not below from, and of the last message. ok reports whether all lengths fit and
 // the numbers grow.
 func walk(data []byte, from uint64) (first, last uint64, ok bool) {
 	for at := 0; at < len(data); {

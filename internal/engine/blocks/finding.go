@@ -2,16 +2,16 @@ package blocks
 
 import "fmt"
 
-// A Kind is what happened to a block.
+// A Kind says what happened to a block.
 type Kind string
 
 // The kinds of findings.
 const (
-	Damaged   Kind = "damaged"   // some of its bytes are not what was written
-	Truncated Kind = "truncated" // its end is gone
+	Damaged   Kind = "damaged"   // some of its bytes have changed
+	Truncated Kind = "truncated" // its end is missing
 	Emptied   Kind = "emptied"   // it has no bytes any more
-	Missing   Kind = "missing"   // its file is gone
-	Settings  Kind = "settings"  // not a block: meta.inf and meta.sum of the stream do not fit together
+	Missing   Kind = "missing"   // its file is missing
+	Settings  Kind = "settings"  // not a block: meta.inf and meta.sum of the stream do not match
 )
 
 // A Finding says what is wrong with one block.
@@ -19,22 +19,22 @@ type Finding struct {
 	Stream string `json:"stream"`
 	Block  uint32 `json:"block"`
 	Kind   Kind   `json:"kind"`
-	Whole  int    `json:"whole"`            // messages in it that are whole
-	Cut    int    `json:"cut"`              // of those, the ones that the server would have cut off
+	Whole  int    `json:"whole"`            // undamaged messages in it
+	Cut    int    `json:"cut"`              // those of them that the server would have cut off
 	Lost   int    `json:"lost"`             // messages that cannot be read any more
-	Damage []Span `json:"damage,omitempty"` // which bytes are no record
+	Damage []Span `json:"damage,omitempty"` // the bytes that are not records
 	Kept   string `json:"kept,omitempty"`   // the copy of the block as it was found
-	Back   int    `json:"back,omitempty"`   // messages that the server had cut off, and that are in their place again
-	InUse  int    `json:"in_use,omitempty"` // messages that are whole, and whose numbers others have by now: in the copy alone
+	Back   int    `json:"back,omitempty"`   // messages that the server had cut off, and that are back in their place
+	InUse  int    `json:"in_use,omitempty"` // undamaged messages whose numbers others have by now: only in the copy
 }
 
-// String is the finding in one line.
+// String returns the finding in one line.
 func (f Finding) String() string {
 	if f.Kind == Settings {
-		return fmt.Sprintf("stream %s: its settings are damaged; the engine writes them anew, and loses no message", f.Stream)
+		return fmt.Sprintf("stream %s: its settings are damaged; the engine writes them again, and no message is lost", f.Stream)
 	}
 	if f.Block == 0 {
-		return fmt.Sprintf("stream %s: all of it, or a block of it, is %s; how many messages are lost is not known", f.Stream, f.Kind)
+		return fmt.Sprintf("stream %s: the stream, or a block of it, is %s; it is not known how many messages are lost", f.Stream, f.Kind)
 	}
 	text := fmt.Sprintf("stream %s, block %d is %s: %d messages whole", f.Stream, f.Block, f.Kind, f.Whole)
 	if f.Cut > 0 {
@@ -53,7 +53,7 @@ func (f Finding) String() string {
 	return text
 }
 
-// findings lists what is wrong with a stream, by block.
+// findings lists the problems of a stream, by block.
 func (s *stream) findings() []Finding {
 	var out []Finding
 	if s.badSettings() {
@@ -66,8 +66,8 @@ func (s *stream) findings() []Finding {
 		}
 	}
 	if len(out) == 0 && s.index != nil && s.index.last > s.top() {
-		// The server never forgets the last sequence number: a mark has it when the message is
-		// gone.
+		// The server never forgets the last sequence number: after the message is deleted, a mark
+		// has it.
 		out = append(out, Finding{Stream: s.name, Block: s.lastNumber(), Kind: Truncated, Lost: 0})
 	}
 	return out
@@ -93,14 +93,14 @@ func (s *stream) finding(n uint32, c *count) (Finding, bool) {
 	}
 	f.Whole, f.Cut, f.Damage = c.whole(b), c.behind(b), b.damage
 	if s.index == nil && int64(b.size) < s.sealed[n] {
-		f.Lost = max(f.Lost, 1) // at least; the index would know
+		f.Lost = max(f.Lost, 1) // at least one; the index would show the exact number
 	}
 	f.Kind = s.kindOf(b, f.Lost)
 	if len(b.damage) == 0 {
 		return f, f.Lost > 0
 	}
-	// A write that was cut short at the end of the last block was never acknowledged, unless the
-	// index knows of it.
+	// A write that was interrupted at the end of the last block was never acknowledged, unless the
+	// index has it.
 	unacknowledged := b.torn && len(b.damage) == 1 && n == s.lastNumber() && f.Lost == 0
 	return f, !unacknowledged
 }
@@ -112,16 +112,16 @@ func (s *stream) kindOf(b *block, lost int) Kind {
 	return Damaged
 }
 
-// A count tells how many messages of a stream are whole, and how many are lost.
+// A count tells how many messages of a stream are undamaged, and how many are lost.
 type count struct {
 	stream *stream
-	seen   map[uint64]bool // made when it is first asked: a store without damage does without
+	seen   map[uint64]bool // made at the first use: an undamaged store does not need it
 }
 
 func newCount(s *stream) *count { return &count{stream: s} }
 
-// there tells whether any whole record speaks of a sequence number: as a message, a deleted one, or
-// a mark.
+// there reports whether an undamaged record names a sequence number: as a message, a deleted one,
+// or a mark.
 func (c *count) there(sequence uint64) bool {
 	if c.seen == nil {
 		c.seen = make(map[uint64]bool)
@@ -134,7 +134,7 @@ func (c *count) there(sequence uint64) bool {
 	return c.seen[sequence]
 }
 
-// live tells whether a record is a message that is not known to be deleted.
+// live reports whether a record is a message that is not known to be deleted.
 func (s *stream) live(n uint32, r record) bool {
 	if r.kind != message || s.marked[r.sequence] {
 		return false
@@ -152,7 +152,7 @@ func (s *stream) live(n uint32, r record) bool {
 	return x.has(r.sequence)
 }
 
-// whole counts the messages of a block that can be read.
+// whole counts the readable messages of a block.
 func (c *count) whole(b *block) int {
 	n := 0
 	for _, r := range b.records {
@@ -163,7 +163,7 @@ func (c *count) whole(b *block) int {
 	return n
 }
 
-// behind counts the whole messages behind the first damage.
+// behind counts the undamaged messages behind the first damage.
 func (c *count) behind(b *block) int {
 	n := 0
 	for _, r := range b.records {
@@ -174,15 +174,15 @@ func (c *count) behind(b *block) int {
 	return n
 }
 
-// lost counts the messages of a block that are nowhere any more: those that the index has, and
-// where it does not help, those whose numbers are missing around the damage.
+// lost counts the messages of a block that no longer exist: those that the index lists or, without
+// an index, those whose numbers are missing around the damage.
 func (c *count) lost(n uint32) int {
 	lost := make(map[uint64]bool)
 	s := c.stream
 	x, ok := s.expected(n)
 	b := s.find(n)
 	if b != nil && len(b.damage) == 0 && b.size > 0 && (!ok || c.whole(b) >= x.live()) {
-		return 0 // as nearly always
+		return 0 // the usual case
 	}
 	if ok {
 		c.add(lost, n, x.first, x.last)
@@ -205,9 +205,9 @@ func (c *count) lost(n uint32) int {
 	return len(lost)
 }
 
-// gap notes which messages are missing around a place. Where no number stands before or behind it,
-// how many there were is not known, and at least one is noted, unless the index has every message
-// or the place is the end of a write that was cut short.
+// gap notes which messages are missing around an offset. If there is no number before or behind it,
+// their count is unknown, and at least one is noted, unless the index has every message or a write
+// was interrupted there.
 func (c *count) gap(lost map[uint64]bool, n uint32, offset int64) {
 	s := c.stream
 	before, after := s.around(n, offset)
@@ -226,7 +226,7 @@ func (c *count) gap(lost map[uint64]bool, n uint32, offset int64) {
 	}
 }
 
-// add notes which messages from one sequence number to another are not there, without those known
+// add notes which messages between two sequence numbers are missing, without those that are known
 // to be deleted.
 func (c *count) add(lost map[uint64]bool, n uint32, from, to uint64) {
 	x, known := indexed{}, false
@@ -241,9 +241,9 @@ func (c *count) add(lost map[uint64]bool, n uint32, from, to uint64) {
 	}
 }
 
-// expected is what the index says about a block, where that can be trusted: in a stream with
-// limits, the server may have removed messages since it wrote the index, but it never leaves a
-// block with no bytes.
+// expected returns what the index says about a block, if that can be trusted. In a stream with
+// limits the server may have removed messages since it wrote the index, but it never leaves an
+// empty block.
 func (s *stream) expected(n uint32) (indexed, bool) {
 	if s.index == nil {
 		return indexed{}, false
@@ -253,8 +253,8 @@ func (s *stream) expected(n uint32) (indexed, bool) {
 	return x, ok && (s.exact || b != nil && b.size == 0)
 }
 
-// around returns the sequence numbers of the last message before a place and of the first behind
-// it; 0: there is none.
+// around returns the sequence numbers of the last message before an offset and of the first behind
+// it, or 0.
 func (s *stream) around(n uint32, offset int64) (before, after uint64) {
 	for _, b := range s.blocks {
 		for _, r := range b.records {

@@ -10,14 +10,14 @@ import (
 	"github.com/nats-io/nats-server/v2/server/avl"
 )
 
-// An index is what msgs/index.db says of a stream.
+// An index is the content of a stream's msgs/index.db.
 type index struct {
 	first, last uint64 // sequence numbers of the stream
 	lastTime    int64
 	blocks      map[uint32]indexed
 }
 
-// An indexed is what the index says of one block.
+// An indexed is the part of the index about one block.
 type indexed struct {
 	first, last uint64
 	deleted     *avl.SequenceSet // nil: none
@@ -35,22 +35,22 @@ func (x indexed) live() int {
 	return max(n, 0)
 }
 
-// has tells whether the block has, or had, a message that is not deleted.
+// has reports whether the block has, or had, a message that is not deleted.
 func (x indexed) has(sequence uint64) bool {
 	return sequence >= x.first && sequence <= x.last && (x.deleted == nil || !x.deleted.Exists(sequence))
 }
 
-var errIndex = errors.New("index.db is not whole")
+var errIndex = errors.New("index.db is damaged")
 
 const (
 	indexMagic = 11
-	// The fields grew: 2 brought the count of times to live, 3 that of schedules, 4 the last block
-	// of every subject.
+	// The versions of the format: 2 added the count of times to live, 3 that of schedules, 4 the
+	// last block of every subject.
 	indexOldest, indexNewest = 1, 4
 )
 
-// parseIndex reads an index.db. One that is not whole is an error, and no loss: the server makes it
-// from the blocks.
+// parseIndex decodes an index.db. A damaged one is an error but no loss, because the server makes
+// it from the blocks.
 func parseIndex(data []byte, stream string) (*index, error) {
 	if len(data) < 2+hashSize {
 		return nil, errIndex
@@ -69,7 +69,7 @@ func parseIndex(data []byte, stream string) (*index, error) {
 	return x, nil
 }
 
-// readableIndex is the index of a stream; nil: there is none that is whole.
+// readableIndex returns the index of a stream, or nil if it is missing or damaged.
 func (p place) readableIndex() *index {
 	data, err := os.ReadFile(p.index())
 	if err != nil {
@@ -79,7 +79,7 @@ func (p place) readableIndex() *index {
 	return x
 }
 
-// fields reads one number after another; bad is set at the first that is not there.
+// fields reads one number after another; bad is set at the first one that is missing.
 type fields struct {
 	rest    []byte
 	version byte
@@ -91,7 +91,7 @@ func (f *fields) index() *index {
 	f.uint() // messages
 	f.uint() // bytes
 	x.first = f.uint()
-	f.int() // time of the first
+	f.int() // time of the first message
 	x.last, x.lastTime = f.uint(), f.int()
 	for n := f.uint(); n > 0 && !f.bad; n-- {
 		f.subject()
@@ -112,7 +112,7 @@ func (f *fields) subject() {
 	total := f.uint()
 	f.uint() // its first block
 	if total > 1 || f.version >= 4 {
-		f.uint() // its last
+		f.uint() // its last block
 	}
 }
 
@@ -162,7 +162,7 @@ func (f *fields) skip(n uint64) {
 	f.rest = f.rest[n:]
 }
 
-// advance goes past a number of n bytes; the decoders return 0 or less where there is none.
+// advance skips a number of n bytes. The decoders return 0 or less if there is none.
 func (f *fields) advance(n int) {
 	if n <= 0 {
 		f.bad, f.rest = true, nil

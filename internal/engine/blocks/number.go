@@ -2,29 +2,28 @@ package blocks
 
 import "math"
 
-// A misnumbered is a message whose bytes are not whole, and whose sequence number is not the one
-// that its place asks for.
+// A misnumbered is a damaged message whose sequence number does not fit its place.
 //
-// A server that reads such a block takes the number for right. If it is too high, the server takes
-// every message behind it up to that number for deleted, and if it is anything else, the message
-// itself. It says nothing, and its index says the same from then on.
+// A server that reads such a block believes the number. If it is too high, the server treats every
+// message behind it up to that number as deleted; otherwise it treats the message itself as
+// deleted. It logs nothing, and its index says the same from then on.
 type misnumbered struct {
 	offset int64
-	until  uint64 // messages behind it up to this number count as deleted for the server; 0: none do
-	before uint64 // the number that it had is between these
+	until  uint64 // the server treats messages behind it up to this number as deleted; 0: none
+	before uint64 // its original number is between these
 	after  uint64
 }
 
-// misnumbers finds them among the damage of a block.
+// misnumbers finds the misnumbered messages among the damage of a block.
 func (s *scanned) misnumbers(data []byte) {
 	for _, d := range s.damage {
 		r, parts, ok := head(data, int(d.From))
-		if !ok || r.end() != int(d.To) || parts.subject == headSize { // what has no subject is no message
+		if !ok || r.end() != int(d.To) || parts.subject == headSize { // a record without a subject is not a message
 			continue
 		}
 		before, after := s.neighbours(d.From)
 		fits := r.kind == message && r.sequence > before && r.sequence < after
-		if fits || before+1 >= after { // or there is no number missing here
+		if fits || before+1 >= after { // or no number is missing here
 			continue
 		}
 		m := misnumbered{offset: d.From, before: before, after: after}
@@ -35,8 +34,8 @@ func (s *scanned) misnumbers(data []byte) {
 	}
 }
 
-// neighbours are the numbers of the records before and behind a place of a block; 0 and the
-// highest: there is none.
+// neighbours returns the numbers of the records before and behind an offset of a block, or 0 and
+// the highest number if there is none.
 func (s *scanned) neighbours(offset int64) (before, after uint64) {
 	after = math.MaxUint64
 	for _, r := range s.records {
@@ -51,8 +50,8 @@ func (s *scanned) neighbours(offset int64) (before, after uint64) {
 	return before, after
 }
 
-// doubted tells whether a server may have taken a message for deleted because of a number that is
-// too high.
+// doubted reports whether a server may have treated a message as deleted because of a number that
+// is too high.
 func (s *scanned) doubted(r record) bool {
 	for _, m := range s.strange {
 		if int64(r.offset) > m.offset && r.sequence <= m.until {
@@ -62,8 +61,8 @@ func (s *scanned) doubted(r record) bool {
 	return false
 }
 
-// count adds the message to those that are lost, unless the index has named it. An index of a
-// server that has read the block says that the message was deleted.
+// count adds the message to the lost ones, unless the index has named it. The index of a server
+// that has read the block says that the message was deleted.
 func (m misnumbered) count(lost map[uint64]bool) {
 	for n := range lost {
 		if n > m.before && n < m.after {

@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// Options say how a data directory is opened.
+// Options are the options of [Open].
 type Options struct {
 	Now    time.Time
 	Logger *slog.Logger
-	All    bool // read every block, whatever its size and time
+	All    bool // read every block, also unchanged ones
 }
 
-// Open makes a data directory ready for the server: what the server would cut off is copied aside,
-// and blocks that are not whole are replaced by blocks with all of their whole records. It returns
-// what it found, or nil, and what it has not read, and removes the seal.
+// Open prepares a data directory for the server. It copies blocks that the server would cut off,
+// and replaces them by blocks with all of their undamaged records. It returns its findings, or nil,
+// and the blocks that it has not read, and removes the seal.
 //
-// It must have the lock of the directory. An error means that something could not be kept aside, or
-// not be read: the server must not start.
+// The caller must hold the lock of the directory. After an error, such as a block that cannot be
+// read or copied, the server must not start.
 func Open(dir string, o Options) (*Report, *Unread, error) {
 	if err := interrupted(dir); err != nil {
 		return nil, nil, err
@@ -38,7 +38,7 @@ func Open(dir string, o Options) (*Report, *Unread, error) {
 	return m.report, m.unread, Unseal(dir)
 }
 
-// giveUp removes the copies of a report after which nothing was changed: the next start makes them
+// giveUp removes the copies of a report after which nothing was changed. The next start makes them
 // again.
 func (m *repairer) giveUp() error {
 	if m.report == nil || m.changed {
@@ -47,8 +47,8 @@ func (m *repairer) giveUp() error {
 	return os.RemoveAll(m.report.Dir)
 }
 
-// Check reads every block of a data directory and changes nothing. With changed it leaves out the
-// streams that are as they were at the last clean stop.
+// Check reads every block of a data directory and changes nothing. With changed it skips the
+// streams that have not changed since the last clean stop.
 func Check(dir string, changed bool, log *slog.Logger) (Checked, error) {
 	if err := interrupted(dir); err != nil {
 		return Checked{}, err
@@ -81,15 +81,15 @@ func Check(dir string, changed bool, log *slog.Logger) (Checked, error) {
 	return c, nil
 }
 
-// Checked is what a check found.
+// Checked is the result of a check.
 type Checked struct {
 	Streams  int       `json:"streams"`
 	Blocks   int       `json:"blocks"`
-	Messages int       `json:"messages"` // that are whole and not deleted
+	Messages int       `json:"messages"` // undamaged and not deleted
 	Counts   []Count   `json:"counts"`
 	Findings []Finding `json:"findings"`
 	Skipped  []string  `json:"skipped,omitempty"` // streams that this engine did not write
-	Gone     []string  `json:"gone,omitempty"`    // streams that were there at the last clean stop
+	Gone     []string  `json:"gone,omitempty"`    // streams that existed at the last clean stop
 }
 
 // A Count is how many messages a stream has.
@@ -112,12 +112,12 @@ func (c *Checked) add(s *stream) {
 	c.Findings = append(c.Findings, s.findings()...)
 }
 
-// A repairer puts a data directory in order.
+// A repairer repairs a data directory.
 type repairer struct {
 	Options
 	dir     string
 	unread  *Unread
-	kept    map[blockID]*Report // blocks that were copied aside while a server ran, and are still as they were
+	kept    map[blockID]*Report // blocks that were copied while a server ran, and have not changed since
 	report  *Report             // nil: nothing was found yet
 	changed bool                // a file of the store may have been changed
 }
@@ -128,8 +128,8 @@ type blockID struct {
 	number uint32
 }
 
-// repairAll looks at the streams whose files are not as they were at the last clean stop, and at
-// those that were just written.
+// repairAll checks the streams whose files have changed since the last clean stop, and those that
+// were just written.
 func (m *repairer) repairAll(kept *seal, written []string) error {
 	all, err := places(m.dir)
 	if err != nil {
@@ -160,7 +160,7 @@ func (m *repairer) repairAll(kept *seal, written []string) error {
 	return m.goneStreams(kept)
 }
 
-// readAndRepair tells whether the stream was whole.
+// readAndRepair reads and repairs a stream. It reports whether the stream was undamaged.
 func (m *repairer) readAndRepair(p place, before *sealedStream) (bool, error) {
 	s, err := p.read(before)
 	if errors.Is(err, errForeign) {
@@ -172,12 +172,12 @@ func (m *repairer) readAndRepair(p place, before *sealedStream) (bool, error) {
 	}
 	found := s.findings()
 	if err := m.repair(s, found); err != nil {
-		return false, fmt.Errorf("stream %s is damaged, and cannot be kept aside and mended: %w", p.name, err)
+		return false, fmt.Errorf("stream %s is damaged, and cannot be copied and repaired: %w", p.name, err)
 	}
 	return len(found) == 0, nil
 }
 
-// goneStreams tells of streams whose directories have vanished since the last clean stop.
+// goneStreams reports streams whose directories have disappeared since the last clean stop.
 func (m *repairer) goneStreams(kept *seal) error {
 	for _, name := range kept.gone(m.dir) {
 		if err := m.begin(); err != nil {
@@ -199,7 +199,7 @@ func (m *repairer) begin() (err error) {
 	return err
 }
 
-// repair keeps the damaged blocks of a stream aside and writes them anew.
+// repair copies the damaged blocks of a stream aside and rewrites them.
 func (m *repairer) repair(s *stream, found []Finding) error {
 	if len(found) == 0 {
 		return nil
@@ -224,8 +224,8 @@ func (m *repairer) repair(s *stream, found []Finding) error {
 	return s.holdLast()
 }
 
-// note keeps a block and the index aside, and reports them. A block that was copied while the
-// server ran has a report, which gets the counts of now.
+// note copies a block and the index aside, and reports them. A block that was copied while the
+// server ran already has a report, which gets the current counts.
 func (m *repairer) note(s *stream, f *Finding) error {
 	if r := m.kept[blockID{s.name, f.Block}]; r != nil {
 		return r.complete(f)
@@ -250,8 +250,8 @@ func (m *repairer) keep(s *stream, f *Finding) (err error) {
 	return err
 }
 
-// interrupted refuses a directory in which a restore stopped half-way: a server would begin with an
-// empty store.
+// interrupted returns an error for a directory in which a restore was interrupted: a server would
+// begin with an empty store.
 func interrupted(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, storeDir)); err == nil {
 		return nil
@@ -260,9 +260,9 @@ func interrupted(dir string) error {
 	if err != nil || len(old) == 0 {
 		return err
 	}
-	return fmt.Errorf("a restore stopped half-way: %s is missing: run `patchbay engine restore` again, or rename %s to it",
+	return fmt.Errorf("a restore was interrupted: %s is missing: run `patchbay engine restore` again, or rename %s to it",
 		filepath.Join(dir, storeDir), old[len(old)-1])
 }
 
-// beforeRestore is in the name under which a restore keeps the store that it replaced.
+// beforeRestore is part of the name under which a restore keeps the store that it replaced.
 const beforeRestore = ".before-restore-"

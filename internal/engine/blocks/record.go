@@ -10,14 +10,13 @@ import (
 	"github.com/minio/highwayhash"
 )
 
-// ServerVersion is the version of nats-server whose files this package was written for and tested
-// with.
+// ServerVersion is the version of nats-server for whose files this package was written and tested.
 const ServerVersion = "2.15.2"
 
 const (
 	headSize = 22 // length, sequence, time, subject length
 	hashSize = 8
-	// maxRecord is the longest record that the server takes for one.
+	// maxRecord is the longest record that the server accepts.
 	maxRecord = 32 << 20
 
 	headerBit  = 1 << 31 // of the length
@@ -25,7 +24,7 @@ const (
 	markBit    = 1 << 62 // of the sequence
 )
 
-// A kind is what a record stands for.
+// A kind says what a record means.
 type kind uint8
 
 const (
@@ -34,7 +33,7 @@ const (
 	mark         // says that a message elsewhere was deleted
 )
 
-// A record is one whole record of a block.
+// A record is one undamaged record of a block.
 type record struct {
 	offset, size int
 	sequence     uint64
@@ -53,12 +52,12 @@ func newHash(stream string, block uint32) hash.Hash64 {
 func keyed(key [sha256.Size]byte) hash.Hash64 {
 	h, err := highwayhash.New64(key[:])
 	if err != nil {
-		panic(err) // a key of 32 bytes, which is the one thing it asks for
+		panic(err) // the key has 32 bytes, which is all it requires
 	}
 	return h
 }
 
-// parse reads the record at an offset. ok is false where no whole record stands there.
+// parse decodes the record at an offset. ok is false if there is no undamaged record.
 func parse(data []byte, offset int, h hash.Hash64) (r record, ok bool) {
 	r, body, ok := head(data, offset)
 	if !ok {
@@ -67,14 +66,14 @@ func parse(data []byte, offset int, h hash.Hash64) (r record, ok bool) {
 	return r, body.hasValidHash(data[offset:r.end()], h)
 }
 
-// A body says where the parts of a record are, from its beginning.
+// A body holds the offsets of a record's parts.
 type body struct {
-	subject int // ends here
-	rest    int // header and message begin here
+	subject int // the end of the subject
+	rest    int // the beginning of header and message
 	headers bool
 }
 
-// head reads the lengths of a record, and whether they fit into each other.
+// head decodes the lengths of a record, and checks that they are consistent.
 func head(data []byte, offset int) (record, body, bool) {
 	if len(data)-offset < headSize+hashSize {
 		return record{}, body{}, false
@@ -109,8 +108,8 @@ func sequenceOf(raw uint64) (uint64, kind) {
 	return raw, message
 }
 
-// hasValidHash compares the hash, and the one length that would mangle a message without changing the
-// hash.
+// hasValidHash compares the hash. It also checks the header length, which could split a message
+// wrongly without changing the hash.
 func (p body) hasValidHash(raw []byte, h hash.Hash64) bool {
 	end := len(raw) - hashSize
 	if p.headers && !wholeHeader(raw[p.rest:end], binary.LittleEndian.Uint32(raw[p.subject:])) {
@@ -131,8 +130,8 @@ func wholeHeader(rest []byte, length uint32) bool {
 	return bytes.HasPrefix(rest, []byte("NATS/1.0")) && bytes.HasSuffix(rest[:length], []byte("\r\n\r\n"))
 }
 
-// appendMark adds a record that says that the message of a sequence number is deleted. In a block
-// of its own it keeps the server from using that number, and those before it, again.
+// appendMark adds a record that marks the message of a sequence number as deleted. In its own block
+// it keeps the server from using that number, and lower ones, again.
 func appendMark(b []byte, sequence uint64, at int64, h hash.Hash64) []byte {
 	begin := len(b)
 	b = binary.LittleEndian.AppendUint32(b, headSize+hashSize)
@@ -144,8 +143,8 @@ func appendMark(b []byte, sequence uint64, at int64, h hash.Hash64) []byte {
 	return h.Sum(b)
 }
 
-// Messages counts the messages of a block, and what the marks in it say is deleted is not left out.
-// damage are the bytes that are no record.
+// Messages counts the messages of a block, also those that its marks name as deleted. damage lists
+// the bytes that are not records.
 func Messages(stream string, number uint32, data []byte) (n int, damage []Span) {
 	s := scan(data, newHash(stream, number))
 	for _, r := range s.records {

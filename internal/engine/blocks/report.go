@@ -17,27 +17,27 @@ import (
 const (
 	asideDir   = "damaged" // below the data directory
 	reportFile = "report.json"
-	// stampLayout names the directory of a report: the time it was found, in UTC.
+	// stampLayout is the name of a report's directory: the time of the report, in UTC.
 	stampLayout = "2006-01-02T15-04-05.000000000Z"
 )
 
-// A Report is what was found at one time, in a directory of its own beside copies of the blocks.
+// A Report lists the findings of one time. It has its own directory, with copies of the blocks.
 type Report struct {
 	Dir      string    `json:"dir"`
 	Time     time.Time `json:"time"`
 	Findings []Finding `json:"findings"`
 
-	// Running is set where the server was at work, and has cut the blocks since. Pending is set
-	// until what it cut off was put back.
+	// Running is set if the server was running, and has cut off the blocks since. Pending is set
+	// until the messages that it cut off were put back.
 	Running bool `json:"running,omitempty"`
 	Pending bool `json:"pending,omitempty"`
 
-	// Acknowledged is when a person acknowledged the report with `patchbay engine repair`; zero: nobody
-	// did.
+	// Acknowledged is when a user acknowledged the report with `patchbay engine repair`; zero: not
+	// yet.
 	Acknowledged time.Time `json:"settled,omitzero"`
 }
 
-// Totals adds the findings up.
+// Totals adds up the findings.
 func (r Report) Totals() (whole, lost, back int) {
 	for _, f := range r.Findings {
 		whole, lost, back = whole+f.Whole, lost+f.Lost, back+f.Back
@@ -45,8 +45,8 @@ func (r Report) Totals() (whole, lost, back int) {
 	return whole, lost, back
 }
 
-// complete gives the report of a block that was copied while the server ran the counts of the next
-// start, which are those of the whole stream.
+// complete updates the report of a block that was copied while the server ran. It sets the counts
+// of the next start, which knows the whole stream.
 func (r *Report) complete(f *Finding) error {
 	for i := range r.Findings {
 		if old := &r.Findings[i]; old.Stream == f.Stream && old.Block == f.Block {
@@ -57,7 +57,7 @@ func (r *Report) complete(f *Finding) error {
 	return r.write()
 }
 
-// newReport makes the directory of a report.
+// newReport creates the directory of a report.
 func newReport(dir string, now time.Time) (*Report, error) {
 	at := now.UTC()
 	for range 100 {
@@ -77,7 +77,7 @@ func newReport(dir string, now time.Time) (*Report, error) {
 	return nil, fmt.Errorf("%s: no name is free", filepath.Join(dir, asideDir))
 }
 
-// write stores the report beside the copies, through to the disk.
+// write stores the report beside the copies, and syncs it.
 func (r *Report) write() error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -86,8 +86,7 @@ func (r *Report) write() error {
 	return atomicfile.Write(filepath.Join(r.Dir, reportFile), append(text, '\n'), atomicfile.Options{})
 }
 
-// keep copies a file into the directory of the report, through to the disk, and returns where it
-// is.
+// keep copies a file into the directory of the report, syncs it, and returns its path.
 func (r *Report) keep(stream, path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -103,8 +102,8 @@ func (r *Report) keep(stream, path string) (string, error) {
 	return to, atomicfile.SyncDir(r.Dir)
 }
 
-// Reports lists the reports of a data directory, oldest first. A directory without a report that
-// can be read is one too, so that nothing kept aside is forgotten.
+// Reports lists the reports of a data directory, the oldest first. A directory without a report
+// counts too, so that no copy is forgotten.
 func Reports(dir string) ([]Report, error) {
 	entries, err := entriesOf(filepath.Join(dir, asideDir))
 	if err != nil {
@@ -114,7 +113,7 @@ func Reports(dir string) ([]Report, error) {
 	for _, e := range entries {
 		at, err := time.Parse(stampLayout, e.Name())
 		if err != nil || !e.IsDir() {
-			continue // not ours
+			continue // not a report's directory
 		}
 		r := Report{Time: at}
 		place := filepath.Join(dir, asideDir, e.Name())
@@ -132,7 +131,7 @@ func Reports(dir string) ([]Report, error) {
 	return out, nil
 }
 
-// Unacknowledged are the reports that nobody has acknowledged.
+// Unacknowledged lists the reports that were not acknowledged.
 func Unacknowledged(dir string) ([]Report, error) {
 	all, err := Reports(dir)
 	return slices.DeleteFunc(all, func(r Report) bool { return !r.Acknowledged.IsZero() }), err

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
-// rewrite replaces a block by one that has its whole records and nothing else. Messages that are
-// known to be deleted are left out: the record that said so may be among those that are lost.
+// rewrite replaces a block by one with only its undamaged records. It leaves out messages that are
+// known to be deleted, because the mark that said so may be lost.
 func (s *stream) rewrite(number uint32) error {
 	b := s.find(number)
 	if b == nil {
@@ -28,8 +28,8 @@ func (s *stream) rewrite(number uint32) error {
 	return s.replace(number, out)
 }
 
-// replace writes a block. The index goes first: it speaks of the block as it was, and without it
-// the server reads the blocks.
+// replace writes a block. It removes the index first, which describes the old block; without an
+// index the server reads the blocks.
 func (s *stream) replace(number uint32, data []byte) error {
 	if err := s.dropIndex(); err != nil {
 		return err
@@ -51,9 +51,8 @@ func (s *stream) dropIndex() error {
 	return atomicfile.SyncDir(s.messages())
 }
 
-// holdLast keeps the server from giving out sequence numbers a second time that lost messages had:
-// it writes a mark with the last one into a block of its own, as the server does when it finds that
-// its last messages are gone.
+// holdLast keeps the server from using the sequence numbers of lost messages again. It writes a
+// mark with the last number into its own block, as the server does when its last messages are gone.
 func (s *stream) holdLast() error {
 	if s.index == nil || s.index.last <= s.top() {
 		return nil

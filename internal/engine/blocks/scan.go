@@ -5,13 +5,13 @@ import (
 	"hash"
 )
 
-// searchBudget bounds the bytes that are hashed in the search for the next whole record of a block.
-// Damage needs a few records' worth. Only a message that was made to look like many records could
-// need more; what is behind it then counts as damaged.
+// searchBudget limits how many bytes are hashed in the search for the next undamaged record of a
+// block. Ordinary damage needs a few records. Only a message that was made to look like many
+// records could need more; then everything behind it counts as damaged.
 const searchBudget = 1 << 30
 
-// Times of records are between these, in nanoseconds since 1970: 2001 and 2223. It only matters
-// where a record is searched for.
+// The times of records are between these, in nanoseconds since 1970: 2001 and 2223. This matters
+// only for searching records.
 const (
 	firstTime = 1e18
 	lastTime  = 8e18
@@ -23,15 +23,14 @@ type Span struct {
 	To   int64 `json:"to"`
 }
 
-// A scanned is what a block has.
+// A scanned is the content of a block.
 type scanned struct {
 	size    int
 	records []record
 	damage  []Span
-	strange []misnumbered // some of the damage
-	// torn is set where the last span begins as a record and the file ends before that record does:
-	// the end of a write that was cut short. Where nothing says otherwise, it was never
-	// acknowledged.
+	strange []misnumbered // a part of the damage
+	// torn is set if the last damaged span begins as a record, and the file ends before that record
+	// does. So a write was interrupted, and most likely never acknowledged.
 	torn bool
 }
 
@@ -55,7 +54,7 @@ func scan(data []byte, h hash.Hash64) scanned {
 	return s
 }
 
-// isTornRecord tells whether what is left can be the beginning of a record, and no more than that.
+// isTornRecord reports whether the remaining bytes can be the beginning of a record.
 func isTornRecord(rest []byte) bool {
 	if len(rest) < headSize {
 		return true
@@ -64,11 +63,11 @@ func isTornRecord(rest []byte) bool {
 	return length <= maxRecord && int(length) > len(rest)
 }
 
-// A search looks for the next whole record behind damage.
+// A search finds the next undamaged record behind damage.
 type search struct {
 	data   []byte
 	hash   hash.Hash64
-	last   uint64 // sequence number of the last whole record that has a place in the order
+	last   uint64 // the highest sequence number so far, without marks
 	budget int    // bytes that may still be hashed
 }
 
@@ -78,10 +77,10 @@ func (s *search) saw(r record) {
 	}
 }
 
-// after returns where the next whole record stands, or the end of the block.
+// after returns the offset of the next undamaged record, or the end of the block.
 //
-// If the length of the damaged record is still right, the next one follows it. That is looked at
-// first: so what a message contains is never taken for a record when only the message was damaged.
+// If the length of the damaged record is still right, the next record follows it. That is checked
+// first, so that the content of a damaged message is not mistaken for a record.
 func (s *search) after(at int) int {
 	if r, _, ok := head(s.data, at); ok {
 		if next := r.end(); next == len(s.data) || s.isRecord(next) {
@@ -96,7 +95,7 @@ func (s *search) after(at int) int {
 	return len(s.data)
 }
 
-// isRecord tells whether a whole and plausible record is at an offset.
+// isRecord reports whether an undamaged and plausible record is at an offset.
 func (s *search) isRecord(at int) bool {
 	r, parts, ok := head(s.data, at)
 	if !ok || !s.plausible(r, s.data[at+headSize:at+parts.subject]) || r.size > s.budget {
@@ -106,8 +105,8 @@ func (s *search) isRecord(at int) bool {
 	return parts.hasValidHash(s.data[at:r.end()], s.hash)
 }
 
-// plausible refuses most of what is no record without hashing it. Sequence numbers of a block only
-// grow.
+// plausible rejects most bytes that are not a record without hashing them. Sequence numbers of a
+// block only grow.
 func (s *search) plausible(r record, subject []byte) bool {
 	inTime := r.time > firstTime && r.time < lastTime
 	switch r.kind {

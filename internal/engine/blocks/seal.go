@@ -13,34 +13,34 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
-// sealFile says how the files were at the last clean stop. It is there only while no server runs.
+// sealFile describes the files at the last clean stop. It exists only while no server runs.
 const sealFile = "clean.json"
 
-// sealVersion changes with what a seal holds. A store whose seal is of another version is read
+// sealVersion is the version of the seal's format. A store with a seal of another version is read
 // once.
 const sealVersion = 3
 
-// A seal is the sizes and times of all files that hold messages.
+// A seal holds the sizes and times of all files with messages.
 type seal struct {
 	Version int                      `json:"version"`
 	Streams map[string]*sealedStream `json:"streams"` // by directory, relative to the data directory
 }
 
-// A sealedStream is one stream of a seal: files by name.
+// A sealedStream is one stream of a seal: its files by name.
 type sealedStream struct {
 	Files map[string]sealedFile `json:"files"`
-	// Doubtful is set where something was wrong with the files at the stop. The next start reads
-	// them, although they are as they were.
+	// Doubtful is set if something was wrong with the files at the stop. The next start reads them,
+	// although they have not changed.
 	Doubtful bool `json:"doubtful,omitempty"`
 }
 
-// A sealedFile is how one file was. Programs can set its time back, but not the time of its change,
-// which the system keeps.
+// A sealedFile is the state of one file. Programs can set back its modification time, but not its
+// change time, which the system maintains.
 type sealedFile struct {
 	Size    int64  `json:"size"`
 	Time    int64  `json:"mtime"` // in nanoseconds since 1970
-	Changed int64  `json:"ctime"` // likewise; 0 where the system does not tell
-	Inode   uint64 `json:"inode"` // 0 where the system does not tell
+	Changed int64  `json:"ctime"` // in nanoseconds since 1970; 0 if the system does not tell it
+	Inode   uint64 `json:"inode"` // 0 if the system does not tell it
 }
 
 func sealedAs(info fs.FileInfo) sealedFile {
@@ -48,7 +48,7 @@ func sealedAs(info fs.FileInfo) sealedFile {
 	return sealedFile{info.Size(), info.ModTime().UnixNano(), changed, inode}
 }
 
-// blocks are the sizes of the blocks that had bytes.
+// blocks returns the sizes of the blocks that were not empty.
 func (s *sealedStream) blocks() map[uint32]int64 {
 	out := make(map[uint32]int64)
 	if s == nil {
@@ -64,12 +64,12 @@ func (s *sealedStream) blocks() map[uint32]int64 {
 	return out
 }
 
-// same tells whether the files are as they were, and nothing was wrong with them then.
+// same reports whether the files have not changed, and nothing was wrong with them before.
 func (s *sealedStream) same(now *sealedStream) bool {
 	return s != nil && !s.Doubtful && maps.Equal(s.Files, now.Files)
 }
 
-// look takes down the files of a stream. It reads none of them.
+// look returns the current state of a stream's files. It reads none of them.
 func (p place) look() (*sealedStream, error) {
 	s := &sealedStream{Files: make(map[string]sealedFile)}
 	entries, err := entriesOf(p.messages())
@@ -94,9 +94,10 @@ func (p place) look() (*sealedStream, error) {
 	return s, nil
 }
 
-// Seal notes sizes and times after the server has stopped. Where they are the same at the next
-// start, no block is read. Of blocks that have changed since ran, which [Open] returned for that
-// server, it looks at lengths and numbers first. ran is nil where all blocks were just read.
+// Seal records sizes and times after the server has stopped. The next start reads no block of a
+// stream that has not changed since. Seal first checks the lengths and numbers of blocks that have
+// changed while the server ran. ran is what [Open] returned for that server, or nil if all blocks
+// were just read.
 func Seal(dir string, ran *Unread) error {
 	all, err := places(dir)
 	if err != nil {
@@ -122,7 +123,7 @@ func Seal(dir string, ran *Unread) error {
 	return atomicfile.Write(filepath.Join(dir, sealFile), text, atomicfile.Options{})
 }
 
-// readSeal returns nil where there is no seal, or none that can be read: then everything is read.
+// readSeal returns nil if there is no readable seal. In that case everything is read.
 func readSeal(dir string) *seal {
 	text, err := os.ReadFile(filepath.Join(dir, sealFile))
 	if err != nil {
@@ -135,7 +136,7 @@ func readSeal(dir string) *seal {
 	return &s
 }
 
-// of returns what a seal has of a stream; nil: nothing.
+// of returns the state of a stream in the seal, or nil.
 func (s *seal) of(dir string, p place) *sealedStream {
 	if s == nil {
 		return nil
@@ -147,7 +148,7 @@ func (s *seal) of(dir string, p place) *sealedStream {
 	return s.Streams[rel]
 }
 
-// gone are the streams of a seal whose directories are not there any more.
+// gone returns the streams of a seal whose directories do not exist any more.
 func (s *seal) gone(dir string) []string {
 	if s == nil {
 		return nil
@@ -161,7 +162,7 @@ func (s *seal) gone(dir string) []string {
 	return out
 }
 
-// Unseal removes the seal. It must be gone before a server starts.
+// Unseal removes the seal. This must happen before a server starts.
 func Unseal(dir string) error {
 	err := os.Remove(filepath.Join(dir, sealFile))
 	if errors.Is(err, fs.ErrNotExist) {

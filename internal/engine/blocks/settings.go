@@ -9,18 +9,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
-// settingsFiles say how a stream is kept. The server does not open a stream where they do not fit
-// together; the engine makes the stream again when it is next used, and finds all of its messages.
+// settingsFiles returns the files with the settings of a stream. The server does not open a stream
+// if they do not match. The engine creates the stream again when it next uses it, and all messages
+// are there.
 func settingsFiles() []string { return []string{"meta.inf", "meta.sum"} }
 
-// badSettings tells whether a stream has settings that are not whole. One that has none is being
-// made.
+// badSettings reports whether a stream has damaged settings. A stream without settings is just
+// being created.
 func (p place) badSettings() bool {
 	_, err := readMeta(p.dir, "", p.name)
 	return err != nil && !errors.Is(err, fs.ErrNotExist) || p.halfSettings()
 }
 
-// halfSettings tells whether one of the two files is there without the other.
+// halfSettings reports whether only one of the two files exists.
 func (p place) halfSettings() bool {
 	n := 0
 	for _, name := range settingsFiles() {
@@ -36,7 +37,7 @@ func (p place) noSettings() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// dropSettings keeps damaged settings aside, so that the engine writes them anew.
+// dropSettings moves damaged settings aside, so that the engine writes them again.
 func (m *repairer) dropSettings(s *stream) error {
 	for _, name := range settingsFiles() {
 		path := filepath.Join(s.dir, name)

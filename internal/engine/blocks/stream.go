@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	storeDir  = "jetstream" // below the data directory: what the server has
+	storeDir  = "jetstream" // below the data directory: the server's files
 	messages  = "msgs"      // below a stream's directory
 	indexFile = "index.db"
 	blockExt  = ".blk"
-	// maxBlock bounds the size of a block that is read. The server begins a new one at 8 MB, and a
-	// message has up to 8 MiB.
+	// maxBlock limits the size of a block that is read. The server begins a new block at 8 MB, and
+	// a message has up to 8 MiB.
 	maxBlock = 64 << 20
 )
 
@@ -35,7 +35,7 @@ func (p place) block(number uint32) string { return filepath.Join(p.messages(), 
 
 func blockName(number uint32) string { return strconv.FormatUint(uint64(number), 10) + blockExt }
 
-// entriesOf lists a directory. One that is not there is empty.
+// entriesOf lists a directory. It returns nothing for one that does not exist.
 func entriesOf(dir string) ([]fs.DirEntry, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +44,7 @@ func entriesOf(dir string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// places lists the streams of a data directory, by name.
+// places lists the streams of a data directory by name.
 func places(dir string) ([]place, error) {
 	accounts, err := entriesOf(filepath.Join(dir, storeDir))
 	if err != nil {
@@ -58,7 +58,7 @@ func places(dir string) ([]place, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			if e.IsDir() && !strings.HasPrefix(e.Name(), ".") { // those are on their way to be deleted
+			if e.IsDir() && !strings.HasPrefix(e.Name(), ".") { // the server is deleting those
 				out = append(out, place{e.Name(), filepath.Join(streams, e.Name())})
 			}
 		}
@@ -66,7 +66,7 @@ func places(dir string) ([]place, error) {
 	return out, nil
 }
 
-// numbers lists the blocks that a stream has, in order.
+// numbers lists the blocks of a stream in order.
 func (p place) numbers() ([]uint32, error) {
 	entries, err := entriesOf(p.messages())
 	if err != nil {
@@ -84,14 +84,14 @@ func (p place) numbers() ([]uint32, error) {
 	return out, nil
 }
 
-// A stream is all that its files say.
+// A stream holds the content of a stream's files.
 type stream struct {
 	place
 	blocks []block          // by number
-	index  *index           // nil: there is none that is whole
-	exact  bool             // the index has every change but those of records that are there
+	index  *index           // nil: missing or damaged
+	exact  bool             // the index has every change, except for those of records that exist
 	sealed map[uint32]int64 // sizes of blocks at the last clean stop; empty: it was not clean
-	marked map[uint64]bool  // messages that marks say are deleted
+	marked map[uint64]bool  // messages that marks name as deleted
 }
 
 // A block is one file of a stream.
@@ -118,7 +118,7 @@ func (p place) read(seal *sealedStream) (*stream, error) {
 		s.blocks = append(s.blocks, block{n, scan(data, newHash(p.name, n))})
 	}
 	if data, err := os.ReadFile(p.index()); err == nil {
-		s.index, _ = parseIndex(data, p.name) // one that is not whole is made anew by the server
+		s.index, _ = parseIndex(data, p.name) // the server makes a damaged one again
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -139,8 +139,8 @@ func marks(blocks []block) map[uint64]bool {
 	return out
 }
 
-// readable refuses what this package does not understand. The engine's own settings lead to none of
-// it.
+// readable returns an error for streams that this package does not understand. The engine's own
+// settings never create one.
 func (p place) readable() error {
 	if _, err := os.Stat(filepath.Join(p.dir, "meta.key")); err == nil {
 		return fmt.Errorf("stream %s is encrypted: %w", p.name, errForeign)
@@ -153,7 +153,7 @@ func (p place) readable() error {
 
 var errForeign = errors.New("not written by this engine, and not checked")
 
-// A meta is what meta.inf says about how a stream is kept.
+// A meta is the part of meta.inf about storage and limits.
 type meta struct {
 	Compression string `json:"compression"`
 	Retention   string `json:"retention"`
@@ -167,14 +167,13 @@ func (p place) meta() meta {
 	var m meta
 	data, err := os.ReadFile(filepath.Join(p.dir, "meta.inf"))
 	if err != nil || json.Unmarshal(data, &m) != nil {
-		return meta{} // the server tells about it; what is not known is taken for a stream with limits
+		return meta{} // the server reports it; an unknown stream counts as one with limits
 	}
 	return m
 }
 
-// unlimited tells whether messages of a stream only go when somebody deletes them. In other streams
-// the server removes messages without leaving a mark, and after a crash the index does not know of
-// it.
+// unlimited reports whether messages of a stream are removed only by a client. In other streams the
+// server removes messages without a mark, and after a crash the index does not show that.
 func (p place) unlimited() bool {
 	m := p.meta()
 	return m.Retention == "limits" && m.MaxAge <= 0 && m.MaxBytes <= 0 && m.MaxMsgs <= 0 && m.PerSubject <= 0
@@ -191,7 +190,7 @@ func readBlock(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// find returns a block of the stream; nil: its file is not there.
+// find returns a block of the stream, or nil if its file is missing.
 func (s *stream) find(number uint32) *block {
 	i, ok := slices.BinarySearchFunc(s.blocks, number, func(b block, n uint32) int { return cmp.Compare(b.number, n) })
 	if !ok {
@@ -200,7 +199,7 @@ func (s *stream) find(number uint32) *block {
 	return &s.blocks[i]
 }
 
-// known are the numbers of all blocks that are there, or should be.
+// known returns the numbers of all blocks that exist or should exist.
 func (s *stream) known() []uint32 {
 	var out []uint32
 	for _, b := range s.blocks {
@@ -218,7 +217,7 @@ func (s *stream) known() []uint32 {
 	return slices.Compact(out)
 }
 
-// top is the highest sequence number that any whole record speaks of.
+// top returns the highest sequence number of any undamaged record.
 func (s *stream) top() uint64 {
 	var top uint64
 	for _, b := range s.blocks {

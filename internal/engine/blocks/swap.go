@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
-// Swap puts the store of another data directory in the place of the one that dir has, and returns
-// under which name that one is kept; "": there was none. If it stops between its two steps, [Open]
-// refuses the directory and says so.
+// Swap replaces the store of dir by that of another data directory. It returns the new name of the
+// old store, or "" if there was none. If it is interrupted between its two steps, [Open] returns an
+// error that says so.
 func Swap(dir, other string, now time.Time) (string, error) {
 	store := filepath.Join(dir, storeDir)
 	before := store + beforeRestore + now.UTC().Format(stampLayout)

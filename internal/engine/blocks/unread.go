@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Unread are the blocks that [Open] has not read, because their streams are as they were at the
-// last clean stop. They can be checked while the server runs. Those that it will need first come
-// first.
+// Unread holds the blocks that [Open] has not read, because their streams have not changed since
+// the last clean stop. They can be checked while the server runs. The blocks that the server needs
+// first come first.
 type Unread struct {
 	dir    string
 	blocks []unread
-	before map[string]*sealedStream // by directory: streams that were whole, or unread, when the server started
+	before map[string]*sealedStream // by directory: streams that were undamaged, or unread, when the server started
 }
 
 // An unread is one block, as it was at the start.
@@ -23,27 +23,27 @@ type unread struct {
 	*unreadStream
 	number uint32
 	info   fs.FileInfo
-	rank   int // 0: the last or the first of its stream, which a server reads before all others
+	rank   int // 0: the last or the first block of its stream, which a server reads before all others
 }
 
-// An unreadStream is what the blocks of a stream have in common.
+// An unreadStream holds what the blocks of a stream have in common.
 type unreadStream struct {
 	place
-	index   *index // as at the last clean stop; nil: none that is whole
-	indexed bool   // it was looked for
+	index   *index // at the last clean stop; nil: missing or damaged
+	indexed bool   // readIndex was called
 }
 
-// readIndex reads what the server knew at the last clean stop. It is to be called before the server
+// readIndex reads the server's index of the last clean stop. It must be called before the server
 // has run for long.
 func (s *unreadStream) readIndex() {
 	if s.indexed {
 		return
 	}
 	s.indexed = true
-	s.index = s.readableIndex() // without one the counts are lower bounds
+	s.index = s.readableIndex() // without an index the counts are lower bounds
 }
 
-// add takes down the blocks of a stream.
+// add adds the blocks of a stream.
 func (u *Unread) add(p place) error {
 	if errors.Is(p.readable(), errForeign) {
 		return nil
@@ -67,21 +67,21 @@ func (u *Unread) add(p place) error {
 	return nil
 }
 
-// order puts the blocks into the order in which they are checked: behind the first and the last
-// ones of all streams, the newest.
+// order sorts the blocks for checking: first the first and last blocks of all streams, then the
+// newest.
 func (u *Unread) order() {
 	slices.SortStableFunc(u.blocks, func(a, b unread) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), b.info.ModTime().Compare(a.info.ModTime()))
 	})
 }
 
-// Len is how many blocks there are.
+// Len returns the number of blocks.
 func (u *Unread) Len() int { return len(u.blocks) }
 
-// Forget drops what only a check needs.
+// Forget frees the data that only Check needs.
 func (u *Unread) Forget() { u.blocks = nil }
 
-// Streams are the names of the streams that have such blocks.
+// Streams returns the names of the streams with such blocks.
 func (u *Unread) Streams() map[string]bool {
 	out := make(map[string]bool)
 	for _, b := range u.blocks {
@@ -90,19 +90,19 @@ func (u *Unread) Streams() map[string]bool {
 	return out
 }
 
-// ReadIndexes reads what the server knew of the blocks at the last clean stop, for exact counts.
+// ReadIndexes reads the server's indexes of the last clean stop, for exact counts.
 func (u *Unread) ReadIndexes() {
 	for _, b := range u.blocks {
 		b.readIndex()
 	}
 }
 
-// Check reads a block while a server may be at work on it. A block that is not whole is copied
-// aside, as with [Keep]. nil: nothing is wrong with it, or it is known.
+// Check reads a block while a server may be using it. It copies a damaged block, as [Keep] does. It
+// returns nil if the block is undamaged, or if its damage is already reported.
 func (u *Unread) Check(i int, now time.Time) (*Report, error) {
 	r, err := u.blocks[i].check(u.dir, now)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // its messages were deleted; else the server says so when it needs it
+		return nil, nil // its messages were deleted; otherwise the server logs it when it needs the block
 	}
 	return r, err
 }
@@ -121,13 +121,13 @@ func (b *unread) check(dir string, now time.Time) (*Report, error) {
 	}
 	s := scan(data, newHash(b.name, b.number))
 	if len(s.damage) == 0 || s.torn && s.damage[0].From >= b.info.Size() {
-		return nil, nil // at the end, behind what was there at the start, a write may be under way
+		return nil, nil // a write may be running behind the bytes that were there at the start
 	}
 	return keep(dir, b.block(b.number), now, b.index)
 }
 
-// cut reports a block that the server has cut off in place, without a word and before it could be
-// copied. When a server makes a block smaller for a good reason, it writes another file.
+// cut reports a block that the server has silently cut off in place before it could be copied. If a
+// server makes a block smaller for a good reason, it writes another file.
 func (b *unread) cut(dir string, now time.Time) (*Report, error) {
 	if known, err := pending(dir, b.name, b.number); known || err != nil {
 		return nil, err

@@ -14,15 +14,15 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// startWait bounds the start of a cluster: its servers must find each other and elect a leader.
+// startWait limits the start of a cluster: its servers must find each other and elect a leader.
 const startWait = time.Minute
 
-// The ports of servers. Linux gives away those from 32768 on.
+// The ports of servers. Linux itself assigns ports from 32768 on.
 const firstPort, lastPort = 20000, 32000
 
 // A Nodes is a running cluster.
 type Nodes struct {
-	URL string // of all its servers, with commas
+	URL string // of all its servers, separated by commas
 
 	t       testing.TB
 	options []*server.Options
@@ -39,7 +39,7 @@ func Cluster(t testing.TB, size int) *Nodes {
 	return n
 }
 
-// newNodes is a cluster whose servers do not run yet, and keep what they store in dir.
+// newNodes returns a cluster whose servers do not run yet, and store their data in dir.
 func newNodes(t testing.TB, dir string, size int) *Nodes {
 	t.Helper()
 	n := &Nodes{t: t, servers: make([]*server.Server, size), streams: make([]int, size)}
@@ -90,15 +90,15 @@ func (n *Nodes) boot(i int) {
 	}
 }
 
-// Restart starts a killed server again, and waits until it has the streams it had. (A server that
-// is ended while it opens them leaves some of them open.)
+// Restart starts a killed server again, and waits until it has its streams. (A server that is ended
+// while it opens them leaves some of them open.)
 func (n *Nodes) Restart(i int) {
 	n.t.Helper()
 	n.boot(i)
 	n.await("the server is back", func() bool { return n.countStreams(i) >= n.streams[i] })
 }
 
-// Kill ends a server, and with it the connections it had.
+// Kill ends a server, and with it its connections.
 func (n *Nodes) Kill(i int) {
 	n.streams[i] = n.countStreams(i)
 	n.end(i)
@@ -121,8 +121,8 @@ func (n *Nodes) countStreams(i int) int {
 	return info.Streams
 }
 
-// Leader is the server that leads a stream, by the name that the server knows it under. While one
-// is elected, it waits.
+// Leader returns the server that leads a stream, which is named as on the server. It waits while a
+// leader is elected.
 func (n *Nodes) Leader(stream string) (leader int) {
 	n.t.Helper()
 	n.await("the stream has a leader", func() bool {
@@ -150,7 +150,7 @@ func (n *Nodes) await(what string, condition func() bool) {
 	n.t.Fatal("never: " + what)
 }
 
-// complete tells whether there is a leader that knows all servers.
+// complete reports whether there is a leader that knows all servers.
 func (n *Nodes) complete() bool {
 	if len(n.servers) == 1 {
 		return true
@@ -163,8 +163,8 @@ func (n *Nodes) complete() bool {
 	return false
 }
 
-// freePorts finds ports that nobody listens on. They are below those that systems give away by
-// themselves, so that nobody else gets one before a server listens there, or while it is down.
+// freePorts finds unused ports. They are below those that systems assign by themselves, so that no
+// other process gets one before a server listens there or while it is down.
 func freePorts(t testing.TB, n int) []int {
 	t.Helper()
 	var ports []int
@@ -175,7 +175,7 @@ func freePorts(t testing.TB, n int) []int {
 		port := firstPort + rand.IntN(lastPort-firstPort)
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
-			continue // somebody has it
+			continue // the port is in use
 		}
 		defer func() { _ = l.Close() }() // held until all are found, so that none is found twice
 		ports = append(ports, port)

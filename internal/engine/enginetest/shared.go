@@ -10,19 +10,19 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Shared is a cluster of three for all tests of a package, one after another: to start one takes
-// longer than most tests do. Run is TestMain's.
+// A Shared is a cluster of three servers for all tests of a package, one after another, because
+// starting one takes longer than most tests. TestMain calls Run.
 type Shared struct {
-	nodes *Nodes // nil: no test has asked for it
+	nodes *Nodes // nil: no test has used it
 	dir   string
 }
 
-// URL starts the cluster, the first time. What the test makes there is removed at its end. Register
-// it before what uses it, which is closed first then.
+// URL starts the cluster at the first call. The streams of the test are removed at its end. Call it
+// before the test opens an engine, so that the engine is closed first.
 func (s *Shared) URL(t testing.TB) string {
 	t.Helper()
 	if s.nodes == nil {
-		dir, err := os.MkdirTemp("", "cluster-") // it outlives the test
+		dir, err := os.MkdirTemp("", "cluster-") // outlives the test
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func (s *Shared) URL(t testing.TB) string {
 	return s.nodes.URL
 }
 
-// empty removes every stream. While a leader is elected nobody does that: it is tried again.
+// empty removes every stream. It tries again while a leader is elected, when no server can do it.
 func (s *Shared) empty(t testing.TB) {
 	t.Helper()
 	nc, err := nats.Connect(s.nodes.URL)
@@ -59,7 +59,7 @@ func (s *Shared) empty(t testing.TB) {
 	}
 }
 
-// removeStreams tells how many there were.
+// removeStreams returns how many streams there were.
 func removeStreams(ctx context.Context, js jetstream.JetStream) (found int, last error) {
 	names := js.StreamNames(ctx)
 	for name := range names.Name() {
@@ -79,7 +79,7 @@ func (s *Shared) Run(m interface{ Run() int }) int {
 	code := m.Run()
 	if s.nodes != nil {
 		s.nodes.stop()
-		_ = os.RemoveAll(s.dir) // what is left is in the system's directory for it
+		_ = os.RemoveAll(s.dir) // remains in the system's temporary directory if this fails
 	}
 	return code
 }
