@@ -14,11 +14,11 @@ import (
 
 func TestAppendAll(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
-		t.Run("all are there, in their order", allInOrder(e))
-		t.Run("what is there already is not added again", allOnce(e))
+		t.Run("all records are stored in order", allInOrder(e))
+		t.Run("a stored record is not added again", allOnce(e))
 		t.Run("all or none", allOrNone(e))
-		t.Run("a stream learns it later", allLater(e))
-		t.Run("nobody takes them for a while", allAfterAWhile(e))
+		t.Run("an existing stream is changed to allow it", allLater(e))
+		t.Run("the server accepts no records for a while", allAfterAWhile(e))
 	})
 }
 
@@ -55,7 +55,7 @@ func allInOrder(e *Engine) func(*testing.T) {
 	}
 }
 
-// allOnce does what a caller does who got no answer.
+// allOnce sends records a second time, as a caller without an answer does.
 func allOnce(e *Engine) func(*testing.T) {
 	return func(t *testing.T) {
 		s := openTogether(t, e, "once")
@@ -115,8 +115,8 @@ func allLater(e *Engine) func(*testing.T) {
 	}
 }
 
-// allAfterAWhile takes the server's stream away, as a cluster between two leaders has none, and
-// gives it back.
+// allAfterAWhile deletes the server's stream, as if a cluster were between two leaders, and creates
+// it again.
 func allAfterAWhile(e *Engine) func(*testing.T) {
 	return func(t *testing.T) {
 		s := openTogether(t, e, "while")
@@ -149,9 +149,8 @@ func wantRecords(t *testing.T, s Stream, want string) {
 // atOnce is how many records a child adds together.
 const atOnce = 40
 
-// TestKilledTogether kills processes that add many records together: what was acknowledged is
-// there, each once, in order, none of those added together without the others, and the store counts
-// as whole.
+// TestKilledTogether kills processes that add many records together. Every acknowledged record is
+// stored once and in order, batches are complete, and the store counts as undamaged.
 func TestKilledTogether(t *testing.T) {
 	dir := t.TempDir()
 	acked := make(map[string]bool)
@@ -204,7 +203,7 @@ func checkTogether(t *testing.T, dir string, acked map[string]bool) {
 	}
 }
 
-// appendTogether adds records, some at once, and acknowledges each time on stdout, until it is
+// appendTogether adds batches of records, and acknowledges each batch on stdout, until it is
 // killed.
 func appendTogether(dir string) error {
 	ctx := context.Background()

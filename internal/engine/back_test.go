@@ -18,7 +18,7 @@ func TestReadBack(t *testing.T) {
 		}
 		var all []Record
 		var batch []Append
-		for i := range 1500 { // "rare" at 0, 500 and 1000; "often" in the first half alone
+		for i := range 1500 { // "rare" at 0, 500 and 1000; "often" only in the first half
 			topic := fmt.Sprintf("other/%d", i%7)
 			switch {
 			case i%500 == 0:
@@ -51,7 +51,7 @@ func TestReadBack(t *testing.T) {
 		left := slices.DeleteFunc(all, func(r Record) bool { return r.Topic == "often/y" })
 		got, want := readBack(t, s, left, "", 1200, 700)
 		for deadline := time.Now().Add(time.Minute); !slices.Equal(got, want) && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-			got, want = readBack(t, s, left, "", 1200, 700) // a copy in a cluster may have the records a moment longer
+			got, want = readBack(t, s, left, "", 1200, 700) // a copy in a cluster may have deleted records for a moment longer
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("after a purge: got %.60v of %d, want %.60v of %d", got, len(got), want, len(want))
@@ -59,7 +59,7 @@ func TestReadBack(t *testing.T) {
 	})
 }
 
-// wantBack compares ReadBack with what is known to be there.
+// wantBack compares ReadBack with the known records.
 func wantBack(t *testing.T, s Stream, all []Record, topic string, before uint64, limit int) {
 	t.Helper()
 	if got, want := readBack(t, s, all, topic, before, limit); !slices.Equal(got, want) {
@@ -67,7 +67,8 @@ func wantBack(t *testing.T, s Stream, all []Record, topic string, before uint64,
 	}
 }
 
-// readBack returns the numbers of what ReadBack finds, and of what is known to be there.
+// readBack returns the numbers of the records that ReadBack finds, and of those that it should
+// find.
 func readBack(t *testing.T, s Stream, all []Record, topic string, before uint64, limit int) (got, want []uint64) {
 	t.Helper()
 	for _, r := range slices.Backward(all) {
@@ -88,7 +89,7 @@ func readBack(t *testing.T, s Stream, all []Record, topic string, before uint64,
 	return got, want
 }
 
-// matches tells whether a pattern of two parts means a topic of two.
+// matches reports whether a pattern of two parts matches a topic of two parts.
 func matches(pattern, topic string) bool {
 	p, rest, _ := strings.Cut(pattern, "/")
 	a, b, _ := strings.Cut(topic, "/")
@@ -109,7 +110,7 @@ func TestTopicsThatMeanOthers(t *testing.T) {
 			t.Errorf("%q together: %v", topic, err)
 		}
 	}
-	for _, topic := range []string{"*", ">", "a/*/b", "\x00", ""} { // of these, none does
+	for _, topic := range []string{"*", ">", "a/*/b", "\x00", ""} { // none of these is a pattern
 		if _, err := s.Append(t.Context(), Append{Topic: topic}); err != nil {
 			t.Errorf("%q: %v", topic, err)
 		}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestBackupAndRestore backs up a running engine while somebody writes and deletes, and restores it
-// into another directory and over the same one.
+// TestBackupAndRestore makes a backup of a running engine while another goroutine writes and
+// deletes. It restores the backup into another directory and into the same one.
 func TestBackupAndRestore(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, Options{Dir: dir})
@@ -70,7 +70,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
-// putInQueue puts an item in a queue, and returns how to count what is there.
+// putInQueue puts an item into a queue, and returns a function that counts its items.
 func putInQueue(t *testing.T, e *Engine) func(*Engine) (int, error) {
 	t.Helper()
 	queue, err := e.Queue(t.Context(), QueueConfig{Name: "jobs"})
@@ -89,7 +89,7 @@ func putInQueue(t *testing.T, e *Engine) func(*Engine) (int, error) {
 	}
 }
 
-// writeMeanwhile appends to a stream of its own until it is stopped.
+// writeMeanwhile appends to its own stream until it is stopped.
 func writeMeanwhile(t *testing.T, e *Engine) (stop func()) {
 	t.Helper()
 	s := openStream(t, e, "busy")
@@ -111,7 +111,7 @@ func writeMeanwhile(t *testing.T, e *Engine) (stop func()) {
 	}
 }
 
-// TestRestoreRefuses: a backup that is damaged changes nothing.
+// TestRestoreRefuses checks that a damaged backup changes nothing.
 func TestRestoreRefuses(t *testing.T) {
 	k := keptKinds()[0]
 	dir := t.TempDir()
@@ -135,8 +135,8 @@ func TestRestoreRefuses(t *testing.T) {
 	wantMessages(t, k.read(t, e), nil)
 }
 
-// TestInterruptedRestore: between the two steps of a swap there is no store. An engine must not
-// begin an empty one.
+// TestInterruptedRestore checks that an engine does not start with an empty store if a restore was
+// interrupted between its two steps.
 func TestInterruptedRestore(t *testing.T) {
 	k := keptKinds()[0]
 	dir := t.TempDir()

@@ -15,14 +15,14 @@ import (
 
 func TestBucket(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
-		t.Run("a key that is not there is not found", keyNotThere(e))
-		t.Run("put writes whatever was there, and revisions grow", putGrows(e))
-		t.Run("create refuses a key that is there, and takes one that was deleted", createRules(e))
+		t.Run("a missing key is not found", keyNotThere(e))
+		t.Run("put replaces any value, and revisions grow", putGrows(e))
+		t.Run("create refuses an existing key, and accepts a deleted one", createRules(e))
 		t.Run("update and delete-at refuse another revision", updateRules(e))
 		t.Run("any string is a key", oddKeys(e))
 		t.Run("keys and values are sorted and have the prefix", prefixes(e))
-		t.Run("of many who update one revision, one succeeds", countersAgree(e))
-		t.Run("watch tells what is, then nil, then what changes", watchRules(e))
+		t.Run("of many concurrent updates of one revision one succeeds", countersAgree(e))
+		t.Run("watch sends all values, then nil, then all changes", watchRules(e))
 		t.Run("values keep their bytes", bigValues(e))
 	})
 }
@@ -235,8 +235,8 @@ func watchRules(e *Engine) func(*testing.T) {
 			}
 			return nil
 		})
-		// What follows directly on itself may be left out: the bucket has only the last value of a
-		// key.
+		// A value that is followed by another at once may be left out, because the bucket has only
+		// the last value of a key.
 		seen = slices.DeleteFunc(seen, func(s string) bool { return s == "p/a=2 false" })
 		want := []string{"p/a=1 false", "now", "p/a= true", "p/end= false"}
 		if !errors.Is(err, errEnough) || !slices.Equal(seen, want) {
@@ -264,11 +264,11 @@ func bigValues(e *Engine) func(*testing.T) {
 }
 
 func TestBucketTTL(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel() // waits most of the time
 	e := open(t, Options{Dir: t.TempDir()})
 	b := openBucket(t, e, BucketConfig{Name: "short", TTL: time.Second})
 	put(t, b, "k", "v")
-	t.Run("a value that was not written for so long is gone, and those who watch are told", func(t *testing.T) {
+	t.Run("a value that is not written for the TTL expires, and watchers see that", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		err := b.Watch(ctx, "", func(v *Value) error {
@@ -287,7 +287,7 @@ func TestBucketTTL(t *testing.T) {
 			t.Errorf("keys: %q, %v", keys, err)
 		}
 	})
-	t.Run("it can be created anew", func(t *testing.T) {
+	t.Run("it can be created again", func(t *testing.T) {
 		if _, err := b.Create(t.Context(), "k", nil); err != nil {
 			t.Error(err)
 		}
@@ -297,7 +297,7 @@ func TestBucketTTL(t *testing.T) {
 func TestBucketSettings(t *testing.T) {
 	e := open(t, Options{Dir: t.TempDir()})
 	put(t, openBucket(t, e, BucketConfig{Name: "b"}), "k", "v")
-	t.Run("a bucket that is there gets the settings it is opened with, and keeps its values", func(t *testing.T) {
+	t.Run("an existing bucket gets the new settings and keeps its values", func(t *testing.T) {
 		b := openBucket(t, e, BucketConfig{Name: "b", TTL: time.Hour}).(*bucket)
 		if age := b.stream.CachedInfo().Config.MaxAge; age != time.Hour {
 			t.Errorf("its values last %v", age)
@@ -306,7 +306,7 @@ func TestBucketSettings(t *testing.T) {
 			t.Errorf("%v, %v", v, err)
 		}
 	})
-	t.Run("names that are none are refused", func(t *testing.T) {
+	t.Run("invalid names are refused", func(t *testing.T) {
 		for _, name := range []string{"", "a.b", "a b", "*", strings.Repeat("x", 65)} {
 			if _, err := e.Bucket(t.Context(), BucketConfig{Name: name}); err == nil {
 				t.Errorf("bucket %q", name)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestBucketClock: values are stamped by the clock that Now tells, with one server and with
-// several.
+// TestBucketClock checks that values get their times from the clock that Now returns, with one
+// server and with several.
 func TestBucketClock(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
 		b := openBucket(t, e, BucketConfig{Name: "clock"})
@@ -34,8 +34,8 @@ func TestBucketClock(t *testing.T) {
 	})
 }
 
-// TestBucketLosesItsTTL: a bucket that an earlier version had made with a time limit keeps its
-// values once it is opened without.
+// TestBucketLosesItsTTL checks that a bucket that an earlier version created with a TTL keeps its
+// values after it is opened without one.
 func TestBucketLosesItsTTL(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
 		const ttl = time.Second

@@ -21,7 +21,7 @@ func TestCluster(t *testing.T) {
 	for i := range engines {
 		engines[i] = open(t, Options{URL: nodes.URL})
 	}
-	t.Run("many who make the same streams at once all succeed", func(t *testing.T) {
+	t.Run("many engines can create the same streams at once", func(t *testing.T) {
 		var all sync.WaitGroup
 		for _, e := range engines {
 			all.Go(func() {
@@ -39,12 +39,12 @@ func TestCluster(t *testing.T) {
 		all.Wait()
 	})
 	s := openStream(t, engines[0], "s")
-	t.Run("what is made has three copies", func(t *testing.T) {
+	t.Run("streams have three copies", func(t *testing.T) {
 		if n := s.(*stream).stream.CachedInfo().Config.Replicas; n != 3 {
 			t.Errorf("%d", n)
 		}
 	})
-	t.Run("another daemon reads what was written at once", func(t *testing.T) {
+	t.Run("another engine reads a write at once", func(t *testing.T) {
 		other := openStream(t, engines[1], "s")
 		for i := range 50 {
 			sequence := appendTo(t, s, "t", fmt.Sprint(i))
@@ -53,7 +53,7 @@ func TestCluster(t *testing.T) {
 			}
 		}
 	})
-	t.Run("the loss of the leading server loses nothing, and nobody notices", func(t *testing.T) {
+	t.Run("nothing is lost when the leading server dies, and all calls succeed", func(t *testing.T) {
 		followed := startFollowing(t, s)
 		before := appendTo(t, s, "t", "before")
 		killed := nodes.Leader(s.(*stream).name)
@@ -68,7 +68,7 @@ func TestCluster(t *testing.T) {
 		followed.check(t, s, last)
 		nodes.Restart(killed)
 	})
-	t.Run("nor does the loss of another, once the first is back", func(t *testing.T) {
+	t.Run("the same when another dies after the first is back", func(t *testing.T) {
 		nodes.Kill(nodes.Leader(s.(*stream).name))
 		appendTo(t, s, "t", "again")
 	})
@@ -86,9 +86,9 @@ func TestSmallCluster(t *testing.T) {
 }
 
 func TestExternalErrors(t *testing.T) {
-	t.Parallel() // it waits most of the time
-	t.Run("nobody answers", func(t *testing.T) {
-		l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is ours, and that nobody serves
+	t.Parallel() // waits most of the time
+	t.Run("no server answers", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0") // a port without a server
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,12 +105,12 @@ func TestExternalErrors(t *testing.T) {
 		host := strings.TrimPrefix(srv.ClientURL(), "nats://")
 		expectError(t, "nats://me:pass@"+host, ErrUnavailable, "uthorization")
 	})
-	t.Run("the address is none", func(t *testing.T) {
+	t.Run("the address is invalid", func(t *testing.T) {
 		for _, url := range []string{"http://me:pass@x", "nats://", "nats://ok:1,redis://me:pass@x", "%zz:pass"} {
 			expectError(t, url, nil, "engine url")
 		}
 	})
-	t.Run("files that are not there", func(t *testing.T) {
+	t.Run("missing files", func(t *testing.T) {
 		for _, o := range []Options{
 			{URL: "nats://127.0.0.1:1", Credentials: "/nowhere.creds"},
 			{URL: "tls://127.0.0.1:1", TLS: TLS{CA: "/nowhere.pem"}},
@@ -123,7 +123,7 @@ func TestExternalErrors(t *testing.T) {
 	})
 }
 
-// expectError opens, and wants to see an error, with a text, and without the password.
+// expectError opens an engine. It expects an error with a text, and without the password.
 func expectError(t *testing.T, url string, want error, text string) {
 	t.Helper()
 	_, err := Open(t.Context(), Options{URL: url})

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestContents: the data of records without what else is known of them, however many answers that
-// takes.
+// TestContents checks that Contents returns the data of all records, for one answer and for
+// several.
 func TestContents(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
 		s, err := e.Stream(t.Context(), StreamConfig{Name: "contents", Together: true})
@@ -35,7 +35,7 @@ func TestContents(t *testing.T) {
 			for _, after := range []uint64{0, 5, 4000, 9999} {
 				var want []string
 				end := uint64(0)
-				for i := after; i < records; i++ { // its number is one more
+				for i := after; i < records; i++ { // its number is one higher
 					if topic == "" || topic == topicOf(i) {
 						want, end = append(want, fmt.Sprint(i)), i+1
 					}
@@ -53,7 +53,8 @@ func TestContents(t *testing.T) {
 	})
 }
 
-// TestContentsOfLargeRecords: an answer that the server cuts for its size is gone on with.
+// TestContentsOfLargeRecords checks that reading continues after an answer that the server cut
+// because of its size.
 func TestContentsOfLargeRecords(t *testing.T) {
 	s := openStream(t, open(t, Options{Dir: t.TempDir()}), "large")
 	for i := range 5 {

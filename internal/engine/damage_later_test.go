@@ -15,8 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 )
 
-// TestUnchangedBlocksAreNotRead leaves nothing of the blocks of a stream but their sizes and times.
-// The start does not notice.
+// TestUnchangedBlocksAreNotRead overwrites the blocks of a stream, and keeps only their sizes and
+// times. The start does not notice.
 func TestUnchangedBlocksAreNotRead(t *testing.T) {
 	dir := t.TempDir()
 	manyBlocks(t, dir)
@@ -26,7 +26,7 @@ func TestUnchangedBlocksAreNotRead(t *testing.T) {
 	wantUnread(t, dir)
 }
 
-// wantUnread wants the start to leave the three blocks of a stream alone.
+// wantUnread checks that the start does not read the three blocks of a stream.
 func wantUnread(t *testing.T, dir string) *blocks.Unread {
 	t.Helper()
 	report, unread, err := blocks.Open(dir, blocks.Options{Now: time.Now(), Logger: slog.New(slog.DiscardHandler)})
@@ -36,8 +36,8 @@ func wantUnread(t *testing.T, dir string) *blocks.Unread {
 	return unread
 }
 
-// TestUnchangedBlocksAreChecked harms a message without a trace in size and times. It is found
-// while the engine runs.
+// TestUnchangedBlocksAreChecked damages a message, and keeps size and times of the file. The damage
+// is found while the engine runs.
 func TestUnchangedBlocksAreChecked(t *testing.T) {
 	for _, k := range keptKinds() {
 		t.Run(k.name, func(t *testing.T) {
@@ -63,18 +63,18 @@ func TestUnchangedBlocksAreChecked(t *testing.T) {
 	}
 }
 
-// TestDamageWhileRunning harms a block under a running engine. Whoever reads it gets everything
-// that is whole, and nobody less than that.
+// TestDamageWhileRunning damages a block under a running engine. Every reader gets all undamaged
+// messages.
 func TestDamageWhileRunning(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, Options{Dir: dir})
 	s := openStream(t, e, "large")
-	for range 20 { // eight or so fill a block of 8 MB
+	for range 20 { // about eight fill a block of 8 MB
 		if _, err := s.Append(t.Context(), Append{Topic: "t", Data: []byte(strings.Repeat("x", 1<<20))}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	closeEngine(t, e) // so that nothing of it is in memory
+	closeEngine(t, e) // so that none of it is in memory
 	e = open(t, Options{Dir: dir})
 	path := blockPath(dir, "patchbay_stream_large", 1)
 	data := readFile(t, path)
@@ -101,7 +101,7 @@ func TestDamageWhileRunning(t *testing.T) {
 	}
 }
 
-// TestBlockVanishesWhileRunning removes a block under a running engine: it is told, and other
+// TestBlockVanishesWhileRunning removes a block under a running engine. It is reported, and other
 // blocks can be read.
 func TestBlockVanishesWhileRunning(t *testing.T) {
 	dir := t.TempDir()
@@ -112,7 +112,7 @@ func TestBlockVanishesWhileRunning(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	closeEngine(t, e) // so that nothing of it is in memory
+	closeEngine(t, e) // so that none of it is in memory
 	e = open(t, Options{Dir: dir})
 	if err := os.Remove(blockPath(dir, "patchbay_stream_large", 1)); err != nil {
 		t.Fatal(err)
@@ -124,8 +124,8 @@ func TestBlockVanishesWhileRunning(t *testing.T) {
 		left = len(records)
 		return err == nil && left > 0 && left < 20
 	})
-	// One report when the server met it, and one of the check before the next server, with the
-	// count.
+	// The server reported it when it read the block, and the check before the next server reported
+	// it with the count.
 	reports, err := e.Damage()
 	if err != nil || len(reports) != 2 || reports[0].Findings[0].Kind != blocks.Missing {
 		t.Fatalf("reports: %+v, %v", reports, err)
@@ -135,8 +135,8 @@ func TestBlockVanishesWhileRunning(t *testing.T) {
 	}
 }
 
-// TestDamageAfterACrash harms a block after kill -9, when the index is not up to date and there is
-// no seal.
+// TestDamageAfterACrash damages a block after kill -9, when the index is outdated and there is no
+// seal.
 func TestDamageAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	c := startChild(t, "append", dir)
@@ -174,8 +174,8 @@ func TestDamageAfterACrash(t *testing.T) {
 	}
 }
 
-// TestTornTailIsNoDamage: a write that was cut short by the end of the process was never
-// acknowledged.
+// TestTornTailIsNoDamage checks that a write that was interrupted by the end of the process is not
+// reported: it was never acknowledged.
 func TestTornTailIsNoDamage(t *testing.T) {
 	k := keptKinds()[0]
 	dir := t.TempDir()
@@ -193,8 +193,8 @@ func TestTornTailIsNoDamage(t *testing.T) {
 	}
 }
 
-// TestDamagedBlockWithoutIndex: where the server's index is gone too, damage is still told, and
-// what is whole is recovered. How much is lost is then a lower bound.
+// TestDamagedBlockWithoutIndex checks that damage is reported and undamaged messages are recovered
+// also without the server's index. The number of lost messages is then a lower bound.
 func TestDamagedBlockWithoutIndex(t *testing.T) {
 	k := keptKinds()[0]
 	for _, h := range harms() {
@@ -219,8 +219,8 @@ func TestDamagedBlockWithoutIndex(t *testing.T) {
 	}
 }
 
-// TestNoOldValueComesBack: where the last value of a key is lost, an older one that was written
-// over is not taken for it.
+// TestNoOldValueComesBack checks that an older value of a key does not come back if its last value
+// is lost.
 func TestNoOldValueComesBack(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, Options{Dir: dir})
@@ -260,13 +260,13 @@ func TestNoOldValueComesBack(t *testing.T) {
 	}
 }
 
-// TestMissingMiddleBlock: what stands in other blocks is not touched, and deleted messages stay
+// TestMissingMiddleBlock checks that other blocks are not changed, and that deleted messages stay
 // deleted.
 func TestMissingMiddleBlock(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, Options{Dir: dir})
 	s := openStream(t, e, "large")
-	for range 20 { // eight or so fill a block of 8 MB
+	for range 20 { // about eight fill a block of 8 MB
 		if _, err := s.Append(t.Context(), Append{Topic: "t", Data: []byte(strings.Repeat("x", 1<<20))}); err != nil {
 			t.Fatal(err)
 		}
@@ -300,8 +300,8 @@ func TestMissingMiddleBlock(t *testing.T) {
 	}
 }
 
-// TestDamagedSettings: a stream whose settings are damaged loses no message, and it is told and can
-// be repaired.
+// TestDamagedSettings checks that a stream with damaged settings loses no message, and that the
+// damage is reported and can be repaired.
 func TestDamagedSettings(t *testing.T) {
 	for _, name := range []string{"meta.inf", "meta.sum"} {
 		for _, repair := range []bool{false, true} {

@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestDamageOnAFullDisk: where a damaged block cannot be kept aside, the engine does not start,
+// TestDamageOnAFullDisk checks that the engine does not start if it cannot copy a damaged block,
 // says why, and changes nothing.
 func TestDamageOnAFullDisk(t *testing.T) {
 	dir := plugtest.SmallDisk(t, "24m")

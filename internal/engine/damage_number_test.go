@@ -17,11 +17,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// inBlocks is how many messages are written: they fill two blocks and begin a third.
+// inBlocks is how many messages are written. They fill two blocks and begin a third.
 const inBlocks = 20
 
-// openLarge opens their stream. The server makes the blocks of a stream with so low a limit as
-// small as it can, which is 32 KB.
+// openLarge opens their stream. With such a low limit the server makes blocks as small as it can,
+// which is 32 KB.
 func openLarge(t *testing.T, e *Engine) Stream {
 	t.Helper()
 	s, err := e.Stream(t.Context(), StreamConfig{Name: "large", MaxBytes: 120 << 10})
@@ -31,7 +31,7 @@ func openLarge(t *testing.T, e *Engine) Stream {
 	return s
 }
 
-// manyBlocks is a stream of several blocks, whose engine has stopped.
+// manyBlocks makes a stream of several blocks, and stops its engine.
 func manyBlocks(t *testing.T, dir string) {
 	t.Helper()
 	e := open(t, Options{Dir: dir})
@@ -44,12 +44,12 @@ func manyBlocks(t *testing.T, dir string) {
 	closeEngine(t, e)
 }
 
-// largeSize is that of a message: some eight fill a block.
+// largeSize is the size of a message: about eight fill a block.
 const largeSize = 4000
 
 func largeData(i int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%04d", i), largeSize/4) }
 
-// A way is how the bytes of a block come to be changed, in a store that was copied from another.
+// A way changes the bytes of a block, in a store that was copied from another.
 type way struct {
 	name string
 	do   func(t *testing.T, dir, path string, change func(data []byte)) []byte
@@ -69,13 +69,13 @@ func ways() []way {
 		}},
 		{"by a disk", func(t *testing.T, dir, path string, change func(data []byte)) []byte {
 			data := quietly(t, dir, path, change)
-			checkAll(t, wantUnread(t, dir)) // as beside a server, but for the server, which could be first
+			checkAll(t, wantUnread(t, dir)) // as while a server runs, but without the server, which could be first
 			return data
 		}},
 	}
 }
 
-// quietly changes bytes of a block, as a disk may: size and times are those of the clean stop.
+// quietly changes bytes of a block, as a disk may. Size and times stay those of the clean stop.
 func quietly(t *testing.T, dir, path string, change func(data []byte)) []byte {
 	t.Helper()
 	data := setBack(t, path, change)
@@ -115,7 +115,7 @@ func setBack(t *testing.T, path string, change func(data []byte)) []byte {
 	return data
 }
 
-// offsets are where the records of a block begin.
+// offsets returns where the records of a block begin.
 func offsets(data []byte) []int {
 	var out []int
 	for at := 0; at < len(data); at += int(binary.LittleEndian.Uint32(data[at:]) &^ (1 << 31)) {
@@ -126,7 +126,7 @@ func offsets(data []byte) []int {
 
 func sequenceAt(data []byte, at int) int { return int(binary.LittleEndian.Uint64(data[at+4:])) }
 
-// A renumbering is what happens to the sequence number of a record.
+// A renumbering changes the sequence number of a record.
 type renumbering struct {
 	name string
 	to   func(sequence uint64) uint64
@@ -145,8 +145,8 @@ func renumberings() []renumbering {
 	}
 }
 
-// TestDamagedNumber changes the sequence number of a record. All other messages can be read, what
-// was found is told with counts, and kept.
+// TestDamagedNumber changes the sequence number of a record. All other messages can be read, and
+// the damage is reported with counts and copied.
 func TestDamagedNumber(t *testing.T) {
 	filled := t.TempDir()
 	manyBlocks(t, filled)
@@ -164,7 +164,7 @@ func TestDamagedNumber(t *testing.T) {
 	}
 }
 
-// A place is where a record is that is harmed.
+// A place names the record that is damaged.
 type place struct {
 	block  int
 	record string // first, middle or last
@@ -172,14 +172,14 @@ type place struct {
 
 func (p place) String() string { return fmt.Sprintf("block %d, %s record", p.block, p.record) }
 
-// find is where the record begins and ends in the data of its block.
+// find returns where the record begins and ends in the data of its block.
 func (p place) find(data []byte) (from, to int) {
 	at := offsets(data)
 	i := map[string]int{"first": 0, "middle": len(at) / 2, "last": len(at) - 1}[p.record]
 	return at[i], append(at, len(data))[i+1]
 }
 
-// TestDamagedPart changes bytes of every other part of a record.
+// TestDamagedPart changes bytes in every other part of a record.
 func TestDamagedPart(t *testing.T) {
 	filled := t.TempDir()
 	manyBlocks(t, filled)
@@ -187,7 +187,7 @@ func TestDamagedPart(t *testing.T) {
 		name string
 		at   int // from its beginning, or if negative from its end
 	}{{"length", 0}, {"time", 12}, {"subject length", 20}, {"subject", 24}, {"content", 2000}, {"hash", -4}}
-	places := []place{{2, "first"}, {3, "last"}, {2, "last"}, {3, "first"}} // a block in the middle, and the one that is written to
+	places := []place{{2, "first"}, {3, "last"}, {2, "last"}, {3, "first"}} // a block in the middle, and the block that is written to
 	for i, part := range parts {
 		for j, p := range places {
 			if !soak.Pair(i, j, len(places)) {
@@ -203,7 +203,7 @@ func TestDamagedPart(t *testing.T) {
 	}
 }
 
-// testHarm has a record harmed that lies in data between two offsets, in every way.
+// testHarm damages the record at a place in every way, and checks the result.
 func testHarm(t *testing.T, name, filled string, p place, harm func(data []byte, from, to int)) {
 	for _, w := range ways() {
 		t.Run(name+", "+w.name, func(t *testing.T) {
@@ -245,7 +245,8 @@ func testHarmed(t *testing.T, filled, dir string, p place, w way, harm func(data
 	if !slices.Equal(readFile(t, f.Kept), harmed) {
 		t.Error("the block is not kept aside as it was found")
 	}
-	// The check beside a server has its own log: TestDamageIsTold of internal/daemon looks at one.
+	// The check while a server runs has its own log, which TestDamageIsTold of internal/daemon
+	// looks at.
 	if text := log.String(); !reports[0].Running && !strings.Contains(text, fmt.Sprintf("whole=%d lost=1", whole)) {
 		t.Errorf("the log does not tell the counts: %s", text)
 	}
@@ -253,7 +254,7 @@ func testHarmed(t *testing.T, filled, dir string, p place, w way, harm func(data
 	wantRepaired(t, dir, lost)
 }
 
-// wantAllBut reads everything until it is all there. The server may be replaced meanwhile.
+// wantAllBut reads until all messages are there. The server may be replaced meanwhile.
 func wantAllBut(t *testing.T, e *Engine, lost int) {
 	t.Helper()
 	s := openLarge(t, e)
@@ -281,7 +282,7 @@ func wantAllBut(t *testing.T, e *Engine, lost int) {
 
 func awaitDamage(t *testing.T, e *Engine) (reports []Report) {
 	t.Helper()
-	eventually(t, "the damage is told and mended", func() bool {
+	eventually(t, "the damage is reported and repaired", func() bool {
 		var err error
 		if reports, err = e.Damage(); err != nil {
 			t.Fatal(err)
@@ -291,7 +292,7 @@ func awaitDamage(t *testing.T, e *Engine) (reports []Report) {
 	return reports
 }
 
-// wantRepaired wants a check to tell what was found until a repair, which finds nothing more.
+// wantRepaired checks that a check reports the damage until a repair, and nothing after it.
 func wantRepaired(t *testing.T, dir string, lost int) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -309,7 +310,7 @@ func wantRepaired(t *testing.T, dir string, lost int) {
 	}
 }
 
-// sealAgain notes the sizes and times of a store that was copied.
+// sealAgain records the sizes and times of a copied store.
 func sealAgain(t *testing.T, dir string) {
 	t.Helper()
 	if err := blocks.Seal(dir, nil); err != nil {
@@ -317,8 +318,8 @@ func sealAgain(t *testing.T, dir string) {
 	}
 }
 
-// TestTimeSetBack: whoever changes a file and sets its time back has changed it, and the start
-// reads it.
+// TestTimeSetBack checks that the start reads a file that a program changed, although the program
+// set the file's time back.
 func TestTimeSetBack(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not tell when a file was changed")
@@ -332,8 +333,8 @@ func TestTimeSetBack(t *testing.T) {
 	}
 }
 
-// TestACutBlockIsTold: where the server meets the damage first, and cuts the block without a word,
-// that is told with counts.
+// TestACutBlockIsTold checks that a block is reported with counts if the server finds the damage
+// first and silently cuts it off.
 func TestACutBlockIsTold(t *testing.T) {
 	dir := t.TempDir()
 	manyBlocks(t, dir)

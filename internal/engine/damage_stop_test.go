@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 )
 
-// TestHarmedBeforeTheStop harms a block under an engine that then stops, and whose clean stop notes
-// the file as it is by then. The next start tells it all the same.
+// TestHarmedBeforeTheStop damages a block under an engine that then stops, and records the damaged
+// file at its clean stop. The next start reports the damage nevertheless.
 func TestHarmedBeforeTheStop(t *testing.T) {
 	for _, h := range harms() {
 		t.Run(h.name, func(t *testing.T) {
@@ -33,8 +33,8 @@ func TestHarmedBeforeTheStop(t *testing.T) {
 	}
 }
 
-// TestACopyIsRead: a copy of a store is read once, although sizes and times are those of the clean
-// stop. After its own clean stop it is not.
+// TestACopyIsRead checks that a copy of a store is read once, although sizes and times are those of
+// the clean stop, and not after its own clean stop.
 func TestACopyIsRead(t *testing.T) {
 	filled, dir := t.TempDir(), t.TempDir()
 	manyBlocks(t, filled)
@@ -58,9 +58,9 @@ func TestACopyIsRead(t *testing.T) {
 	wantUnread(t, dir)
 }
 
-// TestIndexNotBelieved: a server that does not believe its index reads every block of the stream,
-// and would cut a damaged one without a word. Neither index nor block shows a trace in size and
-// times.
+// TestIndexNotBelieved makes a server distrust its index, so that it reads every block of the
+// stream and would silently cut off a damaged one. Sizes and times of index and block stay the
+// same.
 func TestIndexNotBelieved(t *testing.T) {
 	for _, part := range []string{"index", "last hash"} {
 		t.Run(part, func(t *testing.T) {

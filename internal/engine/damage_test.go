@@ -13,11 +13,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// wrote is how many messages each kind of stream gets, all of the same size: so which of them a
-// byte belongs to can be told without reading the block.
+// wrote is how many messages each kind of stream gets. All have the same size, so that the message
+// of a byte is known without reading the block.
 const wrote = 60
 
-// A kept is a kind of thing that is stored: what is written, and what can be read of it.
+// A kept is a kind of stored data: how it is written and read.
 type kept struct {
 	name   string
 	stream string // the server's name
@@ -80,8 +80,7 @@ func blockPath(dir, stream string, n int) string {
 	return filepath.Join(dir, "jetstream", "$G", "streams", stream, "msgs", fmt.Sprintf("%d.blk", n))
 }
 
-// A harm is something that happens to a block while no engine runs. It returns which messages are
-// lost.
+// A harm damages a block while no engine runs. It returns which messages are lost.
 type harm struct {
 	name string
 	kind blocks.Kind
@@ -158,9 +157,9 @@ func writeFile(t *testing.T, path string, data []byte) {
 	}
 }
 
-// TestDamagedBlock harms the block of a transcript and of a bucket in every way. It is told, with
-// counts; it is kept aside as it was; every message that is whole can be read; and what is written
-// next gets a number that no lost message had.
+// TestDamagedBlock damages the block of a transcript and of a bucket in every way. The damage is
+// reported with counts, the block is copied, every undamaged message can be read, and the next
+// message gets a number that no lost message had.
 func TestDamagedBlock(t *testing.T) {
 	for i, h := range harms() {
 		for j, k := range keptKinds() {
@@ -233,7 +232,7 @@ func closeEngine(t *testing.T, e *Engine) {
 	}
 }
 
-// wantMessages wants all messages but those that are lost.
+// wantMessages checks that all messages are there but the lost ones.
 func wantMessages(t *testing.T, got map[int]bool, lost []int) {
 	t.Helper()
 	gone := make(map[int]bool)

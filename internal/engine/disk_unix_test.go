@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestFullDisk lets the disk be full, for a child process, by a limit on the size of its files.
+// TestFullDisk makes the disk full for a child process, by a limit on the size of its files.
 func TestFullDisk(t *testing.T) {
 	c := startChild(t, "full", t.TempDir())
 	var lines []string
@@ -36,7 +36,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// fillDisk prints a line a rule.
+// fillDisk prints one line for each rule.
 func fillDisk(dir string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx := context.Background()
@@ -71,7 +71,7 @@ func fillDisk(dir string) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		return err
 	}
-	// The server that had the fault may have met it once more while it was replaced.
+	// The server with the fault may have met it once more while it was replaced.
 	err = write()
 	for tries := 0; errors.Is(err, ErrDisk) && tries < 10; tries++ {
 		err = write()

@@ -2,5 +2,5 @@ package engine
 
 import "errors"
 
-// fillDisk has no limit to run into here.
+// fillDisk is not possible here: Windows has no such limit.
 func fillDisk(string) error { return errors.New("not on Windows") }

@@ -13,19 +13,18 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What every follower is told: a message that is lost on its way, whatever the cause, is read
-// again. Here somebody else takes it from the follower's place, which is as if it had never
-// arrived.
+// TestFollowMissesNothing checks that a message that does not arrive is read again. The test takes
+// it from the follower's place, as if it had been lost.
 func TestFollowMissesNothing(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
-		t.Run("a message lost in the midst", func(t *testing.T) { followRobbed(t, e, "midst", pullMessages+50) })
-		t.Run("the last message lost", func(t *testing.T) { followRobbed(t, e, "last", pullMessages+1) })
+		t.Run("a message in the middle is lost", func(t *testing.T) { followRobbed(t, e, "midst", pullMessages+50) })
+		t.Run("the last message is lost", func(t *testing.T) { followRobbed(t, e, "last", pullMessages+1) })
 		t.Run("a follower that stalls", func(t *testing.T) { followStalled(t, e) })
 		t.Run("a watcher", func(t *testing.T) { watchRobbed(t, e) })
 	})
 }
 
-// followRobbed loses the message behind those that the first request got.
+// followRobbed loses the message after those of the first request.
 func followRobbed(t *testing.T, e *Engine, name string, records int) {
 	s := openStream(t, e, name).(*stream)
 	fillStream(t, s, records)
@@ -44,7 +43,7 @@ func followRobbed(t *testing.T, e *Engine, name string, records int) {
 	got.check(t)
 }
 
-// watchRobbed loses a change that somebody watches for.
+// watchRobbed loses a change that a watcher waits for.
 func watchRobbed(t *testing.T, e *Engine) {
 	b := openBucket(t, e, BucketConfig{Name: "robbed"}).(*bucket)
 	const changes = pullMessages + 50
@@ -74,8 +73,7 @@ func watchRobbed(t *testing.T, e *Engine) {
 	got.check(t)
 }
 
-// rob takes the next message from the place of the only follower, whose own request has been
-// fulfilled.
+// rob takes the next message from the place of the only follower, whose own request was fulfilled.
 func rob(t *testing.T, b *backing) {
 	t.Helper()
 	place := settled(t, b)
@@ -92,13 +90,13 @@ func rob(t *testing.T, b *backing) {
 	}
 }
 
-// settled waits until the server has sent the only follower all it asked for, and the connection
-// has it.
+// settled waits until the server has sent everything that the only follower asked for, and the
+// connection has it.
 func settled(t *testing.T, b *backing) *jetstream.ConsumerInfo {
 	t.Helper()
 	var place *jetstream.ConsumerInfo
 	eventually(t, "the follower's request is fulfilled", func() bool {
-		places := 0 // one that it has left may be there for a moment
+		places := 0 // a place that a follower has left may exist for a moment
 		for info := range b.stream.ListConsumers(t.Context()).Info() {
 			place = info
 			places++
@@ -111,8 +109,8 @@ func settled(t *testing.T, b *backing) *jetstream.ConsumerInfo {
 	return place
 }
 
-// followStalled stalls a follower at the end of each request, and at the beginning of the next,
-// until the server has sent everything that the follower asked for.
+// followStalled stops a follower at the end of each request and at the beginning of the next, until
+// the server has sent everything that it asked for.
 func followStalled(t *testing.T, e *Engine) {
 	s := openStream(t, e, "stalled").(*stream)
 	const records = 5*pullMessages + 7
@@ -130,9 +128,8 @@ func followStalled(t *testing.T, e *Engine) {
 	got.check(t)
 }
 
-// TestPullHoldsAll lets everything come that the server can send before the follower takes the
-// first of it: two requests with their statuses. Nothing may be dropped on the way, as reading
-// again is for accidents.
+// TestPullHoldsAll waits until the server has sent two requests with their statuses before the
+// follower takes the first message. Nothing may be dropped: reading again is only for accidents.
 func TestPullHoldsAll(t *testing.T) {
 	var log bytes.Buffer
 	e := open(t, Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -174,7 +171,7 @@ func fillStream(t *testing.T, s Stream, records int) {
 	}
 }
 
-// A reading is what came of a number of messages that have the numbers from 1 on.
+// A reading collects messages that have the numbers from 1 on.
 type reading struct {
 	want      int
 	sequences []uint64
@@ -182,7 +179,7 @@ type reading struct {
 
 func newReading(want int) *reading { return &reading{want: want} }
 
-// add returns errEnough with the last one.
+// add returns errEnough with the last message.
 func (r *reading) add(sequence uint64) error {
 	if r.sequences = append(r.sequences, sequence); sequence == uint64(r.want) {
 		return errEnough
@@ -202,8 +199,8 @@ func (r *reading) check(t *testing.T) {
 	}
 }
 
-// TestAMessageThatTheServerLeavesOut: a follower does not take a message behind one that it was not
-// sent, and reads again.
+// TestAMessageThatTheServerLeavesOut checks that a follower reads again if the server left out a
+// message.
 func TestAMessageThatTheServerLeavesOut(t *testing.T) {
 	var log bytes.Buffer
 	e := open(t, Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -227,7 +224,7 @@ func TestAMessageThatTheServerLeavesOut(t *testing.T) {
 	if len(taken) != 0 || !strings.Contains(log.String(), "missing=6") {
 		t.Errorf("took %v\n%s", taken, log.String())
 	}
-	if err := s.Purge(t.Context(), "t"); err != nil { // numbers of messages that are deleted are no hole
+	if err := s.Purge(t.Context(), "t"); err != nil { // numbers of deleted messages are not missing
 		t.Fatal(err)
 	}
 	appendTo(t, s, "t", "last")
@@ -239,8 +236,8 @@ func TestAMessageThatTheServerLeavesOut(t *testing.T) {
 	}
 }
 
-// TestManyHolesAreAskedForTogether: where every second message was deleted, a follower is not
-// slowed down by a request for each.
+// TestManyHolesAreAskedForTogether checks that a follower does not make a request for each gap if
+// every second message was deleted.
 func TestManyHolesAreAskedForTogether(t *testing.T) {
 	e := open(t, Options{Dir: t.TempDir()})
 	s := openStream(t, e, "holes").(*stream)
@@ -273,8 +270,8 @@ func TestManyHolesAreAskedForTogether(t *testing.T) {
 	}
 }
 
-// TestDeletedAfterItWasSeen: what the stream had when it was asked may be deleted before the
-// follower comes to it. That is no reason to read again.
+// TestDeletedAfterItWasSeen checks that a follower does not read again because of a message that
+// was deleted before the follower reached it.
 func TestDeletedAfterItWasSeen(t *testing.T) {
 	e := open(t, Options{Dir: t.TempDir()})
 	s := openStream(t, e, "late").(*stream)

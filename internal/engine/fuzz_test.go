@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// FuzzStored reads what a server tells about a message: it is what the headers say, or an error.
+// FuzzStored decodes a message of a server. The result fits the headers, or is an error.
 func FuzzStored(f *testing.F) {
 	f.Add("NATS/1.0\r\nNats-Sequence: 7\r\nNats-Time-Stamp: 2026-01-02T03:04:05.6Z\r\nNats-Subject: a.b\r\n\r\n")
 	f.Add("NATS/1.0\r\nNats-Sequence: -1\r\nNats-Time-Stamp: yesterday\r\n\r\n")
@@ -31,7 +31,7 @@ func FuzzStored(f *testing.F) {
 	})
 }
 
-// FuzzURL: what is said about an address, be it right or wrong, does not repeat the password in it.
+// FuzzURL checks that no error about an address repeats the password in it.
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{"nats://%@host:4222", "tls://user:%@host", "nats://host?%", "%://x", "nats:%", "ftp://u:%@h", "nats://h/%", "//%"} {
 		f.Add(s)
@@ -40,7 +40,7 @@ func FuzzURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		at := strings.LastIndexByte(s, '@')
 		if at < 0 || !strings.Contains(s[:at], "//") || strings.ContainsAny(s[at:], "%") {
-			return // nothing in it is a password
+			return // the URL has no password
 		}
 		address := strings.Replace(s, "%", password, 1)
 		if err := checkURL(address); err != nil {

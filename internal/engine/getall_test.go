@@ -13,13 +13,13 @@ func TestGetAll(t *testing.T) {
 		for i := range manyKeys + 40 {
 			key := fmt.Sprint("key ", i)
 			keys = append(keys, key)
-			if i%50 == 1 { // never there
+			if i%50 == 1 { // never written
 				continue
 			}
 			if _, err := b.Put(t.Context(), key, []byte(key)); err != nil {
 				t.Fatal(err)
 			}
-			if i%50 == 2 { // no more
+			if i%50 == 2 { // deleted
 				if err := b.Delete(t.Context(), key); err != nil {
 					t.Fatal(err)
 				}
@@ -46,7 +46,8 @@ func TestGetAll(t *testing.T) {
 	})
 }
 
-// TestGetAllOfLargeValues: an answer that the server cuts for its size is asked for again.
+// TestGetAllOfLargeValues checks that GetAll asks again for values that the server cut because of
+// their size.
 func TestGetAllOfLargeValues(t *testing.T) {
 	b := openBucket(t, open(t, Options{Dir: t.TempDir()}), BucketConfig{Name: "large"})
 	var keys []string

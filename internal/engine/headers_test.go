@@ -36,7 +36,8 @@ func TestSizes(t *testing.T) {
 	})
 }
 
-// The server sends no value for a list of keys, and nothing of what is not below the prefix.
+// TestKeysReadNoValues checks that the server sends no values for a list of keys, and nothing
+// outside of the prefix.
 func TestKeysReadNoValues(t *testing.T) {
 	e := open(t, Options{Dir: t.TempDir()})
 	b := openBucket(t, e, BucketConfig{Name: "lean"})

@@ -21,7 +21,7 @@ func TestLink(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
 	}))
-	t.Run("a request under way is made again when the connection was lost", inBubble(func(t *testing.T, l *link) {
+	t.Run("a running request is repeated after the connection was lost", inBubble(func(t *testing.T, l *link) {
 		l.connected()
 		tries := 0
 		err := l.do(t.Context(), func(ctx context.Context) error {
@@ -37,7 +37,7 @@ func TestLink(t *testing.T) {
 			t.Errorf("%d tries, %v", tries, err)
 		}
 	}))
-	t.Run("a request without an answer is made again", inBubble(func(t *testing.T, l *link) {
+	t.Run("a request without an answer is repeated", inBubble(func(t *testing.T, l *link) {
 		l.connected()
 		tries := 0
 		err := l.do(t.Context(), func(ctx context.Context) error {
@@ -51,7 +51,7 @@ func TestLink(t *testing.T) {
 			t.Errorf("%d tries, %v", tries, err)
 		}
 	}))
-	t.Run("an answer is an answer, also if it is an error", inBubble(func(t *testing.T, l *link) {
+	t.Run("an error that the server answers is not repeated", inBubble(func(t *testing.T, l *link) {
 		l.connected()
 		tries := 0
 		err := l.do(t.Context(), func(context.Context) error { tries++; return ErrConflict })
@@ -59,7 +59,7 @@ func TestLink(t *testing.T) {
 			t.Errorf("%d tries, %v", tries, err)
 		}
 	}))
-	t.Run("patience ends, and the error says what stood in the way", inBubble(func(t *testing.T, l *link) {
+	t.Run("patience ends, and the error names the last cause", inBubble(func(t *testing.T, l *link) {
 		l.connected()
 		begin := time.Now()
 		err := l.do(t.Context(), func(context.Context) error { return nats.ErrNoResponders })
@@ -75,7 +75,7 @@ func TestLink(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}))
-	t.Run("what is known about the trouble is told", inBubble(func(t *testing.T, l *link) {
+	t.Run("the error names a known cause", inBubble(func(t *testing.T, l *link) {
 		l.connected()
 		l.trouble = func() error { return errEnough }
 		if err := l.do(t.Context(), func(context.Context) error { return nats.ErrTimeout }); !errors.Is(err, errEnough) {
@@ -93,7 +93,7 @@ func TestLink(t *testing.T) {
 	}))
 }
 
-// TestGather: an answer of many messages is waited for as long as they come.
+// TestGather checks that an answer of many messages is waited for as long as messages come.
 func TestGather(t *testing.T) {
 	end := func(*nats.Msg) (bool, error) { return true, nil }
 	t.Run("it may take longer than our patience", inBubble(func(t *testing.T, l *link) {
@@ -116,7 +116,7 @@ func TestGather(t *testing.T) {
 			t.Errorf("%d tries, %v, %v", tries, time.Since(begin), err)
 		}
 	}))
-	t.Run("one that breaks off is asked for again", inBubble(func(t *testing.T, l *link) {
+	t.Run("an incomplete answer is requested again", inBubble(func(t *testing.T, l *link) {
 		l.connected()
 		tries, begin := 0, time.Now()
 		err := l.gather(t.Context(), func(ctx context.Context, over <-chan struct{}) error {
@@ -131,7 +131,7 @@ func TestGather(t *testing.T) {
 			t.Errorf("%d tries, %v, %v", tries, took, err)
 		}
 	}))
-	t.Run("one that always breaks off is given up", inBubble(func(t *testing.T, l *link) {
+	t.Run("an answer that is always incomplete is given up", inBubble(func(t *testing.T, l *link) {
 		l.connected()
 		begin := time.Now()
 		err := l.gather(t.Context(), func(ctx context.Context, over <-chan struct{}) error {
@@ -143,7 +143,7 @@ func TestGather(t *testing.T) {
 			t.Errorf("%v after %v", err, took)
 		}
 	}))
-	t.Run("one that never comes is given up in time", inBubble(func(t *testing.T, l *link) {
+	t.Run("an answer that never comes is given up in time", inBubble(func(t *testing.T, l *link) {
 		l.connected()
 		begin := time.Now()
 		err := l.gather(t.Context(), func(ctx context.Context, over <-chan struct{}) error { return collect(ctx, over, nil, end) })

@@ -16,8 +16,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine/enginetest"
 )
 
-// roleEnv turns the test binary into another process on a data directory: the role, a colon, the
-// directory.
+// roleEnv makes the test binary another process on a data directory. Its value is the role, a colon
+// and the directory.
 const roleEnv = "PATCHBAY_ENGINE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -31,15 +31,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(sharing{m})
 }
 
-// cluster is what the tests that run everywhere have in common.
+// cluster is the cluster that all tests share.
 var cluster enginetest.Shared
 
-// sharing are tests with a cluster that ends with the last of them.
+// sharing runs the tests with a cluster that ends after the last one.
 type sharing struct{ *testing.M }
 
 func (s sharing) Run() int { return cluster.Run(s.M) }
 
-// play is what a child process does.
+// play runs the role of a child process.
 func play(role, dir string) error {
 	switch role {
 	case "lock": // holds the directory, and shares nothing
@@ -59,12 +59,12 @@ func play(role, dir string) error {
 	return fmt.Errorf("no such role")
 }
 
-// appendForever appends records and acknowledges each on stdout once it is stored, until it is
-// killed, or stdin ends.
+// appendForever appends records, and acknowledges each stored one on stdout, until it is killed or
+// stdin ends.
 func appendForever(dir string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go func() { // owns stdin; the end of the process ends it
+	go func() { // owns stdin; ends with the process
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
@@ -114,14 +114,14 @@ func startChild(t *testing.T, role, dir string) *child {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // no test leaves a process behind; whether it had ended before is the test's affair
+	t.Cleanup(func() { // no test leaves a process behind; it may have ended before
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
 	return &child{t: t, cmd: cmd, stdin: in, lines: bufio.NewScanner(out), acked: make(map[string]uint64)}
 }
 
-// ack reads the next acknowledgement; false at the end.
+// ack reads the next acknowledgement. It returns false at the end.
 func (c *child) ack() bool {
 	c.t.Helper()
 	if !c.lines.Scan() {
@@ -130,7 +130,7 @@ func (c *child) ack() bool {
 	var sequence uint64
 	var data string
 	if _, err := fmt.Sscan(c.lines.Text(), &sequence, &data); err != nil {
-		return true // the last line, cut off: not acknowledged
+		return true // an incomplete last line is not an acknowledgement
 	}
 	c.acked[data] = sequence
 	return true
@@ -145,7 +145,7 @@ func (c *child) awaitAcks(n int) {
 	}
 }
 
-// kill ends the child with SIGKILL, and reads what it had acknowledged.
+// kill ends the child with SIGKILL, and reads its acknowledgements.
 func (c *child) kill() {
 	c.t.Helper()
 	if err := c.cmd.Process.Kill(); err != nil {
@@ -169,7 +169,7 @@ func (c *child) end() {
 	}
 }
 
-// open opens an engine for the length of a test.
+// open opens an engine for the duration of a test.
 func open(t *testing.T, o Options) *Engine {
 	t.Helper()
 	e, err := Open(t.Context(), o)
@@ -184,7 +184,7 @@ func open(t *testing.T, o Options) *Engine {
 	return e
 }
 
-// everywhere runs a test with each kind of engine: the rules are the same.
+// everywhere runs a test with each kind of engine, because the rules are the same.
 func everywhere(t *testing.T, test func(t *testing.T, e *Engine)) {
 	t.Run("owner", func(t *testing.T) {
 		test(t, open(t, Options{Dir: t.TempDir()}))
@@ -221,7 +221,7 @@ func openBucket(t *testing.T, e *Engine, c BucketConfig) Bucket {
 	return b
 }
 
-// eventually polls a condition.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestAFaultWhileTheConnectionIsMade: a server that is found to be at fault before the connection
-// can be told to dial anew is replaced all the same. Until it is, nothing can be read.
+// TestAFaultWhileTheConnectionIsMade checks that a server is replaced also if its fault is found
+// before the connection can be told to dial again. Until then nothing can be read.
 func TestAFaultWhileTheConnectionIsMade(t *testing.T) {
 	t.Run("the first connection", func(t *testing.T) {
 		var f faults
@@ -25,7 +25,7 @@ func TestAFaultWhileTheConnectionIsMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.node.faults.mu.Lock()
-		e.node.faults.pending = true // of which a connection that is being made hears nothing
+		e.node.faults.pending = true // a connection that is being established does not notice it
 		e.node.faults.mu.Unlock()
 		opts.ReconnectedCB(e.nc)
 		if records, err := s.Read(t.Context(), "t", 0, 0); err != nil || len(records) != 1 {

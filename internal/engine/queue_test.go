@@ -14,7 +14,7 @@ func TestQueue(t *testing.T) {
 		t.Run("an item goes to one taker", oneTaker(e))
 		t.Run("an item with the same id is added once, even when it is done", sameID(e))
 		t.Run("a job that is given back comes again", givenBack(e))
-		t.Run("a job that nobody can do is dropped", dropped(e))
+		t.Run("a job that no taker can do is dropped", dropped(e))
 		t.Run("take ends with its context", takeEnds(e))
 	})
 }
@@ -131,13 +131,13 @@ func takeEnds(e *Engine) func(*testing.T) {
 }
 
 func TestQueueAckWait(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel() // waits most of the time
 	const ackWait, pieces = 4 * time.Second, 5
 	q := openQueue(t, open(t, Options{Dir: t.TempDir()}), QueueConfig{Name: "silent", AckWait: ackWait})
 	putItem(t, q, Item{Data: []byte("x")})
 	first := takeJob(t, q)
-	t.Run("a job whose taker tells of progress is nobody else's", func(t *testing.T) {
-		for range pieces { // longer than AckWait in all, and never silent for so long
+	t.Run("a job with progress is not given to another taker", func(t *testing.T) {
+		for range pieces { // longer than AckWait in total, but never silent for so long
 			ctx, cancel := context.WithTimeout(t.Context(), ackWait/(pieces-1))
 			if j, err := q.Take(ctx); err == nil {
 				t.Errorf("taken while somebody works on it: %+v", j)
@@ -148,14 +148,15 @@ func TestQueueAckWait(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a job that nobody hears of comes again", func(t *testing.T) {
+	t.Run("a job without progress comes again", func(t *testing.T) {
 		if again := takeJob(t, q); again.Deliveries != 2 {
 			t.Errorf("delivery %d", again.Deliveries)
 		}
 	})
 }
 
-// TestQueueRestart: the server's own memory of ids ends with it, for items that are done.
+// TestQueueRestart checks items that are done: after a restart the server itself no longer
+// remembers their ids.
 func TestQueueRestart(t *testing.T) {
 	dir := t.TempDir()
 	tick := Item{ID: "tick", Data: []byte("x")}
@@ -169,7 +170,7 @@ func TestQueueRestart(t *testing.T) {
 
 	guest := open(t, Options{Dir: dir})
 	other := openQueue(t, guest, QueueConfig{Name: "q"})
-	t.Run("a job is done once though the engine changes hands", func(t *testing.T) {
+	t.Run("a job is done once although another process becomes the owner", func(t *testing.T) {
 		if err := j.Ack(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +180,7 @@ func TestQueueRestart(t *testing.T) {
 		putItem(t, other, tick)
 		awaitEmpty(t, other)
 	})
-	t.Run("a job under way stays the taker's", func(t *testing.T) {
+	t.Run("a running job stays with its taker", func(t *testing.T) {
 		putItem(t, other, Item{ID: "tock"})
 		if err := takeJob(t, other).Ack(t.Context()); err != nil {
 			t.Error(err)
@@ -203,7 +204,8 @@ func putItem(t *testing.T, q Queue, item Item) {
 	}
 }
 
-// awaitEmpty waits: the servers of a cluster remove what is done a moment later.
+// awaitEmpty waits until the queue is empty. The servers of a cluster remove done items a moment
+// later.
 func awaitEmpty(t *testing.T, q Queue) {
 	t.Helper()
 	eventually(t, "the queue is empty", func() bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// TestRepair harms a block of a stopped engine: a check tells and changes nothing, a repair
+// TestRepair damages a block of a stopped engine. A check reports it and changes nothing; a repair
 // recovers and acknowledges.
 func TestRepair(t *testing.T) {
 	for i, h := range harms() {
@@ -54,7 +54,7 @@ func wantCheck(t *testing.T, dir string, whole, lost int) {
 	}
 }
 
-// TestRepairAcknowledges settles what the start of an engine has found and recovered.
+// TestRepairAcknowledges checks that a repair acknowledges the reports of an engine's start.
 func TestRepairAcknowledges(t *testing.T) {
 	k := keptKinds()[0]
 	dir := t.TempDir()

@@ -17,7 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// TestKilled kills processes without warning: what they had acknowledged must be there.
+// TestKilled kills processes without warning. All acknowledged records must be stored.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	acked := make(map[string]uint64)
@@ -32,8 +32,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// checkAcked opens the directory and looks for every acknowledged record: once, and under its
-// number.
+// checkAcked opens the directory, and checks that every acknowledged record is stored once, under
+// its number.
 func checkAcked(t *testing.T, dir string, acked map[string]uint64) {
 	t.Helper()
 	e, err := Open(t.Context(), Options{Dir: dir})
@@ -71,7 +71,7 @@ func TestTwoProcesses(t *testing.T) {
 	owner := startChild(t, "append", dir)
 	owner.awaitAcks(1)
 	e := open(t, Options{Dir: dir})
-	t.Run("the second is a guest, and knows whose", func(t *testing.T) {
+	t.Run("the second is a guest, and knows the owner", func(t *testing.T) {
 		if s := e.Status(); s.Mode != Guest || s.PID != owner.cmd.Process.Pid || !s.Connected {
 			t.Errorf("%+v", s)
 		}
@@ -96,13 +96,13 @@ func TestTwoProcesses(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	})
-	t.Run("all that was acknowledged is there", func(t *testing.T) {
+	t.Run("all acknowledged records are stored", func(t *testing.T) {
 		checkAcked(t, dir, owner.acked)
 	})
 }
 
-// TestTakeover kills the owner again and again, in the middle of everybody's work. The survivors'
-// calls wait and succeed; whoever follows sees every record once.
+// TestTakeover kills the owner again and again while all processes write. The calls of the
+// survivors wait and succeed, and a follower sees every record once.
 func TestTakeover(t *testing.T) {
 	const children = 4
 	dir := t.TempDir()
@@ -118,7 +118,7 @@ func TestTakeover(t *testing.T) {
 	followed := startFollowing(t, s)
 
 	acked := make(map[string]uint64)
-	for n := range children { // until the directory comes to us, at the latest when everybody else is dead
+	for n := range children { // until this process is the owner, at the latest when all others are dead
 		if owner := ownerAmong(t, dir, processes); owner != nil {
 			owner.awaitAcks(5)
 			owner.kill()
@@ -145,7 +145,7 @@ func TestTakeover(t *testing.T) {
 	checkAcked(t, dir, acked)
 }
 
-// ownerAmong waits until somebody owns the directory; nil: we do.
+// ownerAmong waits until a process owns the directory. It returns nil if this process does.
 func ownerAmong(t *testing.T, dir string, processes []*child) (owner *child) {
 	t.Helper()
 	eventually(t, "somebody is the owner", func() bool {
@@ -160,7 +160,7 @@ func ownerAmong(t *testing.T, dir string, processes []*child) (owner *child) {
 	return owner
 }
 
-// A following collects what Follow tells.
+// A following collects the records of Follow.
 type following struct {
 	cancel context.CancelFunc
 	done   chan error
@@ -183,7 +183,7 @@ func startFollowing(t *testing.T, s Stream) *following {
 	return f
 }
 
-// check waits for a sequence number, and compares what was told with what is stored.
+// check waits for a sequence number, and compares the collected records with the stored ones.
 func (f *following) check(t *testing.T, s Stream, last uint64) {
 	t.Helper()
 	eventually(t, "the follower comes to the end", func() bool {
@@ -246,7 +246,7 @@ func TestHeldDirectory(t *testing.T) {
 	if !c.lines.Scan() {
 		t.Fatal("the child ended")
 	}
-	t.Run("a directory that somebody holds and does not share is refused, with a name", func(t *testing.T) {
+	t.Run("a directory that a process holds but does not share is refused, and the error names the process", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		_, err := Open(ctx, Options{Dir: dir})
@@ -256,7 +256,7 @@ func TestHeldDirectory(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
-	t.Run("and taken when it is free", func(t *testing.T) {
+	t.Run("it can be opened when it is free", func(t *testing.T) {
 		c.kill()
 		open(t, Options{Dir: dir})
 	})
@@ -278,7 +278,7 @@ func TestBadDirectory(t *testing.T) {
 }
 
 func TestSocketPath(t *testing.T) {
-	t.Run("a path too long for a socket is replaced by a short one, the same for everybody", func(t *testing.T) {
+	t.Run("a path too long for a socket is replaced by a short one, the same for all processes", func(t *testing.T) {
 		t.Setenv("XDG_RUNTIME_DIR", "")
 		t.Setenv("TMPDIR", shortTemp(t))
 		dir := filepath.Join(t.TempDir(), strings.Repeat("d", 120))
@@ -315,7 +315,7 @@ func TestSocketPath(t *testing.T) {
 		dir := t.TempDir()
 		link := filepath.Join(t.TempDir(), "link")
 		if err := os.Symlink(dir, link); err != nil {
-			if runtime.GOOS != "windows" { // where making one takes a privilege
+			if runtime.GOOS != "windows" { // where making a link takes a privilege
 				t.Fatal(err)
 			}
 			t.Skip(err)
@@ -327,8 +327,8 @@ func TestSocketPath(t *testing.T) {
 	})
 }
 
-// shortTemp is a temporary directory whose name leaves room for a socket's; t.TempDir has the
-// test's name in it.
+// shortTemp returns a temporary directory with a short name, so that a socket's path is not too
+// long. t.TempDir contains the test's name.
 func shortTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "pb")
@@ -351,7 +351,7 @@ func TestClosed(t *testing.T) {
 	b, s := openBucket(t, e, BucketConfig{Name: "b"}), openStream(t, e, "s")
 	done := make(chan error, 1)
 	go func() { done <- s.Follow(context.Background(), "", 0, func(Record) error { return nil }) }()
-	for range 2 { // closing twice is closing once
+	for range 2 { // closing twice does no harm
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}

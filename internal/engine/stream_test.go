@@ -17,7 +17,7 @@ func TestStream(t *testing.T) {
 		t.Run("a record with the same id is stored once", idRules(e))
 		t.Run("first, last and purge", firstLastPurge(e))
 		t.Run("follow replays and goes on", followRules(e))
-		t.Run("those who followed leave nothing behind", followLeavesNothing(e))
+		t.Run("followers leave no places behind", followLeavesNothing(e))
 		t.Run("many records need several batches", manyRecords(e))
 	})
 }
@@ -153,7 +153,7 @@ func followRules(e *Engine) func(*testing.T) {
 		var got []string
 		err := s.Follow(t.Context(), "t", 2, func(r Record) error {
 			got = append(got, string(r.Data))
-			if len(got) == 3 { // all that was there
+			if len(got) == 3 { // all that existed
 				appendTo(t, s, "other", "")
 				appendTo(t, s, "t", "live")
 			}
@@ -180,8 +180,8 @@ func followLeavesNothing(e *Engine) func(*testing.T) {
 		if err := s.Follow(t.Context(), "", 0, func(Record) error { return errEnough }); !errors.Is(err, errEnough) {
 			t.Fatal(err)
 		}
-		// Long before the server would forget them by itself. In a cluster the word takes a moment
-		// to spread.
+		// Long before the server would delete them by itself. In a cluster this takes a moment to
+		// spread.
 		begin := time.Now()
 		eventually(t, "no followers are left", func() bool {
 			info, err := s.(*stream).stream.Info(t.Context())
@@ -211,7 +211,7 @@ func manyRecords(e *Engine) func(*testing.T) {
 
 func TestStreamLimits(t *testing.T) {
 	e := open(t, Options{Dir: t.TempDir()})
-	t.Run("the oldest records go first", func(t *testing.T) {
+	t.Run("the oldest records are removed first", func(t *testing.T) {
 		s, err := e.Stream(t.Context(), StreamConfig{Name: "bounded", MaxBytes: 10_000})
 		if err != nil {
 			t.Fatal(err)

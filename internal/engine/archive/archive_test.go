@@ -40,26 +40,25 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestDamagedArchive changes and removes bytes: no archive that differs from what was written is
-// taken.
+// TestDamagedArchive changes and removes bytes. No changed archive is accepted.
 func TestDamagedArchive(t *testing.T) {
 	whole := made(t)
 	for i := range whole {
 		if i >= 4 && i < 10 {
-			continue // the time and system of the gzip header, which mean nothing
+			continue // the time and system of the gzip header, which have no meaning
 		}
 		harmed := bytes.Clone(whole)
 		harmed[i] ^= 0xff
 		if _, err := Read(bytes.NewReader(harmed), ignore); err == nil {
-			t.Errorf("byte %d was changed, and nobody noticed", i)
+			t.Errorf("byte %d was changed, and Read returned no error", i)
 		}
 		if _, err := Read(bytes.NewReader(whole[:i]), ignore); err == nil {
-			t.Errorf("the file ends after %d bytes, and nobody noticed", i)
+			t.Errorf("the file ends after %d bytes, and Read returned no error", i)
 		}
 	}
 }
 
-// hostile is an archive with one entry, made by somebody else.
+// hostile returns an archive with one entry.
 func hostile(t *testing.T, h tar.Header, data string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -109,7 +108,7 @@ func TestHostileArchive(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever is taken for an archive is written again as the same files.
+// FuzzRead checks that every accepted archive contains the same files when it is written again.
 func FuzzRead(f *testing.F) {
 	f.Add(made(f))
 	f.Fuzz(func(t *testing.T, data []byte) {

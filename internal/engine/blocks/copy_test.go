@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestCopyOfAStreamThatIsBeingMade: the server writes meta.inf first and meta.sum a moment later.
+// TestCopyOfAStreamThatIsBeingMade copies a stream while the server creates it: meta.inf comes
+// first, and meta.sum a moment later.
 func TestCopyOfAStreamThatIsBeingMade(t *testing.T) {
 	dir := t.TempDir()
 	stream := filepath.Join(dir, "jetstream", "$G", "streams", "s")

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// made returns a stream of blocks with these sequence numbers; 0 stands for ten bytes that are no
-// record.
+// made returns a stream of blocks with these sequence numbers; 0 stands for ten bytes that are not
+// a record.
 func made(blocks map[uint32][]uint64) *stream {
 	s := &stream{place: place{name: "s"}, sealed: map[uint32]int64{}}
 	for n := uint32(1); n <= 9; n++ {
@@ -27,8 +27,8 @@ func made(blocks map[uint32][]uint64) *stream {
 	return s
 }
 
-// TestLostWithoutAnIndex counts from the numbers around the damage, which is a lower bound where
-// there are none.
+// TestLostWithoutAnIndex counts lost messages by the numbers around the damage. The count is a
+// lower bound if there are none.
 func TestLostWithoutAnIndex(t *testing.T) {
 	for _, c := range []struct {
 		rule   string

@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// TestFormatIsOfThisServer fails when another version of nats-server is linked than this package
-// was written for.
+// TestFormatIsOfThisServer fails if another version of nats-server is linked than the one for which
+// this package was written.
 func TestFormatIsOfThisServer(t *testing.T) {
 	if server.VERSION == ServerVersion {
 		return
@@ -24,12 +24,12 @@ server/filestore.go of both versions:
 - hashKeyForBlock, and the key of index.db in _writeFullState
 - hbit, ebit, tbit, rlBadThresh, msgHdrSize
 - recoverFullState: the fields of index.db, and fullStateVersion
-- rebuildStateFromBufLocked: what it cuts off; newFileStoreWithCreatedAndMode: the tombstone that holds the last sequence
+- rebuildStateFromBufLocked: what it cuts off; newFileStoreWithCreatedAndMode: the record that holds the last sequence
 - indexCacheBuf and fs.warn: the texts of the warnings that internal/engine/damage.go listens for
 Then run the tests of internal/engine.`, server.VERSION, ServerVersion)
 }
 
-// TestFormatOfRealBlocks has the real server write every kind of record, and reads its files.
+// TestFormatOfRealBlocks lets the real server write every kind of record, and reads its files.
 func TestFormatOfRealBlocks(t *testing.T) {
 	dir := t.TempDir()
 	const name = "patchbay_stream_golden"
@@ -41,7 +41,7 @@ func TestFormatOfRealBlocks(t *testing.T) {
 	for i := range 10 {
 		msg := nats.NewMsg(fmt.Sprintf("golden.%d", i))
 		msg.Data = []byte(strings.Repeat("x", i*100))
-		if i%2 == 0 { // every other one has a header
+		if i%2 == 0 { // every other message has a header
 			msg.Header.Set("Nats-Msg-Id", fmt.Sprint(i))
 		}
 		if _, err := js.PublishMsg(t.Context(), msg); err != nil {
@@ -86,7 +86,7 @@ func TestFormatOfRealBlocks(t *testing.T) {
 	}
 }
 
-// TestMarkHoldsTheLastNumber has the real server open a block that this package made up.
+// TestMarkHoldsTheLastNumber lets the real server open a block that this package wrote.
 func TestMarkHoldsTheLastNumber(t *testing.T) {
 	dir := t.TempDir()
 	srv, js := startNATS(t, dir)

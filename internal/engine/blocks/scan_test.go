@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// write is a record as the server writes it, made without the code under test but for the hash.
+// write returns a record as the server writes it. Apart from the hash it does not use the code
+// under test.
 func write(b []byte, seq uint64, subject, header, data string) []byte {
 	head := make([]byte, headSize)
 	length := uint32(headSize + len(subject) + len(data) + hashSize)
@@ -48,8 +49,8 @@ func sequences(s scanned) (out []uint64) {
 	return out
 }
 
-// TestScanFindsEveryWholeRecord changes each byte of a block, one at a time: exactly the record it
-// belongs to is lost.
+// TestScanFindsEveryWholeRecord changes each byte of a block, one at a time. Exactly the record of
+// that byte is lost.
 func TestScanFindsEveryWholeRecord(t *testing.T) {
 	block, at := tenRecords()
 	for i := range block {
@@ -88,7 +89,7 @@ func TestScan(t *testing.T) {
 		{"a hole of zeros", append(append(bytes.Clone(block[:at[2]]), make([]byte, at[5]-at[2])...), block[at[5]:]...),
 			[]uint64{1, 2, 6, 7, 8, 9, 10}, false, 1},
 		{"bytes that were removed", append(bytes.Clone(block[:at[2]+10]), block[at[4]+3:]...), []uint64{1, 2, 6, 7, 8, 9, 10}, false, 1},
-		{"a record in the block of another number is none", otherBlock(), nil, false, 1},
+		{"a record of another block is not a record", otherBlock(), nil, false, 1},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := scan(c.data, newHash("s", 1))
@@ -101,12 +102,12 @@ func TestScan(t *testing.T) {
 
 func otherBlock() []byte {
 	b := write(nil, 1, "a.b", header, "data")
-	b[len(b)-1]++ // as good as another key
+	b[len(b)-1]++ // has the same effect as another key
 	return b
 }
 
-// TestScanTakesNoMessageForARecord: a message that contains a record, with a hash that is right, is
-// not taken apart when the message itself is damaged.
+// TestScanTakesNoMessageForARecord checks that a record with a valid hash inside a damaged message
+// is not mistaken for a record.
 func TestScanTakesNoMessageForARecord(t *testing.T) {
 	forged := string(write(nil, 2, "a.b", header, "forged"))
 	block := write(nil, 1, "a.b", header, "first")
@@ -119,8 +120,8 @@ func TestScanTakesNoMessageForARecord(t *testing.T) {
 	}
 }
 
-// FuzzScan: whatever a block has, its records and damage cover it from the first byte to the last,
-// in order and without overlap, and the records make a block without damage.
+// FuzzScan checks that the records and the damage of a block cover it completely, in order and
+// without overlap, and that the records make an undamaged block.
 func FuzzScan(f *testing.F) {
 	block, at := tenRecords()
 	f.Add(block)
@@ -159,13 +160,13 @@ func signIndex(data []byte, stream string) []byte {
 	return h.Sum(bytes.Clone(data))
 }
 
-// FuzzIndex: an index is refused, or has no more blocks than bytes.
+// FuzzIndex checks that an index is refused, or has no more blocks than bytes.
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte{}, true)
 	f.Add([]byte{11, 4, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0}, true)
 	f.Add([]byte(fmt.Sprint(11)), false)
 	f.Fuzz(func(t *testing.T, data []byte, signed bool) {
-		if signed { // so that the fields are reached
+		if signed { // so that the fields are decoded
 			data = signIndex(data, "s")
 		}
 		x, err := parseIndex(data, "s")
