@@ -19,8 +19,8 @@ func (e *answeredError) Error() string { return "the server answered with an err
 // maxErrorBytes bounds what is read of an error: messages have a few hundred bytes.
 const maxErrorBytes = 64 << 10
 
-// answered reads an error; what it says is worth less than its status, and may be missing.
-func answered(resp *http.Response) error {
+// readError reads an error; what it says is worth less than its status, and may be missing.
+func readError(resp *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
 	if err != nil && len(body) == 0 {
 		body = []byte(err.Error())

@@ -49,8 +49,8 @@ type anthropicEvent struct {
 	}
 }
 
-// hear takes one event of the stream.
-func (m *anthropicModel) hear(e event, r *reply) error {
+// addEvent takes one event of the stream.
+func (m *anthropicModel) addEvent(e event, r *reply) error {
 	switch e.name {
 	case "ping": // whatever it says
 		return nil
@@ -64,20 +64,20 @@ func (m *anthropicModel) hear(e event, r *reply) error {
 	if v.Type == "error" {
 		return &answeredError{body: e.data}
 	}
-	return v.tell(r)
+	return v.addTo(r)
 }
 
-// tell adds an event to the reply. Blocks that are neither text nor a call of one of our tools
+// addTo adds an event to the reply. Blocks that are neither text nor a call of one of our tools
 // (thinking, above all) are not for anybody to see.
-func (v *anthropicEvent) tell(r *reply) error {
+func (v *anthropicEvent) addTo(r *reply) error {
 	switch v.Type {
 	case "message_start":
 		u := v.Message.Usage
 		r.usage.Input = int(u.Input + u.CacheWrites + u.CacheReads)
 	case "content_block_start":
-		return v.begin(r)
+		return v.beginBlock(r)
 	case "content_block_delta":
-		v.grow(r)
+		v.addDelta(r)
 	case "message_delta":
 		r.usage.Output = int(v.Usage.Output)
 		r.stop = anthropicStop(v.Delta.StopReason)
@@ -88,11 +88,11 @@ func (v *anthropicEvent) tell(r *reply) error {
 	return nil
 }
 
-func (v *anthropicEvent) begin(r *reply) error {
+func (v *anthropicEvent) beginBlock(r *reply) error {
 	switch v.Block.Type {
 	case "text":
 		r.paragraph()
-		r.say(string(v.Block.Text))
+		r.addText(string(v.Block.Text))
 	case "tool_use":
 		c, err := r.call(int64(v.Index), string(v.Block.ID))
 		if err != nil {
@@ -103,10 +103,10 @@ func (v *anthropicEvent) begin(r *reply) error {
 	return nil
 }
 
-func (v *anthropicEvent) grow(r *reply) {
+func (v *anthropicEvent) addDelta(r *reply) {
 	switch v.Delta.Type {
 	case "text_delta":
-		r.say(string(v.Delta.Text))
+		r.addText(string(v.Delta.Text))
 	case "input_json_delta":
 		if len(r.calls) == 0 || r.calls[len(r.calls)-1].index != int64(v.Index) {
 			return // of a tool that the server runs itself
@@ -227,7 +227,7 @@ var anthropicStatus = map[string]int{
 	"overloaded_error":      statusOverloaded,
 }
 
-func (m *anthropicModel) read(body []byte) refusal {
+func (m *anthropicModel) decodeError(body []byte) refusal {
 	var said struct {
 		Error struct{ Type, Message string }
 	}

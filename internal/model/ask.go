@@ -26,12 +26,12 @@ func (m *remote) try(p *prepared, r *reply, w *watch) error {
 	resp.Body = &watchedBody{ReadCloser: resp.Body, watch: w, left: maxReplyBytes}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
-		return answered(resp)
+		return readError(resp)
 	}
 	if err := notStream(resp); err != nil {
 		return err
 	}
-	return m.listen(resp, r)
+	return m.readEvents(resp, r)
 }
 
 // request is the HTTP request for a reply. Go's transport adds Accept-Encoding, and takes off the
@@ -57,8 +57,8 @@ func (m *remote) request(ctx context.Context, p *prepared) (*http.Request, error
 // doneMark ends a stream of OpenAI's, and of some proxies for other providers.
 var doneMark = []byte("[DONE]")
 
-// listen reads events until the provider has heard enough or the stream ends.
-func (m *remote) listen(resp *http.Response, r *reply) error {
+// readEvents reads events until the provider has heard enough or the stream ends.
+func (m *remote) readEvents(resp *http.Response, r *reply) error {
 	events := newEventReader(resp.Body)
 	for heard := 0; ; heard++ {
 		e, err := events.next()
@@ -72,7 +72,7 @@ func (m *remote) listen(resp *http.Response, r *reply) error {
 		case bytes.HasPrefix(e.data, doneMark):
 			return nil
 		}
-		if err := m.provider.hear(e, r); err != nil || r.closed {
+		if err := m.provider.addEvent(e, r); err != nil || r.closed {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@
 //	│  │  ├─ provider.body, sign   the provider's words and headers (anthropic.go, openai.go)
 //	│  │  ├─ answered, notStream   answers that are no reply (answer.go)
 //	│  │  └─ listen                events out of the stream (sse.go)
-//	│  │     └─ provider.hear      decoded with leniency (loose.go)
+//	│  │     └─ provider.addEvent      decoded with leniency (loose.go)
 //	│  │        └─ reply.say, …    deltas to the listener, the response in the making (reply.go)
 //	│  └─ said, broken             whatever went wrong → *Error (errors.go)
 //	├─ pause                       Delta{Retry}, then Retry-After or a growing while

@@ -89,7 +89,7 @@ func FuzzEventData(f *testing.F) {
 		}
 		for _, p := range []provider{newAnthropic(endpoint{}, "m"), newOpenAI(endpoint{}, "m")} {
 			r := newReply(&prepared{}, func(Delta) {})
-			err := p.hear(event{name: name, data: data}, r)
+			err := p.addEvent(event{name: name, data: data}, r)
 			if err == nil && !json.Valid(data) && name != "ping" {
 				t.Errorf("%T took %q", p, data)
 			}

@@ -18,17 +18,17 @@ const (
 // digits, _ and -, ours may have dots (plugin.tool) and be longer. A name that is good as it is
 // stays; git.log becomes git_log, or git_log_4f1d… where that is another tool's.
 type toolNames struct {
-	wire map[string]string // by our name
-	own  map[string]string // by the name on the wire
+	sent map[string]string // by our name
+	own  map[string]string // by the name on the sent
 }
 
 // nameTools names all tools that a request speaks of: those on offer and those in the conversation,
 // which may be gone by now.
 func nameTools(req *Request) toolNames {
-	n := toolNames{wire: make(map[string]string), own: make(map[string]string)}
+	n := toolNames{sent: make(map[string]string), own: make(map[string]string)}
 	var odd []string
 	each := func(name string) {
-		switch _, known := n.wire[name]; {
+		switch _, known := n.sent[name]; {
 		case known:
 		case name != "" && legal(name, maxName) == name:
 			n.set(name, name) // before any other can take it
@@ -51,31 +51,31 @@ func nameTools(req *Request) toolNames {
 }
 
 func (n toolNames) add(name string) {
-	if _, known := n.wire[name]; known {
+	if _, known := n.sent[name]; known {
 		return
 	}
-	wire := legal(name, maxName)
+	sent := legal(name, maxName)
 	for salt := 0; ; salt++ {
-		if _, taken := n.own[wire]; !taken {
+		if _, taken := n.own[sent]; !taken {
 			break
 		}
-		wire = hashed(wire, name+strings.Repeat("\x00", salt), maxName)
+		sent = hashed(sent, name+strings.Repeat("\x00", salt), maxName)
 	}
-	n.set(name, wire)
+	n.set(name, sent)
 }
 
-func (n toolNames) set(name, wire string) {
-	n.wire[name] = wire
-	n.own[wire] = name
+func (n toolNames) set(name, sent string) {
+	n.sent[name] = sent
+	n.own[sent] = name
 }
 
 // ours is what we call a tool that the model named. A tool that it made up keeps its name: whoever
 // runs the call will say that there is none.
-func (n toolNames) ours(wire string) string {
-	if name, ok := n.own[wire]; ok {
+func (n toolNames) ours(sent string) string {
+	if name, ok := n.own[sent]; ok {
 		return name
 	}
-	return cut(wire)
+	return cut(sent)
 }
 
 // legal is s with _ in place of what providers refuse, and no longer than limit.

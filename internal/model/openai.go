@@ -49,9 +49,9 @@ type openaiCallDelta struct {
 	Function struct{ Name, Arguments looseText }
 }
 
-// hear takes one event of the stream. The end of the reply is not the last: the usage comes after
+// addEvent takes one event of the stream. The end of the reply is not the last: the usage comes after
 // it.
-func (m *openaiModel) hear(e event, r *reply) error {
+func (m *openaiModel) addEvent(e event, r *reply) error {
 	var c openaiChunk
 	if err := decode(e.data, &c); err != nil {
 		return err
@@ -66,10 +66,10 @@ func (m *openaiModel) hear(e event, r *reply) error {
 		return nil
 	}
 	choice := c.Choices[0]
-	r.say(string(choice.Delta.Content))
-	r.say(string(choice.Delta.Refusal))
+	r.addText(string(choice.Delta.Content))
+	r.addText(string(choice.Delta.Refusal))
 	for _, d := range choice.Delta.ToolCalls {
-		if err := d.tell(r); err != nil {
+		if err := d.addTo(r); err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func (m *openaiModel) hear(e event, r *reply) error {
 	return nil
 }
 
-func (d *openaiCallDelta) tell(r *reply) error {
+func (d *openaiCallDelta) addTo(r *reply) error {
 	call, err := r.call(int64(d.Index), string(d.ID))
 	if err != nil {
 		return err
@@ -206,8 +206,8 @@ func join(texts []text) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// read takes what is under "error": an object, or with some servers a text.
-func (m *openaiModel) read(body []byte) refusal {
+// decodeError takes what is under "error": an object, or with some servers a text.
+func (m *openaiModel) decodeError(body []byte) refusal {
 	var outer struct{ Error json.RawMessage }
 	var said struct {
 		Message, Type string

@@ -69,7 +69,7 @@ func prepare(req *Request, native bool) (*prepared, error) {
 		names: nameTools(req), ids: make(callIDs),
 	}
 	p.tools = prepareTools(req.Tools, p.names)
-	a := arranger{p: p, native: native, open: make(map[string][]place), wire: make(callIDs)}
+	a := arranger{p: p, native: native, open: make(map[string][]place), sentIDs: make(callIDs)}
 	for _, m := range req.Messages {
 		a.add(m)
 	}
@@ -87,10 +87,10 @@ func prepare(req *Request, native bool) (*prepared, error) {
 
 // An arranger puts messages into turns.
 type arranger struct {
-	p      *prepared
-	native bool
-	open   map[string][]place // calls without an answer so far, by their id in the transcript
-	wire   callIDs            // ids on the wire
+	p       *prepared
+	native  bool
+	open    map[string][]place // calls without an answer so far, by their id in the transcript
+	sentIDs callIDs            // ids on the wire
 }
 
 // A place is where the answer to a call belongs.
@@ -146,11 +146,11 @@ func (a *arranger) assistant(m Message) {
 	t := a.say(Assistant, text{Assistant, content})
 	answers := turn{role: User}
 	for _, c := range m.ToolCalls {
-		id := a.wire.fresh(legal(c.ID, maxID))
+		id := a.sentIDs.fresh(legal(c.ID, maxID))
 		a.p.ids[c.ID] = true
 		a.open[c.ID] = append(a.open[c.ID], place{len(a.p.turns), len(answers.answers)})
 		answers.answers = append(answers.answers, answer{id: id, content: noResult, failed: true})
-		t.calls = append(t.calls, ToolCall{ID: id, Name: a.p.names.wire[c.Name], Arguments: sendable(c)})
+		t.calls = append(t.calls, ToolCall{ID: id, Name: a.p.names.sent[c.Name], Arguments: sendable(c)})
 	}
 	if len(answers.answers) > 0 {
 		a.p.turns = append(a.p.turns, answers)
@@ -192,7 +192,7 @@ func prepareTools(tools []Tool, names toolNames) []Tool {
 			continue
 		}
 		seen[t.Name] = true
-		out = append(out, Tool{Name: names.wire[t.Name], Description: t.Description, Parameters: objectSchema(t.Parameters)})
+		out = append(out, Tool{Name: names.sent[t.Name], Description: t.Description, Parameters: objectSchema(t.Parameters)})
 	}
 	return out
 }

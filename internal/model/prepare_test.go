@@ -207,20 +207,20 @@ func TestToolNames(t *testing.T) {
 	}
 	req.Messages = []Message{{Role: Assistant, ToolCalls: []ToolCall{{Name: "gone.by-now"}}}}
 	n := nameTools(req)
-	equal(t, n.wire["read_file"], "read_file")
-	equal(t, n.wire["git_log"], "git_log")
-	equal(t, n.wire["gone.by-now"], "gone_by-now")
+	equal(t, n.sent["read_file"], "read_file")
+	equal(t, n.sent["git_log"], "git_log")
+	equal(t, n.sent["gone.by-now"], "gone_by-now")
 	for _, name := range names {
-		wire := n.wire[name]
-		if wire == "" || len(wire) > maxName || legal(wire, maxName) != wire {
-			t.Errorf("%q has the name %q", name, wire)
+		sent := n.sent[name]
+		if sent == "" || len(sent) > maxName || legal(sent, maxName) != sent {
+			t.Errorf("%q has the name %q", name, sent)
 		}
-		if back := n.ours(wire); back != name {
+		if back := n.ours(sent); back != name {
 			t.Errorf("%q came back as %q", name, back)
 		}
 	}
 	equal(t, n.ours("made_up"), "made_up")
-	if again := nameTools(req); again.wire["git.log"] != n.wire["git.log"] {
+	if again := nameTools(req); again.sent["git.log"] != n.sent["git.log"] {
 		t.Error("names change from request to request")
 	}
 }

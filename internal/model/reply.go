@@ -47,8 +47,8 @@ func newReply(p *prepared, stream func(Delta)) *reply {
 	return &reply{stream: stream, names: p.names, ids: ids}
 }
 
-// say adds to the text.
-func (r *reply) say(text string) {
+// addText adds to the text.
+func (r *reply) addText(text string) {
 	if text == "" {
 		return
 	}
@@ -59,7 +59,7 @@ func (r *reply) say(text string) {
 // paragraph sets what follows apart from what was said.
 func (r *reply) paragraph() {
 	if r.text.Len() > 0 && !strings.HasSuffix(r.text.String(), "\n") {
-		r.say("\n\n")
+		r.addText("\n\n")
 	}
 }
 

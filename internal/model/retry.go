@@ -34,11 +34,11 @@ type provider interface {
 	sign(h http.Header, key config.Secret)
 	// body is what a request says, to be written as JSON.
 	body(p *prepared) any
-	// hear adds one event of the stream to the reply. An error that the server sent as an event is
+	// addEvent adds one event of the stream to the reply. An error that the server sent as an event is
 	// an [*answeredError].
-	hear(e event, r *reply) error
-	// read tells what the body of an error says.
-	read(body []byte) refusal
+	addEvent(e event, r *reply) error
+	// decodeError tells what the body of an error says.
+	decodeError(body []byte) refusal
 }
 
 // A remote is a model behind HTTP: what all providers have in common.
@@ -124,19 +124,19 @@ func (m *remote) once(ctx context.Context, p *prepared, r *reply) *Error {
 	case cause != nil: // the watch ended it: what net/http says is but a consequence
 		return &Error{Provider: m.info.Provider, Message: cause.Error(), cause: cause}
 	}
-	if said, ok := m.said(err); ok {
+	if said, ok := m.refusalOf(err); ok {
 		return m.at.refused(m.info.Name, said)
 	}
-	return m.broken(err)
+	return m.transportError(err)
 }
 
-// said is what the server meant with an error; false where it was not the server that spoke.
-func (m *remote) said(err error) (refusal, bool) {
+// refusalOf is what the server meant with an error; false where it was not the server that spoke.
+func (m *remote) refusalOf(err error) (refusal, bool) {
 	var answer *answeredError
 	if !errors.As(err, &answer) {
 		return refusal{}, false
 	}
-	r := m.provider.read(answer.body)
+	r := m.provider.decodeError(answer.body)
 	if answer.status != 0 {
 		r.status, r.header = answer.status, answer.header
 	}
@@ -149,9 +149,9 @@ func (m *remote) cancelled(err error) *Error {
 
 var errCut = errors.New("the stream ended before the reply was whole")
 
-// broken makes an error of what went wrong on the way to the server or back. Most of that may pass;
+// transportError makes an error of what went wrong on the way to the server or back. Most of that may pass;
 // what is wrong with the address will not.
-func (m *remote) broken(err error) *Error {
+func (m *remote) transportError(err error) *Error {
 	e := &Error{Provider: m.info.Provider, Message: cut(printable(m.at.scrub(err.Error()))), passing: true}
 	var (
 		dial     *net.OpError
