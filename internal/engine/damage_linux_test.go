@@ -26,7 +26,7 @@ func TestDamageOnAFullDisk(t *testing.T) {
 		t.Fatalf("the disk does not fill: %v", err)
 	}
 	_, err := Open(t.Context(), Options{Dir: dir})
-	if err == nil || !strings.Contains(err.Error(), "cannot be kept aside") || !errors.Is(err, syscall.ENOSPC) {
+	if err == nil || !strings.Contains(err.Error(), "cannot be copied") || !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("opened on a full disk: %v", err)
 	}
 	if !bytes.Equal(readFile(t, path), harmed) {
