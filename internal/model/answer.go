@@ -7,19 +7,20 @@ import (
 	"net/http"
 )
 
-// An answeredError is an answer that is an error: an HTTP response, or an event in mid-stream.
+// An answeredError is an error that the server answered: an HTTP response, or an event in the
+// stream.
 type answeredError struct {
 	status int         // 0: an event
 	header http.Header // nil: an event
-	body   []byte      // the beginning of the response, or the event's data
+	body   []byte      // the beginning of the response, or the data of the event
 }
 
 func (e *answeredError) Error() string { return "the server answered with an error" } // see endpoint.refused
 
-// maxErrorBytes bounds what is read of an error: messages have a few hundred bytes.
+// maxErrorBytes limits how much of an error is read; messages have a few hundred bytes.
 const maxErrorBytes = 64 << 10
 
-// readError reads an error; what it says is worth less than its status, and may be missing.
+// readError reads an error response. Its text matters less than its status, and may be missing.
 func readError(resp *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
 	if err != nil && len(body) == 0 {
@@ -28,15 +29,15 @@ func readError(resp *http.Response) error {
 	return &answeredError{status: resp.StatusCode, header: resp.Header, body: body}
 }
 
-// notStream catches what is no model server: a page, or a JSON answer of another kind, with a
-// status that says all is well; and events in a compression that we did not ask for.
+// notStream returns an error if the response does not come from a model server: a web page or
+// another JSON answer with a successful status, or events in a compression that was not requested.
 func notStream(resp *http.Response) error {
 	if packed := resp.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
 		return &notStreamError{kind: "the encoding " + quote(packed)}
 	}
 	kind := contentType(resp)
 	if kind != "text/html" && kind != "application/json" {
-		return nil // a server that says something else, or nothing, may still send events
+		return nil // other servers may send events with another type or none
 	}
 	begin, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
 	if err != nil {
@@ -45,7 +46,7 @@ func notStream(resp *http.Response) error {
 	return &notStreamError{kind: kind, begin: string(begin)}
 }
 
-// noEvents is the error of a stream that ended without a single event.
+// noEvents returns the error for a stream that ended without an event.
 func noEvents(resp *http.Response) error {
 	kind := contentType(resp)
 	if kind == "" || kind == "text/event-stream" {
@@ -54,7 +55,7 @@ func noEvents(resp *http.Response) error {
 	return &notStreamError{kind: kind}
 }
 
-// contentType is the kind of a response; "": it does not say, or nothing that makes sense.
+// contentType returns the media type of a response, or "" if it has none or an invalid one.
 func contentType(resp *http.Response) string {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil {
@@ -63,7 +64,7 @@ func contentType(resp *http.Response) string {
 	return kind
 }
 
-// A notStreamError is an answer that is no stream of events.
+// A notStreamError is an answer that is not a stream of events.
 type notStreamError struct{ kind, begin string }
 
 func (e *notStreamError) Error() string {

@@ -10,7 +10,7 @@ import (
 // anthropicVersion is the version of the API whose formats are below.
 const anthropicVersion = "2023-06-01"
 
-// anthropicModel speaks Anthropic's Messages.
+// anthropicModel implements Anthropic's Messages API.
 type anthropicModel struct{ name string }
 
 func newAnthropic(_ endpoint, name string) provider { return &anthropicModel{name: name} }
@@ -24,8 +24,7 @@ func (m *anthropicModel) sign(h http.Header, key config.Secret) {
 	}
 }
 
-// anthropicEvent is one event of the stream. Its kind is in its data, and should be in its name
-// too.
+// anthropicEvent is one event of the stream. Its data has the kind; its name should have it too.
 type anthropicEvent struct {
 	Type    looseText
 	Index   looseInt
@@ -49,10 +48,10 @@ type anthropicEvent struct {
 	}
 }
 
-// addEvent takes one event of the stream.
+// addEvent decodes one event of the stream, and adds it to the reply.
 func (m *anthropicModel) addEvent(e event, r *reply) error {
 	switch e.name {
-	case "ping": // whatever it says
+	case "ping": // with any data
 		return nil
 	case "error":
 		return &answeredError{body: e.data}
@@ -67,8 +66,8 @@ func (m *anthropicModel) addEvent(e event, r *reply) error {
 	return v.addTo(r)
 }
 
-// addTo adds an event to the reply. Blocks that are neither text nor a call of one of our tools
-// (thinking, above all) are not for anybody to see.
+// addTo adds an event to the reply. It ignores blocks that are neither text nor a call of one of
+// our tools, such as thinking.
 func (v *anthropicEvent) addTo(r *reply) error {
 	switch v.Type {
 	case "message_start":
@@ -148,7 +147,7 @@ type anthropicMessage struct {
 	Content []anthropicBlock `json:"content"`
 }
 
-// anthropicBlock is a piece of a message: text, tool_use or tool_result.
+// anthropicBlock is a part of a message: text, tool_use or tool_result.
 type anthropicBlock struct {
 	Type string `json:"type"`
 
@@ -165,7 +164,7 @@ type anthropicBlock struct {
 	Cache *anthropicCache `json:"cache_control,omitempty"`
 }
 
-// anthropicCache marks the end of what the provider should keep in its cache.
+// anthropicCache marks the end of the part that the provider should cache.
 type anthropicCache struct {
 	Type string `json:"type"`
 }
@@ -193,7 +192,7 @@ func (m *anthropicModel) body(p *prepared) any {
 
 func anthropicTurn(t turn) anthropicMessage {
 	m := anthropicMessage{Role: t.role}
-	for _, a := range t.answers { // the provider wants them before any text
+	for _, a := range t.answers { // the provider requires them before any text
 		m.Content = append(m.Content, anthropicBlock{Type: "tool_result", Answers: a.id, Failed: a.failed, Content: []anthropicBlock{anthropicText(a.content)}})
 	}
 	for _, x := range t.texts {
@@ -205,7 +204,7 @@ func anthropicTurn(t turn) anthropicMessage {
 	return m
 }
 
-// cacheUpTo marks the end of what the next request of the turn will repeat, so that the provider
+// cacheUpTo marks the end of the part that the next request of the turn repeats. The provider then
 // reads it from its cache, for a tenth of the price.
 func cacheUpTo(m anthropicMessage) {
 	if n := len(m.Content); n > 0 {
@@ -213,7 +212,7 @@ func cacheUpTo(m anthropicMessage) {
 	}
 }
 
-// anthropicStatus are the statuses of errors that come in mid-stream, by their type.
+// anthropicStatus maps the types of errors in the stream to HTTP statuses.
 var anthropicStatus = map[string]int{
 	"invalid_request_error": http.StatusBadRequest,
 	"authentication_error":  http.StatusUnauthorized,
@@ -232,7 +231,7 @@ func (m *anthropicModel) decodeError(body []byte) refusal {
 		Error struct{ Type, Message string }
 	}
 	if err := json.Unmarshal(body, &said); err != nil || said.Error.Message == "" {
-		return refusal{message: string(body)} // a proxy on the way
+		return refusal{message: string(body)} // the answer of a proxy
 	}
 	return refusal{status: anthropicStatus[said.Error.Type], code: said.Error.Type, message: said.Error.Message}
 }

@@ -10,10 +10,11 @@ import (
 	"net/http"
 )
 
-// userAgent is how we call ourselves to providers.
+// userAgent is our name in requests to providers.
 const userAgent = "patchbay"
 
-// try asks once and fills the reply, by the calling goroutine. The watch ends it.
+// try sends one request and fills the reply. It runs on the calling goroutine. The watch can end
+// it.
 func (m *remote) try(p *prepared, r *reply, w *watch) error {
 	req, err := m.request(w.ctx, p)
 	if err != nil {
@@ -34,8 +35,8 @@ func (m *remote) try(p *prepared, r *reply, w *watch) error {
 	return m.readEvents(resp, r)
 }
 
-// request is the HTTP request for a reply. Go's transport adds Accept-Encoding, and takes off the
-// compression that it asked for.
+// request returns the HTTP request for a reply. Go's transport adds Accept-Encoding, and
+// decompresses the answer.
 func (m *remote) request(ctx context.Context, p *prepared) (*http.Request, error) {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
@@ -48,16 +49,16 @@ func (m *remote) request(ctx context.Context, p *prepared) (*http.Request, error
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json") // as the providers' own clients say it; events come anyway
+	req.Header.Set("Accept", "application/json") // as the providers' own clients do; events come anyway
 	req.Header.Set("User-Agent", userAgent)
 	m.provider.sign(req.Header, m.at.key)
 	return req, nil
 }
 
-// doneMark ends a stream of OpenAI's, and of some proxies for other providers.
+// doneMark ends a stream of OpenAI, and of some proxies for other providers.
 var doneMark = []byte("[DONE]")
 
-// readEvents reads events until the provider has heard enough or the stream ends.
+// readEvents reads events until the reply is complete or the stream ends.
 func (m *remote) readEvents(resp *http.Response, r *reply) error {
 	events := newEventReader(resp.Body)
 	for heard := 0; ; heard++ {
@@ -78,10 +79,10 @@ func (m *remote) readEvents(resp *http.Response, r *reply) error {
 	}
 }
 
-// An unsendableError is a request that could not be made; asking again would not help.
+// An unsendableError is a request that could not be made. Trying again would not help.
 type unsendableError struct{ cause error }
 
 func (e *unsendableError) Error() string {
-	return fmt.Sprintf("the request cannot be made: %v", e.cause)
+	return fmt.Sprintf("cannot make the request: %v", e.cause)
 }
 func (e *unsendableError) Unwrap() error { return e.cause }

@@ -1,43 +1,48 @@
-// Package model is the LLM behind the agent: a conversation goes in, the next message comes out,
-// streamed. Anthropic, OpenAI and every endpoint compatible with it, and an offline model that
-// needs no network and plays scripts.
+// Package model talks to the language model behind the agent. A conversation goes in, and the next
+// message comes out as a stream. It supports Anthropic, OpenAI and every compatible endpoint, and
+// has an offline model that plays scripts without a network.
 //
-// It runs no tools, keeps no transcript and compacts nothing; it does not know what plugins are.
-// Every call stands by itself, so one [Model] serves all sessions.
+// It runs no tools, stores no transcript, compacts nothing, and does not know plugins. Calls do not
+// depend on each other, so one [Model] serves all sessions.
 //
-// # What a reply goes through
+// # Opening
+//
+// A [Config] names the provider and the model. [Open] finds the base URL and the key, and reaches
+// nothing yet. [Offline] makes an offline model from a [Script]; a test that needs a model uses it.
 //
 //	Open ─ site.resolve            base URL, key (endpoint.go)
 //
+// # The path of a reply
+//
 //	remote.Reply                   (retry.go)
-//	├─ prepare                     any conversation → one that every provider takes (prepare.go, names.go)
+//	├─ prepare                     turns any conversation into one that every provider accepts (prepare.go, names.go)
 //	├─ once                        up to five times
-//	│  ├─ newWatch                 silence, endlessness, size (watch.go)
+//	│  ├─ newWatch                 limits silence, duration and size (watch.go)
 //	│  ├─ try                      one request over net/http (ask.go)
-//	│  │  ├─ provider.body, sign   the provider's words and headers (anthropic.go, openai.go)
-//	│  │  ├─ answered, notStream   answers that are no reply (answer.go)
-//	│  │  └─ listen                events out of the stream (sse.go)
-//	│  │     └─ provider.addEvent      decoded with leniency (loose.go)
-//	│  │        └─ reply.say, …    deltas to the listener, the response in the making (reply.go)
-//	│  └─ said, broken             whatever went wrong → *Error (errors.go)
-//	├─ pause                       Delta{Retry}, then Retry-After or a growing while
+//	│  │  ├─ provider.body, sign   the provider's format and headers (anthropic.go, openai.go)
+//	│  │  ├─ readError, notStream  answers that are not a reply (answer.go)
+//	│  │  └─ readEvents            the events of the stream (sse.go)
+//	│  │     └─ provider.addEvent  decodes an event leniently (loose.go)
+//	│  │        └─ reply.addText, …   sends deltas to the listener, and collects the response (reply.go)
+//	│  └─ refusalOf, transportError   turn every error into an *Error (errors.go)
+//	├─ pause                       Delta{Retry}, then Retry-After or a growing pause
 //	└─ reply.response
 //
 //	offline.Reply                  script or echo (offline.go, script.go)
 //
 // # What callers can rely on
 //
-// Arguments of a tool call are always a JSON object. A model that wrote something else gets {}
-// there and its words in [ToolCall.Malformed]; the call must not run, and [ToolCall.Problem] is
-// what to tell the model. Ids of calls are unique within a conversation. Tools may have any names:
-// what a provider does not take is renamed on its way out and back.
+// Arguments of a tool call are always a JSON object. If a model wrote something else, Arguments is
+// {} and [ToolCall.Malformed] has its text. Such a call must not run; [ToolCall.Problem] is the
+// answer for the model. Ids of calls are unique within a conversation. Tools may have any name: a
+// name that a provider does not accept is replaced in requests, and restored in replies.
 //
-// A transcript may be anything: calls without results, results without calls, replies of nothing,
+// A transcript may be irregular: calls without results, results without calls, empty replies,
 // system messages anywhere, two messages of one side in a row.
 //
-// Errors are [*Error]; errors.Is knows [ErrTooLong], [ErrAuth], [ErrIdle] and the context's. Keys
-// never show in any of them, nor in logs: they are looked up by name, held as [config.Secret], and
-// taken out of whatever servers say.
+// Errors are [*Error]. errors.Is recognizes [ErrTooLong], [ErrAuth], [ErrIdle] and the errors of a
+// context. Keys never appear in errors or logs: they are looked up by name, held as
+// [config.Secret], and removed from the texts of servers.
 //
-// Tested against servers that speak the real formats, in package modeltest.
+// The tests use servers that speak the real formats, in package modeltest.
 package model

@@ -12,10 +12,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
-// An endpoint is where a provider is, and what it wants to see.
+// An endpoint is the address of a provider, with its key.
 type endpoint struct {
 	provider string
-	base     string        // without a slash at its end
+	base     string        // without a slash at the end
 	official bool          // the provider's own, not a compatible one
 	keyName  string        // ANTHROPIC_API_KEY or OPENAI_API_KEY
 	keyFrom  string        // where the key was found, for messages
@@ -23,13 +23,13 @@ type endpoint struct {
 	client   *http.Client
 }
 
-// A site is what is known of a provider before anything is configured.
+// A site holds the constants of a provider.
 type site struct {
 	provider string
 	base     string // its own endpoint
-	prefix   string // ANTHROPIC or OPENAI, of its variables
+	prefix   string // ANTHROPIC or OPENAI: the prefix of its variables
 	domain   string // of all its endpoints
-	drop     string // an end of the base URL that users write and the path of requests has too
+	drop     string // the end of the base URL that users write although the path of requests has it
 }
 
 var (
@@ -63,7 +63,7 @@ func (s site) resolve(c Config) (endpoint, error) {
 	return e, nil
 }
 
-// parseBase checks a base URL. It quotes none of it where it may hold a secret.
+// parseBase checks a base URL. Its errors do not quote parts that may contain a secret.
 func parseBase(base string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	switch {
@@ -83,7 +83,7 @@ func loopback(host string) bool {
 }
 
 // findKey takes the key from the environment, or else from the secrets file. Only the provider's
-// own endpoint cannot do without.
+// own endpoint requires one.
 func (e *endpoint) findKey(c Config) error {
 	text := strings.TrimSpace(c.Getenv(e.keyName))
 	e.keyFrom = "the environment"
@@ -103,7 +103,7 @@ func (e *endpoint) findKey(c Config) error {
 	return nil
 }
 
-// scrub takes the key out of a foreign text, as it is or quoted: some servers repeat it.
+// scrub removes the key, plain or quoted, from a foreign text: some servers repeat it.
 func (e *endpoint) scrub(text string) string {
 	if e.key.Empty() {
 		return text
@@ -113,8 +113,8 @@ func (e *endpoint) scrub(text string) string {
 	return strings.ReplaceAll(text, e.key.Reveal(), e.key.String())
 }
 
-// client is c, or a plain one, that follows no redirect: net/http would send X-Api-Key along to
-// whatever host the redirect names.
+// client returns a copy of c, or a plain client, that follows no redirect: net/http would send
+// X-Api-Key to the host that the redirect names.
 func client(c *http.Client) *http.Client {
 	var own http.Client
 	if c != nil {

@@ -11,32 +11,32 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// What an error of a model comes down to, for errors.Is.
+// The kinds of errors, for errors.Is.
 var (
-	// ErrTooLong says that the conversation does not fit into the model's window.
+	// ErrTooLong means that the conversation does not fit into the model's window.
 	ErrTooLong = errors.New("the conversation is too long for the model")
-	// ErrAuth says that the provider wants another key, or any.
+	// ErrAuth means that the provider requires a key, or another one.
 	ErrAuth = errors.New("the provider does not accept the key")
-	// ErrIdle says that the server sent nothing for too long.
+	// ErrIdle means that the server sent nothing for too long.
 	ErrIdle = errors.New("the server sent nothing for too long")
 )
 
-// maxForeign bounds what an error repeats of a provider's words.
+// maxForeign limits how much of a provider's text an error repeats.
 const maxForeign = 500
 
-// An Error says why a model gave no reply. It never holds the key, nor the request with its
-// headers.
+// An Error says why a model gave no reply. It contains neither the key nor the headers of the
+// request.
 type Error struct {
 	Provider string
-	Status   int    // of HTTP; 0: no answer came
-	Message  string // what the provider said, or what went wrong on the way
-	Fix      string // what a person could do; "": nothing is known
-	Tries    int    // how often it was asked
+	Status   int    // the HTTP status; 0: no answer came
+	Message  string // the provider's text, or what went wrong with the connection
+	Fix      string // what the user can do; "": nothing is known
+	Tries    int    // how often the request was sent
 
-	kind    error         // a sentinel of this package, or nil
-	cause   error         // what went wrong on the way, or nil
-	passing bool          // another try may go better
-	after   time.Duration // how long the server wants to be left alone; 0: it does not say
+	kind    error         // an error of this package, or nil
+	cause   error         // the underlying error, or nil
+	passing bool          // another try may succeed
+	after   time.Duration // how long the server asks to wait; 0: it does not say
 }
 
 func (e *Error) Error() string {
@@ -55,7 +55,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives errors.Is the sentinel and the cause.
+// Unwrap returns the kind and the cause, for errors.Is.
 func (e *Error) Unwrap() []error {
 	var all []error
 	for _, err := range []error{e.kind, e.cause} {
@@ -66,7 +66,7 @@ func (e *Error) Unwrap() []error {
 	return all
 }
 
-// statusOverloaded is Anthropic's own: all its customers ask too much at once.
+// statusOverloaded is Anthropic's own status: the provider has too many requests.
 const statusOverloaded = 529
 
 func statusText(status int) string {
@@ -76,16 +76,16 @@ func statusText(status int) string {
 	return strings.ToLower(http.StatusText(status))
 }
 
-// A refusal is what a provider answered in place of a reply, in either form: the status and body of
-// an HTTP response, or an error event in mid-stream.
+// A refusal is an error that a provider answered instead of a reply: an HTTP response, or an event
+// in the stream.
 type refusal struct {
-	status  int    // 0: an event that does not tell
-	code    string // the provider's word for it
+	status  int    // 0: an event without a status
+	code    string // the provider's code
 	message string
 	header  http.Header // of the HTTP response; nil: none
 }
 
-// refused makes an error of a refusal.
+// refused turns a refusal into an error.
 func (e *endpoint) refused(name string, r refusal) *Error {
 	message := strings.TrimSpace(r.message)
 	if message == "" {
@@ -99,7 +99,7 @@ func (e *endpoint) refused(name string, r refusal) *Error {
 		err.kind, err.Fix = ErrAuth, e.keyAdvice()
 	case r.status == http.StatusNotFound:
 		err.Fix = fmt.Sprintf("is there a model %q at %s?", cut(name), e.base)
-	case r.code == "insufficient_quota": // 429, but it will not pass by waiting
+	case r.code == "insufficient_quota": // 429, but waiting does not help
 		err.Fix = "the account has no credit left"
 	default:
 		err.passing = r.status == 0 || r.status == http.StatusTooManyRequests || r.status >= 500
@@ -111,11 +111,11 @@ func (e *endpoint) keyAdvice() string {
 	if e.key.Empty() {
 		return fmt.Sprintf("set %s in the environment or in secrets.toml", e.keyName)
 	}
-	return fmt.Sprintf("look at %s, which comes from %s", e.keyName, e.keyFrom)
+	return fmt.Sprintf("check %s, which comes from %s", e.keyName, e.keyFrom)
 }
 
-// tooLongWords are how the servers say that a conversation does not fit. The providers have codes
-// for it only in part, compatible servers none.
+// tooLongWords lists the texts by which servers say that a conversation does not fit. Providers
+// have codes for only some cases, and compatible servers have none.
 var tooLongWords = []string{
 	"prompt is too long",    // Anthropic
 	"exceed context limit",  // Anthropic, prompt and max_tokens together
@@ -146,10 +146,11 @@ func tooLong(r refusal) bool {
 	return false
 }
 
-// quote makes a foreign text safe to print, and short.
+// quote makes a foreign text short and safe to print.
 func quote(s string) string { return fmt.Sprintf("%q", cut(s)) }
 
-// printable takes out of a text, part of which may be foreign, what a terminal obeys.
+// printable replaces control characters, which a terminal would obey. Part of the text may be
+// foreign.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -1,8 +1,7 @@
 package model
 
-// Known are names of models as --model and /model take them, the usual choice of each provider
-// first. They are for completion: any other name is as good, and the provider says whether it has
-// it.
+// Known lists names of models for --model and /model, the usual choice of each provider first. They
+// are for completion: any other name is allowed too, and the provider says whether it exists.
 func Known() []string {
 	return []string{
 		"anthropic:claude-sonnet-4-5", "anthropic:claude-opus-4-1", "anthropic:claude-haiku-4-5",
@@ -11,9 +10,8 @@ func Known() []string {
 	}
 }
 
-// Reachable are the variables in the environment by which a provider can be reached, and the model
-// that one would begin with. An endpoint of one's own has models that are not known here: its name
-// is NAME.
+// Reachable returns an environment variable by which a provider can be reached, and a model to
+// begin with. The models of a custom endpoint are not known, so its model is NAME.
 func Reachable(getenv func(string) string) (variable, suggestion string) {
 	for _, s := range []site{anthropicEndpoint, openaiEndpoint} {
 		if getenv(s.prefix+"_BASE_URL") != "" {
@@ -28,7 +26,7 @@ func Reachable(getenv func(string) string) (variable, suggestion string) {
 	return "", ""
 }
 
-// usual is the first model that is known of a provider.
+// usual returns the first known model of a provider.
 func usual(provider string) string {
 	for _, name := range Known() {
 		if p, _, err := ParseName(name); err == nil && p == provider {

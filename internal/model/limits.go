@@ -2,26 +2,26 @@ package model
 
 import "strings"
 
-// The windows of models that nothing is known of. Every model of Anthropic's has at least 200,000
-// tokens; of compatible servers most are set up for 128k.
+// The windows of unknown models. Every model of Anthropic has at least 200,000 tokens, and most
+// compatible servers are configured for 128k.
 const (
 	anthropicWindow = 200_000
 	openaiWindow    = 128_000
 	offlineWindow   = 128_000
 )
 
-// anthropicOutput is what a reply may have where the request does not say: Anthropic wants a
-// number, and takes no more than the model can. Thinking counts.
+// anthropicOutput is the limit of a reply if the request has none. Anthropic requires a number, and
+// no more than the model allows. Thinking counts too.
 const anthropicOutput = 32_000
 
-// limits are what a model can take and give, in tokens.
+// limits are the limits of a model, in tokens.
 type limits struct {
 	prefix string
 	window int
-	output int // 0: need not be said
+	output int // 0: need not be sent
 }
 
-// Known models, from their providers' model pages; the first prefix that fits counts.
+// The limits of known models, from the providers' pages; the first matching prefix counts.
 var (
 	anthropicLimits = []limits{
 		{"claude-3-5-", anthropicWindow, 8_192},
@@ -49,7 +49,7 @@ var (
 	}
 )
 
-// limitsOf looks a model up. What the config says goes before what is known.
+// limitsOf returns the limits of a model. The config overrides the table.
 func limitsOf(c Config) limits {
 	table := openaiLimits
 	switch c.Provider {
@@ -71,9 +71,8 @@ func limitsOf(c Config) limits {
 	return found
 }
 
-// Estimate is about how many tokens messages have: a quarter of their bytes, which is near the
-// truth for English and code and on the safe side for neither, plus what the frame of a message
-// costs. It is for deciding when to compact.
+// Estimate returns about how many tokens messages have: a quarter of their bytes, which is close
+// for English and code, and a constant for each message. It is for deciding when to compact.
 func Estimate(messages []Message) int {
 	n := 0
 	for _, m := range messages {
@@ -85,7 +84,7 @@ func Estimate(messages []Message) int {
 	return n
 }
 
-// Estimate is about how many tokens the request has, tools and system prompt too.
+// Estimate returns about how many tokens the request has, with tools and system prompt.
 func (r *Request) Estimate() int {
 	n := tokens(r.System) + Estimate(r.Messages)
 	for _, t := range r.Tools {
@@ -94,7 +93,7 @@ func (r *Request) Estimate() int {
 	return n
 }
 
-// perMessage is what the frame of a message costs, about: its role and its marks.
+// perMessage is about how many tokens a message costs beside its text: its role and its separators.
 const perMessage = 4
 
 func tokens[T ~string | ~[]byte](s T) int { return (len(s) + 3) / 4 }

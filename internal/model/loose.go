@@ -9,23 +9,22 @@ import (
 	"strconv"
 )
 
-// decode reads the JSON object that an event is. Compatible servers take liberties with types: a
-// field of a kind that we do not expect counts as missing, unless looseText or looseInt can make
-// something of it.
+// decode decodes the JSON object of an event. Compatible servers differ in types: a field of an
+// unexpected type counts as missing, unless looseText or looseInt can convert it.
 func decode(data []byte, into any) error {
 	if data[0] != '{' && string(data) != "null" {
-		return fmt.Errorf("the server sent an event that is no JSON object, it begins with %q", data[0])
+		return fmt.Errorf("the server sent an event that is not a JSON object, it begins with %q", data[0])
 	}
 	err := json.Unmarshal(data, into)
-	var mistyped *json.UnmarshalTypeError // encoding/json goes on after it
+	var mistyped *json.UnmarshalTypeError // encoding/json continues after it
 	if err == nil || errors.As(err, &mistyped) {
 		return nil
 	}
 	return fmt.Errorf("the server sent an event that is not JSON: %w", err)
 }
 
-// looseText is a text. Where a server sends another value, the text is its JSON: so do some with
-// the arguments of tool calls. null is no text.
+// A looseText is a text. If a server sends another value, the text is its JSON, as some do with the
+// arguments of tool calls. null is an empty text.
 type looseText string
 
 // UnmarshalJSON never fails.
@@ -41,8 +40,8 @@ func (t *looseText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// looseInt is a whole number: the whole part of what a server sends, be it a number or a text that
-// holds one. Anything else, and what is too large to be exact, is 0.
+// A looseInt is the integer part of a number, or of a text with a number. Anything else, and a
+// number that is too large to be exact, is 0.
 type looseInt int64
 
 // UnmarshalJSON never fails.

@@ -8,20 +8,20 @@ import (
 
 // A Model answers a conversation. It is safe for concurrent use.
 type Model interface {
-	// Info says who answers.
+	// Info describes the model.
 	Info() Info
-	// Reply asks for the next message of the conversation. What the model says is handed to stream
-	// as it comes (nil: nobody listens), by the calling goroutine. The response is whole, whether
-	// anybody listened or not.
+	// Reply asks for the next message of the conversation. It calls stream (which may be nil) with
+	// the parts of the reply as they come, on the calling goroutine. The response is always
+	// complete.
 	Reply(ctx context.Context, req *Request, stream func(Delta)) (*Response, error)
 }
 
-// Info says who answers.
+// Info describes a model.
 type Info struct {
 	Provider string `json:"provider"` // anthropic | openai | offline
 	Name     string `json:"name"`
-	Window   int    `json:"window"`  // tokens a conversation may have
-	Offline  bool   `json:"offline"` // no model is configured: the answers are played or echoed
+	Window   int    `json:"window"`  // tokens that a conversation may have
+	Offline  bool   `json:"offline"` // no model is configured: answers come from a script or are echoed
 }
 
 // A Request is a conversation to be answered.
@@ -31,15 +31,15 @@ type Request struct {
 	Tools     []Tool
 	MaxTokens int // of the reply; 0: the model's default
 
-	// Earlier counts the assistant's messages that a compaction took out of Messages. Only the
-	// offline model's script asks: it goes on where it was.
+	// Earlier counts the assistant's messages that a compaction removed from Messages. Only the
+	// offline model uses it, to continue its script at the right place.
 	Earlier int
 }
 
-// A Role is who says a message.
+// A Role says who wrote a message.
 type Role string
 
-// The roles. System messages inside a conversation are what plugins injected.
+// The roles. System messages inside a conversation come from plugins.
 const (
 	System    Role = "system"
 	User      Role = "user"
@@ -47,53 +47,53 @@ const (
 	ToolRole  Role = "tool"
 )
 
-// A Message is one message of a conversation, as transcripts keep it and plugins see it.
+// A Message is one message of a conversation, as it is stored in transcripts and sent to plugins.
 type Message struct {
 	Role    Role   `json:"role"`
 	Content string `json:"content"`
 
-	ToolCalls []ToolCall `json:"tool_calls,omitempty"` // assistant: what it wants done
+	ToolCalls []ToolCall `json:"tool_calls,omitempty"` // assistant: the calls that it wants
 
-	ToolCallID string `json:"tool_call_id,omitempty"` // tool: which call this answers
+	ToolCallID string `json:"tool_call_id,omitempty"` // tool: the call that this answers
 	Name       string `json:"name,omitempty"`         // tool: the tool's name
-	Failed     bool   `json:"failed,omitempty"`       // tool: it did not succeed
+	Failed     bool   `json:"failed,omitempty"`       // tool: the call failed
 }
 
-// A ToolCall is a tool that the model wants to have called.
+// A ToolCall is a call that the model wants.
 type ToolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"` // an object
 
-	// Malformed is what the model wrote where an object was due; Arguments is then {}. Such a call
-	// must not run: answer it with [ToolCall.Problem].
+	// Malformed is the text that the model wrote instead of an object; Arguments is then {}. Such a
+	// call must not run: answer it with [ToolCall.Problem].
 	Malformed string `json:"malformed,omitempty"`
 }
 
-// A Tool is what a model is told about a tool.
+// A Tool describes a tool for a model.
 type Tool struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // JSON Schema of an object
 }
 
-// A Delta is a piece of a reply under way.
+// A Delta is a part of a reply that is being streamed.
 type Delta struct {
-	Text     string // to be added to what was said
+	Text     string // to be added to the text
 	ToolCall string // a tool call has begun: the tool's name
 
-	// A reply is being asked for again: what was streamed so far is void.
+	// Retry is set if the reply is requested again: everything that was streamed so far is void.
 	Retry *Retry
 }
 
-// A Retry is another try at a reply, after an error that may pass.
+// A Retry announces another try, after an error that may pass.
 type Retry struct {
-	Attempt int           `json:"attempt"` // the one to come, from 2
+	Attempt int           `json:"attempt"` // the number of the next try, from 2
 	After   time.Duration `json:"after"`
 	Err     error         `json:"-"`
 }
 
-// A Response is a whole reply.
+// A Response is a complete reply.
 type Response struct {
 	Text      string
 	ToolCalls []ToolCall
@@ -101,15 +101,15 @@ type Response struct {
 	Usage     Usage
 }
 
-// A StopReason is why a reply ended.
+// A StopReason says why a reply ended.
 type StopReason string
 
 // The reasons.
 const (
-	StopEnd     StopReason = "end"     // the model had said what it had to say
-	StopTools   StopReason = "tools"   // it waits for its tool calls
+	StopEnd     StopReason = "end"     // the reply is finished
+	StopTools   StopReason = "tools"   // the model waits for the results of its tool calls
 	StopLength  StopReason = "length"  // the reply or the conversation is too long
-	StopRefusal StopReason = "refusal" // the provider would not answer
+	StopRefusal StopReason = "refusal" // the provider refused to answer
 )
 
 // Usage counts tokens.

@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// maxName is the longest name of a tool that all providers take: OpenAI's 64.
+	// maxName is the longest tool name that all providers accept: OpenAI's 64.
 	maxName = 64
-	// maxID is the longest id of a tool call that OpenAI takes.
+	// maxID is the longest id of a tool call that OpenAI accepts.
 	maxID = 40
 )
 
-// toolNames are the tools of one request under names that providers take. Theirs are of letters,
-// digits, _ and -, ours may have dots (plugin.tool) and be longer. A name that is good as it is
-// stays; git.log becomes git_log, or git_log_4f1d… where that is another tool's.
+// toolNames maps the tools of one request to names that providers accept. These have only letters,
+// digits, _ and -, while ours may have dots (plugin.tool) and be longer. A valid name stays;
+// git.log becomes git_log, or git_log_4f1d… if another tool has that name.
 type toolNames struct {
-	sent map[string]string // by our name
-	own  map[string]string // by the name on the sent
+	sent map[string]string // by our name: the name in requests
+	own  map[string]string // by the name in requests: our name
 }
 
-// nameTools names all tools that a request speaks of: those on offer and those in the conversation,
-// which may be gone by now.
+// nameTools names all tools of a request: the offered ones, and those in the conversation, which
+// may no longer exist.
 func nameTools(req *Request) toolNames {
 	n := toolNames{sent: make(map[string]string), own: make(map[string]string)}
 	var odd []string
@@ -31,7 +31,7 @@ func nameTools(req *Request) toolNames {
 		switch _, known := n.sent[name]; {
 		case known:
 		case name != "" && legal(name, maxName) == name:
-			n.set(name, name) // before any other can take it
+			n.set(name, name) // before another tool can take the name
 		default:
 			odd = append(odd, name)
 		}
@@ -69,8 +69,8 @@ func (n toolNames) set(name, sent string) {
 	n.own[sent] = name
 }
 
-// ours is what we call a tool that the model named. A tool that it made up keeps its name: whoever
-// runs the call will say that there is none.
+// ours returns our name of a tool that the model called. An invented name stays: running the call
+// then fails, because there is no such tool.
 func (n toolNames) ours(sent string) string {
 	if name, ok := n.own[sent]; ok {
 		return name
@@ -78,7 +78,7 @@ func (n toolNames) ours(sent string) string {
 	return cut(sent)
 }
 
-// legal is s with _ in place of what providers refuse, and no longer than limit.
+// legal returns s with _ in place of characters that providers refuse, shortened to limit.
 func legal(s string, limit int) string {
 	out := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {
@@ -95,18 +95,18 @@ func legal(s string, limit int) string {
 	return out
 }
 
-// hashed is s with a hash of of at its end, within limit.
+// hashed returns s with a hash of the text of at its end, within limit.
 func hashed(s, of string, limit int) string {
 	sum := sha256.Sum256([]byte(of))
 	end := "_" + hex.EncodeToString(sum[:4])
 	return s[:min(len(s), limit-len(end))] + end
 }
 
-// callIDs are the ids of tool calls: unique in a conversation, whatever servers and transcripts
-// say. Some servers send none, or begin with call_0 in every reply.
+// callIDs holds the ids of tool calls, which must be unique in a conversation. Some servers send
+// none, or begin with call_0 in every reply.
 type callIDs map[string]bool
 
-// fresh is id, or another one where id is taken or "".
+// fresh returns id, or a new one if id is taken or "".
 func (ids callIDs) fresh(id string) string {
 	for n := len(ids) + 1; id == "" || ids[id]; n++ {
 		id = "call_" + strconv.Itoa(n)

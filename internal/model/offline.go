@@ -9,20 +9,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// offline is the model that needs none: it plays a script, and echoes where there is none or no
-// more.
+// offline is a model without a network. It plays a script, and echoes the user without one or after
+// its end.
 //
-// It keeps nothing between calls. Which reply of the script is next follows from the conversation:
-// as many as the assistant has said are over. So one script serves any number of sessions, and a
-// session goes on after a restart. A compaction takes messages away; [Request.Earlier] tells how
-// many of them were replies, else the script goes back as far.
+// It stores nothing between calls. The next reply of the script follows from the number of the
+// assistant's messages in the conversation. So one script serves any number of sessions, and a
+// session continues after a restart. A compaction removes messages; [Request.Earlier] says how many
+// replies were among them.
 type offline struct {
 	info   Info
 	script Script
 	wait   func(ctx context.Context, d time.Duration) error
 }
 
-// Offline returns the offline model with a script; one without replies echoes.
+// Offline returns the offline model with a script. Without replies it echoes.
 func Offline(script Script) Model { return newOffline(Config{Provider: ProviderOffline}, script) }
 
 func openOffline(c Config) (Model, error) {
@@ -93,7 +93,7 @@ func (m *offline) cancelled(err error) error {
 	return &Error{Provider: ProviderOffline, Message: "cancelled: " + err.Error(), cause: err}
 }
 
-// replies counts what the assistant has said.
+// replies counts the assistant's messages.
 func replies(req *Request) int {
 	n := max(req.Earlier, 0)
 	for _, m := range req.Messages {
@@ -104,7 +104,7 @@ func replies(req *Request) int {
 	return n
 }
 
-// idsOf are the ids of the calls in the conversation.
+// idsOf returns the ids of the calls in the conversation.
 func idsOf(req *Request) callIDs {
 	ids := make(callIDs)
 	for _, m := range req.Messages {
@@ -115,12 +115,11 @@ func idsOf(req *Request) callIDs {
 	return ids
 }
 
-// advice tells how to get a real model.
+// advice tells how to use a real model.
 const advice = "No model is configured. For a real one, put its key into ANTHROPIC_API_KEY or OPENAI_API_KEY and run " +
 	"`patchbay chat --model anthropic:NAME` (or `openai:NAME`), or write `provider` and `name` under `[model]` in config.toml."
 
-// echo is what the offline model says of its own accord. The first time it also says why it says no
-// more than that.
+// echo returns the user's text. The first reply also explains why.
 func (m *offline) echo(req *Request, said int) string {
 	text := "(offline model) You said: " + lastUserText(req)
 	if len(m.script) > 0 || said > 0 {

@@ -15,39 +15,38 @@ import (
 // The providers.
 const (
 	ProviderAnthropic = "anthropic"
-	ProviderOpenAI    = "openai" // and every endpoint compatible with it
+	ProviderOpenAI    = "openai" // and every compatible endpoint
 	ProviderOffline   = "offline"
 )
 
-// Providers are the names that Config.Provider may have.
+// Providers returns the possible values of Config.Provider.
 func Providers() []string { return []string{ProviderAnthropic, ProviderOpenAI, ProviderOffline} }
 
-// Config says which model answers, and how to reach it. The zero value is the offline model. It
-// holds no key: keys are looked up by their names.
+// Config names a model and says how to reach it. The zero value is the offline model. It contains
+// no key: keys are looked up by name.
 type Config struct {
 	Provider string // anthropic | openai | offline; "": offline
 	Name     string // the provider's name of the model; offline: not needed
-	BaseURL  string // "": $ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, else the provider's own
-	Script   string // offline: the file of replies to play; "": it echoes
+	BaseURL  string // "": $ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, or the provider's own
+	Script   string // offline: the file with replies; "": it echoes
 
-	Window int           // tokens a conversation may have; 0: what is known of the model
-	Idle   time.Duration // how long a server may send nothing at all; 0: DefaultIdle
+	Window int           // tokens that a conversation may have; 0: the known limit of the model
+	Idle   time.Duration // how long a server may send nothing; 0: DefaultIdle
 
-	// Lookup finds ANTHROPIC_API_KEY or OPENAI_API_KEY in the secrets file, for want of one in the
-	// environment; (*config.Secrets).Lookup is one. nil: there is none.
+	// Lookup finds ANTHROPIC_API_KEY or OPENAI_API_KEY in the secrets file, if it is not in the
+	// environment; (*config.Secrets).Lookup is one. nil: there is no file.
 	Lookup func(name string) (config.Secret, bool)
 
 	Getenv func(name string) string // nil: os.Getenv
-	HTTP   *http.Client             // nil: a plain one; redirects are refused in any case
+	HTTP   *http.Client             // nil: a plain one; redirects are always refused
 	Logger *slog.Logger             // nil discards
 }
 
 // DefaultIdle is how long a server may send nothing. Providers ping every few seconds; two minutes
-// are for a machine that first loads the model from disk.
+// allow for a machine that first loads the model from disk.
 const DefaultIdle = 2 * time.Minute
 
-// Open returns the model. It reads the script of an offline one; of the others nothing is reached
-// before the first reply is asked for.
+// Open returns the model. It reads the script of an offline model. It does not contact a server.
 func Open(c Config) (Model, error) {
 	c = c.withDefaults()
 	switch c.Provider {
@@ -61,8 +60,8 @@ func Open(c Config) (Model, error) {
 	return nil, unknownProvider(c.Provider)
 }
 
-// With is the config with the model that a flag or $PATCHBAY_MODEL names in place of its own. What
-// was said about another provider's endpoint goes with it.
+// With returns the config with the model that a flag or $PATCHBAY_MODEL names. It resets the
+// endpoint settings of another provider.
 func (c Config) With(model string) (Config, error) {
 	provider, name, err := ParseName(model)
 	if err != nil {
@@ -78,8 +77,8 @@ func (c Config) With(model string) (Config, error) {
 	return c, nil
 }
 
-// ParseName splits PROVIDER:NAME. The name may have colons of its own (openai:llama3:8b); the
-// offline model goes without one.
+// ParseName splits PROVIDER:NAME. The name may contain colons (openai:llama3:8b). The offline model
+// needs no name.
 func ParseName(s string) (provider, name string, err error) {
 	provider, name, _ = strings.Cut(strings.TrimSpace(s), ":")
 	switch {
@@ -91,12 +90,12 @@ func ParseName(s string) (provider, name string, err error) {
 	return provider, name, nil
 }
 
-// A nameError is a wrong name of a model.
+// A nameError is an invalid name of a model.
 type nameError struct{ problem, fix string }
 
 func (e *nameError) Error() string { return e.problem + "; " + e.fix }
 
-// Fix returns how to write the name.
+// Fix tells how to write the name.
 func (e *nameError) Fix() string { return e.fix }
 
 func unknownProvider(provider string) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
-// openaiModel speaks OpenAI's Chat Completions, which is what compatible servers have in common.
+// openaiModel implements OpenAI's Chat Completions API, which compatible servers have in common.
 type openaiModel struct {
 	name     string
 	official bool
@@ -27,7 +27,7 @@ func (m *openaiModel) sign(h http.Header, key config.Secret) {
 	}
 }
 
-// openaiChunk is one event of the stream: a piece of the reply.
+// openaiChunk is one event of the stream: a part of the reply.
 type openaiChunk struct {
 	Choices []struct {
 		Delta struct {
@@ -49,8 +49,8 @@ type openaiCallDelta struct {
 	Function struct{ Name, Arguments looseText }
 }
 
-// addEvent takes one event of the stream. The end of the reply is not the last: the usage comes after
-// it.
+// addEvent decodes one event of the stream, and adds it to the reply. The end of the reply is not
+// the last event: the usage follows.
 func (m *openaiModel) addEvent(e event, r *reply) error {
 	var c openaiChunk
 	if err := decode(e.data, &c); err != nil {
@@ -110,7 +110,7 @@ type openaiRequest struct {
 	Stream        bool            `json:"stream"`
 	StreamOptions openaiOptions   `json:"stream_options"`
 	MaxTokens     int             `json:"max_tokens,omitempty"`            // the name that all compatible servers know
-	MaxCompletion int             `json:"max_completion_tokens,omitempty"` // the name that OpenAI's newer models want
+	MaxCompletion int             `json:"max_completion_tokens,omitempty"` // the name that OpenAI's newer models require
 	Tools         []openaiTool    `json:"tools,omitempty"`
 	Messages      []openaiMessage `json:"messages"`
 }
@@ -206,7 +206,7 @@ func join(texts []text) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// decodeError takes what is under "error": an object, or with some servers a text.
+// decodeError decodes the value of "error": an object, or from some servers a text.
 func (m *openaiModel) decodeError(body []byte) refusal {
 	var outer struct{ Error json.RawMessage }
 	var said struct {
@@ -214,7 +214,7 @@ func (m *openaiModel) decodeError(body []byte) refusal {
 		Code          any
 	}
 	if json.Unmarshal(body, &outer) != nil || outer.Error == nil {
-		return refusal{message: string(body)} // a proxy on the way
+		return refusal{message: string(body)} // the answer of a proxy
 	}
 	if json.Unmarshal(outer.Error, &said) != nil {
 		return refusal{message: strings.Trim(string(outer.Error), `"`)}
@@ -230,8 +230,8 @@ func (m *openaiModel) decodeError(body []byte) refusal {
 	return r
 }
 
-// openaiStatus is the status of an error that came in mid-stream: with some servers the code is the
-// one that the response should have had. 0: unknown.
+// openaiStatus returns the HTTP status for the code of an error in the stream, or 0 if it is
+// unknown. With some servers the code is the status itself.
 func openaiStatus(code string) int {
 	if n, err := strconv.Atoi(code); err == nil && n >= http.StatusBadRequest && n < 600 {
 		return n

@@ -9,47 +9,46 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A prepared request is one that every provider takes, whatever plugins, a compaction or an
-// interrupted turn made of the conversation:
+// A prepared is a request that every provider accepts, also if plugins, a compaction or an
+// interrupted turn made the conversation irregular:
 //
-//   - turns alternate, begin with the user's and end with the user's;
-//   - each tool call is answered, once, at the beginning of the next turn;
-//   - nothing is empty; names and ids have letters that providers allow.
+//   - turns alternate, and the first and the last are the user's;
+//   - each tool call has one answer, at the beginning of the next turn;
+//   - nothing is empty, and names and ids have only characters that providers allow.
 //
-// The providers turn it into their own types and judge nothing.
+// The providers convert it to their own types and check nothing.
 type prepared struct {
 	system    string
 	turns     []turn
-	tools     []Tool // under their names on the wire, schemas mended
-	maxTokens int    // 0: whatever the server thinks fit
+	tools     []Tool // with the names of requests and repaired schemas
+	maxTokens int    // 0: the server's default
 
 	names toolNames
-	ids   callIDs // of the conversation, as it stands in the transcript
+	ids   callIDs // of the conversation, as in the transcript
 }
 
-// A turn is all that one side says before the other does.
+// A turn is everything that one side says before the other.
 type turn struct {
 	role    Role     // User or Assistant
-	answers []answer // the user's: to the calls of the turn before
+	answers []answer // of the user: answers to the calls of the turn before
 	texts   []text
-	calls   []ToolCall // the assistant's: ids and names as on the wire
+	calls   []ToolCall // of the assistant: with the ids and names of requests
 }
 
 // An answer is the result of a tool call.
 type answer struct {
-	id      string // on the wire
+	id      string // the id in requests
 	content string
 	failed  bool
 }
 
-// A text is a piece of what was said; in a user's turn there may be a plugin's among them, with the
-// role System.
+// A text is one piece of text. A user's turn may contain texts of plugins, with the role System.
 type text struct {
 	role    Role
 	content string
 }
 
-// What stands in for things that a provider needs and a conversation lacks.
+// Texts for what a provider requires and a conversation lacks.
 const (
 	noResult    = "(no result: the call was interrupted)"
 	noOutput    = "(no output)"
@@ -59,10 +58,10 @@ const (
 
 var errNothingSaid = errors.New("there is no message to reply to")
 
-// prepare makes a request ready to be sent. Where the provider knows system messages inside a
-// conversation (native), they stay apart; elsewhere they are the user's, in <system> tags, because
-// the place where a plugin spoke up matters, and because the system prompt above stays as it is and
-// so in the provider's cache.
+// prepare makes a request ready to be sent. If the provider supports system messages inside a
+// conversation (native), they stay separate. Otherwise they become texts of the user in <system>
+// tags. They are not moved to the system prompt, because their place matters, and because a changed
+// prompt would not be in the provider's cache.
 func prepare(req *Request, native bool) (*prepared, error) {
 	p := &prepared{
 		system: strings.TrimSpace(req.System), maxTokens: max(req.MaxTokens, 0),
@@ -85,12 +84,12 @@ func prepare(req *Request, native bool) (*prepared, error) {
 	return p, nil
 }
 
-// An arranger puts messages into turns.
+// An arranger sorts messages into turns.
 type arranger struct {
 	p       *prepared
 	native  bool
 	open    map[string][]place // calls without an answer so far, by their id in the transcript
-	sentIDs callIDs            // ids on the wire
+	sentIDs callIDs            // the ids in requests
 }
 
 // A place is where the answer to a call belongs.
@@ -111,7 +110,7 @@ func (a *arranger) add(m Message) {
 	}
 }
 
-// injected takes a system message. Before anybody spoke it belongs to the prompt.
+// injected adds a system message. Before the first turn it belongs to the prompt.
 func (a *arranger) injected(content string) {
 	switch {
 	case len(a.p.turns) == 0:
@@ -123,7 +122,7 @@ func (a *arranger) injected(content string) {
 	}
 }
 
-// say adds to the turn of a side, which may be a new one.
+// say adds a text to the turn of a side, and begins a new turn if necessary.
 func (a *arranger) say(role Role, t text) *turn {
 	last := len(a.p.turns) - 1
 	if last < 0 || a.p.turns[last].role != role {
@@ -136,12 +135,12 @@ func (a *arranger) say(role Role, t text) *turn {
 	return &a.p.turns[last]
 }
 
-// assistant takes a message of the model's. Its calls get the turn in which their answers will be,
-// each with a stand-in until its answer comes.
+// assistant adds a message of the model. Its calls get a turn for their answers, with a placeholder
+// for each until its answer comes.
 func (a *arranger) assistant(m Message) {
 	content := strings.TrimSpace(m.Content)
 	if content == "" && len(m.ToolCalls) == 0 {
-		return // a reply of nothing, or one that a plugin emptied
+		return // an empty reply, or one that a plugin emptied
 	}
 	t := a.say(Assistant, text{Assistant, content})
 	answers := turn{role: User}
@@ -157,8 +156,8 @@ func (a *arranger) assistant(m Message) {
 	}
 }
 
-// answer puts a result where its call waits for it. One that no call waits for, because it was
-// compacted away, is told as a text.
+// answer puts a result into the place for its call. If there is no such place, because the call was
+// compacted away, the result becomes a text.
 func (a *arranger) answer(m Message) {
 	content := m.Content
 	if strings.TrimSpace(content) == "" {
@@ -174,7 +173,7 @@ func (a *arranger) answer(m Message) {
 	waiting.content, waiting.failed = content, m.Failed
 }
 
-// sendable are a call's arguments as providers take them back: always an object.
+// sendable returns a call's arguments in the form that providers accept: always an object.
 func sendable(c ToolCall) json.RawMessage {
 	if object, ok := asObject(string(c.Arguments)); ok {
 		return object
@@ -182,8 +181,8 @@ func sendable(c ToolCall) json.RawMessage {
 	return emptyObject
 }
 
-// prepareTools names the tools and mends their schemas. Of two with one name the first stays: the
-// providers refuse both.
+// prepareTools names the tools and repairs their schemas. Of two tools with one name it keeps the
+// first, because providers refuse both.
 func prepareTools(tools []Tool, names toolNames) []Tool {
 	seen := make(map[string]bool, len(tools))
 	var out []Tool
@@ -197,8 +196,8 @@ func prepareTools(tools []Tool, names toolNames) []Tool {
 	return out
 }
 
-// objectSchema makes sure that a schema is one of an object and says so: the providers want type
-// and properties, even where there are none.
+// objectSchema makes sure that a schema describes an object: providers require type and properties,
+// even if they are empty.
 func objectSchema(schema json.RawMessage) json.RawMessage {
 	o, err := rawjson.Parse(schema)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// maxCalls bounds the tool calls of one reply.
+// maxCalls limits the tool calls of one reply.
 const maxCalls = 256
 
 var errManyCalls = errors.New("the reply has too many tool calls")
 
 var emptyObject = json.RawMessage(`{}`)
 
-// A reply is a response in the making: one try. It belongs to the goroutine that called Reply.
+// A reply collects the response of one try. It belongs to the goroutine that called Reply.
 type reply struct {
 	stream func(Delta)
 	names  toolNames
@@ -26,8 +26,8 @@ type reply struct {
 	stop  StopReason
 	usage Usage
 
-	ended  bool // the provider said that it is whole
-	closed bool // and that nothing follows which we want to hear
+	ended  bool // the provider said that the reply is complete
+	closed bool // and that nothing of interest follows
 }
 
 // A growingCall is a tool call whose arguments are still coming.
@@ -56,15 +56,15 @@ func (r *reply) addText(text string) {
 	r.stream(Delta{Text: text})
 }
 
-// paragraph sets what follows apart from what was said.
+// paragraph separates the following text from the text before.
 func (r *reply) paragraph() {
 	if r.text.Len() > 0 && !strings.HasSuffix(r.text.String(), "\n") {
 		r.addText("\n\n")
 	}
 }
 
-// call is the call with the provider's number, begun where there is none. Some servers number all
-// calls 0 and tell them apart by their ids.
+// call returns the call with the provider's number, and begins a new one if there is none. Some
+// servers number all calls 0 and distinguish them by their ids.
 func (r *reply) call(index int64, id string) (*growingCall, error) {
 	for i := len(r.calls) - 1; i >= 0; i-- {
 		if c := r.calls[i]; c.index == index {
@@ -82,7 +82,7 @@ func (r *reply) call(index int64, id string) (*growingCall, error) {
 	return c, nil
 }
 
-// named gives a call its name, and tells the listener once.
+// named sets the name of a call, and tells the listener once.
 func (r *reply) named(c *growingCall, name string) {
 	if c.announced || name == "" {
 		return
@@ -91,16 +91,16 @@ func (r *reply) named(c *growingCall, name string) {
 	r.stream(Delta{ToolCall: c.name})
 }
 
-// end says that the reply is whole.
+// end marks the reply as complete.
 func (r *reply) end(why StopReason) { r.stop, r.ended = why, true }
 
-// response is the whole reply.
+// response returns the complete reply.
 func (r *reply) response() *Response {
 	out := &Response{Text: r.text.String(), Stop: r.stop, Usage: r.usage}
 	for _, c := range r.calls {
 		out.ToolCalls = append(out.ToolCalls, c.done(r.ids))
 	}
-	switch { // some servers say stop where they call tools, and the reverse
+	switch { // some servers send stop although they call tools, or the reverse
 	case len(out.ToolCalls) > 0 && out.Stop == StopEnd:
 		out.Stop = StopTools
 	case len(out.ToolCalls) == 0 && out.Stop == StopTools:
@@ -120,8 +120,8 @@ func (c *growingCall) done(ids callIDs) ToolCall {
 	return call
 }
 
-// asObject is the text of a call's arguments as a JSON object. Models write nothing at all, or
-// null, for a tool without parameters.
+// asObject returns the arguments of a call as a JSON object. For a tool without parameters models
+// write nothing, or null.
 func asObject(s string) (json.RawMessage, bool) {
 	s = strings.TrimSpace(s)
 	if s == "" || s == "null" {
@@ -133,7 +133,7 @@ func asObject(s string) (json.RawMessage, bool) {
 	return rawjson.Clean([]byte(s)), true
 }
 
-// Problem is what to tell the model about a malformed call; "": it is well formed.
+// Problem returns the answer to a malformed call for the model, or "" if the call is well formed.
 func (c ToolCall) Problem() string {
 	if c.Malformed == "" {
 		return ""

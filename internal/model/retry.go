@@ -17,37 +17,37 @@ import (
 )
 
 const (
-	// maxTries bounds how often a reply is asked for. With the waits below that is a quarter of a
-	// minute where the server does not say how long to wait.
+	// maxTries limits how often a reply is requested. With the pauses below this takes a quarter of
+	// a minute, if the server does not say how long to wait.
 	maxTries = 5
-	// firstWait is doubled with every try.
+	// firstWait doubles with every try.
 	firstWait = time.Second
-	// maxWait bounds what a server can make us wait with Retry-After.
+	// maxWait limits the pause that a server can request with Retry-After.
 	maxWait = time.Minute
 )
 
-// A provider knows the words of one kind of server. It is stateless.
+// A provider knows the formats of one kind of server. It has no state.
 type provider interface {
-	// path is where replies are asked for, below the base URL.
+	// path returns the path of requests below the base URL.
 	path() string
-	// sign adds the headers that the provider wants, the key among them.
+	// sign adds the headers that the provider requires, with the key.
 	sign(h http.Header, key config.Secret)
-	// body is what a request says, to be written as JSON.
+	// body returns the body of a request, to be encoded as JSON.
 	body(p *prepared) any
-	// addEvent adds one event of the stream to the reply. An error that the server sent as an event is
-	// an [*answeredError].
+	// addEvent adds one event of the stream to the reply. An error that the server sent as an event
+	// is an [*answeredError].
 	addEvent(e event, r *reply) error
-	// decodeError tells what the body of an error says.
+	// decodeError decodes the body of an error.
 	decodeError(body []byte) refusal
 }
 
-// A remote is a model behind HTTP: what all providers have in common.
+// A remote is a model behind HTTP. It has the code that all providers share.
 type remote struct {
 	info     Info
 	at       endpoint
 	provider provider
 	idle     time.Duration
-	output   int // tokens of a reply, where the request does not say
+	output   int // tokens of a reply, if the request has no limit
 	log      *slog.Logger
 
 	wait func(ctx context.Context, d time.Duration) error // between tries; tests do not wait
@@ -97,18 +97,18 @@ func (m *remote) Reply(ctx context.Context, req *Request, stream func(Delta)) (*
 	}
 }
 
-// pause announces another try and waits for its time.
+// pause announces another try and waits.
 func (m *remote) pause(ctx context.Context, failed *Error, stream func(Delta)) error {
 	after := backoff(failed.Tries)
 	if failed.after > 0 {
 		after = min(failed.after, maxWait)
 	}
-	m.log.InfoContext(ctx, "model asked again", "dur", after, "err", failed)
+	m.log.InfoContext(ctx, "asking the model again", "dur", after, "err", failed)
 	stream(Delta{Retry: &Retry{Attempt: failed.Tries + 1, After: after, Err: failed}})
 	return m.wait(ctx, after)
 }
 
-// once asks one time. Whatever went wrong becomes an [*Error] here.
+// once makes one try, and turns every error into an [*Error].
 func (m *remote) once(ctx context.Context, p *prepared, r *reply) *Error {
 	w := newWatch(ctx, m.idle)
 	defer w.stop()
@@ -119,9 +119,9 @@ func (m *remote) once(ctx context.Context, p *prepared, r *reply) *Error {
 	switch cause := w.cause(); {
 	case ctx.Err() != nil:
 		return m.cancelled(ctx.Err())
-	case r.ended: // what comes after the end, or fails to, changes nothing
+	case r.ended: // errors after the end do not matter
 		return nil
-	case cause != nil: // the watch ended it: what net/http says is but a consequence
+	case cause != nil: // the watch ended the request: the error of net/http only follows from that
 		return &Error{Provider: m.info.Provider, Message: cause.Error(), cause: cause}
 	}
 	if said, ok := m.refusalOf(err); ok {
@@ -130,7 +130,8 @@ func (m *remote) once(ctx context.Context, p *prepared, r *reply) *Error {
 	return m.transportError(err)
 }
 
-// refusalOf is what the server meant with an error; false where it was not the server that spoke.
+// refusalOf returns the error that the server sent. ok is false if the error did not come from the
+// server.
 func (m *remote) refusalOf(err error) (refusal, bool) {
 	var answer *answeredError
 	if !errors.As(err, &answer) {
@@ -149,8 +150,8 @@ func (m *remote) cancelled(err error) *Error {
 
 var errCut = errors.New("the stream ended before the reply was whole")
 
-// transportError makes an error of what went wrong on the way to the server or back. Most of that may pass;
-// what is wrong with the address will not.
+// transportError turns an error of the connection into an [*Error]. Most of them may pass, but not
+// a wrong address.
 func (m *remote) transportError(err error) *Error {
 	e := &Error{Provider: m.info.Provider, Message: cut(printable(m.at.scrub(err.Error()))), passing: true}
 	var (
@@ -177,14 +178,14 @@ func (m *remote) transportError(err error) *Error {
 	return e
 }
 
-// backoff is how long to wait after so many tries: between half and all of a time that doubles, so
+// backoff returns the pause after so many tries: between half and all of a time that doubles, so
 // that many clients do not come back at once.
 func backoff(tries int) time.Duration {
 	full := firstWait << min(tries-1, 5)
 	return full/2 + rand.N(full/2)
 }
 
-// retryAfter reads the header of that name: seconds, or a date. Both providers also send a finer
+// retryAfter decodes the header of that name: seconds or a date. Both providers also send a finer
 // retry-after-ms.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {

@@ -18,16 +18,15 @@ import (
 )
 
 const (
-	// maxScript bounds a script's file.
+	// maxScript limits a script's file.
 	maxScript = 1 << 20
-	// maxScriptTokens bounds its words and signs: some of the YAML parser's steps take time that
-	// grows with the square of their number.
+	// maxScriptTokens limits its tokens, because some steps of the YAML parser take quadratic time.
 	maxScriptTokens = 20_000
-	// maxDelay bounds the wait before each word, against a slip of the unit.
+	// maxDelay limits the pause before each word, against a wrong unit.
 	maxDelay = 10 * time.Second
 )
 
-// A Script is what the offline model says, reply by reply. As a file it is a YAML list:
+// A Script lists the replies of the offline model. As a file it is a YAML list:
 //
 //	[
 //	  {text: Let me look., tools: [{name: read_file, arguments: {path: go.mod}}]},
@@ -50,7 +49,7 @@ type ScriptedCall struct {
 	Arguments json.RawMessage // an object
 }
 
-// scriptEntry is a reply as it stands in the file.
+// scriptEntry is a reply in the file.
 type scriptEntry struct {
 	Text  string `yaml:"text"`
 	Tools []struct {
@@ -69,7 +68,7 @@ func LoadScript(path string) (Script, error) {
 	return ParseScript(path, data)
 }
 
-// ParseScript reads a script. Errors begin with name:line:column.
+// ParseScript parses a script. Errors begin with name:line:column.
 func ParseScript(name string, data []byte) (Script, error) {
 	script, err := parseScript(data)
 	if err != nil {
@@ -100,7 +99,7 @@ func parseScript(data []byte) (Script, error) {
 	return script, nil
 }
 
-// scriptList parses the one list that a script is; nil: the file is empty.
+// scriptList parses the list of a script. It returns nil if the file is empty.
 func scriptList(text string) (*ast.SequenceNode, error) {
 	tokens := lexer.Tokenize(text)
 	if err := usable(tokens); err != nil {
@@ -126,8 +125,8 @@ func scriptList(text string) (*ast.SequenceNode, error) {
 	return list, nil
 }
 
-// usable refuses what a script has no use for. Aliases are the way to a file that unfolds to
-// gigabytes.
+// usable returns an error for parts of YAML that a script does not need. With aliases a small file
+// could unfold to gigabytes.
 func usable(tokens token.Tokens) error {
 	for i, tk := range tokens {
 		switch {
@@ -144,7 +143,7 @@ func usable(tokens token.Tokens) error {
 	return nil
 }
 
-// scriptedReply reads one reply.
+// scriptedReply parses one reply.
 func scriptedReply(node ast.Node) (Scripted, error) {
 	entry, ok := node.(*ast.MappingNode)
 	if !ok || len(entry.Values) == 0 {
@@ -186,7 +185,7 @@ func (e *scriptEntry) reply() (Scripted, error) {
 	return reply, nil
 }
 
-// at is an error with the position of a token, or of the file's beginning.
+// at returns an error with the position of a token, or of the file's beginning.
 func at(tk *token.Token, format string, args ...any) error {
 	line, column := 1, 1
 	if tk != nil && tk.Position != nil {
@@ -195,8 +194,8 @@ func at(tk *token.Token, format string, args ...any) error {
 	return fmt.Errorf("%d:%d: %w", line, column, fmt.Errorf(format, args...))
 }
 
-// located is an error of the YAML library with its position first, in the words of scripts rather
-// than of Go types.
+// located returns an error of the YAML library with its position first, and without names of Go
+// types.
 func located(err error) error {
 	var (
 		e       yaml.Error

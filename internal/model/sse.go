@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// maxEvent bounds one event of a stream. Some servers send a whole reply as one event; the longest
-// of today's models are about 4 MiB of text.
+// maxEvent limits one event of a stream. Some servers send a whole reply as one event; the longest
+// replies of today's models have about 4 MiB of text.
 const maxEvent = 16 << 20
 
 var errBigEvent = fmt.Errorf("an event of the stream has more than %d MiB", maxEvent>>20)
@@ -21,19 +21,19 @@ type event struct {
 }
 
 // An eventReader reads a text/event-stream, as the HTML standard describes it: lines end in LF, CR
-// LF or CR; an empty line ends an event; an event that the end of the stream cuts off does not
-// count. Ids and reconnection times mean nothing here. It never buffers more than maxEvent.
+// LF or CR, an empty line ends an event, and an incomplete event at the end does not count. Ids and
+// reconnection times are ignored. It never buffers more than maxEvent.
 type eventReader struct {
 	in      *bufio.Reader
 	started bool   // the first line was read: no byte order mark can follow
 	afterCR bool   // the last line ended in CR: an LF right after it belongs to that
-	line    []byte // the line being read
-	data    []byte // the data of the event being read
+	line    []byte // the current line
+	data    []byte // the data of the current event
 }
 
 func newEventReader(r io.Reader) *eventReader { return &eventReader{in: bufio.NewReader(r)} }
 
-// next reads an event that has data. At the end of the stream it returns io.EOF.
+// next returns the next event with data. At the end of the stream it returns io.EOF.
 func (r *eventReader) next() (event, error) {
 	r.data = r.data[:0]
 	name := ""
@@ -60,8 +60,8 @@ func (r *eventReader) next() (event, error) {
 	}
 }
 
-// readLine reads a line without its end. It takes what has arrived rather than wait for a full
-// buffer, so that events pass as they come.
+// readLine reads a line without its end. It does not wait for a full buffer, so that events are
+// passed on as they come.
 func (r *eventReader) readLine() ([]byte, error) {
 	r.line = r.line[:0]
 	for {
@@ -99,11 +99,11 @@ func (r *eventReader) readLine() ([]byte, error) {
 // discard drops bytes that were peeked at.
 func (r *eventReader) discard(n int) {
 	if _, err := r.in.Discard(n); err != nil {
-		panic(errors.Join(errors.New("discard of buffered bytes"), err)) // bufio promises that it cannot fail
+		panic(errors.Join(errors.New("discard of buffered bytes"), err)) // bufio guarantees that it cannot fail
 	}
 }
 
-// withoutMark is the line; the first line of a stream may begin with a byte order mark.
+// withoutMark returns the line. It removes a byte order mark from the first line of a stream.
 func (r *eventReader) withoutMark() []byte {
 	if r.started {
 		return r.line

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// maxReplyBytes bounds what a server may send for one reply. The longest replies of today's
-	// models are a million tokens, and an event is about 150 bytes each.
+	// maxReplyBytes limits the size of one reply. The longest replies of today's models have a
+	// million tokens, with an event of about 150 bytes each.
 	maxReplyBytes = 256 << 20
-	// maxReplyTime bounds a reply that drips on for ever. The providers end requests themselves
-	// after ten to thirty minutes.
+	// maxReplyTime limits the duration of a reply. The providers end requests after ten to thirty
+	// minutes.
 	maxReplyTime = time.Hour
 )
 
@@ -22,15 +22,14 @@ var (
 	errHuge    = fmt.Errorf("the reply has more than %d MiB", maxReplyBytes>>20)
 )
 
-// A watch ends a request that has stopped, that never ends or that brings too much. It looks at the
-// bytes of the response rather than at the events: a comment or half an event is also a sign of
-// life.
+// A watch ends a request that is silent for too long, never ends, or is too large. It counts bytes
+// and not events: a comment or half an event also shows that the server is alive.
 type watch struct {
 	ctx    context.Context // of the request
 	cancel context.CancelCauseFunc
 	idle   time.Duration
-	quiet  *time.Timer // ends the request when nothing came
-	whole  *time.Timer // ends the request when it takes too long
+	quiet  *time.Timer // ends the request if nothing came
+	whole  *time.Timer // ends the request if it takes too long
 }
 
 func newWatch(ctx context.Context, idle time.Duration) *watch {
@@ -47,7 +46,7 @@ func (w *watch) stop() {
 	w.cancel(nil)
 }
 
-// cause is why the watch ended the request; nil: it did not.
+// cause returns why the watch ended the request, or nil if it did not.
 func (w *watch) cause() error {
 	switch err := context.Cause(w.ctx); {
 	case errors.Is(err, ErrIdle), errors.Is(err, errEndless), errors.Is(err, errHuge):
@@ -56,7 +55,7 @@ func (w *watch) cause() error {
 	return nil
 }
 
-// A watchedBody tells its watch of every byte. It is read by one goroutine.
+// A watchedBody reports every byte to its watch. One goroutine reads it.
 type watchedBody struct {
 	io.ReadCloser
 	watch *watch
