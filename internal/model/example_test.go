@@ -7,7 +7,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// The offline model plays a script; what it says is streamed word by word.
+// The offline model plays a script, and streams it word by word.
 func ExampleOffline() {
 	script, err := model.ParseScript("turn.yaml", []byte(`
 - text: Let me look.
@@ -34,7 +34,7 @@ func ExampleOffline() {
 	// tools read_file {"path":"go.mod"}
 }
 
-// What --model and $PATCHBAY_MODEL say goes before the config.
+// --model and $PATCHBAY_MODEL override the config.
 func ExampleConfig_With() {
 	c, err := model.Config{Provider: "openai", Name: "small"}.With("anthropic:large")
 	fmt.Println(c.Provider, c.Name, err)

@@ -25,8 +25,8 @@ func (s *spoken) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: s.status, Header: header, Body: io.NopCloser(bytes.NewReader(s.body)), Request: r, ProtoMajor: 1, ProtoMinor: 1}, nil
 }
 
-// hear asks a provider that answers like this, once: an error that would be followed by another try
-// is the error.
+// hear asks a provider that answers with this response. It makes one try: an error that would lead
+// to another try is returned.
 func (s *spoken) hear(t *testing.T, provider string) (*Response, []Delta, error) {
 	m, err := Open(Config{Provider: provider, Name: "m", BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: s},
 		Getenv: func(string) string { return "" }})
@@ -42,9 +42,9 @@ func (s *spoken) hear(t *testing.T, provider string) (*Response, []Delta, error)
 	return resp, deltas, err
 }
 
-// FuzzAnthropicStream and FuzzOpenAIStream let a server stream anything: it is a whole reply, whose
-// calls have ids of their own and objects for arguments and whose text is what was streamed; or an
-// error that can be printed.
+// FuzzAnthropicStream and FuzzOpenAIStream let a server stream any bytes. The result is a complete
+// reply or a printable error. The calls of a reply have unique ids and objects as arguments, and
+// its text equals the streamed text.
 func FuzzAnthropicStream(f *testing.F) {
 	const begin = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3}}}\n\n"
 	const end = "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":5}}\n\n" +
@@ -103,8 +103,8 @@ func checkStream(t *testing.T, provider string, stream []byte) {
 	}
 }
 
-// checkModelError: an error of ours, of bounded length, with nothing in it that a terminal would
-// obey.
+// checkModelError checks that an error is an *Error, of limited length, without terminal control
+// characters.
 func checkModelError(t *testing.T, body []byte, err error) {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || len(e.Error()) > 5*maxForeign || !utf8.ValidString(e.Error()) || strings.ContainsFunc(e.Error(), func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
@@ -112,7 +112,7 @@ func checkModelError(t *testing.T, body []byte, err error) {
 	}
 }
 
-// FuzzRefusal lets a server refuse in any words.
+// FuzzRefusal lets a server answer an error with any text.
 func FuzzRefusal(f *testing.F) {
 	for _, body := range []string{
 		`{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, `{"error":{"message":"m","type":"t","code":7}}`, `{"error":{"code":1e300}}`, `{"error":"text"}`,

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
 )
 
-// What a server may send in place of a reply, by mistake or on purpose.
+// These tests send answers that are not replies, by mistake or on purpose.
 
 func TestAnswersThatAreNoReplyAreFinal(t *testing.T) {
 	header := func(name, value string) map[string]string { return map[string]string{name: value} }
@@ -40,7 +40,7 @@ func TestEventsThatAreNoObjectsMayPass(t *testing.T) {
 	for event, want := range map[string]string{
 		"data: {nonsense\n\n": "an event that is not JSON: invalid character 'n'",
 		"data: {} {}\n\n":     "an event that is not JSON: invalid character '{' after top-level value",
-		"data: [1]\n\n":       "an event that is no JSON object, it begins with '['",
+		"data: [1]\n\n":       "an event that is not a JSON object, it begins with '['",
 		"data: \x1b]0;x\n\n":  `it begins with '\x1b'`,
 	} {
 		eachProvider(t, func(t *testing.T, f *fixture) {
@@ -63,14 +63,15 @@ func TestAnErrorIsOneWhateverTheEventIsCalled(t *testing.T) {
 	}
 }
 
-// TestAnUnpackedAnswerIsBounded sends a line that is small on the wire and has no end.
+// TestAnUnpackedAnswerIsBounded sends a line that is small when compressed and endless when
+// unpacked.
 func TestAnUnpackedAnswerIsBounded(t *testing.T) {
 	eachProvider(t, func(t *testing.T, f *fixture) {
 		url, paths := pages(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.Header().Set("Content-Encoding", "gzip")
 			z := gzip.NewWriter(w)
-			_, _ = io.CopyN(z, &endless{text: "data: " + strings.Repeat("x", 1<<16)}, 8*maxEvent) // until the client goes away
+			_, _ = io.CopyN(z, &endless{text: "data: " + strings.Repeat("x", 1<<16)}, 8*maxEvent) // until the client disconnects
 		})
 		f.open(t, Config{BaseURL: url})
 		if e := f.fails(t, nil); !strings.Contains(e.Error(), errBigEvent.Error()) || len(paths()) != 1 {

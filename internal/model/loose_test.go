@@ -38,8 +38,8 @@ func TestLooseTypes(t *testing.T) {
 	}
 }
 
-// FuzzLoose decodes a value where a text and a number are due. It fails exactly where the JSON is
-// broken, and agrees with encoding/json on values that are of the kind.
+// FuzzLoose decodes a value as a text and as a number. It fails exactly if the JSON is invalid, and
+// agrees with encoding/json on values of the right type.
 func FuzzLoose(f *testing.F) {
 	for _, seed := range []string{`"a"`, `"\ud800"`, `12`, `"12"`, `-1.5e3`, `null`, `{"a":[1]}`, `"`, `1 2`, "\"\xff\"", `1e999`, `}`, ``} {
 		f.Add([]byte(seed))
@@ -69,8 +69,8 @@ func FuzzLoose(f *testing.F) {
 	})
 }
 
-// FuzzEventData lets both providers hear one event. One that is no JSON object is an error;
-// whatever is heard is text that can be kept, and calls within their bound.
+// FuzzEventData lets both providers decode one event. An event that is not a JSON object is an
+// error; otherwise text and calls stay within their limits.
 func FuzzEventData(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"message_start","message":{"usage":{"input_tokens":3}}}`, `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"i","name":"n"}}`,
@@ -85,7 +85,7 @@ func FuzzEventData(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		if len(data) == 0 {
-			return // the reader passes over events without data
+			return // the reader skips events without data
 		}
 		for _, p := range []provider{newAnthropic(endpoint{}, "m"), newOpenAI(endpoint{}, "m")} {
 			r := newReply(&prepared{}, func(Delta) {})

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testKey is what no message, log or print may show.
+// testKey must not appear in any message, log or print.
 const testKey = "key-that-nobody-may-see"
 
 // A fixture is one provider with a server that plays replies.
@@ -27,11 +27,11 @@ type fixture struct {
 	serve    func(testing.TB, ...modeltest.Reply) *modeltest.Server
 	server   *modeltest.Server
 	model    *remote
-	waits    []time.Duration // between tries, which are not waited
+	waits    []time.Duration // the pauses between tries, which are skipped
 	log      bytes.Buffer
 }
 
-// eachProvider runs a rule that holds for both.
+// eachProvider runs a rule that holds for both providers.
 func eachProvider(t *testing.T, rule func(t *testing.T, f *fixture)) {
 	t.Helper()
 	t.Run("anthropic", func(t *testing.T) { rule(t, &fixture{provider: ProviderAnthropic, serve: modeltest.Anthropic}) })
@@ -66,7 +66,7 @@ func (f *fixture) open(t *testing.T, c Config) {
 	}
 }
 
-// ask asks for a reply to one message, and notes what is streamed.
+// ask asks for a reply to one message, and collects the streamed deltas.
 func (f *fixture) ask(t *testing.T, req *Request) (*Response, []Delta, error) {
 	t.Helper()
 	if req == nil {
@@ -77,7 +77,7 @@ func (f *fixture) ask(t *testing.T, req *Request) (*Response, []Delta, error) {
 	return resp, deltas, err
 }
 
-// must is ask where nothing may go wrong.
+// must is ask, and fails the test on an error.
 func (f *fixture) must(t *testing.T, req *Request) (*Response, []Delta) {
 	t.Helper()
 	resp, deltas, err := f.ask(t, req)
@@ -87,7 +87,7 @@ func (f *fixture) must(t *testing.T, req *Request) (*Response, []Delta) {
 	return resp, deltas
 }
 
-// fails is ask where the reply must not come.
+// fails is ask, and fails the test without an error.
 func (f *fixture) fails(t *testing.T, req *Request) *Error {
 	t.Helper()
 	resp, _, err := f.ask(t, req)
@@ -106,7 +106,7 @@ func asked(texts ...string) *Request {
 	return req
 }
 
-// streamed is the text that a listener has at the end.
+// streamed returns the text that a listener has at the end.
 func streamed(deltas []Delta) string {
 	text := ""
 	for _, d := range deltas {
@@ -132,7 +132,7 @@ func call(id, name, arguments string) ToolCall {
 	return ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)}
 }
 
-// equal compares, and shows both as JSON.
+// equal compares two values, and shows both as JSON.
 func equal(t *testing.T, got, want any) {
 	t.Helper()
 	if reflect.DeepEqual(got, want) {

@@ -212,7 +212,7 @@ func FuzzScript(f *testing.F) {
 	f.Add("- ? text\n  : >-\n    folded\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 4<<10 {
-			return // long ones are slow, and no different
+			return // long scripts are slow, and test nothing more
 		}
 		script, err := ParseScript("f", []byte(text))
 		if err != nil && script != nil {

@@ -55,7 +55,7 @@ func TestWithAnotherModel(t *testing.T) {
 	}
 }
 
-// noEnv is an environment without anything.
+// noEnv is an empty environment.
 func noEnv(string) string { return "" }
 
 func TestOpenRefuses(t *testing.T) {
@@ -153,7 +153,7 @@ func TestWhereTheKeyAndTheBaseComeFrom(t *testing.T) {
 	})
 }
 
-// Other clients of these providers read a good deal more of the environment.
+// Other clients of these providers read many more variables.
 func TestNothingButKeyAndBaseIsTakenFromTheEnvironment(t *testing.T) {
 	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID"} {
 		t.Setenv(name, "stray")
@@ -229,7 +229,7 @@ func idleFor(r modeltest.Reply) time.Duration {
 	return 0
 }
 
-// prints are all ways in which a program may show values.
+// prints returns the values in all forms in which a program may print them.
 func prints(t *testing.T, values ...any) map[string]string {
 	t.Helper()
 	out := make(map[string]string)

@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
 )
 
-// lines shows a prepared conversation, one line a thing.
+// lines shows a prepared conversation, one line for each part.
 func lines(p *prepared) string {
 	var b strings.Builder
 	if p.system != "" {
@@ -81,11 +81,11 @@ assistant:
 user:
   1 -> "(no result: the call was interrupted)" true
   user "b"`},
-		{"a result without a call is told", false, []Message{result("9", "late"), user("a")}, `
+		{"a result without a call becomes a text", false, []Message{result("9", "late"), user("a")}, `
 user:
   user "(An earlier call of the tool \"t\" came to this:)\nlate"
   user "a"`},
-		{"a second result is told", false,
+		{"a second result becomes a text", false,
 			[]Message{user("a"), says("", call("1", "t", `{}`)), result("1", "one"), result("1", "two")}, `
 user:
   user "a"
@@ -94,14 +94,14 @@ assistant:
 user:
   1 -> "one" false
   user "(An earlier call of the tool \"t\" came to this:)\ntwo"`},
-		{"a result of nothing says so", false, []Message{user("a"), says("", call("1", "t", `{}`)), result("1", " \n")}, `
+		{"an empty result gets a text", false, []Message{user("a"), says("", call("1", "t", `{}`)), result("1", " \n")}, `
 user:
   user "a"
 assistant:
   1 = t({})
 user:
   1 -> "(no output)" false`},
-		{"system messages before anybody spoke are the prompt's", false, []Message{system("one"), system("two"), user("a")}, `
+		{"system messages before the first turn belong to the prompt", false, []Message{system("one"), system("two"), user("a")}, `
 prompt "be good\n\none\n\ntwo"
 user:
   user "a"`},
@@ -113,12 +113,12 @@ assistant:
 user:
   user "<system>\none\n</system>"
   user "c"`},
-		{"and their role where the provider knows it", true, []Message{user("a"), system("one"), user("c")}, `
+		{"later ones keep their role if the provider supports it", true, []Message{user("a"), system("one"), user("c")}, `
 user:
   user "a"
   system "one"
   user "c"`},
-		{"replies of nothing are left out", false, []Message{user("a"), says(" "), user(""), system("\n"), user("b")}, `
+		{"empty replies are left out", false, []Message{user("a"), says(" "), user(""), system("\n"), user("b")}, `
 user:
   user "a"
   user "b"`},
@@ -138,7 +138,7 @@ assistant:
   assistant "a"
 user:
   user "(Go on.)"`},
-		{"ids used twice are told apart", false, []Message{
+		{"repeated ids are made unique", false, []Message{
 			user("a"), says("", call("1", "t", `{}`), call("1", "t", `{}`)), result("1", "one"), result("1", "two"),
 			says("", call("1", "t", `{}`)), result("1", "three")}, `
 user:
@@ -153,14 +153,14 @@ assistant:
   call_3 = t({})
 user:
   call_3 -> "three" false`},
-		{"ids have letters that providers take", false, []Message{user("a"), says("", call("x:1/2", "t", `{}`)), result("x:1/2", "r")}, `
+		{"ids have only characters that providers accept", false, []Message{user("a"), says("", call("x:1/2", "t", `{}`)), result("x:1/2", "r")}, `
 user:
   user "a"
 assistant:
   x_1_2 = t({})
 user:
   x_1_2 -> "r" false`},
-		{"arguments that are no object are not sent", false, []Message{user("a"), says("", call("1", "a.b", `[1]`)), result("1", "r")}, `
+		{"arguments that are not an object are not sent", false, []Message{user("a"), says("", call("1", "a.b", `[1]`)), result("1", "r")}, `
 user:
   user "a"
 assistant:
@@ -248,7 +248,7 @@ func TestSchemasAreOfObjects(t *testing.T) {
 	}
 }
 
-// conversation is one with everything in it.
+// conversation returns a request with every kind of message.
 func conversation() *Request {
 	return &Request{
 		System: "be good", MaxTokens: 77,
@@ -263,7 +263,7 @@ func conversation() *Request {
 	}
 }
 
-// sent is the body of a request, as JSON with its keys in order.
+// sent returns the body of a request, as JSON with sorted keys.
 func sent(t *testing.T, f *fixture) string {
 	t.Helper()
 	f.must(t, conversation())
@@ -355,8 +355,8 @@ func TestAnthropicAlwaysHasALimit(t *testing.T) {
 	equal(t, body.Max, anthropicOutput)
 }
 
-// FuzzPrepare makes a conversation of each byte, and looks whether a provider would take what comes
-// of it.
+// FuzzPrepare makes a conversation of the bytes, and checks that a provider would accept the
+// prepared one.
 func FuzzPrepare(f *testing.F) {
 	f.Add([]byte("0123456789"))
 	f.Add([]byte{3, 4, 3, 3, 5, 1, 0, 2, 4})

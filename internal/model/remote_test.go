@@ -196,7 +196,7 @@ func TestASilentEndAfterTheEndIsNoError(t *testing.T) {
 	equal(t, resp.Text, "all")
 }
 
-// elsewhere is a server that must not be reached.
+// elsewhere starts a server that must not be reached.
 func elsewhere(t *testing.T) string {
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the redirect was followed, with %v", r.Header)

@@ -17,7 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
 )
 
-// What goes over the wire beside the conversation, and how much a server may differ from its
+// These tests check the headers and paths of requests, and how far a server may differ from its
 // provider's documents.
 
 func TestHeaders(t *testing.T) {
@@ -38,7 +38,7 @@ func TestHeaders(t *testing.T) {
 	})
 }
 
-// pages serves answers of one kind, and notes the paths that are asked for.
+// pages serves one kind of answer, and records the requested paths.
 func pages(t *testing.T, answer http.HandlerFunc) (base string, paths func() []string) {
 	t.Helper()
 	var (
@@ -83,17 +83,17 @@ func TestABaseMayHaveAPath(t *testing.T) {
 	}
 }
 
-// anthropicEnd and openaiEnd end a stream well.
+// anthropicEnd and openaiEnd are the proper ends of a stream.
 const (
 	anthropicEnd = "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n" +
 		"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 	openaiEnd = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 )
 
-// A said is a stream of events, and the reply that it comes to.
+// A said is a stream of events, and the expected reply.
 type said struct{ rule, stream, want string }
 
-// checkSaid shows the replies as texts: what was said, calls, tokens.
+// checkSaid compares the replies as texts: text, calls and tokens.
 func checkSaid(t *testing.T, provider, end string, all []said) {
 	t.Helper()
 	for _, c := range all {
@@ -116,7 +116,7 @@ func TestOpenAIServersMayBeSloppy(t *testing.T) {
 	}
 	checkSaid(t, ProviderOpenAI, openaiEnd, []said{
 		{"no role, no index", delta(`{"content":"a"}`), `"a"`},
-		{"null for what is not there", delta(`{"content":null,"refusal":null,"tool_calls":null}`) + delta(`null`), `""`},
+		{"null for missing values", delta(`{"content":null,"refusal":null,"tool_calls":null}`) + delta(`null`), `""`},
 		{"a number for a text", delta(`{"content":5}`), `"5"`},
 		{"no choices", `data: {"choices":null,"usage":{"prompt_tokens":1}}` + "\n\n", `"" 1/0`},
 		{"choices of another kind", `data: {"choices":{"a":1}}` + "\n\n" + `data: {"choices":[5,null]}` + "\n\n", `""`},
@@ -126,7 +126,7 @@ func TestOpenAIServersMayBeSloppy(t *testing.T) {
 		{"calls without numbers", delta(`{"tool_calls":[{"id":"x","function":{"name":"n"}},{"id":"y","function":{"name":"n"}}]}`), `"" x=n({}) y=n({})`},
 		{"calls of another kind", delta(`{"tool_calls":{"index":0}}`), `""`},
 		{"tokens as texts and fractions", usage(`{"prompt_tokens":"12","completion_tokens":7.9}`), `"c" 12/7`},
-		{"tokens that cannot be", usage(`{"prompt_tokens":1e30,"completion_tokens":-5}`), `"c"`},
+		{"impossible numbers of tokens", usage(`{"prompt_tokens":1e30,"completion_tokens":-5}`), `"c"`},
 		{"usage of another kind", usage(`[1]`), `"c"`},
 		{"an end of another kind", `data: {"choices":[{"delta":{"content":"c"},"finish_reason":3}]}` + "\n\n", `"c"`},
 		{"comments, ids and retries", ": hello\n\nid: 5\nretry: 10\n" + delta(`{"content":"a"}`), `"a"`},
@@ -151,14 +151,14 @@ func TestAnthropicServersMayBeSloppy(t *testing.T) {
 			typed("content_block_delta", `"index":0,"delta":{"type":"input_json_delta","partial_json":{"a":1}}`), `"" 5=n({"a":1})`},
 		{"a tool that the server runs", typed("content_block_start", `"index":0,"content_block":{"type":"server_tool_use","id":"a","name":"n"}`) +
 			typed("content_block_delta", `"index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}`), `""`},
-		{"events of the future", typed("tomorrow", `"a":1`) + event("tomorrow", ``), `""`},
+		{"unknown events", typed("tomorrow", `"a":1`) + event("tomorrow", ``), `""`},
 		{"events without a name", `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}` + "\n\n", `"a"`},
 		{"pings of any kind", event("ping", "pong") + event("ping", ``) + "event: ping\n\n", `""`},
 		{"lines that end in CR LF", strings.ReplaceAll(typed("content_block_start", `"index":0,"content_block":{"type":"text","text":"a"}`), "\n", "\r\n"), `"a"`},
 	})
 }
 
-// showReply is a reply in a line.
+// showReply returns a reply in one line.
 func showReply(r *Response) string {
 	var b strings.Builder
 	b.WriteString(quote(r.Text))
@@ -198,7 +198,7 @@ func TestAServerThatNeverAnswersIsIdle(t *testing.T) {
 	eachProvider(t, func(t *testing.T, f *fixture) {
 		quit := make(chan struct{})
 		url, paths := pages(t, func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // so that the server notices when the client goes away
+			_, _ = io.Copy(io.Discard, r.Body) // so that the server notices when the client disconnects
 			select {
 			case <-r.Context().Done():
 			case <-quit:
@@ -212,7 +212,7 @@ func TestAServerThatNeverAnswersIsIdle(t *testing.T) {
 	})
 }
 
-// TestAProxyOfTheEnvironmentIsUsed asks from a process of its own: net/http reads the variables
+// TestAProxyOfTheEnvironmentIsUsed asks from its own process, because net/http reads the variables
 // once.
 func TestAProxyOfTheEnvironmentIsUsed(t *testing.T) {
 	if base := os.Getenv("MODEL_TEST_BEHIND_PROXY"); base != "" {

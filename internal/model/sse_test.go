@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 )
 
-// A heard is an event that stays valid.
+// A heard is a copy of an event.
 type heard struct{ name, data string }
 
 // readEvents reads a stream to its end.
@@ -41,11 +41,11 @@ func TestEvents(t *testing.T) {
 		{"one space after the colon is not part of the value", "data:1\n\ndata:  2\n\nevent:  a\ndata: 3\n\n", []heard{{"", "1"}, {"", "2"}, {" a", "3"}}},
 		{"several lines of data are one", "data: 1\ndata: 2\n\n", []heard{{"", "1\n2"}}},
 		{"a field without a colon has no value", "event: a\nevent\ndata\ndata: 1\n\n", []heard{{"", "1"}}},
-		{"comments and other fields mean nothing", ": hello\nid: 5\nretry: 7\nodd\ndata: 1\n\n", []heard{{"", "1"}}},
-		{"an event without data is none", "event: a\n\ndata: 1\n\nevent: b\ndata:\n\n", []heard{{"", "1"}}},
-		{"an event that is cut off is none", "data: 1\n\ndata: 2\n", []heard{{"", "1"}}},
-		{"a byte order mark at the beginning is no part of it", "\uFEFFdata: 1\n\n\uFEFFdata: 2\n\n", []heard{{"", "1"}}},
-		{"nothing is nothing", "", nil},
+		{"comments and other fields are ignored", ": hello\nid: 5\nretry: 7\nodd\ndata: 1\n\n", []heard{{"", "1"}}},
+		{"an event without data is skipped", "event: a\n\ndata: 1\n\nevent: b\ndata:\n\n", []heard{{"", "1"}}},
+		{"an incomplete event is skipped", "data: 1\n\ndata: 2\n", []heard{{"", "1"}}},
+		{"a byte order mark at the beginning is skipped", "\uFEFFdata: 1\n\n\uFEFFdata: 2\n\n", []heard{{"", "1"}}},
+		{"an empty stream has no events", "", nil},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			for how, r := range map[string]io.Reader{
@@ -82,7 +82,7 @@ func TestAStreamThatBreaksIsAnError(t *testing.T) {
 	}
 }
 
-// endless repeats a text, and counts what was taken of it.
+// endless repeats a text, and counts how much of it was read.
 type endless struct {
 	text  string
 	taken int
@@ -117,8 +117,8 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
-// FuzzEvents reads any bytes as events: the same ones however the bytes arrive, and again the same
-// when they are written down and read.
+// FuzzEvents reads any bytes as events. The events do not depend on how the bytes arrive, and are
+// the same when they are written and read again.
 func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{
 		"event: a\ndata: 1\n\n", "\uFEFFdata:1\r\rdata: 2\r\n\r\n", ": c\nid: 1\nretry: 2\ndata\ndata: x\ndata: y\n\n", "event:  \ndata: \xff\x00\n\n", "data: cut", "\r\n\n\r", "",

@@ -5,19 +5,19 @@ import (
 	"testing"
 )
 
-// A Format is one provider's wire format.
+// A Format is the format of one provider.
 type Format string
 
 // The formats.
 const (
-	Messages        Format = "messages"         // Anthropic's
-	ChatCompletions Format = "chat completions" // OpenAI's, and that of everybody who is compatible with it
-	Responses       Format = "responses"        // OpenAI's
-	GenerateContent Format = "generate content" // Google's
+	Messages        Format = "messages"         // of Anthropic
+	ChatCompletions Format = "chat completions" // of OpenAI and compatible servers
+	Responses       Format = "responses"        // of OpenAI
+	GenerateContent Format = "generate content" // of Google
 )
 
 // formats lists each format with its address and its voice. Google's address ends in the model and
-// the verb.
+// the method.
 var formats = []struct {
 	format  Format
 	address string // a pattern of package path
@@ -29,7 +29,7 @@ var formats = []struct {
 	{GenerateContent, "/v1beta/models/*:streamGenerateContent", geminiVoice{}},
 }
 
-// heard returns the format that is spoken at an address, and the voice for it.
+// heard returns the format of an address, and its voice.
 func heard(address string) (Format, voice) {
 	for _, f := range formats {
 		if ok, _ := path.Match(f.address, address); ok { // the patterns above are well formed
@@ -39,7 +39,7 @@ func heard(address string) (Format, voice) {
 	return "", nil
 }
 
-// only answers one format, at its own address.
+// only returns a function that accepts one format, at its own address.
 func only(format Format) func(string) (Format, voice) {
 	return func(address string) (Format, voice) {
 		if f, v := heard(address); f == format {
@@ -50,8 +50,8 @@ func only(format Format) func(string) (Format, voice) {
 }
 
 // Scripted starts a server that speaks every format, each at its own address below /v1 or /v1beta.
-// next decides on each reply by what was asked; it is called by one request at a time. It may be
-// asked at addresses where nothing is served: the answer there is 404 whatever it says.
+// It calls next for each reply, one request at a time. For other addresses it answers 404, whatever
+// next returns.
 func Scripted(t testing.TB, next func(Request) Reply) *Server {
 	t.Helper()
 	s := &Server{t: t, voice: heard, next: next}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// asked is, for each format, a request that offers a tool and has the results of two calls.
+// asked has, for each format, a request that offers a tool and contains the results of two calls.
 var asked = map[Format]struct{ address, body string }{
 	Messages: {"/v1/messages?beta=true", `{"tools":[{}],"messages":[{"role":"user","content":[
 		{"type":"tool_result","tool_use_id":"a","content":"one"},
@@ -53,7 +53,7 @@ func TestScriptedElsewhere(t *testing.T) {
 	}
 }
 
-// post asks the server and returns the body of its answer.
+// post sends a request and returns the body of the answer.
 func post(t *testing.T, url, body string, status int) string {
 	t.Helper()
 	resp, err := http.Post(url, "application/json", strings.NewReader(body))

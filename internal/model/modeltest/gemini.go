@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// geminiVoice speaks GenerateContent: each event is a piece of the candidate.
+// geminiVoice speaks GenerateContent: each event is a part of the candidate.
 type geminiVoice struct{}
 
 func (geminiVoice) piece(part object, rest object) string {
@@ -34,7 +34,7 @@ func (v geminiVoice) tool(_ int, t Tool) string {
 func (geminiVoice) end(r Reply) string {
 	stop := r.Stop
 	if stop == "" {
-		stop = "STOP" // its word for both, an answer and calls
+		stop = "STOP" // the same for an answer and for calls
 	}
 	return event("", object{"candidates": []object{{"index": 0, "content": object{"role": "model", "parts": []object{{"text": ""}}}, "finishReason": stop}},
 		"usageMetadata": object{"promptTokenCount": r.Input, "candidatesTokenCount": r.Output, "totalTokenCount": r.Input + r.Output}})

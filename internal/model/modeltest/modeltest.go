@@ -9,35 +9,36 @@ import (
 	"testing"
 )
 
-// A Reply is what the server does with one request. Its zero value says nothing and ends well.
+// A Reply says how the server answers one request. The zero value is an empty reply with a proper
+// end.
 type Reply struct {
 	Text  string // streamed word by word
 	Tools []Tool // called after the text
-	Stop  string // the provider's word for why it ended; "": what fits
+	Stop  string // the provider's word for the reason of the end; "": the fitting one
 
-	Input, Output int // tokens it says it used
+	Input, Output int // the reported usage
 
-	Status int               // not 0: an HTTP error in place of the reply
+	Status int               // not 0: an HTTP error instead of the reply
 	Header map[string]string // of the HTTP response
-	Body   string            // of the error; "": Error in the provider's form
+	Body   string            // of the error; "": Error in the provider's format
 
-	// The last words in place of a proper end, after the text and the tools.
+	// Instead of a proper end, after the text and the tools:
 	Raw   string // these bytes, as they are, and the end of the body
 	Error string // an error event: the provider's word for its kind
 	Cut   bool   // the connection is closed
-	Hang  bool   // nothing comes until the client goes away
+	Hang  bool   // nothing comes until the client disconnects
 }
 
 // A Tool is a tool call of a reply.
 type Tool struct {
 	ID        string
 	Name      string
-	Arguments string // sent as it is, in two pieces, JSON or not
+	Arguments string // sent unchanged, in two parts, JSON or not
 }
 
-// A Request is what the server was asked.
+// A Request is a request that the server got.
 type Request struct {
-	Format Format // of a [Scripted] server
+	Format Format // for a [Scripted] server
 	Path   string
 	Header http.Header
 	Body   []byte
@@ -56,17 +57,17 @@ type Server struct {
 	URL string // the base URL to configure
 
 	t     testing.TB
-	voice func(path string) (Format, voice) // nil: nothing is answered there
-	quit  chan struct{}                     // closed when the test ends: lets hanging replies go
+	voice func(path string) (Format, voice) // nil: 404
+	quit  chan struct{}                     // closed when the test ends, which ends hanging replies
 	next  func(Request) Reply               // nil: the next of replies
 
 	mu       sync.Mutex // protects the fields below
-	replies  []Reply    // still to be played
+	replies  []Reply    // not yet played
 	requests []Request
 }
 
-// Anthropic starts a server that speaks Anthropic's Messages. Each request takes the next reply;
-// one too many fails the test.
+// Anthropic starts a server that speaks Anthropic's Messages. Each request takes the next reply; a
+// request without a reply fails the test.
 func Anthropic(t testing.TB, replies ...Reply) *Server {
 	t.Helper()
 	s := &Server{t: t, voice: only(Messages), replies: replies}
@@ -75,7 +76,7 @@ func Anthropic(t testing.TB, replies ...Reply) *Server {
 }
 
 // OpenAI starts a server that speaks OpenAI's Chat Completions. Each request takes the next reply;
-// one too many fails the test.
+// a request without a reply fails the test.
 func OpenAI(t testing.TB, replies ...Reply) *Server {
 	t.Helper()
 	s := &Server{t: t, voice: only(ChatCompletions), replies: replies}
@@ -90,18 +91,18 @@ func (s *Server) start(base string) {
 	s.t.Cleanup(func() {
 		close(s.quit)
 		srv.CloseClientConnections()
-		srv.Close() // also closes what http.DefaultTransport keeps open
+		srv.Close() // also closes idle connections of http.DefaultTransport
 	})
 }
 
-// Requests are all requests so far, in order.
+// Requests returns all requests so far, in order.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// Last is the latest request; there must be one.
+// Last returns the latest request; there must be one.
 func (s *Server) Last() Request {
 	s.t.Helper()
 	all := s.Requests()
@@ -111,7 +112,7 @@ func (s *Server) Last() Request {
 	return all[len(all)-1]
 }
 
-// Add appends replies to those still to be played.
+// Add adds replies to be played.
 func (s *Server) Add(replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,11 +136,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// record notes the request and takes its reply.
+// record records the request and takes its reply.
 func (s *Server) record(r *http.Request, format Format) (Reply, bool) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		s.t.Logf("modeltest: request body: %v", err) // the client went away
+		s.t.Logf("modeltest: request body: %v", err) // the client disconnected
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +165,7 @@ func (s *Server) refuse(w http.ResponseWriter, voice voice, reply Reply) {
 	if body == "" {
 		body = voice.refusal(reply.Error)
 	}
-	_, _ = io.WriteString(w, body) // a client that went away has what it wanted
+	_, _ = io.WriteString(w, body) // the client may have disconnected
 }
 
 func setHeader(w http.ResponseWriter, reply Reply) {

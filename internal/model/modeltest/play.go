@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// A voice is one provider's wire format. Each method returns server-sent events.
+// A voice writes the format of one provider. Each method returns server-sent events.
 type voice interface {
 	begin(Reply) string
 	text(index int, words []string) string
 	tool(index int, t Tool) string
 	end(Reply) string
-	problem(kind string) string // an error in mid-stream
+	problem(kind string) string // an error in the stream
 	refusal(kind string) string // the body of an HTTP error
 }
 
-// play streams the reply, each part as soon as it is written.
+// play streams the reply, and sends each part at once.
 func (s *Server) play(w http.ResponseWriter, r *http.Request, voice voice, reply Reply) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	setHeader(w, reply)
 	out := func(events string) {
-		_, _ = io.WriteString(w, events) // a client that went away has what it wanted
+		_, _ = io.WriteString(w, events) // the client may have disconnected
 		_ = http.NewResponseController(w).Flush()
 	}
 	out(voice.begin(reply))
@@ -41,7 +41,7 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, voice voice, reply
 	}
 }
 
-// misbehave does what the reply wants in place of a proper end, if anything.
+// misbehave does what the reply says instead of a proper end. It reports whether it did anything.
 func (s *Server) misbehave(r *http.Request, voice voice, reply Reply, out func(string)) bool {
 	switch {
 	case reply.Raw != "":
@@ -49,7 +49,7 @@ func (s *Server) misbehave(r *http.Request, voice voice, reply Reply, out func(s
 	case reply.Error != "":
 		out(voice.problem(reply.Error))
 	case reply.Cut:
-		panic(http.ErrAbortHandler) // net/http's way to close a connection
+		panic(http.ErrAbortHandler) // closes the connection
 	case reply.Hang:
 		select {
 		case <-r.Context().Done():
@@ -61,14 +61,14 @@ func (s *Server) misbehave(r *http.Request, voice voice, reply Reply, out func(s
 	return true
 }
 
-// object is JSON in the making.
+// object is a JSON object.
 type object = map[string]any
 
-// event is one server-sent event; name may be "".
+// event returns one server-sent event; name may be "".
 func event(name string, data object) string {
 	text, err := json.Marshal(data)
 	if err != nil {
-		panic(err) // only strings and numbers are put in
+		panic(err) // it contains only strings and numbers
 	}
 	if name == "" {
 		return fmt.Sprintf("data: %s\n\n", text)
@@ -76,7 +76,7 @@ func event(name string, data object) string {
 	return fmt.Sprintf("event: %s\ndata: %s\n\n", name, text)
 }
 
-// halves cuts a text in two, as a model streams arguments in pieces.
+// halves splits a text in two, as models stream arguments in parts.
 func halves(s string) [2]string { return [2]string{s[:len(s)/2], s[len(s)/2:]} }
 
 // anthropicVoice speaks Messages: blocks that start, grow and stop.

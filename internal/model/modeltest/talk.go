@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// A Result is what a model is told about one of its tool calls.
+// A Result is the result of a tool call in a request.
 type Result struct {
 	ID   string // of the call
-	Text string // everything that is said of it, one line a text
+	Text string // all its texts, one line each
 }
 
-// places says where a format keeps the results of tool calls: the object that is one has these
-// fields.
+// places says where a format has the results of tool calls: an object with these fields is one.
 var places = map[Format]struct {
-	kind, is string // the field that tells a result from other objects, and its value; is "": the field's value is the result
+	kind, is string // the field that marks a result, and its value; is "": the field's value is the result
 	id       string
 	text     string
 }{
@@ -26,7 +25,7 @@ var places = map[Format]struct {
 	GenerateContent: {"functionResponse", "", "id", "response"},
 }
 
-// Results are the results of tool calls in the request, in order.
+// Results returns the results of tool calls in the request, in order.
 func (r Request) Results() []Result {
 	place := places[r.Format]
 	var results []Result
@@ -45,8 +44,8 @@ func (r Request) Results() []Result {
 	return results
 }
 
-// OffersTools reports whether the model may call tools. Agents ask for titles and summaries beside
-// the conversation, without any.
+// OffersTools reports whether the model may call tools. Agents also ask for titles and summaries,
+// without tools.
 func (r Request) OffersTools() bool {
 	var body struct {
 		Tools []json.RawMessage `json:"tools"`
@@ -54,7 +53,7 @@ func (r Request) OffersTools() bool {
 	return json.Unmarshal(r.Body, &body) == nil && len(body.Tools) > 0
 }
 
-// Says reports whether some string anywhere in the request contains text.
+// Says reports whether a string anywhere in the request contains text.
 func (r Request) Says(text string) bool {
 	var body any
 	if json.Unmarshal(r.Body, &body) != nil {
@@ -68,7 +67,7 @@ func (r Request) Says(text string) bool {
 	return false
 }
 
-// walk calls f with every object in the request: the outer ones first, lists in order.
+// walk calls f with every object in the request: outer objects first, lists in order.
 func (r Request) walk(f func(map[string]any)) {
 	var body any
 	if json.Unmarshal(r.Body, &body) == nil {
@@ -90,7 +89,7 @@ func walk(v any, f func(map[string]any)) {
 	}
 }
 
-// texts are the strings in a value, lists in order, without those that name its type.
+// texts returns the strings in a value in order, without those that name its type.
 func texts(v any) []string {
 	var all []string
 	switch v := v.(type) {
@@ -102,7 +101,7 @@ func texts(v any) []string {
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if name != "type" { // names the kind of a piece, and is no part of what is said
+			if name != "type" { // names the kind of a part
 				all = append(all, texts(v[name])...)
 			}
 		}
