@@ -16,11 +16,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// Bounds of an export.
+// The limits of an export.
 const (
-	maxBatch  = 512 // spans of one request, as in OpenTelemetry's batch processor
+	maxBatch  = 512 // spans in one request, as in OpenTelemetry's batch processor
 	maxTries  = 4
-	firstWait = 500 * time.Millisecond // doubled after each try, unless the collector says how long
+	firstWait = 500 * time.Millisecond // doubles after each try, unless the collector says how long to wait
 	maxWait   = 30 * time.Second
 	maxAnswer = 64 << 10
 )
@@ -31,25 +31,25 @@ type Client struct {
 	http   http.Client
 	wait   time.Duration // before the second try
 
-	patient bool // a collector that cannot be reached is tried again too: nobody waits for the result
+	patient bool // try again also if the collector cannot be reached: no caller waits for the result
 }
 
-// NewClient makes a client. It connects to nobody yet.
+// NewClient makes a client. It does not connect yet.
 func NewClient(c Config) *Client {
 	return &Client{config: c, wait: firstWait, http: http.Client{
-		// A collector does not redirect, and headers with a key in them are for nobody else.
+		// Collectors do not redirect, and headers with a key must not go to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// A Sent is what came of an export.
+// A Sent is the result of an export.
 type Sent struct {
-	Spans    int    // that the collector took
-	Rejected int    // that it refused, though it took the others
-	Message  string // what it said about them
+	Spans    int    // accepted by the collector
+	Rejected int    // refused by the collector although it accepted the others
+	Message  string // the collector's text about them
 }
 
-// Send sends spans, in batches. The error is that of the first batch that was not taken; those
+// Send sends spans in batches. The error is about the first batch that was not accepted; those
 // before it were.
 func (c *Client) Send(ctx context.Context, spans []Span) (Sent, error) {
 	var sent Sent
@@ -74,7 +74,7 @@ func (c *Client) Send(ctx context.Context, spans []Span) (Sent, error) {
 	return sent, nil
 }
 
-// deliver sends one request, again as often as it makes sense.
+// deliver sends one request, and repeats it while that may help.
 func (c *Client) deliver(ctx context.Context, body []byte) (answerJSON, error) {
 	if c.config.Gzip {
 		body = compressed(body)
@@ -99,14 +99,14 @@ func (c *Client) deliver(ctx context.Context, body []byte) (answerJSON, error) {
 func compressed(body []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = w.Write(body) // a buffer takes everything
+	_, _ = w.Write(body) // a buffer accepts everything
 	_ = w.Close()
 	return b.Bytes()
 }
 
-// A laterError is the error of a request that may work another time.
+// A laterError is an error after which the request may be repeated.
 type laterError struct {
-	after time.Duration // what the collector says; 0: nothing
+	after time.Duration // the pause that the collector asks for; 0: none
 	err   error
 }
 
@@ -140,7 +140,7 @@ func (c *Client) post(ctx context.Context, body []byte) (answerJSON, error) {
 	return readAnswer(resp, text)
 }
 
-// unreached is the error of a collector that did not answer.
+// unreached returns the error for a collector that did not answer.
 func (c *Client) unreached(err error) error {
 	if c.patient {
 		return &laterError{err: err}
@@ -148,7 +148,7 @@ func (c *Client) unreached(err error) error {
 	return err
 }
 
-// unwrapURL takes the address out of an error: it may have a password in it.
+// unwrapURL removes the address, which may contain a password, from an error.
 func unwrapURL(err error) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		return inner
@@ -172,12 +172,12 @@ func (a *answerJSON) rejected() int {
 	return n
 }
 
-// readAnswer tells whether a request was taken. The codes that are worth another try are those of
-// OTLP's specification.
+// readAnswer returns an error if a request was not accepted. The OTLP specification lists the
+// statuses after which it may be repeated.
 func readAnswer(resp *http.Response, text []byte) (answerJSON, error) {
 	var answer answerJSON
 	if resp.StatusCode/100 == 2 {
-		_ = json.Unmarshal(text, &answer) // it was taken; an answer that cannot be read changes nothing
+		_ = json.Unmarshal(text, &answer) // accepted; an unreadable answer changes nothing
 		return answer, nil
 	}
 	err := fmt.Errorf("it answered %s: %s", resp.Status, excerpt.Of(bytes.TrimSpace(text), 200))
@@ -188,7 +188,7 @@ func readAnswer(resp *http.Response, text []byte) (answerJSON, error) {
 	return answer, err
 }
 
-// retryAfter reads a number of seconds, or a moment.
+// retryAfter parses a number of seconds, or a date.
 func retryAfter(text string, now time.Time) time.Duration {
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 {
 		return time.Duration(min(n, int(maxWait/time.Second))) * time.Second

@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/version"
 )
 
-// Config says where spans are sent, and how.
+// Config says where and how spans are sent.
 type Config struct {
 	URL      *url.URL // of /v1/traces
 	Headers  http.Header
@@ -21,16 +21,16 @@ type Config struct {
 	Resource []Attribute
 }
 
-// ErrNoEndpoint says that nobody has said where to.
+// ErrNoEndpoint reports that no address is configured.
 var ErrNoEndpoint = errors.New("no collector is named")
 
-// defaultTimeout is what OpenTelemetry's specification says for OTEL_EXPORTER_OTLP_TIMEOUT.
+// defaultTimeout is OpenTelemetry's default for OTEL_EXPORTER_OTLP_TIMEOUT.
 const defaultTimeout = 10 * time.Second
 
-// FromEnviron is what an address, such as http://127.0.0.1:4318, and the OTEL_ variables say. The
-// address goes before that of the variables; "" stands for none.
+// FromEnviron returns the config for an address, such as http://127.0.0.1:4318, and the OTEL_
+// variables. The address overrides that of the variables; "" means none.
 func FromEnviron(address string, getenv func(string) string) (Config, error) {
-	own := func(name string) string { // that for traces goes before the one for everything
+	own := func(name string) string { // the variable for traces overrides the general one
 		if v := getenv("OTEL_EXPORTER_OTLP_TRACES_" + name); v != "" {
 			return v
 		}
@@ -43,7 +43,7 @@ func FromEnviron(address string, getenv func(string) string) (Config, error) {
 	}
 	headers, err := pairs(own("HEADERS"))
 	if err != nil {
-		return c, fmt.Errorf("OTEL_EXPORTER_OTLP_HEADERS: %w", err) // what stands there is a secret
+		return c, fmt.Errorf("OTEL_EXPORTER_OTLP_HEADERS: %w", err) // the value is a secret
 	}
 	for _, h := range headers {
 		c.Headers.Set(h.Key, h.Value.(string))
@@ -55,7 +55,7 @@ func FromEnviron(address string, getenv func(string) string) (Config, error) {
 	return c, err
 }
 
-// endpoint is the address of the collector's traces: a base address gets /v1/traces.
+// endpoint returns the address for traces: a base address gets /v1/traces.
 func endpoint(address string, getenv func(string) string, protocol string) (*url.URL, error) {
 	whole := false
 	if address == "" {
@@ -80,7 +80,7 @@ func endpoint(address string, getenv func(string) string, protocol string) (*url
 	return u, nil
 }
 
-// ParseURL reads the address of a collector.
+// ParseURL parses the address of a collector.
 func ParseURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -89,8 +89,8 @@ func ParseURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// pairs reads name=value,name=value, the values percent-encoded. An error does not repeat what
-// stands there.
+// pairs parses name=value,name=value with percent-encoded values. Its errors do not repeat the
+// text.
 func pairs(text string) ([]Attribute, error) {
 	var all []Attribute
 	for part := range strings.SplitSeq(text, ",") {
@@ -107,7 +107,7 @@ func pairs(text string) ([]Attribute, error) {
 	return all, nil
 }
 
-// resource is whose spans they are.
+// resource returns the attributes that describe the sender of the spans.
 func resource(getenv func(string) string) ([]Attribute, error) {
 	all, err := pairs(getenv("OTEL_RESOURCE_ATTRIBUTES"))
 	if err != nil {

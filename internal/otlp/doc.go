@@ -1,12 +1,11 @@
 // Package otlp sends traces to an OpenTelemetry collector: OTLP over HTTP, in JSON.
 //
-//	Spans               spans.go   an event becomes a span, each plugin's step a child of it, a turn a trace
-//	Encode              encode.go  spans become the JSON of an ExportTraceServiceRequest
-//	Client.Send         client.go  in batches, again where the collector says "later"
-//	Queue.Offer         queue.go   never waits: a goroutine sends what was offered, or it is dropped and counted
-//	FromEnviron         config.go  where to, and with which headers: the OTEL_EXPORTER_OTLP_ variables
+//	Spans               spans.go   makes a span of each event, a child of each plugin's step, and a trace of a turn
+//	Encode              encode.go  encodes spans as an ExportTraceServiceRequest
+//	Client.Send         client.go  sends them in batches, and again if the collector asks for it
+//	Queue.Offer         queue.go   never waits: a goroutine sends the spans, or they are dropped and counted
+//	FromEnviron         config.go  reads address and headers from the OTEL_EXPORTER_OTLP_ variables
 //
-// It is an encoder of our own for the one message that is needed. It has no metrics, no logs, no
-// gRPC and no Protobuf, and it makes no spans of what the process does otherwise. Payloads are not
-// exported: names, verdicts, times and errors are.
+// It encodes only this one message. It has no metrics, no logs, no gRPC and no Protobuf, and makes
+// no spans of anything but events. It exports names, verdicts, times and errors, but no payloads.
 package otlp

@@ -13,7 +13,7 @@ import (
 type Span struct {
 	Trace      [16]byte
 	ID         [8]byte
-	Parent     [8]byte // zero: it has none
+	Parent     [8]byte // zero: none
 	Name       string
 	Start, End time.Time
 	Attributes []Attribute
@@ -74,16 +74,16 @@ type (
 	}
 )
 
-// Numbers of OTLP's enums.
+// The numbers of OTLP's enums.
 const (
 	kindInternal = 1 // SPAN_KIND_INTERNAL
 	statusError  = 2 // STATUS_CODE_ERROR
 )
 
-// scopeName names who made the spans.
+// scopeName names the program that made the spans.
 const scopeName = "github.com/patchbay-dev/patchbay"
 
-// Encode is the request that exports these spans. The resource is what all of them belong to.
+// Encode returns the request that exports these spans. The resource describes their sender.
 func Encode(resource []Attribute, spans []Span) ([]byte, error) {
 	all := make([]spanJSON, len(spans))
 	for i := range spans {
@@ -127,5 +127,5 @@ func value(v any) valueJSON {
 	case string:
 		return valueJSON{String: &v}
 	}
-	return valueJSON{} // OTLP allows for a value that is not there
+	return valueJSON{} // OTLP allows an empty value
 }

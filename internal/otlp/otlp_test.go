@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// event is one of two plugins, the second of which fails.
+// event returns an event of two plugins, the second of which fails.
 func event(turn string, action hook.Action) Event {
 	return Event{Session: "ses_1", Turn: turn, End: time.Unix(1_700_000_000, 42), Outcome: &hook.Outcome{Point: hook.TurnInput, Verdict: hook.Continue, By: "b",
 		Steps: []hook.Step{
@@ -49,7 +49,8 @@ func config(t *testing.T, url string, env ...string) Config {
 	return c
 }
 
-// A trace per turn, a span per event, a child per step, with errors as status.
+// TestSpansOfATurn checks that a turn is one trace, with a span for each event, a child for each
+// step, and errors as status.
 func TestSpansOfATurn(t *testing.T) {
 	collector := otlptest.New(t)
 	client := NewClient(config(t, collector.URL, "OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b, x=y", "OTEL_RESOURCE_ATTRIBUTES", "host.name=h",
@@ -86,7 +87,7 @@ func TestSpansOfATurn(t *testing.T) {
 	}
 }
 
-// Answers decide what happens next: later means later, no means no.
+// TestAnswers checks which answers of a collector lead to another try.
 func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers []string // status and Retry-After; the last one is repeated
@@ -131,7 +132,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// What a collector rejects of a batch is told.
+// TestPartialSuccess checks that spans that a collector rejects are reported.
 func TestPartialSuccess(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}`)
@@ -148,7 +149,7 @@ func TestEndpoint(t *testing.T) {
 	for name, c := range map[string]struct {
 		address string
 		env     []string
-		want    string // or what the error says
+		want    string // or the text of the error
 	}{
 		"a base":                         {"http://c:4318", nil, "http://c:4318/v1/traces"},
 		"a base with a path":             {"http://c/otlp/", nil, "http://c/otlp/v1/traces"},
@@ -180,7 +181,8 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// A queue never waits. What a collector that is away does not take is counted.
+// TestQueue checks that a queue never waits, and counts the spans that an unreachable collector
+// does not accept.
 func TestQueue(t *testing.T) {
 	collector := otlptest.New(t)
 	client := NewClient(config(t, collector.URL))
@@ -217,7 +219,7 @@ type writer func(p []byte)
 
 func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
 
-// The validator of the tests is one: it finds what is wrong.
+// TestTheValidatorCanFail checks that the validator of these tests finds mistakes.
 func TestTheValidatorCanFail(t *testing.T) {
 	good, err := Encode(nil, Spans(event("t", "")))
 	if err != nil {

@@ -9,23 +9,23 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// Bounds of what waits to be sent. A span has some 500 bytes.
+// The limits of queued spans. A span has about 500 bytes.
 const (
 	maxWaiting = 8192        // spans
-	gatherFor  = time.Second // spans are gathered before they are sent
+	gatherFor  = time.Second // how long spans are collected before they are sent
 	closeWait  = 3 * time.Second
 )
 
-// A Queue sends spans as they come, from a goroutine of its own. It is safe for concurrent use.
+// A Queue sends spans from its own goroutine. It is safe for concurrent use.
 type Queue struct {
 	client *Client
 	log    *slog.Logger
 	gather time.Duration
-	ctx    context.Context // ended when Close has no more patience
+	ctx    context.Context // ends when Close stops waiting
 	cancel context.CancelFunc
-	soon   chan struct{} // has room for one: something waits
+	soon   chan struct{} // has room for one signal: spans are queued
 	closed chan struct{}
-	done   chan struct{} // closed when the goroutine is gone
+	done   chan struct{} // closed when the goroutine has ended
 
 	mu      sync.Mutex // protects the fields below
 	waiting []Span
@@ -33,14 +33,14 @@ type Queue struct {
 	closing bool
 }
 
-// Counts are what a queue has done.
+// Counts are the numbers of a queue's spans.
 type Counts struct {
 	Sent    uint64 `json:"sent"`
-	Dropped uint64 `json:"dropped"`         // there was no room, or the collector did not take them
+	Dropped uint64 `json:"dropped"`         // the queue was full, or the collector did not accept them
 	Error   string `json:"error,omitempty"` // of the last batch that was not taken; "": the last one was
 }
 
-// NewQueue starts the goroutine. Close ends it. The client is the queue's from then on.
+// NewQueue starts the goroutine, which Close ends. The queue owns the client from then on.
 func NewQueue(c *Client, log *slog.Logger) *Queue {
 	c.patient = true
 	ctx, cancel := context.WithCancel(context.Background())
@@ -49,8 +49,7 @@ func NewQueue(c *Client, log *slog.Logger) *Queue {
 	return q
 }
 
-// Offer takes spans to be sent, and never waits: where there is no room they are dropped and
-// counted.
+// Offer queues spans. It never waits: if the queue is full, the spans are dropped and counted.
 func (q *Queue) Offer(spans []Span) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -65,7 +64,7 @@ func (q *Queue) Offer(spans []Span) {
 	}
 }
 
-// drop counts spans that are not sent, and tells of the first, then whenever their number has
+// drop counts spans that are not sent. It logs the first, and then each time their number has
 // doubled. The caller holds mu.
 func (q *Queue) drop(n int, why string) {
 	before := q.counts.Dropped
@@ -76,14 +75,14 @@ func (q *Queue) drop(n int, why string) {
 	}
 }
 
-// Counts tells what was sent and what was not.
+// Counts returns how many spans were sent and dropped.
 func (q *Queue) Counts() Counts {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.counts
 }
 
-// run sends what waits until Close, and then what is left.
+// run sends queued spans until Close, and then the remaining ones.
 func (q *Queue) run() {
 	defer close(q.done)
 	for {
@@ -109,10 +108,10 @@ func (q *Queue) gatherMore() {
 		case <-ctx.Done():
 		}
 	}()
-	_ = pause.For(ctx, q.gather) // one that is cut short sends what there is
+	_ = pause.For(ctx, q.gather) // if it is interrupted, the queued spans are sent
 }
 
-// send sends all that waits.
+// send sends all queued spans.
 func (q *Queue) send() {
 	for {
 		q.mu.Lock()
@@ -142,7 +141,7 @@ func (q *Queue) settle(batch []Span) {
 	}
 }
 
-// Close takes no more spans, and gives those that wait a moment to be sent.
+// Close accepts no more spans, and waits a moment until the queued ones are sent.
 func (q *Queue) Close() {
 	q.mu.Lock()
 	again := q.closing

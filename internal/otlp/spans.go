@@ -9,17 +9,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// An Event is one that went through plugins.
+// An Event is an event that was sent to plugins.
 type Event struct {
 	Session string
-	Turn    string    // "": it belongs to none, and is a trace of its own
-	End     time.Time // when it was over
+	Turn    string    // "": it belongs to no turn, and is its own trace
+	End     time.Time // when it ended
 	Outcome *hook.Outcome
 }
 
-// Spans are one for each event, and below it one for each plugin that was asked. The events of a
-// turn are one trace. The ids are made of what the event is, so that one that is exported twice is
-// the same one.
+// Spans returns a span for each event, and below it one for each plugin that was asked. The events
+// of a turn are one trace. The ids are derived from the event, so that an event that is exported
+// twice has the same ids.
 func Spans(events ...Event) []Span {
 	var all []Span
 	for i := range events {
@@ -47,7 +47,7 @@ func (e *Event) spans() []Span {
 	return all
 }
 
-// took is from the first step's start to the last one's end.
+// took returns the time from the start of the first step to the end of the last.
 func took(steps []hook.Step) time.Duration {
 	var end time.Duration
 	for i := range steps {
@@ -56,7 +56,7 @@ func took(steps []hook.Step) time.Duration {
 	return end
 }
 
-// trace is the id of the trace: that of the turn, or of the event alone.
+// trace returns the id of the trace: of the turn, or of the event alone.
 func (e *Event) trace(key string) (id [16]byte) {
 	if e.Turn != "" {
 		key = fmt.Sprintf("%q %q", e.Session, e.Turn)
@@ -86,7 +86,7 @@ func (e *Event) attributes() []Attribute {
 	return all
 }
 
-// step is the span of one plugin's part, without its ids and times.
+// step returns the span of one plugin's part, without its ids and times.
 func step(s *hook.Step) Span {
 	span := Span{Name: s.Plugin + " " + s.Hook, Attributes: []Attribute{{"patchbay.plugin", s.Plugin}, {"patchbay.dialect", s.Dialect},
 		{"patchbay.hook", s.Hook}, {"patchbay.verdict", string(s.Verdict)}, {"patchbay.changed", s.Changed}}}
@@ -100,7 +100,7 @@ func step(s *hook.Step) Span {
 	return span
 }
 
-// maxText is how much of a plugin's own words is exported.
+// maxText is how much of a plugin's own text is exported.
 const maxText = 1000
 
 func short(text string) string { return excerpt.Of(text, maxText) }

@@ -7,21 +7,21 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A comparer tells what a plugin does otherwise than in the recording.
+// A comparer finds what a plugin does differently than in the recording.
 type comparer struct {
 	normal
-	scrub *scrubber // of what the plugins say now: the recording has no secrets
+	scrub *scrubber // for the plugins' texts of now: the recording has no secrets
 }
 
-// changes are the differences between a recorded side and one of now: the old value is the recorded
-// one.
+// changes returns the differences between the recorded side and the current one. The old value is
+// the recorded one.
 func (c *comparer) changes(then, now json.RawMessage) []hook.Change {
 	return hook.Diff(c.of(then), c.of(now))
 }
 
-// step compares what a plugin was sent, what it answered and what came of that. What it changed in
-// the payload follows from its answer, and is compared where the answers are the same, also in what
-// is ignored.
+// step compares what a plugin was sent, what it answered, and the outcome. Its changes of the
+// payload follow from its answer. They are compared only if the answers are the same, including the
+// ignored fields.
 func (c *comparer) step(then, now *Step) []hook.Change {
 	if all := c.changes(then.document(false), now.document(false)); len(all) > 0 {
 		return all
@@ -33,7 +33,7 @@ func (c *comparer) step(then, now *Step) []hook.Change {
 	return c.changes(then.document(true), now.document(true))
 }
 
-// document is a step as it is compared.
+// document returns a step in the form that is compared.
 func (s *Step) document(whole bool) json.RawMessage {
 	o := rawjson.Object{{Name: "verdict", Value: rawjson.String(string(s.Verdict))}}
 	o = add(o, "sent", present(s.Sent))
@@ -47,8 +47,7 @@ func (s *Step) document(whole bool) json.RawMessage {
 	return o.JSON()
 }
 
-// present is a value that is there. Events of the journal have null where there was none, so null
-// counts as none.
+// present returns a value, or nil for null: events of the journal have null for a missing value.
 func present(v json.RawMessage) json.RawMessage {
 	if string(v) == "null" {
 		return nil

@@ -1,25 +1,26 @@
-// Package recording saves what went through plugins to a file, and plays it against plugins again.
+// Package recording saves the traffic of plugins to a file, and plays it against plugins again.
 //
-//	Create                      FILE.partial, locked
-//	Recorder.Record             write.go    one event or call becomes one line, as soon as it is over
+//	Create                      opens and locks FILE.partial
+//	Recorder.Record             write.go    writes each event or call as one line, as soon as it has ended
 //	├─ newEntry                 entry.go    what each plugin was given, sent and answered
-//	├─ scrubber                 scrub.go    secrets are taken out of every foreign text
-//	└─ Recorder.write           one line, one write, within bounds; what does not fit is noted
-//	Recorder.Close              the last line, fsync, renamed to FILE
+//	├─ scrubber                 scrub.go    removes secrets from every foreign text
+//	└─ Recorder.write           one line with one write, within limits; notes what does not fit
+//	Recorder.Close              writes the last line, syncs, and renames the file to FILE
 //
-//	NewSaver                    kept.go     the same lines to a stream
-//	Recorder.Keep               an event of the journal becomes one line
-//	└─ givenBefore, undo        undo.go     what each plugin was given, out of what each changed; checked both ways
+//	NewSaver                    kept.go     writes the same lines to a stream
+//	Recorder.Keep               writes an event of the journal as one line
+//	└─ givenBefore, undo        undo.go     derives what each plugin was given from its changes; checked both ways
 //
-//	Read                        read.go     a file that may be anybody's: bounded, checked line by line
-//	Replay                      replay.go   every call of a plugin, in the recorded order, to the same plugin now
-//	├─ pluginhost.Host.Ask      one hook alone, with the payload that it was given then
-//	└─ comparer.changes         compare.go  both sides made comparable (normal.go), then the difference
+//	Read                        read.go     reads an untrusted file: limited, checked line by line
+//	Replay                      replay.go   repeats every call of a plugin, in the recorded order, with the same plugin now
+//	├─ pluginhost.Host.Ask      one hook alone, with the recorded payload
+//	└─ comparer.changes         compare.go  makes both sides comparable (normal.go), and compares them
 //
-// A plugin is asked what it was asked in the recording, whatever the plugins before it answer now:
-// a difference is that plugin's own, and one plugin can be replayed without the others.
+// A plugin is asked what it was asked in the recording, independent of the current answers of the
+// plugins before it. So a difference always comes from that plugin, and one plugin can be replayed
+// without the others.
 //
-// It is not the journal, which a daemon keeps of its own turns: that has no tool calls, and leaves
-// out what is long. Events of it that are whole can be saved as a recording. The format is
-// described in docs/tracing.md.
+// It is not the journal, which a daemon writes about its own turns: the journal has no tool calls,
+// and leaves out long payloads. Complete events of it can be saved as a recording. docs/tracing.md
+// describes the format.
 package recording

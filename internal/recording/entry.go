@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// newEntry is traffic as it is written down, without its number.
+// newEntry returns traffic in the form of an entry, without its number.
 func newEntry(t *pluginhost.Traffic, began time.Time, s *scrubber) Entry {
 	e := Entry{Type: string(t.Kind), AtUS: t.Began.Sub(began).Microseconds(), DurationUS: t.Took.Microseconds(),
 		Session: t.Session, Request: t.Request, Dir: t.Host.Dir(), Plugin: t.Plugin, Dialect: t.Dialect, Name: t.Name,
@@ -24,7 +24,7 @@ func newEntry(t *pluginhost.Traffic, began time.Time, s *scrubber) Entry {
 	return e
 }
 
-// given is the payload that each step was given; nil: the event's own.
+// given returns the payload that each step was given; nil means the event's own.
 func given(o *hook.Outcome) []json.RawMessage {
 	all := make([]json.RawMessage, len(o.Steps))
 	var last json.RawMessage
@@ -37,7 +37,7 @@ func given(o *hook.Outcome) []json.RawMessage {
 	return all
 }
 
-// newSteps notes for each step the payload that it was given, where it is not the event's.
+// newSteps converts the steps. A step has the payload that it was given if that is not the event's.
 func newSteps(o *hook.Outcome, given []json.RawMessage, began time.Time, s *scrubber) []Step {
 	steps := make([]Step, len(o.Steps))
 	counts := make(map[pluginhost.Which]int) // hooks of one name that a plugin has at the point
@@ -65,7 +65,7 @@ func newStep(from *hook.Step, s *scrubber) Step {
 	return step
 }
 
-// object is a payload; none is an empty one.
+// object returns a payload, or an empty object if there is none.
 func object(payload json.RawMessage) json.RawMessage {
 	if len(payload) == 0 {
 		return json.RawMessage("{}")

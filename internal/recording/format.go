@@ -7,25 +7,27 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// Version is that of the format. A reader refuses any other: a recording is made again in a minute.
+// Version is the version of the format. A reader refuses any other, because making a new recording
+// is easy.
 const Version = 1
 
 // The types of lines. A call has its [pluginhost.TrafficKind].
 const (
 	typeHeader  = "recording" // the first line
-	typePlugins = "plugins"   // plugins that the header does not have: they came later
-	typeLeftOut = "left_out"  // an event or a call that is not here, and why
+	typePlugins = "plugins"   // plugins that are not in the header, because they came later
+	typeLeftOut = "left_out"  // an event or a call that is missing, and why
 	typeEnd     = "end"       // the last line
 )
 
-// Bounds of a recording. A line with a payload of 4 MiB is the longest that a plugin can be sent.
+// The limits of a recording. A line with a payload of 4 MiB is the longest that a plugin can be
+// sent.
 const (
 	maxLine    = 16 << 20
 	maxFile    = 64 << 20
 	maxEntries = 100_000
 )
 
-// A Header says what a recording is of.
+// A Header is the first line of a recording.
 type Header struct {
 	Type      string    `json:"type"`
 	Version   int       `json:"version"`
@@ -38,7 +40,7 @@ type Header struct {
 	Plugins   []Plugin  `json:"plugins"`
 }
 
-// A Plugin is one that was there when the recording was made.
+// A Plugin is a plugin that existed when the recording was made.
 type Plugin struct {
 	Name    string `json:"name"`
 	Dialect string `json:"dialect"`
@@ -55,7 +57,7 @@ type Entry struct {
 	DurationUS int64  `json:"duration_us"`
 	Session    string `json:"session,omitempty"`
 	Request    string `json:"request,omitempty"`
-	Dir        string `json:"dir,omitempty"` // where the plugins worked, where it is not the header's
+	Dir        string `json:"dir,omitempty"` // where the plugins worked, if it differs from the header
 
 	Point   hook.Point      `json:"point,omitempty"`
 	Payload json.RawMessage `json:"payload,omitempty"`
@@ -73,7 +75,7 @@ type Entry struct {
 
 	Error     string    `json:"error,omitempty"`
 	ErrorKind hook.Kind `json:"error_kind,omitempty"`
-	Why       string    `json:"why,omitempty"` // of one that was left out
+	Why       string    `json:"why,omitempty"` // why it was left out
 }
 
 // A Step is one plugin's part in an event.
@@ -85,7 +87,7 @@ type Step struct {
 	Connected  bool            `json:"connected,omitempty"`
 	AtUS       int64           `json:"at_us"`
 	DurationUS int64           `json:"duration_us"`
-	Given      json.RawMessage `json:"given,omitempty"` // the payload before it, where plugins before it had changed that
+	Given      json.RawMessage `json:"given,omitempty"` // the payload before it, if plugins before it had changed that
 	Sent       json.RawMessage `json:"sent,omitempty"`
 	Received   json.RawMessage `json:"received,omitempty"`
 	Verdict    hook.Verdict    `json:"verdict"`
@@ -102,10 +104,10 @@ type ending struct {
 	Type        string `json:"type"`
 	Entries     int    `json:"entries"`
 	LeftOut     int    `json:"left_out"`
-	Interrupted bool   `json:"interrupted,omitempty"` // the command was, by a signal
+	Interrupted bool   `json:"interrupted,omitempty"` // by a signal
 }
 
-// A pluginsLine has plugins that the header does not have.
+// A pluginsLine has plugins that are not in the header.
 type pluginsLine struct {
 	Type    string   `json:"type"`
 	Plugins []Plugin `json:"plugins"`

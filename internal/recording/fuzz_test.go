@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// FuzzRead: whatever a file says, it is refused with a short error that names it, or everything in
-// it can be played.
+// FuzzRead checks that a file is refused with a short error that names it, or can be played
+// completely.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(head + `{"type":"tool","n":1,"plugin":"a","name":"b","input":{}}` + "\n" + `{"type":"end","entries":1}` + "\n"))
 	f.Add([]byte(head + `{"type":"event","point":"turn.input","steps":[{"plugin":"a","hook":"b","nth":-1}]}` + "\n"))
@@ -36,7 +36,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzScrub: what is scrubbed is still JSON, and has no secret in any of its strings.
+// FuzzScrub checks that a scrubbed value is still JSON, and that no string contains a secret.
 func FuzzScrub(f *testing.F) {
 	f.Add([]byte(`{"a":"hunter22","b":["\u0068unter22",1234567,{"hunter22":null}]}`))
 	f.Add([]byte(`"x\"hunter22\\"`))

@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// A Kept is an event as the journal keeps it: with what each plugin was sent, answered and changed,
-// and the payload as the last one left it. What each was given is worked out from that; see
+// A Kept is an event of the journal. It has what each plugin was sent, answered and changed, and
+// the payload after the last one. What each plugin was given is derived from that; see
 // [givenBefore].
 type Kept struct {
 	Session string
@@ -22,21 +22,20 @@ type Kept struct {
 	Began   time.Time
 	Took    time.Duration
 	Outcome *hook.Outcome // its first step begins at the zero time
-	Lacks   string        // why it is not whole; "": it is
+	Lacks   string        // why it is incomplete; "": it is complete
 }
 
-// A Place is what a recording of kept events says of where it was made.
+// A Place says where a recording of kept events was made.
 type Place struct {
-	Host    *pluginhost.Host // whose secrets are taken out
-	Plugins []Plugin         // which there are now: what they were like at the time of an event is not kept
+	Host    *pluginhost.Host // whose secrets are removed
+	Plugins []Plugin         // the plugins of now: those at the time of an event are not stored
 }
 
-// NewSaver is a recorder of kept events to somebody's stream. Nothing is written before the first
-// event.
+// NewSaver returns a recorder that writes kept events to a stream. It writes nothing before the
+// first event.
 func NewSaver(to io.Writer, o Options) *Recorder { return newRecorder(to, o) }
 
-// Keep writes a kept event down. One about which no plugin was asked is no traffic. It never fails,
-// as [Recorder.Record].
+// Keep writes a kept event. It ignores events without steps. Like [Recorder.Record] it never fails.
 func (r *Recorder) Keep(k *Kept, at *Place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,15 +52,15 @@ func (r *Recorder) Keep(k *Kept, at *Place) {
 	r.add(keptEntry(k, r.began, s))
 }
 
-// Err is the error of the first line that could not be written; after it nothing is.
+// Err returns the error of the first line that could not be written. After it nothing is written.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.writeErr
 }
 
-// keptEntry is a kept event as it is written down, without its number. One that is not whole is
-// left out.
+// keptEntry returns a kept event as an entry, without its number. An incomplete event becomes a
+// left-out entry.
 func keptEntry(k *Kept, began time.Time, s *scrubber) Entry {
 	o, at := k.Outcome, k.Began.Sub(began)
 	e := Entry{Type: string(pluginhost.EventTraffic), AtUS: at.Microseconds(), DurationUS: k.Took.Microseconds(), Session: k.Session,
@@ -74,7 +73,7 @@ func keptEntry(k *Kept, began time.Time, s *scrubber) Entry {
 	}
 	if err == nil {
 		e.Payload, e.Steps = s.json(object(first)), newSteps(o, given, time.Time{}.Add(-at), s)
-		err = e.check() // the reader must not refuse the others because of it
+		err = e.check() // a reader would refuse the whole file because of it
 	}
 	if err != nil {
 		return Entry{Type: typeLeftOut, AtUS: e.AtUS, Point: o.Point, Why: s.text(err.Error())}
@@ -82,9 +81,9 @@ func keptEntry(k *Kept, began time.Time, s *scrubber) Entry {
 	return e
 }
 
-// givenBefore works out the event's first payload, and the one that each step was given where it is
-// another: what the steps changed is undone, the last change first. It is an error where the
-// changes do not fit the payload.
+// givenBefore derives the event's first payload, and the payload that each step was given if it
+// differs. It undoes the changes of the steps, the last first. It returns an error if the changes
+// do not fit the payload.
 func givenBefore(o *hook.Outcome) (first json.RawMessage, given []json.RawMessage, err error) {
 	given, first = make([]json.RawMessage, len(o.Steps)), o.Payload
 	for i, step := range slices.Backward(o.Steps) {

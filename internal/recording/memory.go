@@ -11,14 +11,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// Memory is storage for a replay: empty at first, and gone with it. What plugins have stored for
-// the person is not touched.
+// Memory is the storage of plugins during a replay. It begins empty and ends with the replay, so
+// that the real storage is not changed.
 type Memory struct {
-	mu      sync.Mutex // protects plugins, and what is in them
+	mu      sync.Mutex // protects plugins and their contents
 	plugins map[string]*memoryBucket
 }
 
-// Plugin is the storage of one plugin.
+// Plugin returns the storage of one plugin.
 func (m *Memory) Plugin(plugin string, q dialect.StorageQuota) dialect.Storage {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,34 +12,33 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// generated are values in texts that are made anew at each call. The longer ones go first.
+// generated lists patterns for values that are new in each call. The longer ones come first.
 var generated = []struct {
 	found pattern.Pattern
 	as    string
 }{
 	{pattern.New(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), "{uuid}"},
 	{pattern.New(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|[+-]\d\d:?\d\d))?`), "{time}"},
-	{pattern.New(`\b(?:[0-9A-Z]{26}|[a-z]{2,8}_[0-9a-z]{26})\b`), "{id}"}, // ULIDs, ours too, and what crypto/rand.Text makes
+	{pattern.New(`\b(?:[0-9A-Z]{26}|[a-z]{2,8}_[0-9a-z]{26})\b`), "{id}"}, // ULIDs, our own ids, and the texts of crypto/rand.Text
 }
 
-// Fields whose numbers are moments or spans of time.
+// Fields whose numbers are moments or durations.
 var (
 	timeField = pattern.New(`(?i)(^|_)(ts|time|timestamp|now|date|epoch)$|_at$|(Time|Timestamp|At)$`)
 	spanField = pattern.New(`(?i)(^|_)(duration|elapsed|latency|took|uptime)(_(s|ms|us|ns|seconds|millis))?$|^pid$`)
 )
 
-// idField is a field whose text is made anew for each call, whatever it looks like.
+// idField matches fields whose text is new in each call.
 var idField = pattern.New(`(?i)^(request|trace|span|correlation)_?id$`)
 
-// A normal makes two sides comparable: what changes legitimately from one run to the next is the
-// same in both.
+// A normal makes two sides comparable: values that may differ from run to run become equal.
 type normal struct {
-	exact  bool              // nothing is, but for what is ignored
-	places *strings.Replacer // paths of both sides: what was recorded is sent again
+	exact  bool              // only the ignored fields become equal
+	places *strings.Replacer // paths of both sides: recorded texts are sent again
 	ignore []ignored
 }
 
-// places are paths, as pairs of a path and what stands for it.
+// places returns a replacer for paths, from a map of each path to its placeholder.
 func places(pairs map[string]string) *strings.Replacer {
 	paths := slices.SortedFunc(maps.Keys(pairs), func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
 	var list []string
@@ -51,8 +50,8 @@ func places(pairs map[string]string) *strings.Replacer {
 	return strings.NewReplacer(list...)
 }
 
-// An ignored place is the name of a field, at any depth, or a JSON pointer from the step; * stands
-// for any one part.
+// An ignored is the name of a field at any depth, or a JSON pointer from the step; * matches any
+// one part.
 type ignored struct {
 	field string
 	parts []string
@@ -81,13 +80,13 @@ func (n *normal) ignores(path []string) bool {
 	return len(path) > 0 && slices.ContainsFunc(n.ignore, func(i ignored) bool { return i.matches(path) })
 }
 
-// of is a document made comparable.
+// of returns a document in comparable form.
 func (n *normal) of(doc json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
 	var v any
 	if d.Decode(&v) != nil {
-		return doc // it was checked when it was read: this is for the compiler
+		return doc // cannot happen: it was checked when it was read
 	}
 	return marshal(n.value(v, nil))
 }
@@ -150,8 +149,8 @@ func (n *normal) number(v json.Number, path []string) any {
 	return v
 }
 
-// isEpoch tells whether a number can be a moment between 2008 and 2100, in seconds, milli-, micro-
-// or nanoseconds.
+// isEpoch reports whether a number can be a moment between 2008 and 2100, in seconds, milli-,
+// micro- or nanoseconds.
 func isEpoch(v json.Number) bool {
 	f, err := v.Float64()
 	for scale := 1.0; err == nil && scale <= 1e9; scale *= 1e3 {
@@ -162,7 +161,7 @@ func isEpoch(v json.Number) bool {
 	return false
 }
 
-// marshal encodes what was decoded. Fields are in the order of their names.
+// marshal encodes a decoded value. Fields are sorted by name.
 func marshal(v any) json.RawMessage {
 	return bytes.TrimSuffix(encodeLine(v), []byte("\n"))
 }

@@ -14,20 +14,19 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A Recording is a file of recorded traffic, read and checked.
+// A Recording is a recording that was read and checked.
 type Recording struct {
 	Header
 	Entries     []Entry // without those that were left out
 	LeftOut     int
 	Interrupted bool
-	Cut         string // why it is not whole; "": it is
+	Cut         string // why it is incomplete; "": it is complete
 }
 
-// ErrCut says that a recording has no end: its command was killed, or the file was cut.
+// ErrCut reports that a recording has no end: its command was killed, or the file was cut off.
 var ErrCut = errors.New("the recording is not whole")
 
-// A FileError is the error of a file that is no recording, or not one that can be read. It names
-// the line.
+// A FileError reports that a file is not a readable recording. It names the line.
 type FileError struct {
 	Path string
 	Line int
@@ -43,8 +42,8 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Read reads a recording. One that is not whole is read as far as it goes where partial is true,
-// and is an [ErrCut] otherwise.
+// Read reads a recording. With partial it reads an incomplete one as far as it goes; otherwise that
+// is an [ErrCut].
 func Read(path string, partial bool) (*Recording, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -76,7 +75,7 @@ func lineReader(r io.Reader) *bufio.Reader {
 	return bufio.NewReaderSize(io.LimitReader(r, maxFile+maxLine), 64<<10)
 }
 
-// checkHeader looks at the first line of a file.
+// checkHeader checks the first line of a file.
 func checkHeader(path string) error {
 	f, err := plainfile.Open(path)
 	if err != nil {
@@ -94,8 +93,8 @@ func checkHeader(path string) error {
 // A reader reads one file.
 type reader struct {
 	lines *bufio.Reader
-	line  int // the number of the last one
-	seen  int // events and calls, those that were left out too
+	line  int // the number of the last line
+	seen  int // events and calls, also those that were left out
 	out   Recording
 	ended bool
 }
@@ -136,7 +135,7 @@ func cutOff(err error) string {
 	return "its last line is missing"
 }
 
-// next is the next line. A last line without a line end is errHalf.
+// next returns the next line. A last line without a newline is errHalf.
 func (r *reader) next() ([]byte, error) {
 	r.line++
 	var line []byte
@@ -217,7 +216,7 @@ func (r *reader) entry(e Entry) error {
 	return nil
 }
 
-// check tells what an event or call lacks.
+// check returns what an event or call lacks.
 func (e *Entry) check() error {
 	if e.Type != string(pluginhost.EventTraffic) {
 		if e.Plugin == "" || e.Name == "" {

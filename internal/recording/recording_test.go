@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// replies is a plugin whose hook sets the message, and whose tool answers, as it is told to.
+// replies returns a plugin whose hook sets the message, and whose tool returns the answer.
 func replies(name, message, answer string) inproc.Plugin {
 	return inproc.Plugin{Name: name,
 		Hooks: map[hook.Point]func(context.Context, *hook.Event) (hook.Reply, error){
@@ -106,7 +106,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// shown is a report's differences on one line.
+// shown returns a report's differences in one line.
 func shown(r *Report) string {
 	var all []string
 	for _, d := range r.Differences {
@@ -119,7 +119,8 @@ func shown(r *Report) string {
 	return strings.Join(all, "; ")
 }
 
-// No secret is in the file, however it is spelled; short ones are replaced where they stand alone.
+// TestSecretsAreNotRecorded checks that no secret is in the file in any spelling. Short ones are
+// replaced where they are a whole text.
 func TestSecretsAreNotRecorded(t *testing.T) {
 	const secret = `p"a/ss word`
 	path := record(t, []string{"MY_API_TOKEN=" + secret, "OTHER_PASSWORD=abc"},
@@ -134,8 +135,8 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 	}
 }
 
-// A recorder that is killed leaves whole lines, in a file that says that it is not finished, and
-// the recording before it.
+// TestKilled checks that a killed recorder leaves complete lines in an unfinished file, and the
+// previous recording.
 func TestKilled(t *testing.T) {
 	path := record(t, nil, replies("a", "from a", "one"))
 	before, err := os.ReadFile(path)
@@ -153,7 +154,7 @@ func TestKilled(t *testing.T) {
 	if _, err := h.Fire(t.Context(), hook.TurnInput, json.RawMessage(`{"message":"hello"}`)); err != nil {
 		t.Fatal(err)
 	}
-	r.file.Close() // as the kernel does for a process that is killed
+	r.file.Close() // as the kernel does for a killed process
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("the recording that was there is %s, %v", after, err)
 	}
@@ -221,19 +222,19 @@ const head = `{"type":"recording","version":1,"patchbay":"0","command":[],"plugi
 
 func TestHostileFiles(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":            {"", "empty, or no recording"},
-		"not JSON":         {"hello\n", "it is no recording"},
-		"another version":  {`{"type":"recording","version":2}` + "\n", "version 2"},
-		"a garbled line":   {head + "{\"type\":\n", ":2: it is not JSON"},
-		"another type":     {head + `{"type":"surprise"}` + "\n", `type "surprise" is unknown`},
-		"no such point":    {head + `{"type":"event","point":"no.such"}` + "\n", "no point"},
-		"a step of nobody": {head + `{"type":"event","point":"turn.input","steps":[{}]}` + "\n", "no plugin"},
-		"deep":             {head + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "\n", "not JSON"},
-		"a missing line":   {head + `{"type":"end","entries":3}` + "\n", "lines are missing"},
-		"more at the end":  {head + `{"type":"end"}` + "\n{}\n", "behind the end"},
-		"half a line":      {head + `{"type":"ev`, "the last line is cut off"},
-		"no end":           {head, "last line is missing"},
-		"a long line":      {head + strings.Repeat("x", maxLine+2), "longer than"},
+		"empty":                   {"", "empty, or no recording"},
+		"not JSON":                {"hello\n", "it is no recording"},
+		"another version":         {`{"type":"recording","version":2}` + "\n", "version 2"},
+		"a garbled line":          {head + "{\"type\":\n", ":2: it is not JSON"},
+		"another type":            {head + `{"type":"surprise"}` + "\n", `type "surprise" is unknown`},
+		"no such point":           {head + `{"type":"event","point":"no.such"}` + "\n", "no point"},
+		"a step without a plugin": {head + `{"type":"event","point":"turn.input","steps":[{}]}` + "\n", "no plugin"},
+		"deep":                    {head + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "\n", "not JSON"},
+		"a missing line":          {head + `{"type":"end","entries":3}` + "\n", "lines are missing"},
+		"more at the end":         {head + `{"type":"end"}` + "\n{}\n", "behind the end"},
+		"half a line":             {head + `{"type":"ev`, "the last line is cut off"},
+		"no end":                  {head, "last line is missing"},
+		"a long line":             {head + strings.Repeat("x", maxLine+2), "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "f")
@@ -251,7 +252,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// Values that change from run to run are the same for a comparison, and nothing else is.
+// TestNormal checks that values that change from run to run become equal, and no others.
 func TestNormal(t *testing.T) {
 	for name, c := range map[string]struct {
 		a, b string

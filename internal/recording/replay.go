@@ -14,26 +14,26 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// ReplayOptions say against what a recording is played, and what counts as a difference.
+// ReplayOptions are the options of [Replay].
 type ReplayOptions struct {
 	Host   *pluginhost.Host
-	Heard  *Ear     // hears what goes through Host
-	Plugin string   // play the traffic of this plugin alone; "": of all
-	As     string   // the name that the plugin has now; "": the same
+	Heard  *Ear     // records the traffic of Host
+	Plugin string   // play only the traffic of this plugin; "": of all
+	As     string   // the current name of the plugin; "": the same
 	Ignore []string // fields, or JSON pointers into a step
 	Exact  bool     // times and generated ids count too
 }
 
-// A Report is what a replay came to.
+// A Report is the result of a replay.
 type Report struct {
 	OK          bool         `json:"ok"`
 	Played      int          `json:"played"`  // calls of plugins
-	Skipped     int          `json:"skipped"` // calls that were not played: other plugins', or of plugins and hooks that are gone
+	Skipped     int          `json:"skipped"` // calls that were not played: of other plugins, or of plugins and hooks that no longer exist
 	Differences []Difference `json:"differences"`
 	Notes       []string     `json:"notes"`
 }
 
-// A Difference is one call of a plugin that did not go as it was recorded.
+// A Difference is one call of a plugin that did not go as recorded.
 type Difference struct {
 	N       int           `json:"n"` // of the entry in the recording
 	Type    string        `json:"type"`
@@ -41,11 +41,11 @@ type Difference struct {
 	Plugin  string        `json:"plugin"`
 	Dialect string        `json:"dialect"`
 	Name    string        `json:"name"`              // the hook, tool, method or command
-	Problem string        `json:"problem,omitempty"` // why it was not played: the plugin or its hook is gone
-	Changes []hook.Change `json:"changes,omitempty"` // old is recorded, new is now
+	Problem string        `json:"problem,omitempty"` // why it was not played: the plugin or its hook no longer exists
+	Changes []hook.Change `json:"changes,omitempty"` // old is recorded, new is current
 }
 
-// A call is one question to one plugin.
+// A call is one call of one plugin.
 type call struct {
 	at    int64
 	entry *Entry
@@ -59,8 +59,8 @@ func (c *call) plugin() (name, dialect string) {
 	return c.entry.Plugin, c.entry.Dialect
 }
 
-// calls are all of a recording in the order in which they began: a plugin that keeps state sees
-// them as it did then.
+// calls returns all calls of a recording in the order in which they began, so that a plugin with
+// state sees the same sequence.
 func (r *Recording) calls() []call {
 	var all []call
 	for i := range r.Entries {
@@ -76,7 +76,7 @@ func (r *Recording) calls() []call {
 	return all
 }
 
-// Named are the plugins that a recording has traffic of.
+// Named returns the plugins that a recording has traffic of.
 func (r *Recording) Named() []string {
 	var names []string
 	for _, c := range r.calls() {
@@ -87,8 +87,7 @@ func (r *Recording) Named() []string {
 	return names
 }
 
-// Replay asks plugins again what they were asked in a recording, one call after another. The error
-// is that of a context that ended.
+// Replay repeats the calls of a recording, one after another. It returns an error only if ctx ends.
 func Replay(ctx context.Context, r *Recording, o ReplayOptions) (*Report, error) {
 	p := &player{ReplayOptions: o, recording: r, gone: make(map[string]bool), now: time.Now(),
 		report: &Report{Differences: []Difference{}, Notes: []string{}}}
@@ -104,18 +103,18 @@ func Replay(ctx context.Context, r *Recording, o ReplayOptions) (*Report, error)
 	return p.report, nil
 }
 
-// A player is a replay under way.
+// A player is a running replay.
 type player struct {
 	ReplayOptions
 	recording *Recording
 	comparer  *comparer
-	gone      map[string]bool   // what was told to be gone
-	there     map[string]string // the plugins that are there, by dialect and name, and why each does not work
+	gone      map[string]bool   // plugins and hooks already reported as gone
+	there     map[string]string // by dialect and name: why an existing plugin does not work, or ""
 	now       time.Time
 	report    *Report
 }
 
-// comparing makes both sides alike in what is particular about each: paths, and secrets.
+// comparing returns a comparer that makes paths and secrets of both sides equal.
 func (p *player) comparing() *comparer {
 	paths := map[string]string{p.recording.Dir: "{dir}", p.recording.Home: "{home}", p.Host.Dir(): "{dir}", p.Host.Home(): "{home}"}
 	for _, e := range p.recording.Entries {
@@ -140,7 +139,7 @@ func (p *player) comparing() *comparer {
 	return &comparer{scrub: newScrubber(p.Host.Hidden().Texts), normal: normal{exact: p.Exact, ignore: ignore, places: places(paths)}}
 }
 
-// remark notes what a reader of the report should know.
+// remark adds notes for the reader of the report.
 func (p *player) remark() {
 	if n := p.recording.LeftOut; n > 0 {
 		p.note("%d events or calls were left out of the recording, most because they were too long, and are not played", n)
@@ -157,7 +156,7 @@ func (p *player) note(format string, args ...any) {
 	p.report.Notes = append(p.report.Notes, fmt.Sprintf(format, args...))
 }
 
-// play plays one call and keeps how it differs.
+// play plays one call and adds its differences.
 func (p *player) play(ctx context.Context, c call) {
 	name, dialect := c.plugin()
 	if p.Plugin != "" && name != p.Plugin {
@@ -192,7 +191,7 @@ func (p *player) play(ctx context.Context, c call) {
 	}
 }
 
-// lose keeps that a plugin, or what it offered, is gone: once.
+// lose reports once that a plugin, or its hook, no longer exists.
 func (p *player) lose(d Difference, problem, key string) {
 	p.report.Skipped++
 	if !p.gone[key] {
@@ -209,7 +208,7 @@ func noun(d *Difference) string {
 	return d.Type
 }
 
-// present are the plugins that are there now, with why each does not work; "": it does.
+// present returns the existing plugins, with why each does not work, or "".
 func (p *player) present() map[string]string {
 	all := make(map[string]string)
 	for _, found := range p.Host.Plugins() {
@@ -222,7 +221,7 @@ func (p *player) present() map[string]string {
 	return all
 }
 
-// missing tells why a plugin cannot be asked; "": it can.
+// missing returns why a plugin cannot be asked, or "".
 func (p *player) missing(name, dialect string) string {
 	why, ok := p.there[dialect+":"+p.today(name)]
 	if !ok {
@@ -231,7 +230,7 @@ func (p *player) missing(name, dialect string) string {
 	return why
 }
 
-// today is the name that a plugin of the recording has now.
+// today returns the current name of a recorded plugin.
 func (p *player) today(name string) string {
 	if p.As != "" && name == p.Plugin {
 		return p.As
@@ -239,7 +238,7 @@ func (p *player) today(name string) string {
 	return name
 }
 
-// step asks one hook what it was asked then.
+// step asks one hook with the recorded payload.
 func (p *player) step(ctx context.Context, c call) ([]hook.Change, error) {
 	payload := c.entry.Payload
 	if c.step.Given != nil {
@@ -258,7 +257,7 @@ func (p *player) step(ctx context.Context, c call) ([]hook.Change, error) {
 	return p.comparer.step(c.step, &now), nil
 }
 
-// renamed has an error name the plugin as the recording does.
+// renamed replaces a plugin's current name in an error by its recorded one.
 func (p *player) renamed(text string) string {
 	if p.As == "" || p.As == p.Plugin {
 		return text
@@ -266,14 +265,14 @@ func (p *player) renamed(text string) string {
 	return strings.ReplaceAll(text, "plugin "+p.As+" ", "plugin "+p.Plugin+" ")
 }
 
-// An Ear keeps the last call that went through a host. Its Hear is the host's Record; calls are
-// made one at a time.
+// An Ear holds the last call of a host. Its Hear is the host's Record function. Calls are made one
+// at a time.
 type Ear struct{ last *pluginhost.Traffic }
 
-// Hear is told of a call.
+// Hear stores a call.
 func (e *Ear) Hear(t *pluginhost.Traffic) { e.last = t }
 
-// call calls a tool, a method or a command again.
+// call repeats a call of a tool, a method or a command.
 func (p *player) call(ctx context.Context, e *Entry) ([]hook.Change, error) {
 	p.Heard.last = nil
 	err := p.ask(ctx, e)

@@ -12,21 +12,21 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// secretText stands where a secret was. It is what [config.Secret] prints.
+// secretText replaces a secret. It is the text that [config.Secret] prints.
 const secretText = "[secret]"
 
-// shortest is how long a secret must be to be looked for inside of other texts. A shorter one, such
-// as "eu" or "1", would be found everywhere; it is replaced where it is the whole text.
+// shortest is how long a secret must be to be searched inside of other texts. A shorter one, such
+// as "eu" or "1", would be found everywhere; it is replaced only if it is the whole text.
 const shortest = 6
 
-// A scrubber takes secrets out of texts.
+// A scrubber removes secrets from texts.
 type scrubber struct {
 	long  *strings.Replacer
 	short map[string]bool
 }
 
-// newScrubber looks for these secrets, as they are and as they are written inside of JSON, of
-// addresses and of Basic authorization.
+// newScrubber returns a scrubber for these secrets: plain, and as they are written in JSON, in
+// addresses and in Basic authorization.
 func newScrubber(secrets []string) *scrubber {
 	s := &scrubber{short: make(map[string]bool)}
 	var forms []string
@@ -60,8 +60,8 @@ func (s *scrubber) text(text string) string {
 	return s.long.Replace(text)
 }
 
-// json scrubs every string of a JSON value, names of fields too, and numbers that are secrets.
-// Everything else stays as it is.
+// json scrubs every string of a JSON value, also names of fields, and numbers that are secrets.
+// Everything else stays.
 func (s *scrubber) json(v json.RawMessage) json.RawMessage {
 	if len(v) == 0 {
 		return nil
@@ -75,7 +75,7 @@ func (s *scrubber) json(v json.RawMessage) json.RawMessage {
 	return out
 }
 
-// tokenEnd is the index after the string, the word or the single character that begins at i.
+// tokenEnd returns the index after the string, the word or the single character that begins at i.
 func tokenEnd(v []byte, i int) int {
 	end := i + 1
 	if v[i] == '"' {
@@ -96,7 +96,7 @@ func tokenEnd(v []byte, i int) int {
 	return end
 }
 
-// inWord tells the characters of numbers, true, false and null.
+// inWord reports whether a character belongs to a number, true, false or null.
 func inWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == 'E' || c == '-' || c == '+' || c == '.'
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// undo is the payload before these changes, as [hook.Diff] lists them, made it what it is. Fields
-// stay in their order.
+// undo returns the payload before these changes, which are listed as by [hook.Diff]. Fields stay in
+// their order.
 func undo(payload json.RawMessage, changes []hook.Change) (json.RawMessage, error) {
 	before := payload
 	var err error
-	for _, c := range slices.Backward(changes) { // what was added at the end of a list goes from the end
+	for _, c := range slices.Backward(changes) { // elements that were added at the end of a list are removed from the end
 		if c.Old == nil && err == nil {
 			before, err = undoOne(before, c)
 		}
 	}
-	for _, c := range changes { // what was removed from the end of a list comes back in its order
+	for _, c := range changes { // elements that were removed from the end of a list come back in order
 		if c.Old != nil && err == nil {
 			before, err = undoOne(before, c)
 		}
@@ -49,7 +49,7 @@ var pointerUnescapes = strings.NewReplacer("~1", "/", "~0", "~")
 
 var errNoPlace = errors.New("the payload has no such place")
 
-// undoAt is a value in which the change at a path below it is undone.
+// undoAt returns a value with the change at a path below it undone.
 func undoAt(v json.RawMessage, path []string, c *hook.Change) (json.RawMessage, error) {
 	if len(path) == 0 {
 		return c.Old, nil
@@ -97,17 +97,17 @@ func undoInList(v json.RawMessage, path []string, c *hook.Change) (json.RawMessa
 		if list[i], err = undoAt(list[i], path[1:], c); err != nil {
 			return nil, err
 		}
-		if list[i] == nil { // nothing can be added in the middle
+		if list[i] == nil { // an element cannot be added in the middle
 			return nil, errNoPlace
 		}
 	}
 	return rawjson.List(list), nil
 }
 
-// mostNested is how deep a payload of the journal may be: what encoding/json reads.
+// mostNested is how deep a payload of the journal may be: the limit of encoding/json.
 const mostNested = 10_000
 
-// sameChanges tells whether two lists say the same, however it is spelled.
+// sameChanges reports whether two lists are equal, in any spelling of their JSON.
 func sameChanges(a, b []hook.Change) bool {
 	return slices.EqualFunc(a, b, func(a, b hook.Change) bool {
 		return a.Path == b.Path && rawjson.Equal(a.Old, b.Old) && rawjson.Equal(a.New, b.New)

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// TestUndo works out of a payload and the changes that made it what it was before, field for field
-// in the same order.
+// TestUndo derives the old payload from the new one and the changes, with its fields in the same
+// order.
 func TestUndo(t *testing.T) {
 	long := func(text string) string { return "[" + strings.Repeat(text+",", 150) + "1]" }
 	for name, c := range map[string]struct{ before, after string }{
@@ -34,8 +34,8 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestUndoTellsWhatDoesNotFit: a journal that was tampered with makes no recording of something
-// that never was.
+// TestUndoTellsWhatDoesNotFit checks that a journal that was tampered with yields no recording of
+// something that never happened.
 func TestUndoTellsWhatDoesNotFit(t *testing.T) {
 	raw := func(text string) json.RawMessage { return json.RawMessage(text) }
 	for i, c := range []hook.Change{
@@ -58,7 +58,7 @@ func TestUndoTellsWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// FuzzUndo: whatever two payloads differ in, the first is worked out of the second.
+// FuzzUndo checks that for any two payloads the first is derived from the second.
 func FuzzUndo(f *testing.F) {
 	f.Add(`{"a":[1,2,{"b":null}]}`, `{"a":[2,{"b":[]},1,1],"c":""}`)
 	f.Add(`{"a":{"x":1,"y":{"~/":2}}}`, `{"a":{"y":{"~/":[]}}}`)
@@ -92,7 +92,7 @@ func canonical(t *testing.T, v map[string]any) json.RawMessage {
 	return text
 }
 
-// kept are changes as the journal has them.
+// kept returns changes in the form of the journal.
 func kept(t *testing.T, changes []hook.Change) (read []hook.Change) {
 	text, err := json.Marshal(changes)
 	if err == nil {

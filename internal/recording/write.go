@@ -18,18 +18,18 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/version"
 )
 
-// partialSuffix is added to the name of a recording that is not finished.
+// partialSuffix is added to the name of an unfinished recording.
 const partialSuffix = ".partial"
 
-// ErrNotOurs says that a file is there which is no recording: it is not overwritten.
+// ErrNotOurs reports that the file exists and is not a recording. It is not overwritten.
 var ErrNotOurs = errors.New("the file is there and is no recording")
 
-// ErrBusy says that another process records to the same file.
+// ErrBusy reports that another process records to the same file.
 var ErrBusy = errors.New("another command records to this file")
 
-// Options say what is recorded.
+// Options are the options of a recording.
 type Options struct {
-	Command   []string // as the person typed it
+	Command   []string // as the user typed it
 	PluginsOf string   // see [Header]
 }
 
@@ -40,21 +40,21 @@ type Recorder struct {
 
 	mu       sync.Mutex // protects the fields below
 	to       io.Writer  // nil: closed
-	file     *os.File   // to, where it is FILE.partial, which is locked; nil: somebody else's
+	file     *os.File   // the same as to if it is FILE.partial, which is locked; nil: a stream of the caller
 	header   Header
 	headed   bool                             // the header is written
-	known    map[string]bool                  // plugins that are written down, by dialect and name
+	known    map[string]bool                  // plugins that are already written, by dialect and name
 	scrubs   map[*pluginhost.Hidden]*scrubber // one for each set of secrets: they change when the files are read again
 	size     int64
 	entries  int
-	events   int // of the entries; those that are left out are not among them
-	calls    int // likewise
+	events   int // without those that were left out
+	calls    int // without those that were left out
 	leftOut  int
 	limit    int64 // of the whole file
-	writeErr error // the first
+	writeErr error // the first error
 }
 
-// A Summary is what came of a recording.
+// A Summary is the result of a recording.
 type Summary struct {
 	File    string `json:"file"`
 	Events  int    `json:"events"`
@@ -63,8 +63,8 @@ type Summary struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-// Create begins a recording. Until [Recorder.Close] it is FILE.partial; a recording that is already
-// there stays as it is until then.
+// Create begins a recording in FILE.partial. [Recorder.Close] renames it; until then an existing
+// recording stays.
 func Create(path string, o Options) (*Recorder, error) {
 	if err := overwritable(path); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func newRecorder(to io.Writer, o Options) *Recorder {
 	return r
 }
 
-// overwritable explains why path must not be overwritten: only a recording, or an empty file, is.
+// overwritable explains why path must not be overwritten. Only a recording or an empty file may be.
 func overwritable(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -103,8 +103,7 @@ func overwritable(path string) error {
 	return nil
 }
 
-// openPartial opens the file that is written, and empties it if it was left by a recorder that was
-// killed.
+// openPartial opens the unfinished file. It empties one that a killed recorder left behind.
 func openPartial(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: %w", path, ErrNotOurs)
@@ -126,8 +125,7 @@ func openPartial(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Record writes one event or call down. It never fails: what cannot be written is told by
-// [Recorder.Close].
+// Record writes one event or call. It never fails: [Recorder.Close] returns the error.
 func (r *Recorder) Record(t *pluginhost.Traffic) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,7 +137,7 @@ func (r *Recorder) Record(t *pluginhost.Traffic) {
 	r.add(newEntry(t, r.began, s))
 }
 
-// add gives an entry its number and writes it, or that it was left out.
+// add numbers an entry, and writes it or that it was left out.
 func (r *Recorder) add(e Entry) {
 	if e.Dir == r.header.Dir {
 		e.Dir = ""
@@ -173,8 +171,7 @@ func (r *Recorder) scrubber(h *pluginhost.Hidden) *scrubber {
 	return r.scrubs[h]
 }
 
-// meet writes down the plugins of a host that are not written down yet. The first ones are in the
-// header.
+// meet writes the plugins of a host that are not written yet. The first ones are in the header.
 func (r *Recorder) meet(h *pluginhost.Host, s *scrubber) {
 	var found []Plugin
 	for _, p := range h.Plugins() {
@@ -185,7 +182,7 @@ func (r *Recorder) meet(h *pluginhost.Host, s *scrubber) {
 		r.known[key] = true
 		sum, err := trust.Sum(p.Path)
 		if err != nil {
-			sum = "" // an MCP server has no files of its own, and some plugins are too large
+			sum = "" // an MCP server has no files, and some plugins are too large
 		}
 		found = append(found, Plugin{Name: p.Name, Dialect: p.Dialect, Version: p.Version, Path: p.Path, SHA256: sum})
 	}
@@ -219,20 +216,19 @@ func (r *Recorder) write(line []byte) {
 	r.writeErr = err
 }
 
-// encodeLine is a value on a line of its own. Lines are read by people: <, > and & stay as they
-// are.
+// encodeLine returns a value as one line. People read the lines, so <, > and & are not escaped.
 func encodeLine(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // a plugin's JSON was checked when it came: only its depth can be too much
+	if err := e.Encode(v); err != nil { // a plugin's JSON was checked before: only its depth can exceed the limit
 		return encodeLine(Entry{Type: typeLeftOut, Why: err.Error()})
 	}
 	return b.Bytes()
 }
 
-// Close ends the recording: the last line is written, and the file gets its name. Where no plugin
-// was asked anything, or after an error, there is no new file, and the one that was there stays.
+// Close ends the recording: it writes the last line and renames the file. If no plugin was asked,
+// or after an error, there is no new file, and an existing one stays.
 func (r *Recorder) Close(interrupted bool) (Summary, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -253,7 +249,7 @@ func (r *Recorder) Close(interrupted bool) (Summary, error) {
 	return Summary{File: r.path, Events: r.events, Calls: r.calls, LeftOut: r.leftOut, Bytes: r.size}, nil
 }
 
-// Discard ends a recording that came to nothing: there is no new file, and a stream has no end.
+// Discard ends an empty recording: there is no new file, and a stream gets no end.
 func (r *Recorder) Discard() (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -264,7 +260,7 @@ func (r *Recorder) Discard() (err error) {
 	return err
 }
 
-// closeFile gives the file its name; after an error, or where nothing was recorded, it is removed.
+// closeFile renames the file. After an error, or if nothing was recorded, it removes it.
 func (r *Recorder) closeFile(err error) error {
 	if err == nil {
 		err = r.file.Sync()
