@@ -23,12 +23,16 @@
 //
 // These are its guarantees:
 //
-//   - When Put and Delete return nil, the change survives a crash of the process, and a crash of the machine as far as the disk
-//     keeps its promises. A writer that is killed leaves the old value or the new one. The next change removes its temporary files.
-//   - Several hosts and several processes may use one directory at once. The last write wins. They share the quota.
-//   - Keys and names of plugins may be hostile: no text leads out of the directory, and no two texts share a file, also on file
-//     systems that ignore case. Links, pipes and directories in the place of a file are refused, not followed.
-//   - For a file that is damaged, or was not written by this package, the error names the file. Other keys are not affected.
+//   - When Put and Delete return nil, the change survives a crash of the process, and a crash of
+//     the machine as far as the disk keeps its promises. A writer that is killed leaves the old
+//     value or the new one. The next change removes its temporary files.
+//   - Several hosts and several processes may use one directory at once. The last write wins. They
+//     share the quota.
+//   - Keys and names of plugins may be hostile: no text leads out of the directory, and no two
+//     texts share a file, also on file systems that ignore case. Links, pipes and directories in
+//     the place of a file are refused, not followed.
+//   - For a file that is damaged, or was not written by this package, the error names the file.
+//     Other keys are not affected.
 //   - Directories have mode 0700 and files 0600.
 //
 // On Windows the lock is LockFileEx. Modes have no meaning there: the files have the access list of

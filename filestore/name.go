@@ -19,7 +19,9 @@ func keyName(key string) string    { return safeName("k-", key, suffix) }
 // safeName turns any text into a file name that is safe everywhere. Different texts have different
 // names:
 //
-//   - Only a–z, 0–9, dash, underscore and a full stop that is not the last character stand for themselves; every other byte is %xx. So there is no separator, and no file system takes two names for one because of letter case, Unicode forms or a dropped full stop.
+//   - Only a–z, 0–9, dash, underscore and a full stop that is not the last character stand for
+//     themselves; every other byte is %xx. So there is no separator, and no file system takes two
+//     names for one because of letter case, Unicode forms or a dropped full stop.
 //   - The prefix keeps the name from being hidden, "..", or a device of Windows ("nul").
 //   - A text that is too long for a name becomes its SHA-256, with the prefix h-.
 func safeName(prefix, text, suffix string) string {

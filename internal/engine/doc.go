@@ -31,22 +31,25 @@
 // # One directory, several processes
 //
 // The process that has the lock of the data directory is the owner: it runs the server and listens
-// on a socket. The others are guests and connect to that socket. When the owner ends in any way, the
-// kernel releases the lock. One guest takes it and becomes the owner, and the others connect to it.
-// Calls that are made meanwhile wait. A process that hangs keeps the lock; [HeldError] names it.
+// on a socket. The others are guests and connect to that socket. When the owner ends in any way,
+// the kernel releases the lock. One guest takes it and becomes the owner, and the others connect to
+// it. Calls that are made meanwhile wait. A process that hangs keeps the lock; [HeldError] names
+// it.
 //
 // # Requests that are sent twice
 //
 // A request without an answer is sent again until the context ends or half a minute has passed
 // ([ErrUnavailable]). Repeating a read is harmless. Writes are made safe to repeat:
 //
-//   - Append, and Put of a queue: each record has an id, the caller's or a random one. The server stores an id once, and
-//     remembers the ids of the last minute through a restart.
-//   - Append with After, Update, Create, DeleteAt: if the server refuses the write after a try without an answer, the
-//     engine looks at the stored message. If that is our own write, the write has succeeded. In a bucket another writer may
-//     have replaced it, and the result is unknown: ErrUncertain.
-//   - Put and Delete of a bucket: the same id. If the server was restarted in between, and another process wrote the key
-//     at that moment, the value is written a second time, over the other one, as if it had come later.
+//   - Append, and Put of a queue: each record has an id, the caller's or a random one. The server
+//     stores an id once, and remembers the ids of the last minute through a restart.
+//   - Append with After, Update, Create, DeleteAt: if the server refuses the write after a try
+//     without an answer, the engine looks at the stored message. If that is our own write, the
+//     write has succeeded. In a bucket another writer may have replaced it, and the result is
+//     unknown: ErrUncertain.
+//   - Put and Delete of a bucket: the same id. If the server was restarted in between, and another
+//     process wrote the key at that moment, the value is written a second time, over the other one,
+//     as if it had come later.
 //   - The answers about a Job may be sent twice.
 //
 // # A full disk

@@ -128,9 +128,9 @@ func (j *Journal) entries(postings []posting) []entry {
 	return entries
 }
 
-// writeAll writes events, and reports whether all were written. It first tries to write them together,
-// which succeeds or fails as a whole. If that fails, it writes them one by one, each with its own
-// timeout. Events that the first try did write are recognized by their ids.
+// writeAll writes events, and reports whether all were written. It first tries to write them
+// together, which succeeds or fails as a whole. If that fails, it writes them one by one, each with
+// its own timeout. Events that the first try did write are recognized by their ids.
 func (j *Journal) writeAll(entries []entry) bool {
 	if len(entries) >= minTogether {
 		err := j.writeTogether(entries)

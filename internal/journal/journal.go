@@ -232,8 +232,8 @@ func (p posting) topic() string {
 	return topicPart(p.session, none) + "/" + topicPart(p.kind, none) + "/" + topicPart(p.turn, none)
 }
 
-// topicPart escapes a text for use as one part of a topic: it cannot reach into another part or act as a
-// wildcard such as [engine.Any].
+// topicPart escapes a text for use as one part of a topic: it cannot reach into another part or act
+// as a wildcard such as [engine.Any].
 func topicPart(text, empty string) string { return cmp.Or(partEscapes.Replace(text), empty) }
 
 var (
@@ -254,8 +254,8 @@ func (f Filter) topic() string {
 	return topicPart(f.Session, engine.Any) + "/" + kind + "/" + topicPart(f.Turn, engine.Any)
 }
 
-// A storedEvent is the stored form of an event: {"kind": …, "data": …}. The topic has the session, and the
-// engine has sequence number and time.
+// A storedEvent is the stored form of an event: {"kind": …, "data": …}. The topic has the session,
+// and the engine has sequence number and time.
 type storedEvent struct {
 	Kind string          `json:"kind"`
 	Data json.RawMessage `json:"data"`

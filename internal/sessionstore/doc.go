@@ -37,8 +37,8 @@
 //
 // # Two turns at once
 //
-// A claim keeps a second turn from starting. But claims expire, and a process that was stopped for a
-// minute can continue a turn whose claim has expired. So every entry names the entry that it must
+// A claim keeps a second turn from starting. But claims expire, and a process that was stopped for
+// a minute can continue a turn whose claim has expired. So every entry names the entry that it must
 // follow, and the engine refuses it if another entry is there. This check makes two writers
 // impossible; the claim only makes it rare that the check fails.
 //
