@@ -96,7 +96,7 @@ func measureBytes(ctx context.Context, e effort) ([]Series, error) {
 		if err := s.crowd(ctx, sessions, messages); err != nil {
 			return nil, err
 		}
-		if err := s.settle(ctx); err != nil {
+		if err := s.awaitEvents(ctx); err != nil {
 			return nil, err
 		}
 		last, traces, size, err := s.events(ctx)

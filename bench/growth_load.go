@@ -76,12 +76,12 @@ func (s *side) syncs(ctx context.Context, strace string, sessions int) (float64,
 	if err != nil {
 		return 0, err
 	}
-	if err := s.settle(ctx); err != nil {
+	if err := s.awaitEvents(ctx); err != nil {
 		return 0, err
 	}
 	calls, err := s.traced(ctx, strace, func() error {
 		err := atOnce(sessions, func(i int) error { return s.sendMany(ctx, ids[i], messages) })
-		return errors.Join(err, s.settle(ctx))
+		return errors.Join(err, s.awaitEvents(ctx))
 	})
 	return float64(calls) / messages / float64(sessions), err
 }
@@ -99,9 +99,9 @@ func (s *side) sendMany(ctx context.Context, id string, n int) error {
 // never tells of all turns' ends.
 const quiet = 3 * time.Second
 
-// settle waits until the events of all turns so far are written: the last one of a turn is told to
+// awaitEvents waits until the events of all turns so far are written: the last one of a turn is told to
 // followers.
-func (s *side) settle(ctx context.Context) error {
+func (s *side) awaitEvents(ctx context.Context) error {
 	counters, err := s.client.Metrics(ctx)
 	if err != nil {
 		return err

@@ -65,13 +65,13 @@ func (h house) serve(script string, limits Limits) *served {
 		ended <- err
 		h.t.Fatalf("serve: %v", err)
 	}
-	s.settle()
+	s.awaitStores()
 	return s
 }
 
-// settle waits until the scheduler has opened its stores. If a test ended earlier, it would end the
+// awaitStores waits until the scheduler has opened its stores. If a test ended earlier, it would end the
 // engine's server while that makes a store, and the server would leave a goroutine behind.
-func (s *served) settle() {
+func (s *served) awaitStores() {
 	s.t.Helper()
 	for _, path := range []string{"/v1/jobs", "/v1/runs", "/session", "/features", "/v1/traces"} {
 		if got := s.overSocket(path); got.status != http.StatusOK { // over the socket, which uses none of the places that the test counts

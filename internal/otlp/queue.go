@@ -122,11 +122,11 @@ func (q *Queue) send() {
 		if n == 0 {
 			return
 		}
-		q.settle(batch)
+		q.sendBatch(batch)
 	}
 }
 
-func (q *Queue) settle(batch []Span) {
+func (q *Queue) sendBatch(batch []Span) {
 	sent, err := q.client.Send(q.ctx, batch)
 	q.mu.Lock()
 	defer q.mu.Unlock()
