@@ -148,6 +148,5 @@ func pick(all []Series, name string) (s *Series, why string) {
 	return nil, "no " + name + " in this run"
 }
 
-// tenths rounds a count per call: what the runtime itself allocates beside the calls adds a few
-// thousandths, which are nobody's.
+// tenths rounds a count per call: allocations of the runtime itself add a few thousandths.
 func tenths(v float64) float64 { return math.Round(v*10) / 10 }

@@ -70,8 +70,8 @@ func children() map[string]func() error {
 	}
 }
 
-// checkEcho is the proof that the work was done: the reply is what was sent, byte for byte. It
-// costs every contestant the same few nanoseconds (2 µs at 64 KiB).
+// checkEcho proves that the work was done: the reply equals the request, byte for byte. It costs
+// every contestant the same few nanoseconds (2 µs at 64 KiB).
 func checkEcho(sent, got []byte) error {
 	if bytes.Equal(sent, got) {
 		return nil

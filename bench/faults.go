@@ -20,7 +20,7 @@ import (
 // plugins, an echo and a culprit. The echo's hook is fired, call after call, first while the
 // culprit does nothing, then while a tool of the culprit's misbehaves for as long as the turn
 // lasts. All of them share the machine's processors: where a flood keeps two cores busy, an echo
-// has to wait for its turn, whoever hosts it. So there is no bar, only figures, as multiples of the
+// has to wait for its turn in every host. So there is no bar, only figures, as multiples of the
 // median of an echo alone: of the median, and of each round's p99.
 
 // faultPrefix starts the file name of a plugin that misbehaves; the rest says how.

@@ -83,7 +83,7 @@ type side struct {
 	home    string
 	daemon  *drive.Daemon // nil: not started
 	client  *drive.Client
-	seen    uint64 // settle has followed events up to this one,
+	seen    uint64 // awaitEvents has followed events up to this one,
 	ended   int    // and has seen so many turns end
 }
 

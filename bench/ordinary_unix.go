@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// nobody is an ordinary user and group. A section that must not be measured as root runs as this
-// user.
+// nobody is the uid and gid of the user nobody. A section that must not be measured as root runs as
+// this user.
 const nobody = 65534
 
 // asOrdinary has a section run as an ordinary user, from a directory in which nothing lies but this

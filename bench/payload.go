@@ -2,7 +2,7 @@ package main
 
 // prose fills the payloads: plain text. With an escape in every line, as source code has, a 64 KiB
 // call takes the wire longer; docs/performance.md has the figures.
-const prose = `the quick brown fox jumps over the lazy dog while nobody at all is looking. `
+const prose = `the quick brown fox jumps over the lazy dog while no one at all is looking. `
 
 // Sizes of the payloads: the whole JSON object, without what a protocol wraps around it.
 const (

@@ -102,7 +102,7 @@ func measureSandboxConnect(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// greeter is a server on the loopback interface that says one line to whoever connects.
+// greeter starts a server on the loopback interface that sends one line to each client.
 func greeter() (net.Listener, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

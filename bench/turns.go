@@ -161,7 +161,7 @@ func measureTurnHeap(ctx context.Context, _ effort) ([]Series, error) {
 	return []Series{early, late, busy}, a.close()
 }
 
-// liveHeap is what is still in use after a collection, in megabytes.
+// liveHeap returns the memory that is in use after a collection, in megabytes.
 func liveHeap() float64 {
 	runtime.GC()
 	runtime.GC() // what finalizers let go

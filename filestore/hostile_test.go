@@ -70,7 +70,7 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 				t.Errorf("got %.80s, %v", v, ok)
 			}
 			stillGood(t, b)
-			put(t, b, "bad", "2") // which mends it
+			put(t, b, "bad", "2") // repairs it
 			wantValue(t, b, "bad", "2")
 		})
 	}

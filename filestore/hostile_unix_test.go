@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestAPipeIsNotWaitedFor: a pipe that nobody writes to must not keep the host waiting.
+// TestAPipeIsNotWaitedFor checks that a pipe without a writer does not block the host.
 func TestAPipeIsNotWaitedFor(t *testing.T) {
 	b, dir := planted(t)
 	path := filepath.Join(dir, keyName("bad"))

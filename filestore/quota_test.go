@@ -118,7 +118,8 @@ func TestARecordSavesCounting(t *testing.T) {
 	}
 }
 
-// TestNoRecordDuringAChange: whoever dies in the middle leaves no record that could be believed.
+// TestNoRecordDuringAChange checks that a process that dies during a change leaves no usable
+// record.
 func TestNoRecordDuringAChange(t *testing.T) {
 	b := New(t.TempDir()).Plugin("notes", patchbay.StorageQuota{}).(*bucket)
 	put(t, b, "a", "1")

@@ -68,7 +68,7 @@ func TestOnlyADeletedSessionExcusesAHole(t *testing.T) {
 		t.Errorf("%d faults, %d excused: %v", n, first.ledger.excused.Load(), first.ledger.faults)
 	}
 	if first.ledger.excuse(1) || first.ledger.excuse(4) {
-		t.Error("an event of a living session, or one that nobody saw, is excused")
+		t.Error("an event of a living session, or one that was never seen, is excused")
 	}
 }
 

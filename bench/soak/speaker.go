@@ -53,7 +53,7 @@ func (s *speaker) converse(ctx context.Context, session int) error {
 		return err
 	}
 	messages := s.messages
-	if session == 0 { // lest all of them end at once, again and again
+	if session == 0 { // so that not all of them end at once, again and again
 		messages = 1 + rand.IntN(messages)
 	}
 	var said []string

@@ -162,7 +162,7 @@ func TestKilled(t *testing.T) {
 		t.Errorf("the unfinished one is read: %v", err)
 	}
 	if left, err := Read(path+partialSuffix, true); err != nil || len(left.Entries) != 1 || left.Cut == "" {
-		t.Errorf("what is left of it: %+v, %v", left, err)
+		t.Errorf("the unfinished file: %+v, %v", left, err)
 	}
 	again, err := Create(path, Options{})
 	if err != nil {

@@ -211,7 +211,7 @@ func TestTheRecordIsMended(t *testing.T) {
 		wantExact(t, fresh)
 	}
 	fresh := spoil(`{"bytes":1000000,"keys":7}`)
-	wantFull(t, fresh.Put(t.Context(), "new", text(91))) // whoever took the room may be about to write
+	wantFull(t, fresh.Put(t.Context(), "new", text(91))) // another writer may have reserved the room and be about to write
 	fresh.store.account("notes").since = time.Now().Add(-quietTime)
 	put(t, fresh, "new", string(text(91)))
 	wantExact(t, fresh)
