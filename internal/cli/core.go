@@ -32,7 +32,7 @@ func modelHint(core *daemon.Core) string {
 	if variable == "" || core.ChosenModel() {
 		return ""
 	}
-	return fmt.Sprintf("%s is set, but no model is chosen, so that the offline model answers, which echoes. Choose one: --model %s, "+
+	return fmt.Sprintf("%s is set, but no model is chosen, so the offline model answers, which only echoes. Choose one: --model %s, "+
 		"/model %s in the chat, or [model] in config.toml (`patchbay config init` writes one)", variable, name, name)
 }
 

@@ -73,9 +73,10 @@ func (r *hostRecords) close() {
 	}
 }
 
-// record stores the event's traces, and its session if that is new.
+// record stores the event's traces, and its session if that is new. The session of a probe is no
+// conversation, and is not stored.
 func (e *hostEvent) record(ctx context.Context, r *codehook.Result) {
-	if e.session != "" {
+	if e.session != "" && e.Moment.Session != codehook.ProbeSession {
 		err := e.storeSession(ctx, r)
 		if err == nil && e.Moment.Begins {
 			err = e.Sessions.NoteTurn(ctx, e.session, e.turn)

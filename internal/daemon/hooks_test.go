@@ -143,6 +143,20 @@ func TestTurnsOfOtherAgents(t *testing.T) {
 	}
 }
 
+// TestAProbeIsNoSession: what `patchbay hook status` sends is answered, and not listed as a
+// conversation.
+func TestAProbeIsNoSession(t *testing.T) {
+	h := newHouse(t)
+	c := h.open("")
+	h.answer(c, preToolUse(h.home, codehook.ProbeSession, "p"))
+	h.answer(c, preToolUse(h.home, "s1", "p"))
+	c.hostRecords.close()
+	list, err := c.Sessions.List(t.Context())
+	if err != nil || len(list) != 1 || list[0].HostSession != "s1" {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 func TestDoubles(t *testing.T) {
 	var s hostState
 	see := func(agent codehook.Agent, id string) bool {

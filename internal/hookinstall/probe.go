@@ -92,7 +92,7 @@ func (p Prober) run(ctx context.Context, started []string, input []byte) (codeho
 
 // sample returns the event that an agent sends before a command that prints a word.
 func sample(agent codehook.Agent, event, dir string) ([]byte, error) {
-	const session, call = "patchbay-status", "call-1"
+	const session, call = codehook.ProbeSession, "call-1"
 	arguments := map[string]any{"command": "echo patchbay"}
 	fields := map[string]any{"session_id": session, "cwd": dir, "hook_event_name": event, "tool_name": "Bash",
 		"tool_input": arguments, "tool_use_id": call}
