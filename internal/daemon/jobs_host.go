@@ -119,6 +119,9 @@ func obstacleTo(host *pluginhost.Host, plugin string, point hook.Point) *obstacl
 	case err != nil: // not found; a full name cannot be ambiguous
 		return &obstacle{pluginhost.SeverityError, &job.NoPluginError{Plugin: plugin},
 			fmt.Sprintf("put dotagent-plugin-%s into a directory that is searched: %s, or one of $PATH", plugin, strings.Join(host.PlacesOf(job.PluginDialect), ", "))}
+	case p.Name != plugin: // docs/protocols/dotagent.md: the name of the file counts
+		return &obstacle{pluginhost.SeverityError, &job.NoPluginError{Plugin: plugin},
+			fmt.Sprintf("%s calls itself %s, but the name of its file counts: write plugin = %q, or rename the file", p.Path, plugin, p.Name)}
 	case p.State == dialect.Unsupported:
 		return &obstacle{pluginhost.SeverityWarning, fmt.Errorf("plugin %s is not for this system", plugin), ""}
 	case p.State != dialect.Ready:
