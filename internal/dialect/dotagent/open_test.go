@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,20 @@ func TestNoConfig(t *testing.T) {
 		}
 		if err := p.CheckConfig(t.Context(), json.RawMessage(`{"page":1}`)); err == nil {
 			t.Error("a wrong config passed")
+		}
+	})
+	t.Run("a validate that hangs is reported", func(t *testing.T) {
+		r := fake(t, "validate-hang")
+		r.dialect.validate = 500 * time.Millisecond
+		var told []string
+		r.rt.Note = func(p dialect.Problem, unusable bool) {
+			if unusable {
+				told = append(told, p.Message)
+			}
+		}
+		r.open()
+		if want := []string{"plugin validate-hang.validate exceeded 0.5s — killed"}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
 		}
 	})
 	t.Run("left out is sent as an empty object", func(t *testing.T) {

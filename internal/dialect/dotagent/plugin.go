@@ -79,7 +79,7 @@ func (p *plugin) learn(ctx context.Context) error {
 		p.rt.Unusable("its answer to info: "+w, "correct what the plugin answers to info")
 	}
 	for _, w := range p.manifest.warnings {
-		p.rt.Odd("its answer to info: "+w, "")
+		p.rt.Odd("its answer to info: "+w, "correct what the plugin answers to info")
 	}
 	return p.manifest.supported(runtime.GOOS)
 }
@@ -93,6 +93,10 @@ func (p *plugin) configure(ctx context.Context) error {
 	}
 	if p.config != nil {
 		return err
+	}
+	if errors.Is(err, hook.Timeout) {
+		p.rt.Unusable(err.Error(), "let it answer validate at once: each command that may need the plugin waits for it")
+		return nil
 	}
 	if errors.Is(err, hook.Garbled) {
 		p.rt.Unusable(err.Error(), `let it answer validate with {"ok":true} or {"ok":false,"error":"…"}`)
