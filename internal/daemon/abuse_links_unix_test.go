@@ -75,9 +75,14 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := snapshot(t, filepath.Dir(outside))
-	t.Run("only links to files are plugins, not links to nowhere, to each other, to directories or to pipes", func(t *testing.T) {
-		if got := s.sources(); !slices.Equal(got, []string{"linked", "victim"}) {
+	t.Run("links to files are plugins, not links to each other, to directories or to pipes", func(t *testing.T) {
+		if got := s.sources(); !slices.Equal(got, []string{"dangling", "linked", "victim"}) {
 			t.Errorf("listed %q", got)
+		}
+	})
+	t.Run("a link to nowhere is listed with its error", func(t *testing.T) {
+		if got := s.do("GET", "/plugin/list", ""); !strings.Contains(got.body, `{"name":"dangling","hooks":[],"metadata":{},"error":"`) || !strings.Contains(got.body, "no such file") {
+			t.Errorf("%s", got.body)
 		}
 	})
 	for _, name := range []string{"linked", "victim", "dangling", "loop1", "folder", "pipe"} {

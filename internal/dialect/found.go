@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // FoldersIn lists the folders in a place, by name. It leaves hidden ones out. It lists links to
@@ -34,8 +35,8 @@ func FoldersIn(place string) []string {
 	return dirs
 }
 
-// FilesIn lists the regular files in a place, and links to them, by name. It leaves hidden ones
-// out. It returns nil if the place cannot be read.
+// FilesIn lists the regular files in a place, links to them, and links to nothing, by name. It
+// leaves hidden ones out. It returns nil if the place cannot be read.
 func FilesIn(place string) []string {
 	if place == "" {
 		return nil
@@ -47,11 +48,24 @@ func FilesIn(place string) []string {
 	var files []string
 	for _, e := range entries {
 		path := filepath.Join(place, e.Name())
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
+		info, err := os.Stat(path)
+		regular := err == nil && info.Mode().IsRegular()
+		if !strings.HasPrefix(e.Name(), ".") && (regular || LeadsNowhere(path)) {
 			files = append(files, path)
 		}
 	}
 	return files
+}
+
+// LeadsNowhere reports whether path is a link to a file that does not exist. In a place of plugins
+// it is a plugin that somebody installed and that cannot be called.
+func LeadsNowhere(path string) bool {
+	_, err := os.Readlink(path)
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // IsScript reports whether a file names its interpreter in a #! line.
@@ -73,21 +87,42 @@ func ExaminePlace(place string) []Problem {
 		return nil
 	}
 	if _, err := os.ReadDir(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return []Problem{{Path: place, Message: "its plugins cannot be listed: " + Cause(err).Error()}}
+		p := Problem{Path: place, Message: unlisted + Cause(err).Error()}
+		if errors.Is(err, fs.ErrPermission) {
+			p.Fix = "chmod u+rx " + program.Quote(place)
+		}
+		return []Problem{p}
 	}
 	return nil
 }
+
+// unlisted begins the message of a place that cannot be read.
+const unlisted = "its plugins cannot be listed: "
+
+// Unlisted reports whether p is about a place that cannot be read, so that no plugin in it is found.
+func Unlisted(p Problem) bool { return strings.HasPrefix(p.Message, unlisted) }
 
 // ReadManifest reads a regular file of at most that many bytes.
 func ReadManifest(file string, most int) ([]byte, error) {
 	data, err := plainfile.Read(file, most)
 	if _, tooLarge := errors.AsType[*plainfile.SizeError](err); tooLarge {
-		return nil, fmt.Errorf("%s: over %d KiB: not a manifest", file, most>>10)
+		return nil, WithFix(fmt.Errorf("%s: over %d KiB: not a manifest", file, most>>10), "put a manifest there, or reinstall the plugin")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, Cause(err))
+		return nil, WithFix(fmt.Errorf("%s: %w", file, Cause(err)), unreadFix(file, err))
 	}
 	return data, nil
+}
+
+// unreadFix returns what to do about a manifest that cannot be read, or "" if that is not known.
+func unreadFix(file string, err error) string {
+	switch {
+	case errors.Is(err, plainfile.ErrKind):
+		return "put a file in its place, or reinstall the plugin"
+	case errors.Is(err, fs.ErrPermission):
+		return "chmod u+r " + program.Quote(file)
+	}
+	return ""
 }
 
 // MissingManifest returns the fix for a directory among the plugins that has no manifest.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
@@ -25,22 +26,62 @@ func (h *Host) wireAbsent(r *roster) {
 			continue
 		}
 		e.leftOut = true
+		whole := false
 		if d, ok := e.dialect.(dialect.Declarer); ok && e.state == dialect.Broken {
-			e.absent, _ = d.Declared(e.found, e.unavailable())
+			e.absent, whole = d.Declared(e.found, e.unavailable())
 		}
-		h.logLeftOut(e)
+		h.logLeftOut(e, whole)
 	}
 }
 
-// logLeftOut logs that a plugin is left out. If its hooks are wired, the level is only info,
+// logLeftOut logs that a plugin is left out. If all its hooks are wired, the level is only info,
 // because each event that reaches them reports the failure.
-func (h *Host) logLeftOut(e *entry) {
+func (h *Host) logLeftOut(e *entry, wired bool) {
 	level := slog.LevelWarn
-	if e.absent != nil {
+	if wired {
 		level = slog.LevelInfo
 	}
 	h.setup().Logger.Log(context.Background(), level, "plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect,
 		"err", e.err, dialect.FindingKey, true)
+}
+
+// logPassedOver logs the scripts that no dialect accepts because they cannot be executed, and the
+// places whose plugins cannot be listed: each may be a plugin that somebody relies on. Each is
+// logged once.
+func (h *Host) logPassedOver(r *roster) {
+	chosen, err := h.setup().chosen()
+	if err != nil || h.setup().NoSearch || h.setup().Dirs != nil {
+		return
+	}
+	for _, d := range chosen {
+		x, ok := d.(dialect.Examiner)
+		if !ok {
+			continue
+		}
+		for _, p := range x.Examine(h.setup().env) {
+			text := p.Path + ": " + p.Message
+			if h.warned[text] || !h.concerns(d, p, r.names) {
+				continue
+			}
+			h.warned[text] = true
+			h.setup().Logger.Warn("plugin left out", "plugin", strings.TrimPrefix(scriptName(d.Name(), p), d.Name()+":"), "dialect", d.Name(),
+				"err", dialect.WithFix(errors.New(text), p.Fix), dialect.FindingKey, true)
+		}
+	}
+}
+
+// concerns reports whether a problem that belongs to no plugin keeps this host from a plugin that it
+// needs.
+func (h *Host) concerns(d dialect.Dialect, p dialect.Problem, names census) bool {
+	f := dialect.Found{Dialect: d.Name(), Path: p.Path}
+	if scriptName(d.Name(), p) != "" {
+		f, _ = d.At(p.Path, h.setup().env)
+	} else if !dialect.Unlisted(p) {
+		return false
+	}
+	e := &entry{found: f, names: namesOf(f), dialect: d, info: dialect.Info{Name: f.Name}}
+	_, disabled := h.setup().sections(e.names, names).disabled()
+	return h.needed(e) && !disabled
 }
 
 // wiring returns the source of the entry's hooks, or nil if it has none.

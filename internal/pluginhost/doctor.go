@@ -102,12 +102,22 @@ func examine(e *entry) []Finding {
 		findings = append(findings, stateFinding(SeverityInfo, e))
 	case e.plugin != nil:
 		if err := e.plugin.Status().Err; err != nil {
-			f := finding(SeverityWarning, e, e.found.Dialect, dialect.Problem{Path: e.found.Path, Message: err.Error()})
+			message, fix := splitFix(err)
+			f := finding(severityOf(err), e, e.found.Dialect, dialect.Problem{Path: e.found.Path, Message: message, Fix: fix})
 			f.Action = Action{ActionRestart, e.address()}
 			findings = append(findings, f)
 		}
 	}
 	return findings
+}
+
+// severityOf returns the severity of a failure of a plugin that is ready. A program that cannot be
+// started will never answer; other failures may pass.
+func severityOf(err error) Severity {
+	if _, ok := errors.AsType[*program.StartError](err); ok {
+		return SeverityError
+	}
+	return SeverityWarning
 }
 
 // stateFinding explains why a plugin is not ready.

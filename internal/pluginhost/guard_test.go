@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,21 @@ func TestAGuardThatCannotBeAsked(t *testing.T) {
 		{"it is made for another protocol version", func(h house) {
 			h.write(guardFile, strings.Replace(guardHead, `protocol_version = "1.0.0"`, `protocol_version = "2.0.0"`, 1)+guardHooks, 0o644)
 		}, false, hook.Outdated, "unsupported protocol version", true},
+		{"its program is empty", func(h house) {
+			h.write(guardFile, guardHead+guardHooks, 0o644)
+			h.write(guardProg, "", 0o755)
+		}, true, hook.Unavailable, "is an empty file; reinstall the plugin", true},
+		{"the stage of its hook is misspelt", func(h house) {
+			h.write(guardFile, guardHead+strings.Replace(guardHooks, `"preexec"`, `"prexec"`, 1), 0o644)
+		}, true, hook.Unavailable, `hooks[0].stage: must be one of`, true},
+		{"the stages of its hooks are missing", func(h house) {
+			h.write(guardFile, guardHead+strings.NewReplacer("stage = \"preexec\"\n", "", "stage = \"notify\"\n", "").Replace(guardHooks), 0o644)
+		}, true, hook.Unavailable, `hooks[0].stage: is required`, true},
+		{"the commands that it is for cannot be read", func(h house) {
+			h.write(guardFile, guardHead+strings.Replace(guardHooks, `"git"`, `"[git"`, 2), 0o644)
+		}, false, "", `plugin left out" plugin=guard`, false},
+		{"its hooks cannot be read", func(h house) { h.write(guardFile, guardHead+"[hooks]\ncommand = \"git\"\n", 0o644) },
+			false, "", `plugin left out" plugin=guard`, false},
 		{"its manifest cannot be read", func(h house) { h.write(guardFile, guardHead+"[[hooks\n", 0o644) },
 			false, "", "plugin left out", false},
 	} {
@@ -90,6 +106,69 @@ func TestAGuardThatCannotBeAsked(t *testing.T) {
 			out, err = host.Fire(t.Context(), hook.CommandDone, json.RawMessage(gitCommand))
 			if err != nil || c.isKnown != strings.Contains(log.String(), "hook=notify") {
 				t.Errorf("its notify hook: %v, %+v, log\n%s", err, out, log)
+			}
+		})
+	}
+}
+
+// TestAGuardWithAHookThatCannotBeRead: a manifest of which some hooks can be read is a warning as
+// well as a refusal, because the commands that the other hooks are for are unknown.
+func TestAGuardWithAHookThatCannotBeRead(t *testing.T) {
+	h := newHouse(t)
+	h.write(guardFile, guardHead+guardHooks+"[[hooks]]\ncommand = \"[ls\"\nstage = \"preexec\"\nmode = \"transform\"\n", 0o644)
+	host, log := h.logged(nil)
+	if !strings.Contains(log.String(), `msg="plugin left out" plugin=guard`) {
+		t.Errorf("log\n%s", log)
+	}
+	if _, err := host.Fire(t.Context(), hook.CommandBefore, json.RawMessage(gitCommand)); err == nil {
+		t.Error("the command that the other hook matches was not refused")
+	}
+}
+
+// TestFilesThatAreNoPlugin: a script without its executable bit, a link to nothing, and a directory
+// that cannot be listed may each be a guard. They are logged, unless this host does not need them or
+// the plugin is disabled.
+func TestFilesThatAreNoPlugin(t *testing.T) {
+	const scaffoldGuard, pythonGuard = ".local/scaffold/plugins/guard", ".agent/plugins/guard.py"
+	nowhere := func(path string) func(h house) {
+		return func(h house) {
+			h.write(path, "", 0o644)
+			if err := errors.Join(os.Remove(filepath.Join(h.home, path)), os.Symlink("/no/such/file", filepath.Join(h.home, path))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	unexecutable := func(h house) { h.write(scaffoldGuard, "#!/bin/sh\n", 0o644) }
+	for _, c := range []struct {
+		rule  string
+		make  func(h house)
+		point hook.Point
+		says  string // in the log; "": nothing
+	}{
+		{"a scaffold script is not executable", unexecutable, hook.ToolBefore, "this script is not executable, so it is passed over; chmod +x "},
+		{"it is not needed here", unexecutable, hook.CommandBefore, ""},
+		{"it is disabled", func(h house) {
+			unexecutable(h)
+			h.config("[plugins.guard]\nenabled = false\n")
+		}, hook.ToolBefore, ""},
+		{"a text is not a script", func(h house) { h.write(scaffoldGuard, "read me\n", 0o644) }, hook.ToolBefore, ""},
+		{"a link to nothing in scaffold's folder", nowhere(scaffoldGuard), hook.ToolBefore, "is a link to /no/such/file, which does not exist; reinstall the plugin"},
+		{"a link to nothing in python's folder", nowhere(pythonGuard), hook.ToolBefore, "cannot be read: "},
+		{"scaffold's folder is a file", func(h house) { h.write(".local/scaffold/plugins", "", 0o644) }, hook.ToolBefore, "its plugins cannot be listed: "},
+		{"mine's folder is a file", func(h house) { h.write(".local/share/mine/plugins", "", 0o644) }, hook.CommandBefore, "its plugins cannot be listed: "},
+		{"python's folder is a file", func(h house) { h.write(".agent/plugins", "", 0o644) }, hook.ToolBefore, "its plugins cannot be listed: "},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			h := newHouse(t)
+			c.make(h)
+			_, log := h.logged(func(o *pluginhost.Options) {
+				o.Needs = func(p pluginhost.Candidate) bool { return slices.Contains(p.Points, c.point) }
+			})
+			switch told := log.String(); {
+			case c.says == "" && told != "":
+				t.Errorf("logged\n%s", told)
+			case c.says != "" && (!strings.Contains(told, "plugin left out") || !strings.Contains(told, c.says)):
+				t.Errorf("want %q in\n%s", c.says, told)
 			}
 		})
 	}

@@ -49,7 +49,7 @@ type Host struct {
 	found     atomic.Pointer[foundPlaces] // the places of the last search
 	refreshMu sync.Mutex                  // held while Refresh or Close replaces the roster
 	wireMu    sync.Mutex                  // held while hooks are put on the bus
-	warned    map[string]bool             // names about which a warning was logged; protected by refreshMu
+	warned    map[string]bool             // what a warning was logged about; protected by refreshMu
 	retired   chan struct{}               // closed when all plugins of the roster replaced last are closed; protected by refreshMu
 
 	retiring sync.WaitGroup // replaced rosters that wait for their last event

@@ -160,7 +160,7 @@ func (s *search) entry(x sighting) *entry {
 		return known
 	}
 	f := x.found
-	e := &entry{found: f, tally: s.host.tallies.of(f), names: namesOf(f), dialect: x.dialect, named: x.named, state: f.State, err: f.Err, stamp: now,
+	e := &entry{found: f, tally: s.host.tallies.of(f), names: namesOf(f), dialect: x.dialect, named: x.named, state: f.State, err: sayFix(f.Err), stamp: now,
 		info: dialect.Info{Name: f.Name, Priority: hook.DefaultPriority}}
 	if f.Info != nil {
 		e.info = *f.Info
@@ -296,4 +296,16 @@ func (h *Host) configure(e *entry, names census) {
 	}
 }
 
-func (e *entry) fail(err error) { e.state, e.err = dialect.Broken, err }
+func (e *entry) fail(err error) { e.state, e.err = dialect.Broken, sayFix(err) }
+
+// sayFix makes the text of an error end with its fix, if it has one that the text lacks.
+func sayFix(err error) error {
+	if err == nil {
+		return nil
+	}
+	message, fix := splitFix(err)
+	if fix == "" || message != err.Error() {
+		return err
+	}
+	return dialect.WithFix(err, fix)
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -36,6 +35,7 @@ func (h *Host) start(ctx context.Context, r *roster) {
 	r.skipSurplus()
 	r.learnOwnNames()
 	h.wireAbsent(r)
+	h.logPassedOver(r)
 }
 
 // openAll opens plugins in parallel, a few at a time: with more, each would wait for the CPU while
@@ -125,15 +125,17 @@ func (h *Host) open(ctx context.Context, e *entry, names census) {
 	}
 }
 
-// unrunnable adds a fix to the error of a plugin that is a single file: what keeps that file from
-// running, such as a missing interpreter. If env starts the interpreter, the file itself starts,
-// and env fails.
+// unrunnable adds a fix to the error of a plugin that is a single program: its interpreter is
+// missing. If env starts the interpreter, the file itself starts, and env fails. A file that cannot
+// be executed is not a program: the interpreter of its dialect loads it.
 func (h *Host) unrunnable(e *entry, err error) error {
-	info, statErr := os.Stat(e.found.Path)
-	if !errors.Is(err, hook.Crash) || statErr != nil || !info.Mode().IsRegular() {
+	if !errors.Is(err, hook.Crash) || !dialect.Executable(e.found.Path) {
 		return err
 	}
-	return dialect.WithFix(err, program.Diagnose(e.found.Path, h.setup().Environ, nil).Fix)
+	if start := program.Uninterpreted(e.found.Path, h.setup().Environ); start != nil {
+		return dialect.WithFix(err, start.Fix)
+	}
+	return err
 }
 
 // problemsOf returns the lines of a plugin's file that an error is about, if it knows them.

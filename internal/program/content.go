@@ -12,7 +12,7 @@ import (
 // content checks whether the kernel can execute the content of the file.
 func (d *diagnosis) content() (why, fix string) {
 	if d.info.Size() == 0 {
-		return "is an empty file", reinstall
+		return emptyFile, reinstall
 	}
 	head := Head(d.path)
 	switch {

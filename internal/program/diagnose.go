@@ -55,15 +55,18 @@ func Diagnose(path string, env []string, err error) *StartError {
 	return &StartError{Path: path, Why: why, Fix: fix, Err: err}
 }
 
-// Uninterpreted says why the interpreter of a script would not start in an environment. It returns
-// nil if the file is not a script, or if no problem is visible. A script that env runs does start,
-// and env fails only then. Uninterpreted finds that out before.
+// Uninterpreted says why the interpreter of a script would not start in an environment, or that the
+// file is empty. It returns nil if the file is something else, or if no problem is visible. A script
+// that env runs does start, and env fails only then. Uninterpreted finds that out before.
 func Uninterpreted(path string, env []string) *StartError {
+	d := diagnosis{path: path, env: env}
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		return &StartError{Path: path, Why: emptyFile, Fix: reinstall, Err: syscall.ENOEXEC}
+	}
 	head := Head(path)
 	if !bytes.HasPrefix(head, []byte("#!")) {
 		return nil
 	}
-	d := diagnosis{path: path, env: env}
 	if why, fix := d.script(head); why != "" {
 		return &StartError{Path: path, Why: why, Fix: fix, Err: fs.ErrNotExist}
 	}
@@ -98,7 +101,10 @@ type diagnosis struct {
 	info fs.FileInfo // set by place
 }
 
-const reinstall = "reinstall the plugin"
+const (
+	emptyFile = "is an empty file"
+	reinstall = "reinstall the plugin"
+)
 
 // place checks whether there is a file, and whether it can be reached.
 func (d *diagnosis) place() (why, fix string) {

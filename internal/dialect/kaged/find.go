@@ -150,7 +150,8 @@ func (f *found) nameOf(m *Manifest, file string) {
 		return
 	}
 	if dir := filepath.Base(f.Path); dir != m.Name {
-		f.warn(file, fmt.Sprintf("the plugin is called %q, its directory %q", m.Name, dir))
+		f.Warnings = append(f.Warnings, dialect.Problem{Path: file,
+			Message: fmt.Sprintf("the plugin is called %q, its directory %q", m.Name, dir), Fix: "give both the same name"})
 	}
 	f.Name = m.Name
 }

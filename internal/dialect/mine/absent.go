@@ -18,14 +18,15 @@ type absent struct {
 	why      error
 }
 
-// Declared returns the hooks of a plugin that cannot be opened; each of them fails with why. ok is
-// false if the manifest cannot be read or has no hooks.
-func (*Dialect) Declared(f dialect.Found, why error) (dialect.HookSet, bool) {
+// Declared returns the hooks of a plugin that cannot be opened; each of them fails with why. The set
+// is nil if the manifest cannot be read or has no hooks. It is not whole if the manifest has hooks
+// that cannot be read.
+func (*Dialect) Declared(f dialect.Found, why error) (set dialect.HookSet, whole bool) {
 	m, ok := f.Manifest.(*manifest)
 	if !ok || len(m.hooks) == 0 {
 		return nil, false
 	}
-	return &absent{m, why}, true
+	return &absent{m, why}, !m.unread
 }
 
 // Hooks returns the hooks of the manifest.

@@ -178,7 +178,9 @@ func TestDeclared(t *testing.T) {
 		{"a notify hook", manifestOf("p", everyStage), hook.CommandDone, hook.ActionSkip},
 		{"a hook of a manifest with faults elsewhere", strings.Replace(manifestOf("p", everyStage), "author", "autor", 1), hook.CommandBefore, hook.ActionAbort},
 		{"a hook that is only told is no guard, whatever its stage", manifestOf("p", told), hook.CommandAfter, hook.ActionSkip},
-		{"a hook whose stage cannot be read", manifestOf("p", strings.ReplaceAll(told, "postexec", "after")), hook.CommandAfter, ""},
+		{"a hook that is only told, whose stage cannot be read", manifestOf("p", strings.ReplaceAll(told, "postexec", "after")), hook.CommandDone, hook.ActionSkip},
+		{"a hook that may be a guard, whose stage cannot be read", manifestOf("p", strings.NewReplacer("postexec", "after", "notify", "transform").Replace(told)),
+			hook.CommandBefore, hook.ActionAbort},
 		{"a hook whose pattern cannot be read", manifestOf("p", strings.ReplaceAll(told, "=\"c\"", "=\"[c\"")), hook.CommandAfter, ""},
 		{"a manifest that cannot be read", manifestOf("p", "[[hooks"), hook.CommandBefore, ""},
 	} {
@@ -200,7 +202,8 @@ func TestDeclared(t *testing.T) {
 			if len(out.Steps) != 1 || out.Steps[0].Action != c.action || (err != nil) != (c.action == hook.ActionAbort) {
 				t.Errorf("%v, %+v", err, out)
 			}
-			if _, err := w.Connect(stagePreexec, hook.ToolBefore); (err == nil) != strings.Contains(c.manifest, stagePreexec) {
+			guards := c.action == hook.ActionAbort || strings.Contains(c.manifest, stagePreexec)
+			if _, err := w.Connect(stagePreexec, hook.ToolBefore); (err == nil) != guards {
 				t.Errorf("connected: %v", err)
 			}
 		})

@@ -35,6 +35,7 @@ type manifest struct {
 	protocolVersion string
 	entrypoint      string // relative to the plugin's folder
 	hooks           []registration
+	unread          bool // the file declares hooks that are not in hooks, because they cannot be read
 	commands        []dialect.CommandDoc
 	permissions     permissions
 }
@@ -68,7 +69,9 @@ func parseManifest(file string, data []byte) (m *manifest, problems, warnings []
 	}
 	m = &manifest{}
 	m.readPlugin(top.Table("plugin"))
-	m.readHooks(top.Tables("hooks"))
+	tables := top.Tables("hooks")
+	m.readHooks(tables)
+	m.unread = m.unread || top.Has("hooks") && len(tables) == 0
 	m.readCommands(top.Tables("commands"))
 	m.readPermissions(top.Table("permissions"))
 	top.EndWarning()
@@ -124,16 +127,29 @@ func (m *manifest) readHooks(tables []*document.Table) {
 			t.Self.Bad(pairFix(r.stage), "the stage %s needs the mode %s, got %s", r.stage, modeOf(r.stage), mode)
 		}
 		r.tells = mode == modeNotify
+		r.stage = cmp.Or(r.stage, likelyStage(mode))
 		r.timeout = readTimeout(t, r.stage)
 		t.EndWarning()
-		if r.stage != "" && r.pattern != "" && bad == nil { // stage and pattern are known, so the hook can be registered
-			m.hooks = append(m.hooks, r)
+		if r.pattern == "" || bad != nil { // the commands that it is for are unknown
+			m.unread = true
+			continue
 		}
+		m.hooks = append(m.hooks, r)
 	}
 	// The order of docs/protocols/mine.md, row M37.
 	slices.SortStableFunc(m.hooks, func(a, b registration) int {
 		return strings.Compare(a.pattern+":"+a.stage, b.pattern+":"+b.stage)
 	})
+}
+
+// likelyStage returns the stage of a hook whose stage is missing or misspelt. The manifest has a
+// fault, so the plugin is never called: a hook that may be a guard refuses the commands that it
+// matches, and one that is only told causes a warning.
+func likelyStage(mode string) string {
+	if mode == modeNotify {
+		return stageNotify
+	}
+	return stagePreexec
 }
 
 // pairFix returns the fix for a stage and a mode that do not go together.
@@ -223,11 +239,12 @@ func (m *manifest) info() *dialect.Info {
 		Capabilities: m.permissions.names(), AnyProgram: true, Priority: hook.DefaultPriority}
 }
 
-// stages returns the stages in which the plugin has a hook, in the order of a command.
+// stages returns the stages in which the plugin has a hook, in the order of a command. If some hooks
+// cannot be read, it may be any stage.
 func (m *manifest) stages() []string {
 	var have []string
 	for _, stage := range stages {
-		if len(m.at(stage)) > 0 {
+		if m.unread || len(m.at(stage)) > 0 {
 			have = append(have, stage)
 		}
 	}

@@ -114,7 +114,7 @@ func look(dir string, env dialect.Env) dialect.Found {
 		f.Info.Name = f.Name
 	} else if m.name != f.Name {
 		f.Warnings = append(f.Warnings, dialect.Problem{Path: file,
-			Message: fmt.Sprintf("the plugin is called %q, its folder %q", cut(m.name), f.Name)})
+			Message: fmt.Sprintf("the plugin is called %q, its folder %q", cut(m.name), f.Name), Fix: "give both the same name"})
 		f.Name = m.name
 	}
 	if err := outdated(problems); err != nil {

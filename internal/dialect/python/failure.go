@@ -1,6 +1,7 @@
 package python
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,7 +66,14 @@ func (e *LoadError) Error() string {
 }
 
 // Problems lists the faults of the file. Python stops at the first.
-func (e *LoadError) Problems() []dialect.Problem { return []dialect.Problem{e.Problem} }
+func (e *LoadError) Problems() []dialect.Problem {
+	p := e.Problem
+	if p.Fix == "" && p.Line > 0 {
+		p.Fix = "correct that line"
+	}
+	p.Fix = cmp.Or(p.Fix, "correct the file")
+	return []dialect.Problem{p}
+}
 
 // loadFailure returns a [*LoadError] if the runner reports a fault of the file.
 func loadFailure(path string, err error, process *proc.Process) error {

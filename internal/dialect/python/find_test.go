@@ -61,13 +61,13 @@ func TestFind(t *testing.T) {
 			t.Errorf("found %+v", f)
 		}
 	})
-	t.Run("a link counts, one to nowhere does not", func(t *testing.T) {
+	t.Run("a link counts, and one to nowhere is a plugin that cannot be loaded", func(t *testing.T) {
 		for link, target := range map[string]string{"link.py": "a.py", "lost.py": "nowhere.py"} {
 			if err := os.Symlink(filepath.Join(dir, target), filepath.Join(dir, link)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := names(New().Find(env)); got != "a b link" {
+		if got := names(New().Find(env)); got != "a b link lost" {
 			t.Errorf("found %q", got)
 		}
 	})

@@ -132,7 +132,7 @@ func TestAPluginThatCrashesAsItIsLoaded(t *testing.T) {
 	s.write("a", "@on_final\nasync def f(ctx, text): return text + ' a'\n")
 	s.write("b", "import os\nos._exit(3)\n")
 	s.open(dialect.Settings{})
-	if err := s.errs["b"]; !errors.Is(err, hook.Crash) || !strings.Contains(err.Error(), "exit code 3") {
+	if err := s.errs["b"]; !errors.Is(err, hook.Crash) || !strings.Contains(err.Error(), "b.py: the code ended the interpreter while it was loaded: exit code 3") {
 		t.Errorf("error %v", err)
 	}
 	if got := s.final("r", "x"); got != "x a" {

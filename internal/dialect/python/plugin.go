@@ -110,10 +110,22 @@ func (p *plugin) loadAndAdd(ctx context.Context) error {
 			now, down := p.runner.kept.Get()
 			lost = down != nil || now != i
 		}
-		if !lost || try == openTries {
+		switch {
+		case !lost:
 			return err
+		case try == openTries:
+			return p.ended(err)
 		}
 	}
+}
+
+// ended returns the error of a file whose code ended the interpreter each time it was loaded. It
+// returns nil for nil.
+func (p *plugin) ended(err error) error {
+	if !errors.Is(err, hook.Crash) {
+		return err
+	}
+	return stopped(hook.Crash, p.path, place{}, "the code ended the interpreter while it was loaded: "+strings.TrimPrefix(err.Error(), "the process ended: "))
 }
 
 // load has the interpreter load the file, and stores the description.
@@ -168,7 +180,7 @@ func (p *plugin) note(warnings []string) {
 		if p.rt == nil || p.rt.Note == nil {
 			continue
 		}
-		p.rt.Note(dialect.Problem{Path: p.path, Message: w}, false)
+		p.rt.Note(dialect.Problem{Path: p.path, Message: w, Fix: "correct the file"}, false)
 	}
 }
 

@@ -86,11 +86,12 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	return p, nil
 }
 
-// Examine reports what prevents all plugins from running: Python is missing or too old.
+// Examine reports what prevents all plugins from running: the plugins folder cannot be read, or
+// Python is missing or too old.
 func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
 	plugins := list(env)
 	if len(plugins) == 0 {
-		return nil
+		return dialect.ExaminePlace(folder(env))
 	}
 	err := checkPython(env)
 	if err == nil {

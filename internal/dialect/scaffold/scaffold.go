@@ -32,11 +32,12 @@ func (*Dialect) Points() []hook.Point {
 	return dialect.Points(native, (*translation).spot)
 }
 
-// Find lists the executables in the plugins folder by name: docs/protocols/scaffold.md, row S25.
+// Find lists the executables in the plugins folder by name: docs/protocols/scaffold.md, row S25. A
+// link to nothing is among them, and does not start.
 func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	var found []dialect.Found
 	for _, path := range list(env) {
-		if dialect.Executable(path) {
+		if dialect.Executable(path) || dialect.LeadsNowhere(path) {
 			found = append(found, at(path))
 		}
 	}
@@ -60,9 +61,10 @@ func (*Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, r
 	return open(ctx, f, s, rt)
 }
 
-// Examine reports scripts in the plugins folder that lack their executable bit.
+// Examine reports why the plugins folder cannot be read, and scripts in it that lack their executable
+// bit.
 func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
-	var problems []dialect.Problem
+	problems := dialect.ExaminePlace(folder(env))
 	for _, path := range list(env) {
 		if !dialect.Executable(path) && dialect.IsScript(path) {
 			problems = append(problems, dialect.Problem{Path: path,

@@ -99,7 +99,7 @@ func (p *plugin) adopt(s *session, m *manifest) error {
 			p.launch.rt.Unusable("its answer to initialize: "+w, "correct the plugin's answer to initialize")
 		}
 		for _, w := range m.warnings {
-			p.launch.rt.Odd("its answer to initialize: "+w, "")
+			p.launch.rt.Odd("its answer to initialize: "+w, "correct the plugin's answer to initialize")
 		}
 		return nil
 	}
