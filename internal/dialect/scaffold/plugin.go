@@ -58,6 +58,9 @@ func (p *plugin) hookOf(t *translation) hook.Hook {
 			}
 			reply, err := t.reply(ev, result)
 			reply.Sent = params
+			for _, note := range reply.Notes {
+				p.launch.rt.Log.Warn(note, "hook", t.name)
+			}
 			return reply, err
 		}}
 }

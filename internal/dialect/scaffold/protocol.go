@@ -28,9 +28,13 @@ const (
 
 // The actions of a hook's reply. Any other action, and none, means continue.
 const (
-	actionStop = "stop"
-	actionSkip = "skip"
+	actionContinue = "continue"
+	actionStop     = "stop"
+	actionSkip     = "skip"
 )
+
+// actions are all of them.
+var actions = []string{actionContinue, actionStop, actionSkip}
 
 // blocked is the result of a stop without a result.
 const blocked = `{"blocked":"Plugin blocked execution"}`

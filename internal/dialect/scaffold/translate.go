@@ -7,6 +7,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -152,6 +153,9 @@ func (t *translation) reply(ev *hook.Event, result json.RawMessage) (hook.Reply,
 		return r, nil
 	case actionStop:
 		r.Verdict = hook.Stop
+	case "", actionContinue:
+	default:
+		r.Notes = append(r.Notes, fmt.Sprintf("there is no action %.80q, so it means continue; %s", action, nearest.Suggest(action, actions)))
 	}
 	if t.apply == nil {
 		r.Set = stringFields(o, t.fields)

@@ -3,6 +3,7 @@ package scaffold
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -51,6 +52,20 @@ func TestActions(t *testing.T) {
 				t.Errorf("got %s %s, want %s %s", r.Verdict, got, c.verdict, c.set)
 			}
 		})
+	}
+}
+
+// TestAnUnknownActionIsNoted: a guard that answers "deny" blocks nothing, and its author is told.
+func TestAnUnknownActionIsNoted(t *testing.T) {
+	for action, note := range map[string]string{
+		"deny":     `there is no action "deny", so it means continue; known here: continue, stop, skip`,
+		"stopp":    `there is no action "stopp", so it means continue; did you mean "stop"?`,
+		"continue": "",
+	} {
+		r := read(t, "pre_tool_execute", `{}`, `{"action":"`+action+`"}`)
+		if got := strings.Join(r.Notes, " "); got != note {
+			t.Errorf("%s: noted %q, want %q", action, got, note)
+		}
 	}
 }
 
