@@ -120,6 +120,9 @@ func unreadFix(file string, err error) string {
 	case errors.Is(err, plainfile.ErrKind):
 		return "put a file in its place, or reinstall the plugin"
 	case errors.Is(err, fs.ErrPermission):
+		if _, err := os.Stat(file); err != nil { // its directory may not be entered
+			return "chmod u+rx " + program.Quote(filepath.Dir(file))
+		}
 		return "chmod u+r " + program.Quote(file)
 	}
 	return ""

@@ -64,7 +64,11 @@ func (h *Host) logPassedOver(r *roster) {
 				continue
 			}
 			h.warned[text] = true
-			h.setup().Logger.Warn("plugin left out", "plugin", strings.TrimPrefix(scriptName(d.Name(), p), d.Name()+":"), "dialect", d.Name(),
+			left := "plugin left out"
+			if dialect.Unlisted(p) {
+				left = "plugins left out"
+			}
+			h.setup().Logger.Warn(left, "plugin", strings.TrimPrefix(scriptName(d.Name(), p), d.Name()+":"), "dialect", d.Name(),
 				"err", dialect.WithFix(errors.New(text), p.Fix), dialect.FindingKey, true)
 		}
 	}
