@@ -1,19 +1,18 @@
 // Package editfile changes one value in a file that a person wrote, and leaves every other byte as
 // it is: comments, formatting, line endings, the file's mode and owner.
 //
-// It knows TOML and JSON, the latter also with comments and with commas before a closing bracket.
-// It does not know what a file is for, does not reformat, and never rewrites a file from its
-// values.
+// It knows TOML and JSON, the latter also with comments and with commas before a closing bracket. It
+// does not know what a file is for, does not reformat, and never rewrites a file from its values.
 //
 //	Edit               the file: one writer at a time, a backup, replaced as a whole
 //	├─ open            a regular file in its directory, or none yet
-//	├─ change          what is to become of the text: some of those below
-//	└─ replace         refused where the file has changed meanwhile
+//	├─ change          the new text, made by some of the functions below
+//	└─ replace         refused if the file has changed meanwhile
 //
 //	SetTOML, RemoveTOML, AddTOMLTable, DropTOMLTables, SetJSON, RemoveJSON, PutItem, DropItems
-//	├─ scan            where each key and value stands
+//	├─ scan            finds each key and value
 //	├─ candidates      one splice of the text each
-//	└─ verify          the new text is parsed: it must differ from the old at the path, and nowhere else
+//	└─ verify          parses the new text: it must differ from the old at the path, and nowhere else
 //
-//	MaskTOML           a text to be shown, without the values that are not for showing
+//	MaskTOML           a text for showing, without secret values
 package editfile

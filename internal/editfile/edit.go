@@ -14,32 +14,31 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// maxFile bounds a file that people write.
+// maxFile limits the size of a file that people write.
 const maxFile = 1 << 20
 
-// ErrChanged is returned where somebody else has changed the file between the reading and the
-// writing.
+// ErrChanged is returned if another program has changed the file between reading and writing.
 var ErrChanged = errors.New("the file was changed meanwhile: nothing was written, try again")
 
 // A Place is a file in a directory. No link in the name may lead out of the directory.
 type Place struct {
-	Dir  string      // is made where it is not there
+	Dir  string      // created if it does not exist
 	Name string      // below it, with slashes
-	Mode fs.FileMode // of a file that is not there yet; 0: 0600
+	Mode fs.FileMode // of a new file; 0: 0600
 }
 
-// A Result tells what became of a file.
+// A Result says what happened to a file.
 type Result struct {
 	Path    string // of the file
-	Backup  string // where the text from before is; "": there was none, or nothing changed
+	Backup  string // where the former text is; "": there was none, or nothing changed
 	Changed bool
-	Removed bool // the file is not there any more
+	Removed bool // the file was removed
 }
 
-// Edit replaces a file by what change makes of its text, as a whole or not at all. The file keeps
-// its mode and its owner, and the text from before is kept beside it. A file that is not there yet
-// is an empty one. Where change makes nil of it the file is removed, with what was kept beside it.
-// Edits of one file by several processes of ours wait for each other.
+// Edit replaces a file with the text that change returns, as a whole or not at all. The file keeps
+// its mode and its owner, and a backup of the former text is stored beside it. A missing file
+// counts as empty. If change returns nil, the file and its backup are removed. Edits of one file by
+// several of our processes wait for each other.
 func Edit(p Place, change func(old []byte) ([]byte, error)) (Result, error) {
 	e, err := open(p)
 	if err != nil {
@@ -68,13 +67,13 @@ func Edit(p Place, change func(old []byte) ([]byte, error)) (Result, error) {
 	return result, nil
 }
 
-// BackupOf is where the text of a file from before its last edit is kept.
+// BackupOf returns where the backup of a file is.
 func BackupOf(path string) string { return path + ".patchbay.bak" }
 
 // An edit is one file while it is being changed.
 type edit struct {
 	root   *os.Root
-	name   string // below root, no link itself
+	name   string // below root, not a link
 	old    []byte
 	info   fs.FileInfo // nil: there is no file
 	mode   fs.FileMode
@@ -85,10 +84,10 @@ func (e *edit) path() string { return filepath.Join(e.root.Name(), filepath.From
 
 func (e *edit) close() {
 	e.unlock()
-	_ = e.root.Close() // it was read only to name the files in it
+	_ = e.root.Close() // it was opened for reading only
 }
 
-// open finds the file, waits for other editors of ours, and reads it.
+// open finds the file, waits for our other processes, and reads it.
 func open(p Place) (*edit, error) {
 	dirMode := fs.FileMode(0o700)
 	if p.Mode&0o044 != 0 {
@@ -150,7 +149,7 @@ func (e *edit) locate(p Place, dirMode fs.FileMode) error {
 	return fmt.Errorf("%s: too many links, one after the other", filepath.Join(p.Dir, p.Name))
 }
 
-// leads explains the error that os.Root has for a link that leads out of it.
+// leads explains the error of os.Root for a link that leads out of it.
 func leads(err error) error {
 	if strings.Contains(err.Error(), "escapes") {
 		return fmt.Errorf("it is a link that leads out of the directory: change that file by hand (%w)", err)
@@ -158,7 +157,7 @@ func leads(err error) error {
 	return err
 }
 
-// read reads a regular file that may be written to; nil where there is none.
+// read reads a regular file that may be written; nil if there is none.
 func (e *edit) read() ([]byte, fs.FileInfo, error) {
 	info, err := e.root.Lstat(e.name)
 	switch {
@@ -180,7 +179,7 @@ func (e *edit) read() ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// replace keeps the old text, and puts the new one in its place unless somebody else has done so.
+// replace makes a backup, and replaces the file unless another program has changed it.
 func (e *edit) replace(text []byte) (backup string, err error) {
 	if e.info != nil {
 		backup = BackupOf(e.name)
@@ -192,7 +191,7 @@ func (e *edit) replace(text []byte) (backup string, err error) {
 	return backup, e.write(e.name, text, e.unchanged)
 }
 
-// remove takes the file away, and what was kept of it.
+// remove removes the file and its backup.
 func (e *edit) remove() error {
 	if e.info == nil {
 		return nil
@@ -210,7 +209,7 @@ func (e *edit) remove() error {
 	return atomicfile.SyncDir(filepath.Dir(e.path()))
 }
 
-// unchanged looks whether the file is still the one that was read.
+// unchanged checks that the file is still the one that was read.
 func (e *edit) unchanged() error {
 	now, info, err := e.read()
 	switch {
@@ -222,7 +221,7 @@ func (e *edit) unchanged() error {
 	return nil
 }
 
-// write puts a text in the place of a file. ready is asked right before.
+// write replaces a file. It calls ready right before.
 func (e *edit) write(name string, text []byte, ready func() error) error {
 	return atomicfile.WriteIn(e.root, filepath.FromSlash(name), text, atomicfile.Options{Mode: e.mode, Prepare: e.dress, Ready: ready})
 }

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// SetJSON is data with a value at a path of names. Objects that are not there are added; an empty
-// text stands for an empty object. Comments may stand in the text, and commas before closing
-// brackets.
+// SetJSON returns data with a value at a path of names. It adds missing objects; an empty text
+// counts as an empty object. The text may have comments, and commas before closing brackets.
 func SetJSON(data []byte, path []string, value json.RawMessage) ([]byte, error) {
 	doc, typed, err := readyJSON(data, path, value)
 	if err != nil {
@@ -23,7 +22,7 @@ func SetJSON(data []byte, path []string, value json.RawMessage) ([]byte, error) 
 	return firstGood(doc.data, []splice{doc.place(path, string(value))}, want, parseJSON)
 }
 
-// readyJSON reads a text in which a value is to be put at a path, and the value.
+// readyJSON reads a text and a value to set at a path.
 func readyJSON(data []byte, path []string, value json.RawMessage) (doc *jsonDoc, typed any, err error) {
 	typed, err = decode(value)
 	switch {
@@ -39,7 +38,7 @@ func readyJSON(data []byte, path []string, value json.RawMessage) (doc *jsonDoc,
 	return doc, typed, err
 }
 
-// RemoveJSON is data without the member at a path of names, and data itself where there is none.
+// RemoveJSON returns data without the member at a path of names, or data itself if there is none.
 func RemoveJSON(data []byte, path []string) ([]byte, error) {
 	doc, err := scanJSON(data)
 	if err != nil || !at(doc.values(), path) {
@@ -52,8 +51,8 @@ func RemoveJSON(data []byte, path []string) ([]byte, error) {
 	return firstGood(data, []splice{doc.removal(path)}, want, parseJSON)
 }
 
-// ReadJSON reads a file as the functions above do: comments may stand in it. An empty text is an
-// empty object; numbers are as they are written.
+// ReadJSON reads a file as the functions above do, with comments. An empty text is an empty object;
+// numbers stay as written.
 func ReadJSON(data []byte) (map[string]any, error) {
 	if strings.TrimSpace(string(data)) == "" {
 		return map[string]any{}, nil
@@ -69,8 +68,8 @@ func parseJSON(data []byte) (map[string]any, error) {
 	return doc.values(), nil
 }
 
-// place is how a value is written at a path: in the place of the old one, or as a member of the
-// nearest object that is there.
+// place returns how to write a value at a path: in place of the old one, or as a member of the
+// nearest existing object.
 func (d *jsonDoc) place(path []string, text string) splice {
 	object, n := &d.root, 0
 	for n < len(path) {
@@ -89,8 +88,7 @@ func (d *jsonDoc) place(path []string, text string) splice {
 	return d.add(object, jsonString(path[n])+": "+text)
 }
 
-// add writes another member behind the last one of an object, on a line of its own where the others
-// have theirs.
+// add adds a member after the last one of an object, on its own line if the others have theirs.
 func (d *jsonDoc) add(o *jsonValue, member string) splice {
 	inner := string(d.data[o.from+1 : o.to-1])
 	if len(o.members) == 0 {
@@ -111,8 +109,8 @@ func (d *jsonDoc) add(o *jsonValue, member string) splice {
 	return splice{last.value.to, last.value.to, "," + between + member}
 }
 
-// removal takes a member out, with its line where nothing else stands on it, and with one of the
-// commas beside it.
+// removal removes a member, with its line if nothing else is on it, and with one of the commas
+// beside it.
 func (d *jsonDoc) removal(path []string) splice {
 	object := &d.root
 	for _, name := range path[:len(path)-1] {
@@ -141,7 +139,7 @@ func (d *jsonDoc) removal(path []string) splice {
 	return splice{from, to, ""}
 }
 
-// comments is how much of a piece of blank text is to stay because there are comments in it.
+// comments returns how much of a piece of blank text must stay because it has comments.
 func (d *jsonDoc) comments(from, to int) int {
 	piece := string(d.data[from:to])
 	if !strings.Contains(piece, "/") {
@@ -150,14 +148,14 @@ func (d *jsonDoc) comments(from, to int) int {
 	return len(strings.TrimRight(piece, " \t")) // the line of a comment ends with its line break
 }
 
-// indent is the white space at the start of the line in which an offset is.
+// indent returns the white space at the start of the line that contains an offset.
 func (d *jsonDoc) indent(offset int) string {
 	start := strings.LastIndexByte(string(d.data[:offset]), '\n') + 1
 	line := string(d.data[start:offset])
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// step is by how much the text indents: that of the first member of the whole, or two spaces.
+// step returns by how much the text indents: the indent of its first member, or two spaces.
 func (d *jsonDoc) step() string {
 	if len(d.root.members) > 0 {
 		if indent := d.indent(d.root.members[0].from); indent != "" {
@@ -171,6 +169,6 @@ func jsonString(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes
+	_ = e.Encode(s) // cannot fail
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// PutItem is data with an item in the list at a path of names: in the place of the first one that
-// ours accepts, or behind the last one. Others that ours accepts are taken out. Where the item is
-// there already, and alone, data stays as it is. A list that is not there is added, with the
-// objects around it.
+// PutItem returns data with an item in the list at a path of names: in place of the first item that
+// ours accepts, or after the last one. It removes other items that ours accepts. If the item is
+// already there, and alone, data stays as it is. A missing list is added, with the objects around
+// it.
 func PutItem(data []byte, path []string, ours func(item any) bool, item json.RawMessage) ([]byte, error) {
 	doc, typed, err := readyJSON(data, path, item)
 	if err != nil {
@@ -47,8 +47,8 @@ func PutItem(data []byte, path []string, ours func(item any) bool, item json.Raw
 	})
 }
 
-// DropItems is data without the items of the list at a path of names that ours accepts. A list that
-// becomes empty by that goes, and so do the objects around it that become empty. Where there is no
+// DropItems returns data without the items of the list at a path of names that ours accepts. A list
+// that becomes empty is removed, and so are the objects around it that become empty. If there is no
 // such item, data stays as it is.
 func DropItems(data []byte, path []string, ours func(item any) bool) ([]byte, error) {
 	doc, err := scanJSON(data)
@@ -71,7 +71,7 @@ func DropItems(data []byte, path []string, ours func(item any) bool) ([]byte, er
 	case len(list.items):
 		return dropEmpty(data, path)
 	}
-	for _, i := range slices.Backward(out) { // from behind: what stands before stays where it is
+	for _, i := range slices.Backward(out) { // from the end, so that the offsets before stay valid
 		values := slices.Delete(slices.Clone(list.value.([]any)), i, i+1)
 		if data, err = doc.changeList(path, values, doc.without(list, i)); err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ func DropItems(data []byte, path []string, ours func(item any) bool) ([]byte, er
 	return data, nil
 }
 
-// dropEmpty takes out a member, and the objects around it that have nothing else in them.
+// dropEmpty removes a member, and the objects around it that contain nothing else.
 func dropEmpty(data []byte, path []string) ([]byte, error) {
 	for n := len(path); n > 0; n-- {
 		var err error
@@ -104,7 +104,7 @@ func dropEmpty(data []byte, path []string) ([]byte, error) {
 	return data, nil
 }
 
-// find is the value at a path that is known to be there.
+// find returns the value at a path that exists.
 func (d *jsonDoc) find(path []string) *jsonValue {
 	v := &d.root
 	for _, name := range path {
@@ -121,8 +121,7 @@ func (d *jsonDoc) listAt(path []string) (*jsonValue, error) {
 	return v, nil
 }
 
-// addList writes a list of one item, and the objects around it that are not there, in the layout of
-// the text.
+// addList writes a list of one item, and the missing objects around it, in the layout of the text.
 func (d *jsonDoc) addList(path []string, item json.RawMessage) ([]byte, error) {
 	data := d.data
 	for n := 1; n < len(path); n++ {
@@ -144,8 +143,8 @@ func (d *jsonDoc) addList(path []string, item json.RawMessage) ([]byte, error) {
 	return SetJSON(data, path, json.RawMessage(d.laidOut(json.RawMessage("["+string(item)+"]"), len(path))))
 }
 
-// changeList is the text after a splice that must make the list at path these values, and change
-// nothing else.
+// changeList returns the text after a splice. The list at path must then have these values, and
+// nothing else may change.
 func (d *jsonDoc) changeList(path []string, values []any, s splice) ([]byte, error) {
 	want, err := with(d.values(), path, values)
 	if err != nil {
@@ -154,7 +153,7 @@ func (d *jsonDoc) changeList(path []string, values []any, s splice) ([]byte, err
 	return firstGood(d.data, []splice{s}, want, parseJSON)
 }
 
-// behind writes an item behind the last one of a list.
+// behind adds an item after the last one of a list.
 func (d *jsonDoc) behind(list *jsonValue, item string) splice {
 	if len(list.items) == 0 {
 		return splice{list.from, list.to, "[" + item + "]"}
@@ -170,7 +169,7 @@ func (d *jsonDoc) behind(list *jsonValue, item string) splice {
 	return splice{last.value.to, last.value.to, "," + between + item}
 }
 
-// without takes an item out of a list that has others, with one of the commas beside it. A comment
+// without removes an item from a list with others, with one of the commas beside it. A comment
 // beside it stays.
 func (d *jsonDoc) without(list *jsonValue, i int) splice {
 	item := list.items[i].value
@@ -186,7 +185,7 @@ func (d *jsonDoc) without(list *jsonValue, i int) splice {
 	return splice{before.comma - 1, max(item.to, list.items[i].comma), string(d.data[before.comma:item.from][:keep])}
 }
 
-// laidOut is a value as the text would have it, so many levels deep: on lines of its own where the
+// laidOut returns a value in the layout of the text, at the given depth: on several lines if the
 // text has lines.
 func (d *jsonDoc) laidOut(value json.RawMessage, depth int) string {
 	var b bytes.Buffer
@@ -196,7 +195,7 @@ func (d *jsonDoc) laidOut(value json.RawMessage, depth int) string {
 	return strings.ReplaceAll(b.String(), "\n", newline(d.data))
 }
 
-// lines tells whether the members of the text have lines of their own.
+// lines reports whether the members of the text are on their own lines.
 func (d *jsonDoc) lines() bool {
 	return strings.Contains(string(d.data[d.root.from:d.root.to]), "\n")
 }

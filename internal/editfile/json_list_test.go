@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// mine accepts what the tests below put into lists.
+// mine accepts the items that the tests below put into lists.
 func mine(item any) bool {
 	m, _ := item.(map[string]any)
 	return m["by"] == "us"
@@ -33,7 +33,7 @@ func TestPutItem(t *testing.T) {
 				t.Fatalf("got %q (%v)\nwant %q", got, err, tc.want)
 			}
 			if tc.item == "2" {
-				return // it is not known again
+				return // it is not recognized
 			}
 			again, err := PutItem(got, path(tc.path), mine, json.RawMessage(tc.item))
 			if err != nil || string(again) != tc.want {
@@ -66,8 +66,7 @@ func TestDropItems(t *testing.T) {
 	}
 }
 
-// FuzzJSONList: an item is put into a list and taken out again; nothing else in the text means
-// anything else then.
+// FuzzJSONList: after an item was added to a list and removed again, all values are as before.
 func FuzzJSONList(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"l":[1]}`, "{\n  // c\n  \"l\": [1, 2,],\n}", `{"l":[],"l":[{"by":"us"}]}`, `{"a":{"l":[{"by":"us"},3]}}`} {
 		f.Add([]byte(seed), "l")
@@ -84,7 +83,7 @@ func FuzzJSONList(f *testing.F) {
 		}
 		dropped, err := DropItems(put, path(at), mine)
 		if errors.Is(err, ErrPath) {
-			return // a name is there twice
+			return // a name occurs twice
 		}
 		if err != nil {
 			t.Fatalf("%q: %v", put, err)

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// maxNesting bounds how deep values may lie in one another.
+// maxNesting limits the nesting of values.
 const maxNesting = 200
 
-// A jsonValue is one value and where it stands.
+// A jsonValue is one value and its place.
 type jsonValue struct {
 	from, to int
 	members  []jsonMember // of an object
 	items    []jsonItem   // of a list
-	value    any          // as encoding/json has it, with numbers as they are written
+	value    any          // as encoding/json decodes it, with numbers as written
 }
 
 // A jsonMember is a name of an object with its value.
@@ -23,16 +23,16 @@ type jsonMember struct {
 	name  string
 	from  int // of the name
 	value *jsonValue
-	comma int // behind the comma that follows; 0: none does
+	comma int // after the comma that follows; 0: none
 }
 
 // A jsonItem is one of the values of a list.
 type jsonItem struct {
 	value *jsonValue
-	comma int // behind the comma that follows; 0: none does
+	comma int // after the comma that follows; 0: none
 }
 
-// member is the last of a name: the one that counts where a name is there twice.
+// member returns the last member of a name, which counts if a name occurs twice.
 func (v *jsonValue) member(name string) *jsonMember {
 	for i := len(v.members) - 1; i >= 0; i-- {
 		if v.members[i].name == name {
@@ -76,7 +76,7 @@ func (d *jsonDoc) fault(what string) error {
 	return fmt.Errorf("line %d: %s", strings.Count(string(d.data[:min(d.pos, len(d.data))]), "\n")+1, what)
 }
 
-// skip passes over white space and comments.
+// skip skips white space and comments.
 func (d *jsonDoc) skip() {
 	for d.pos < len(d.data) {
 		rest := string(d.data[d.pos:min(d.pos+2, len(d.data))])
@@ -93,7 +93,7 @@ func (d *jsonDoc) skip() {
 	}
 }
 
-// until is how far it is to behind the first occurrence of end, or to the end of all.
+// until returns the distance to the end of the first occurrence of end, or to the end of the text.
 func until(data []byte, end string) int {
 	if i := strings.Index(string(data), end); i >= 0 {
 		return i + len(end)
@@ -183,7 +183,7 @@ func (d *jsonDoc) list(v *jsonValue, depth int) error {
 	return nil
 }
 
-// comma passes over a comma; without one the closing bracket must follow.
+// comma skips a comma; without one the closing bracket must follow.
 func (d *jsonDoc) comma(closing byte) (bool, error) {
 	before := d.pos
 	d.skip()

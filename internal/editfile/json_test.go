@@ -51,8 +51,8 @@ func TestRemoveJSON(t *testing.T) {
 	}
 }
 
-// FuzzJSON: what encoding/json reads as an object is read the same way here; a value is set and
-// removed at the path alone.
+// FuzzJSON: a text that encoding/json reads as an object is read the same way here; a value is set
+// and removed only at the path.
 func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a":1}`, "{\n  // c\n  \"a\": {\"b\": [1, 2,],},\n}", `{"a":{"b":2},"a":{"c":3}}`, "\ufeff{\"a\":1}", `{"\u0061":1}`} {
 		f.Add([]byte(seed), "a/b", `{"v":[1]}`)

@@ -14,8 +14,8 @@ import (
 // lockPatience is how long an edit waits for others. Each takes milliseconds.
 const lockPatience = 10 * time.Second
 
-// lock waits until no other process of ours edits a file in dir. The kernel gives the lock back
-// when a process dies.
+// lock waits until no other process of ours edits a file in dir. The kernel releases the lock when
+// a process dies.
 func lock(dir string) (unlock func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -25,7 +25,7 @@ func lock(dir string) (unlock func(), err error) {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case err == nil:
-			return func() { _ = f.Close() }, nil // closing gives it back
+			return func() { _ = f.Close() }, nil // closing releases it
 		case errors.Is(err, syscall.EWOULDBLOCK) && time.Now().Before(deadline), errors.Is(err, syscall.EINTR):
 		case errors.Is(err, syscall.EWOULDBLOCK):
 			return nil, errors.Join(fmt.Errorf("%s: another process is editing a file there", dir), f.Close())
@@ -35,7 +35,7 @@ func lock(dir string) (unlock func(), err error) {
 	}
 }
 
-// keepOwner gives f the owner of another file, where that is not already so.
+// keepOwner gives f the owner of another file, if that differs.
 func keepOwner(f *os.File, of fs.FileInfo) error {
 	want, ok := of.Sys().(*syscall.Stat_t)
 	info, err := f.Stat()

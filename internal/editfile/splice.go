@@ -12,8 +12,7 @@ import (
 )
 
 // ErrPath is wrapped by the error of a path that leads through something else than tables or
-// objects, or that ends at a table with a header of its own. Such a value is for a person to
-// change.
+// objects, or that ends at a table with its own header. A person must change such a value.
 var ErrPath = errors.New("cannot be edited in place")
 
 // A splice replaces a piece of a text.
@@ -32,8 +31,7 @@ func (s splice) apply(data []byte) []byte {
 // A parser reads a whole text as values: maps, lists and scalars.
 type parser func(data []byte) (map[string]any, error)
 
-// firstGood is the text after the first splice that does what it should: the values differ at the
-// path alone.
+// firstGood returns the text after the first splice that changes the values only at the path.
 func firstGood(data []byte, candidates []splice, want map[string]any, parse parser) ([]byte, error) {
 	for _, s := range candidates {
 		out := s.apply(data)
@@ -44,8 +42,8 @@ func firstGood(data []byte, candidates []splice, want map[string]any, parse pars
 	return nil, ErrPath
 }
 
-// with is a deep copy of values with another one at path; absent removes it. It fails where the
-// path leads through something that is no map.
+// with returns a deep copy of values with another value at path; absent removes it. It fails if the
+// path leads through something that is not a map.
 func with(values map[string]any, path []string, value any) (map[string]any, error) {
 	out := make(map[string]any, len(values)+1)
 	for k, v := range values {
@@ -75,10 +73,10 @@ func with(values map[string]any, path []string, value any) (map[string]any, erro
 	return out, err
 }
 
-// absent stands for a value that is to be removed.
+// absent is the value of a removal.
 var absent any = struct{ absent bool }{true}
 
-// at tells whether there is a value at path.
+// at reports whether there is a value at path.
 func at(values map[string]any, path []string) bool {
 	for i, name := range path {
 		v, ok := values[name]
@@ -92,8 +90,8 @@ func at(values map[string]any, path []string) bool {
 	return false
 }
 
-// same compares values; unlike reflect.DeepEqual it takes NaN for NaN, and times by their moment
-// and offset.
+// same compares values. Unlike reflect.DeepEqual it treats NaN as equal to NaN, and compares times
+// by moment and offset.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -128,7 +126,7 @@ func same(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// newline is the line ending that a text uses.
+// newline returns the line ending that a text uses.
 func newline(data []byte) string {
 	if i := strings.IndexByte(string(data), '\n'); i > 0 && data[i-1] == '\r' {
 		return "\r\n"
@@ -136,7 +134,7 @@ func newline(data []byte) string {
 	return "\n"
 }
 
-// decode reads a JSON value with its numbers as they are written.
+// decode reads a JSON value with numbers as written.
 func decode(value json.RawMessage) (any, error) {
 	d := json.NewDecoder(strings.NewReader(string(value)))
 	d.UseNumber()

@@ -10,8 +10,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// SetTOML is data with a value, given as JSON, at a path of keys. Tables that are not there are
-// added. A value of a list cannot be named by a path.
+// SetTOML returns data with a value, given as JSON, at a path of keys. It adds missing tables. A
+// path cannot name a value of a list.
 func SetTOML(data []byte, path []string, value json.RawMessage) ([]byte, error) {
 	text, err := tomlValue(value)
 	if err != nil {
@@ -35,9 +35,9 @@ func SetTOML(data []byte, path []string, value json.RawMessage) ([]byte, error) 
 	return firstGood(data, tomlPlaces(data, path, text), want, parseTOML)
 }
 
-// RemoveTOML is data without the value at a path of keys, and data itself where there is none. The
-// line of a value goes as a whole, with the comment at its end; a table stays when its last value
-// goes.
+// RemoveTOML returns data without the value at a path of keys, or data itself if there is none. It
+// removes the whole line of a value, with the comment at its end. A table stays after its last
+// value was removed.
 func RemoveTOML(data []byte, path []string) ([]byte, error) {
 	values, err := parseTOML(data)
 	if err != nil || !at(values, path) {
@@ -62,7 +62,7 @@ func parseTOML(data []byte) (map[string]any, error) {
 	return values, err
 }
 
-// tomlPlaces are the ways to write a value at a path, the most natural first.
+// tomlPlaces returns the ways to write a value at a path, the most natural first.
 func tomlPlaces(data []byte, path []string, text string) []splice {
 	doc := scanTOML(data)
 	var places []splice
@@ -91,8 +91,8 @@ func tomlPlaces(data []byte, path []string, text string) []splice {
 	return append(places, doc.newTables(path, text)...)
 }
 
-// newTables write the value below a header of its own: behind the table that is above it, or at the
-// end of the file.
+// newTables writes the value below its own header: after the parent table, or at the end of the
+// file.
 func (d *tomlDoc) newTables(path []string, text string) []splice {
 	nl := newline(d.data)
 	parent, last := path[:len(path)-1], path[len(path)-1:]
@@ -122,8 +122,8 @@ func (d *tomlDoc) atEnd(lines string) splice {
 	return splice{end, end, nl + lines + nl}
 }
 
-// intoSection adds a line to a table with a header, behind its last key; -1 is what stands before
-// the first header.
+// intoSection adds a line to a table with a header, after its last key; -1 is the part before the
+// first header.
 func (d *tomlDoc) intoSection(section int, line string) splice {
 	if section < 0 && d.sectionEnd(section) < 0 {
 		if len(d.data) == 0 {
@@ -138,7 +138,7 @@ func (d *tomlDoc) intoSection(section int, line string) splice {
 	return d.after(d.sectionEnd(section), line)
 }
 
-// after adds lines behind the line that ends at or after an offset, indented like it.
+// after adds lines after the line that ends at or after an offset, with its indent.
 func (d *tomlDoc) after(offset int, lines string) splice {
 	nl := newline(d.data)
 	end := strings.IndexByte(string(d.data[offset:]), '\n')
@@ -149,7 +149,7 @@ func (d *tomlDoc) after(offset int, lines string) splice {
 	return splice{end, end, lines + nl}
 }
 
-// intoInline adds a key to a table that is written in braces.
+// intoInline adds a key to a table in braces.
 func (d *tomlDoc) intoInline(table tomlItem, assignment string) splice {
 	last := -1
 	for _, item := range d.items {
@@ -163,7 +163,7 @@ func (d *tomlDoc) intoInline(table tomlItem, assignment string) splice {
 	return splice{last, last, ", " + assignment}
 }
 
-// removal takes a key and its value out: with its whole line, or, in braces, with one of the commas
+// removal removes a key and its value: with its whole line, or, in braces, with one of the commas
 // beside it.
 func removal(data []byte, item tomlItem) splice {
 	from, to := item.start, item.end

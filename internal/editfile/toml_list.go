@@ -13,7 +13,8 @@ type Field struct {
 	Value json.RawMessage
 }
 
-// AddTOMLTable is data with one more table [[name]], behind the last of that name, or at the end.
+// AddTOMLTable returns data with one more table [[name]], after the last of that name, or at the
+// end.
 func AddTOMLTable(data []byte, name string, fields []Field) ([]byte, error) {
 	values, err := parseTOML(data)
 	if err != nil {
@@ -46,9 +47,9 @@ func AddTOMLTable(data []byte, name string, fields []Field) ([]byte, error) {
 	return firstGood(data, append(places, d.atEnd(table)), values, parseTOML)
 }
 
-// DropTOMLTables is data without the tables [[name]] that are unwanted, and data itself where none
-// is. A table goes from its header to its last key, with the blank line before it. Comments before
-// the header stay.
+// DropTOMLTables returns data without the tables [[name]] that are unwanted, or data itself if
+// there are none. A table is removed from its header to its last key, with the blank line before
+// it. Comments before the header stay.
 func DropTOMLTables(data []byte, name string, unwanted func(table map[string]any) bool) ([]byte, error) {
 	for {
 		next, err := dropTOMLTable(data, name, unwanted)
@@ -59,7 +60,7 @@ func DropTOMLTables(data []byte, name string, unwanted func(table map[string]any
 	}
 }
 
-// dropTOMLTable takes out the first of them; nil: there is none.
+// dropTOMLTable removes the first of them; nil: there is none.
 func dropTOMLTable(data []byte, name string, unwanted func(table map[string]any) bool) ([]byte, error) {
 	values, err := parseTOML(data)
 	if err != nil {
@@ -84,7 +85,7 @@ func dropTOMLTable(data []byte, name string, unwanted func(table map[string]any)
 	return firstGood(data, []splice{d.wholeSection(headers[i])}, values, parseTOML)
 }
 
-// listHeaders are the headers [[name]], as indexes of items.
+// listHeaders returns the headers [[name]], as indexes of items.
 func (d *tomlDoc) listHeaders(name string) []int {
 	var headers []int
 	for i, item := range d.items {
@@ -95,28 +96,28 @@ func (d *tomlDoc) listHeaders(name string) []int {
 	return headers
 }
 
-// wholeSection takes out the lines of a section, and a blank line before it.
+// wholeSection removes the lines of a section, and a blank line before it.
 func (d *tomlDoc) wholeSection(section int) splice {
 	s := removal(d.data, tomlItem{start: d.items[section].start, end: d.sectionEnd(section), within: -1})
 	blank := newline(d.data)
 	before := strings.TrimRight(string(d.data[:s.from]), " \t\r\n")
 	switch {
 	case before == "" && strings.HasPrefix(string(d.data[s.to:]), blank):
-		s.to += len(blank) // there is nothing to keep apart from
+		s.to += len(blank) // there is nothing before it
 	case strings.HasSuffix(string(d.data[len(before):s.from]), blank+blank):
 		s.from -= len(blank)
 	}
 	return s
 }
 
-// MaskTOML is data to be shown: each value that hide knows stands as what hide makes of it. hide
-// gets the keys that lead to a value that is no table, indexes of lists left out, and the value as
-// it is written; it returns "" for a value that may be shown.
+// MaskTOML returns data for showing: each value for which hide returns a text is replaced with that
+// text. hide gets the keys that lead to a value that is not a table, without the indexes of lists,
+// and the value as written. It returns "" for a value that may be shown.
 func MaskTOML(data []byte, hide func(path []string, value string) string) []byte {
 	var out []byte
 	done := 0
 	for _, item := range scanTOML(data).items {
-		if item.header || item.table || item.value < done { // what is in a table has keys of its own
+		if item.header || item.table || item.value < done { // the values of a table have their own keys
 			continue
 		}
 		text := string(data[item.value:item.end])

@@ -69,8 +69,8 @@ func TestMaskTOML(t *testing.T) {
 	}
 }
 
-// FuzzTOMLTables: a table is added and taken out again, and nothing else means anything else then;
-// what is masked is in no text.
+// FuzzTOMLTables: after a table was added and removed again, all values are as before; masked
+// values are in no text.
 func FuzzTOMLTables(f *testing.F) {
 	for _, seed := range []string{"", "a = 1\n", wireText, "[[connect]]\n[x]\n[[connect]]\n", "connect = []\n", "[[a]]\n[[a.connect]]\n", "\ufeffa=1"} {
 		f.Add([]byte(seed))

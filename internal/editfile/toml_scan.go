@@ -7,13 +7,13 @@ import (
 
 // A tomlItem is one header, or one key with its value.
 type tomlItem struct {
-	path    []string // from the top; nil below a list, where no path of keys leads
-	at      []string // the same, for what is below a list too
+	path    []string // from the top; nil inside a list, to which no path of keys leads
+	at      []string // the same, also inside a list
 	header  bool
 	list    bool // a header [[of a list]]
 	table   bool // a value in braces
-	section int  // the header it stands below, as an index of items; -1: before the first
-	within  int  // the value in braces that it stands in, by its offset; -1: none
+	section int  // the header above it, as an index of items; -1: before the first
+	within  int  // the offset of the value in braces that contains it; -1: none
 	start   int  // of the key, or of the header's bracket
 	value   int  // of the value
 	end     int
@@ -21,7 +21,7 @@ type tomlItem struct {
 
 func (t tomlItem) is(path []string) bool { return t.path != nil && slices.Equal(t.path, path) }
 
-// A tomlDoc is a text that is known to be TOML, and where its keys stand.
+// A tomlDoc is a valid TOML text and the places of its keys.
 type tomlDoc struct {
 	data  []byte
 	items []tomlItem
@@ -47,7 +47,7 @@ func scanTOML(data []byte) *tomlDoc {
 	return d
 }
 
-// skip passes over the given characters, and over comments.
+// skip skips the given characters, and comments.
 func (d *tomlDoc) skip(blanks string) {
 	for d.pos < len(d.data) {
 		switch c := d.data[d.pos]; {
@@ -63,13 +63,13 @@ func (d *tomlDoc) skip(blanks string) {
 	}
 }
 
-// A scope is what is before the keys of a table.
+// A scope is the path of a table.
 type scope struct {
-	path []string // nil for what is in a list, or below one
-	at   []string // the same, where that does not matter
+	path []string // nil inside a list
+	at   []string // the same, also inside a list
 }
 
-// below is the scope of a key in it.
+// below returns the scope of a key in it.
 func (s scope) below(key []string) scope {
 	out := scope{at: append(slices.Clone(s.at), key...)}
 	if s.path != nil {
@@ -103,7 +103,7 @@ func (d *tomlDoc) header() scope {
 	return in
 }
 
-// key reads a dotted key and the blanks behind it.
+// key reads a dotted key and the blanks after it.
 func (d *tomlDoc) key() []string {
 	var path []string
 	for d.pos < len(d.data) {
@@ -127,7 +127,7 @@ func (d *tomlDoc) key() []string {
 	return path
 }
 
-// keyText is what a key means: a parser takes the quotes away.
+// keyText returns the meaning of a key, without quotes.
 func keyText(raw string) string {
 	if raw == "" || raw[0] != '"' && raw[0] != '\'' {
 		return raw
@@ -145,7 +145,7 @@ func keyText(raw string) string {
 func (d *tomlDoc) keyValue(prefix scope, section, within int) {
 	start := d.pos
 	key := d.key()
-	if d.at() != '=' { // not TOML after all: nothing will fit
+	if d.at() != '=' { // not TOML after all: no splice will fit
 		d.pos = len(d.data)
 		return
 	}
@@ -166,7 +166,7 @@ func (d *tomlDoc) at() byte {
 	return 0
 }
 
-// skipValue passes over a value, and notes the keys of those in braces.
+// skipValue skips a value, and records the keys of tables in braces.
 func (d *tomlDoc) skipValue(in scope, section int) {
 	switch c := d.at(); c {
 	case '"', '\'':
@@ -189,7 +189,7 @@ func (d *tomlDoc) skipValue(in scope, section int) {
 	}
 }
 
-// scalar passes over a number, a boolean or a time, which may have a space in it.
+// scalar skips a number, a boolean or a time, which may contain a space.
 func (d *tomlDoc) scalar() {
 	end := strings.IndexAny(string(d.data[d.pos:]), ",]}#\r\n")
 	if end < 0 {
@@ -202,7 +202,7 @@ func (d *tomlDoc) scalar() {
 	d.pos += len(strings.TrimRight(string(d.data[d.pos:d.pos+end]), " \t"))
 }
 
-// text passes over a string of any of the four kinds.
+// text skips a string of any of the four kinds.
 func (d *tomlDoc) text(quote byte) {
 	three := strings.Repeat(string(quote), 3)
 	if !strings.HasPrefix(string(d.data[d.pos:]), three) {
@@ -217,7 +217,7 @@ func (d *tomlDoc) text(quote byte) {
 	}
 }
 
-// until passes over all up to so many quotes in a row.
+// until skips everything up to n quotes in a row.
 func (d *tomlDoc) until(quote byte, count int) {
 	for run := 0; d.pos < len(d.data); {
 		c := d.data[d.pos]
@@ -237,12 +237,12 @@ func (d *tomlDoc) until(quote byte, count int) {
 	d.pos = len(d.data)
 }
 
-// section is the header of a path, as an index of items; -1: there is none.
+// section returns the header of a path, as an index of items; -1: there is none.
 func (d *tomlDoc) section(path []string) int {
 	return slices.IndexFunc(d.items, func(t tomlItem) bool { return t.header && t.is(path) })
 }
 
-// pathOf is the path of a section; that of the top is empty.
+// pathOf returns the path of a section; that of the top is empty.
 func (d *tomlDoc) pathOf(section int) []string {
 	if section < 0 {
 		return nil
@@ -250,7 +250,8 @@ func (d *tomlDoc) pathOf(section int) []string {
 	return d.items[section].path
 }
 
-// sectionEnd is where the last key of a section ends, or its header; -1 for a top without keys.
+// sectionEnd returns where the last key of a section ends, or its header; -1 for a top without
+// keys.
 func (d *tomlDoc) sectionEnd(section int) int {
 	end := -1
 	if section >= 0 {
@@ -264,7 +265,7 @@ func (d *tomlDoc) sectionEnd(section int) int {
 	return end
 }
 
-// firstHeader is where the first header stands; -1: there is none.
+// firstHeader returns the offset of the first header; -1: there is none.
 func (d *tomlDoc) firstHeader() int {
 	for _, item := range d.items {
 		if item.header {

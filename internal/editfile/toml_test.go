@@ -78,7 +78,7 @@ func TestRemoveTOML(t *testing.T) {
 	}
 }
 
-// FuzzTOML: for every text that is TOML, a value is set and removed at the path alone, or refused;
+// FuzzTOML: for every valid TOML text, a value is set and removed only at the path, or refused;
 // every byte outside of one piece stays.
 func FuzzTOML(f *testing.F) {
 	for _, seed := range []string{"a = 1\n", "[p.x]\nconfig = {a=1}\n", "[[l]]\na=1\n[l.b]\nc=2\n", "a.b.c = 1\na.d = \"\"\"x\"\"\"\n", "\ufeffa = 'x'",
@@ -110,7 +110,7 @@ func FuzzTOML(f *testing.F) {
 	})
 }
 
-// checkSet holds that one piece was put in or replaced.
+// checkSet checks that one piece was inserted or replaced.
 func checkSet(t *testing.T, old, set []byte, parse parser) {
 	t.Helper()
 	if _, err := parse(set); err != nil {

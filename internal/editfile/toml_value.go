@@ -54,7 +54,7 @@ func tomlText(v any) (string, error) {
 	return "", errors.New("TOML has no null")
 }
 
-// tomlNumber keeps a whole number whole, and a number with a fraction one.
+// tomlNumber writes a whole number as an integer, and a number with a fraction as a float.
 func tomlNumber(n json.Number) (string, error) {
 	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
 		return strconv.FormatInt(i, 10), nil
@@ -70,7 +70,7 @@ func tomlNumber(n json.Number) (string, error) {
 	return text, nil
 }
 
-// tomlString writes a basic string. Whatever is no printable character is escaped.
+// tomlString writes a basic string. It escapes everything that is not a printable character.
 func tomlString(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -88,14 +88,14 @@ func tomlString(s string) string {
 		case r < 0x20 || r == 0x7f:
 			fmt.Fprintf(&b, `\u%04X`, r)
 		default:
-			b.WriteRune(r) // of bytes that are no characters the replacement one, as in JSON
+			b.WriteRune(r) // invalid bytes become the replacement character, as in JSON
 		}
 	}
 	b.WriteByte('"')
 	return b.String()
 }
 
-// tomlKey quotes a key where TOML wants that.
+// tomlKey quotes a key if TOML requires it.
 func tomlKey(key string) string {
 	bare := func(r rune) bool {
 		return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r == '-' || r == '_'

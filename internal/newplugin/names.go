@@ -8,10 +8,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// maxName is the most that a name has in any dialect.
+// maxName is the length of the longest name in any dialect.
 const maxName = 64
 
-// A nameRule is what a dialect demands of names.
+// A nameRule is a dialect's rule for names.
 type nameRule struct {
 	pattern  pattern.Pattern
 	says     string
@@ -27,7 +27,8 @@ var (
 		says: "letters, digits, _ and -, no - first"}
 )
 
-// ruleOf is the rule for the names of a pair. The SDKs take the names that every dialect takes.
+// ruleOf returns the rule for the names of a pair. A plugin with an SDK needs a name that every
+// dialect accepts.
 func ruleOf(r Request) nameRule {
 	switch {
 	case r.Dialect == "python":
@@ -42,8 +43,8 @@ func ruleOf(r Request) nameRule {
 	return loose
 }
 
-// CheckName says what is wrong with a name, and suggests another one. It is for a pair that makes
-// sense; where the pair is not known, for one that every dialect takes.
+// CheckName says what is wrong with a name, and suggests another one. The pair must be valid; if it
+// is not known yet, the name must be one that every dialect accepts.
 func CheckName(r Request) error {
 	rule := ruleOf(r)
 	switch {
@@ -60,11 +61,11 @@ func CheckName(r Request) error {
 	if better := suggestion(r.Name, rule); better != "" {
 		fix += "; try " + better
 	}
-	return &Error{fmt.Sprintf("%q is no name for a %s plugin in %s", r.Name, r.Dialect, r.Language), fix}
+	return &Error{fmt.Sprintf("%q is not a valid name for a %s plugin in %s", r.Name, r.Dialect, r.Language), fix}
 }
 
-// suggestion is a name like the one that was given, in lower case and with hyphens; "" where
-// nothing of it can be kept.
+// suggestion returns a similar name in lower case with hyphens; "" if no part of the name can be
+// used.
 func suggestion(name string, rule nameRule) string {
 	var words []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') }) {

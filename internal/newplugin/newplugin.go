@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
-// A Request says which plugin is wanted.
+// A Request describes the plugin to make.
 type Request struct {
 	Name     string `json:"name"`
 	Dialect  string `json:"dialect"`
@@ -29,7 +29,7 @@ type Step struct {
 	Command string `json:"command"`
 }
 
-// A Plan is a plugin that was not written yet.
+// A Plan is a plugin that is not written yet.
 type Plan struct {
 	Request
 	Files []File
@@ -47,7 +47,7 @@ const (
 	bash       = "bash"
 )
 
-// Dialects are the protocols that plugins can be made for, the easiest to begin with first.
+// Dialects lists the protocols that plugins can be made for, the easiest one first.
 func Dialects() []Choice {
 	return []Choice{
 		{"scaffold", "hooks of an agent's turn, and tools: one program that keeps running"},
@@ -59,8 +59,7 @@ func Dialects() []Choice {
 	}
 }
 
-// Languages are the languages that a dialect's plugins can be made in; "" asks for those of any
-// dialect.
+// Languages lists the languages for a dialect; "" asks for those of any dialect.
 func Languages(dialect string) []Choice {
 	all := []Choice{
 		{golang, "with the Go SDK"},
@@ -74,12 +73,12 @@ func Languages(dialect string) []Choice {
 	return all
 }
 
-// DialectsOf are the dialects whose plugins can be made in a language; "" asks for all.
+// DialectsOf lists the dialects for a language; "" asks for all.
 func DialectsOf(language string) []Choice {
 	return slices.DeleteFunc(Dialects(), func(d Choice) bool { return language != "" && !slices.Contains(Words(Languages(d.Word)), language) })
 }
 
-// Words are the words of choices.
+// Words returns the words of choices.
 func Words(choices []Choice) []string {
 	var out []string
 	for _, c := range choices {
@@ -93,7 +92,7 @@ type Error struct{ Message, Fix string }
 
 func (e *Error) Error() string { return e.Message }
 
-// Make plans a plugin. The error is an [*Error] where the request is at fault.
+// Make plans a plugin. It returns an [*Error] if the request is wrong.
 func Make(r Request) (*Plan, error) {
 	if err := check(r); err != nil {
 		return nil, err
@@ -105,7 +104,7 @@ func Make(r Request) (*Plan, error) {
 	return &Plan{Request: r, Files: files, Next: next(r)}, nil
 }
 
-// check looks at the pair, then at the name.
+// check checks the pair, then the name.
 func check(r Request) error {
 	if err := known("dialect", r.Dialect, Words(Dialects())); err != nil {
 		return err
@@ -114,7 +113,7 @@ func check(r Request) error {
 		return err
 	}
 	if !slices.Contains(Words(Languages(r.Dialect)), r.Language) {
-		return &Error{fmt.Sprintf("a plugin of the %s dialect cannot be written in %s", r.Dialect, r.Language), "these make sense: " + pairs()}
+		return &Error{fmt.Sprintf("a plugin of the %s dialect cannot be written in %s", r.Dialect, r.Language), "these are possible: " + pairs()}
 	}
 	return CheckName(r)
 }
@@ -130,8 +129,8 @@ func known(what, word string, words []string) error {
 	return &Error{fmt.Sprintf("there is no %s %q", what, word), fix}
 }
 
-// meant is the word that was probably meant: a usual name of the same thing, or one that is spelt
-// like it.
+// meant returns the word that was probably meant: a usual name of the same thing, or a similar
+// word.
 func meant(word string, words []string) string {
 	also := map[string]string{"js": javascript, "node": javascript, "typescript": javascript, "ts": javascript, "py": python, "python3": python,
 		"golang": golang, "sh": bash, "shell": bash}
@@ -141,7 +140,7 @@ func meant(word string, words []string) string {
 	return nearest.Word(word, words)
 }
 
-// pairs lists what can be asked for, the dialects with the same languages together.
+// pairs lists the possible pairs, the dialects with the same languages together.
 func pairs() string {
 	var order []string
 	dialects := make(map[string][]string)

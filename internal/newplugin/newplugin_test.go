@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// all are the pairs that make sense.
+// all returns the possible pairs.
 func all() []Request {
 	var out []Request
 	for _, d := range Dialects() {
@@ -46,7 +46,7 @@ func TestEveryPairHasATemplate(t *testing.T) {
 	}
 }
 
-// TestMakeRefuses: what cannot be made, and what to ask for instead.
+// TestMakeRefuses: impossible requests, and what to ask for instead.
 func TestMakeRefuses(t *testing.T) {
 	for _, c := range []struct {
 		r         Request
@@ -55,11 +55,11 @@ func TestMakeRefuses(t *testing.T) {
 		{Request{"a", "python", "bash"}, "a plugin of the python dialect cannot be written in bash", "python in python"},
 		{Request{"a", "kagd", "bash"}, `there is no dialect "kagd"`, "did you mean kaged?"},
 		{Request{"a", "kaged", "js"}, `there is no language "js"`, "did you mean javascript?"},
-		{Request{"My_Plugin", "kaged", "bash"}, `"My_Plugin" is no name`, "try my-plugin"},
-		{Request{"my_plugin", "scaffold", "bash"}, `"my_plugin" is no name`, "try my-plugin"},
-		{Request{"../x", "scaffold", "bash"}, `"../x" is no name`, "try x"},
-		{Request{"..", "python", "python"}, `".." is no name`, "letters, digits, _ and -"},
-		{Request{"a.b", "dotagent", "bash"}, `"a.b" is no name`, "try a-b"},
+		{Request{"My_Plugin", "kaged", "bash"}, `"My_Plugin" is not a valid name`, "try my-plugin"},
+		{Request{"my_plugin", "scaffold", "bash"}, `"my_plugin" is not a valid name`, "try my-plugin"},
+		{Request{"../x", "scaffold", "bash"}, `"../x" is not a valid name`, "try x"},
+		{Request{"..", "python", "python"}, `".." is not a valid name`, "letters, digits, _ and -"},
+		{Request{"a.b", "dotagent", "bash"}, `"a.b" is not a valid name`, "try a-b"},
 		{Request{"system", "kaged", "bash"}, "is reserved", "system-plugin"},
 		{Request{"", "kaged", "bash"}, "the name is missing", ""},
 		{Request{strings.Repeat("a", 65), "kaged", "bash"}, "65 characters", ""},
@@ -100,8 +100,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWriteTouchesNothing: whatever has the name, an empty directory and a link to nowhere too,
-// stays as it is.
+// TestWriteTouchesNothing: whatever has the name stays as it is, also an empty directory and a
+// broken link.
 func TestWriteTouchesNothing(t *testing.T) {
 	plan, err := Make(Request{"hello", "scaffold", "bash"})
 	if err != nil {
@@ -125,7 +125,7 @@ func TestWriteTouchesNothing(t *testing.T) {
 	}
 }
 
-// TestWriteFailsAsAWhole: where a file cannot be written nothing is left.
+// TestWriteFailsAsAWhole: if a file cannot be written, nothing is left.
 func TestWriteFailsAsAWhole(t *testing.T) {
 	parent := t.TempDir()
 	plan := &Plan{Request: Request{Name: "hello"}, Files: []File{{"a", "text", 0o644}, {"a/b", "below a file", 0o644}}}

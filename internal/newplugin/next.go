@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A view is from where commands are typed: beside the plugin's directory, or in it.
+// A view is where commands are typed: beside the plugin's directory, or in it.
 type view bool
 
 const (
@@ -13,7 +13,7 @@ const (
 	here   view = true
 )
 
-// at is a file of the plugin as it is named from there.
+// at returns the path of a plugin's file from there.
 func (v view) at(r Request, file string) string {
 	switch {
 	case v == beside:
@@ -24,10 +24,11 @@ func (v view) at(r Request, file string) string {
 	return "./" + file
 }
 
-// next are the commands to type when a plugin was written.
+// next returns the commands to type after a plugin was written.
 func next(r Request) []Step { return steps(r, beside) }
 
-// steps are build, test, conformance, dev, install and use, as far as the pair has them.
+// steps returns the commands to build, test, develop, install and use the plugin, as far as the
+// pair has them.
 func steps(r Request, v view) []Step {
 	var out []Step
 	add := func(does, format string, args ...any) { out = append(out, Step{does, fmt.Sprintf(format, args...)}) }
@@ -36,7 +37,7 @@ func steps(r Request, v view) []Step {
 	}
 	add("run its own tests", "%s", ownTests(r, v))
 	test, dev := v.at(r, ""), v.at(r, "")
-	if r.Dialect == "mcp" { // any program may be a server: nothing about its file tells
+	if r.Dialect == "mcp" { // any program may be a server: its file does not show it
 		test, dev = "-- "+v.at(r, program(r)), v.at(r, program(r))+" --dialect mcp"
 	}
 	add("see whether it keeps to its protocol", "patchbay plugin test %s", test)
@@ -46,7 +47,7 @@ func steps(r Request, v view) []Step {
 	return out
 }
 
-// inDir is go's flag for another directory.
+// inDir returns go's flag for another directory.
 func inDir(r Request, v view) string {
 	if v == here {
 		return ""
@@ -66,7 +67,7 @@ func ownTests(r Request, v view) string {
 	return v.at(r, "test.sh")
 }
 
-// install is the command that makes Patchbay find the plugin.
+// install returns the command that makes Patchbay find the plugin.
 func install(r Request, v view) string {
 	if r.Dialect != "mcp" {
 		return "patchbay plugin install " + v.at(r, "")
@@ -75,7 +76,7 @@ func install(r Request, v view) string {
 		r.Name, strings.TrimPrefix(v.at(r, program(r)), "."))
 }
 
-// use is a command that shows what the plugin does, once it is installed.
+// use returns a command that shows what the installed plugin does.
 func use(r Request) string {
 	const text = `'{"text":"to be or not to be"}'`
 	switch r.Dialect {
@@ -93,7 +94,7 @@ func use(r Request) string {
 	return `patchbay fire tool.after --data '{"tool":"shell","call_id":"1","arguments":{},"result":"password=hunter2","success":true}'`
 }
 
-// commands are steps as a person types them, with what each does behind it.
+// commands returns steps as a person types them, each with a comment.
 func commands(all []Step) string {
 	var b strings.Builder
 	for i, s := range all {

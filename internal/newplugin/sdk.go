@@ -7,8 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// The copies of the SDKs. The SDK for Go is a module of its own, which cannot be embedded from
-// here; `make sdk-copy` renews the copies, and TestSDKCopies holds them to the originals.
+// The copies of the SDKs. The SDK for Go is its own module, which cannot be embedded from here.
+// `make sdk-copy` renews the copies, and TestSDKCopies compares them with the originals.
 var (
 	//go:embed _sdk/go.txtar
 	goSDK string
@@ -18,7 +18,7 @@ var (
 	pythonHarnessText string
 )
 
-// What the SDKs are called beside a plugin.
+// The names of the SDKs beside a plugin.
 const (
 	goSDKDir      = "patchbay-sdk"
 	goSDKModule   = "github.com/patchbay-dev/patchbay/sdk/go"
@@ -26,12 +26,12 @@ const (
 	pythonHarness = "patchbay_plugintest.py"
 )
 
-// usesSDK tells whether the template of a pair is written with an SDK.
+// usesSDK reports whether the template of a pair is written with an SDK.
 func usesSDK(r Request) bool {
 	return r.Language == golang || r.Language == python && r.Dialect != "python"
 }
 
-// sdkFiles are the files of the SDK that a plugin is written with.
+// sdkFiles returns the files of the SDK that a plugin is written with.
 func sdkFiles(r Request) []File {
 	switch {
 	case !usesSDK(r):
@@ -51,7 +51,7 @@ func unpack(archive string) []File {
 	return out
 }
 
-// goMod is the module of a Go plugin. It finds the SDK beside it.
+// goMod returns the go.mod of a Go plugin. It refers to the SDK beside it.
 func goMod(r Request) string {
 	return fmt.Sprintf(`module %s
 

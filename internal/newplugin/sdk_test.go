@@ -14,7 +14,7 @@ import (
 // make sdk-copy sets it.
 var update = flag.Bool("update", false, "renew the copies of the SDKs")
 
-// TestSDKCopies: what is written beside plugins is what the SDKs are.
+// TestSDKCopies: the copies equal the SDKs.
 func TestSDKCopies(t *testing.T) {
 	for file, want := range map[string]string{
 		"_sdk/go.txtar":               string(txtar.Format(&txtar.Archive{Comment: []byte("The SDK for Go, copied by make sdk-copy.\n"), Files: goFiles(t)})),
@@ -41,7 +41,7 @@ func original(t *testing.T, file string) string {
 	return string(text)
 }
 
-// goFiles are those of the Go SDK that a plugin and its tests need.
+// goFiles returns the files of the Go SDK that a plugin and its tests need.
 func goFiles(t *testing.T) []txtar.File {
 	t.Helper()
 	var out []txtar.File

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// The templates are a plugin called my-plugin, in _templates/LANGUAGE/DIALECT; what several of them
-// have in common is in _templates/shared. A line that is @FILE@ stands for a file there. The
-// folder's name keeps the go command from taking Go templates for packages.
+// The templates are a plugin called my-plugin, in _templates/LANGUAGE/DIALECT. Their common parts
+// are in _templates/shared: a line @FILE@ includes a file from there. The underscore in the
+// folder's name keeps the go command from compiling Go templates as packages.
 //
 //go:embed all:_templates
 var templates embed.FS
 
-// placeholder is what the plugin is called in the templates.
+// placeholder is the plugin's name in the templates.
 const placeholder = "my-plugin"
 
-// files are all files of a plugin.
+// files returns all files of a plugin.
 func files(r Request) ([]File, error) {
 	var out []File
 	for _, dir := range []string{path.Join("_templates", r.Language, r.Dialect), path.Join("_templates/shared", r.Dialect)} {
@@ -38,11 +38,11 @@ func files(r Request) ([]File, error) {
 	return append(out, File{"README.md", withList(readme, out), 0o644}), nil
 }
 
-// collect adds the files of a folder, filled in. A folder that is not there has none.
+// collect adds the files of a folder, filled in. A folder that does not exist has none.
 func collect(out *[]File, dir string, r Request) error {
 	entries, err := fs.ReadDir(templates, dir)
 	if err != nil && strings.HasPrefix(dir, "_templates/shared/") {
-		return nil // most dialects have nothing in common
+		return nil // most dialects have no common files
 	}
 	if err != nil {
 		return err
@@ -58,14 +58,14 @@ func collect(out *[]File, dir string, r Request) error {
 		}
 		name := strings.ReplaceAll(e.Name(), placeholder, r.Name)
 		if slices.ContainsFunc(*out, func(f File) bool { return f.Path == name }) {
-			continue // the language has one of its own
+			continue // the language has its own
 		}
 		*out = append(*out, File{name, text, mode})
 	}
 	return nil
 }
 
-// fill reads a template and puts into it what the plugin is.
+// fill reads a template and fills in the plugin's values.
 func fill(file string, r Request) (string, error) {
 	raw, err := templates.ReadFile(file)
 	if err != nil {
@@ -91,19 +91,19 @@ func fill(file string, r Request) (string, error) {
 	).Replace(text), nil
 }
 
-// program is the file that is the plugin. That of a Go plugin is there once it was built.
+// program returns the file of the plugin's program. A Go plugin has it only after a build.
 func program(r Request) string {
 	ext := map[string]string{python: ".py", javascript: ".js"}[r.Language]
 	switch r.Dialect {
 	case "dotagent":
-		return "dotagent-plugin-" + r.Name // the protocol's own name for it
+		return "dotagent-plugin-" + r.Name // the protocol requires this name
 	case "scaffold":
 		return r.Name // the file's name is the plugin's
 	}
 	return r.Name + ext
 }
 
-// kagedCommand is how a kaged plugin is started, for its manifest.
+// kagedCommand returns how a kaged plugin is started, for its manifest.
 func kagedCommand(r Request) string {
 	switch r.Language {
 	case python:
@@ -114,7 +114,7 @@ func kagedCommand(r Request) string {
 	return fmt.Sprintf("[./%s]", program(r))
 }
 
-// about is what the plugin of a template does.
+// about returns what the plugin of a template does.
 func about(r Request) string {
 	does := map[string]string{
 		"scaffold": "A scaffold plugin: it tells the agent which day it is, and has a tool that counts words.",
@@ -127,7 +127,7 @@ func about(r Request) string {
 	return does[r.Dialect]
 }
 
-// withList puts the list of the plugin's files into its README. Those of an SDK are one line.
+// withList adds the list of the plugin's files to its README. The files of an SDK are one line.
 func withList(readme string, all []File) string {
 	var rows []string
 	for _, f := range all {
@@ -142,7 +142,7 @@ func withList(readme string, all []File) string {
 	return strings.ReplaceAll(readme, "@files@", strings.Join(rows, "\n"))
 }
 
-// meaning says what a file is.
+// meaning returns what a file is.
 func meaning(file string) string {
 	switch name := path.Base(file); {
 	case strings.HasPrefix(file, goSDKDir+"/"):

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// ErrExists is wrapped by the error of Write where there is something of the plugin's name already.
+// ErrExists is wrapped by the error of Write if something has the plugin's name already.
 var ErrExists = errors.New("is there already")
 
-// Write writes the plugin into a directory of its name below parent, which must be there. Either
-// all of it is written or nothing; what is there already is never touched.
+// Write writes the plugin into a directory of its name below parent, which must exist. It writes
+// all of it or nothing, and never changes existing files.
 func (p *Plan) Write(parent string) (dir string, err error) {
 	dir = filepath.Join(parent, p.Name)
 	if err := Free(dir); err != nil {
@@ -23,17 +23,17 @@ func (p *Plan) Write(parent string) (dir string, err error) {
 		return dir, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	made := filepath.Join(work, p.Name) // not work itself, which is for nobody else to read
+	made := filepath.Join(work, p.Name) // not work itself, which only the user can read
 	for _, f := range p.Files {
 		if err := writeFile(filepath.Join(made, filepath.FromSlash(f.Path)), f); err != nil {
 			return dir, err
 		}
 	}
-	return dir, os.Rename(made, dir) // a directory with something in it, or a file, is not replaced
+	return dir, os.Rename(made, dir) // it replaces neither a file nor a directory that is not empty
 }
 
-// Free reports whether a plugin can be written to a directory: nothing of its name may be there,
-// not even a link to nowhere.
+// Free reports whether a plugin can be written to a directory: nothing may have its name, not even
+// a broken link.
 func Free(dir string) error {
 	_, err := os.Lstat(dir)
 	switch {

@@ -16,26 +16,26 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A Command is something to do with the plugin.
+// A Command is a command for the plugin.
 type Command struct {
 	Verb    string          // fire, call, again, restart, list, quit
 	Name    string          // of the point, tool or method
-	Payload json.RawMessage // nil: one is made up
+	Payload json.RawMessage // nil: a sample
 }
 
-// Verbs are the commands there are, with their usage.
+// Verbs lists the commands with their usage.
 func Verbs() [][2]string {
 	return [][2]string{
 		{"fire POINT [JSON]", "send an event; without JSON, a sample"},
 		{"call NAME [JSON]", "call a tool or method; without JSON, with sample arguments"},
 		{"again [JSON]", "send the last one again, or the same with another payload"},
 		{"list", "list what the plugin can be sent, with a sample each"},
-		{"restart", "start the plugin anew"},
+		{"restart", "restart the plugin"},
 		{"quit", "end it"},
 	}
 }
 
-// ErrBadCommand is wrapped by the error of a line that is no command.
+// ErrBadCommand is wrapped by the error of a line that is not a command.
 var ErrBadCommand = errors.New("no command")
 
 // Parse reads a line such as "fire turn.input {}". An empty line, and one that begins with #, is a
@@ -74,15 +74,14 @@ func Parse(line string) (Command, error) {
 	return c, nil
 }
 
-// Do carries out a command, and returns when it is over. What came of it is told as events. The
-// error is that of a command that had no good end: it made no sense, the plugin does not work, or
-// it failed.
+// Do runs a command and returns when it is over. Events report the result. It returns an error if
+// the command is invalid, the plugin does not work, or the call failed.
 func (s *Session) Do(ctx context.Context, c Command) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.do(ctx, c)
 	if ctx.Err() != nil {
-		return ctx.Err() // whatever failed, failed because of it
+		return ctx.Err() // that is why it failed
 	}
 	if _, told := errors.AsType[*sent](err); err != nil && !told {
 		s.Refuse(err)
@@ -90,7 +89,7 @@ func (s *Session) Do(ctx context.Context, c Command) error {
 	return err
 }
 
-// Refuse tells the error of a command that was not carried out.
+// Refuse reports the error of a command that was not run.
 func (s *Session) Refuse(err error) {
 	e := Event{Event: Failure, Error: err.Error()}
 	if f, ok := errors.AsType[interface {
@@ -102,7 +101,7 @@ func (s *Session) Refuse(err error) {
 	s.emit(e)
 }
 
-// sent is the error of something that was sent and failed; its event has told it.
+// sent is the error of a call that failed; its event has reported it.
 type sent struct{ error }
 
 func (s *Session) do(ctx context.Context, c Command) error {
@@ -139,7 +138,7 @@ func (s *Session) do(ctx context.Context, c Command) error {
 	return nil
 }
 
-// broken is the error of a plugin that does not work.
+// broken returns the error of a plugin that does not work.
 func (s *Session) broken() error {
 	if s.plugin != nil {
 		return nil
@@ -147,7 +146,7 @@ func (s *Session) broken() error {
 	return dialect.WithFix(errors.New("the plugin does not work"), "correct it: it is started again as soon as its files change")
 }
 
-// find is the target of a command; its sample stands in for a payload.
+// find returns the target of a command. Without a payload, its sample is used.
 func (s *Session) find(c *Command) (sample bool, err error) {
 	if err := s.broken(); err != nil {
 		return false, err
@@ -181,7 +180,7 @@ func (s *Session) fire(ctx context.Context, c Command) (err error) {
 		if _, known := hook.Point(c.Name).Spec(); !known || s.plugin == nil || c.Payload == nil {
 			return err
 		}
-		e.Sample = false // nobody is asked, and the trace says so
+		e.Sample = false // no plugin is called, and the trace says so
 	}
 	s.last = &c
 	e.Target, e.Payload = c.Name, c.Payload
@@ -199,7 +198,7 @@ func (s *Session) fire(ctx context.Context, c Command) (err error) {
 	return s.told(e, err)
 }
 
-// stepError is the failure of a plugin that did not end the event.
+// stepError returns the failure of a plugin that did not end the event.
 func stepError(out *hook.Outcome) error {
 	for i := range out.Steps {
 		if out.Steps[i].Err != nil {
@@ -232,7 +231,7 @@ func (s *Session) call(ctx context.Context, c Command) (err error) {
 	return s.told(e, err)
 }
 
-// told tells what came of something that was sent.
+// told reports the result of a call.
 func (s *Session) told(e Event, err error) error {
 	if err != nil {
 		e.Error = err.Error()
@@ -242,7 +241,7 @@ func (s *Session) told(e Event, err error) error {
 	return err
 }
 
-// targets are what the plugin can be sent. Whoever calls it holds mu.
+// targets returns what can be sent to the plugin. The caller holds mu.
 func (s *Session) targets() []Target {
 	if s.plugin == nil {
 		return nil
@@ -260,14 +259,14 @@ func (s *Session) targets() []Target {
 	return list
 }
 
-// Targets are what the plugin can be sent; none where it does not work.
+// Targets returns what can be sent to the plugin; none if it does not work.
 func (s *Session) Targets() []Target {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.targets()
 }
 
-// Last is what was sent last; false where nothing was.
+// Last returns the last command that was sent; false if there is none.
 func (s *Session) Last() (Command, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,18 +1,18 @@
-// Package plugindev runs one plugin while its author works on it: it starts the plugin, starts it
-// anew when its files change, sends it events and tool calls by command, and tells everything that
-// happens as a list of events.
+// Package plugindev runs one plugin during its development: it starts the plugin, restarts it when
+// its files change, sends it events and tool calls by command, and reports everything that happens
+// as events.
 //
-// It draws no screen and reads no keys: a caller gives it commands and shows the events, as lines
-// of text ([Lines]) or of JSON. It decides nothing about plugins either: the host that Options.Open
+// It draws no screen and reads no keys: a caller gives it commands and shows the events, as lines of
+// text ([Lines]) or of JSON. It decides nothing about plugins either: the host that Options.Open
 // opens does, as for any other command.
 //
 //	Start                   session.go   the first load; then a goroutine that watches
-//	  watch                 watch.go     the system's hints, and a look every few seconds
-//	    Session.reloadNow   session.go   where a file has changed: end the plugin, open it again
-//	      snapshot          files.go     which files there are, and how they look
+//	  watch                 watch.go     hints of the system, and a check every few seconds
+//	    Session.reloadNow   session.go   if a file has changed: ends the plugin and opens it again
+//	      snapshot          files.go     the files and their states
 //	Session.Do              do.go        one command: fire, call, again, restart, list
-//	  Session.reloadChangedLocked        what changed a moment ago counts before the event
-//	  sample.Payload, …     sample.go    a payload where the command has none
+//	  Session.reloadChangedLocked        uses recent changes before the event
+//	  sample.Payload, …     sample.go    a payload if the command has none
 //	logger                  log.go       stderr lines, denials and warnings become events
 //	Lines                   print.go     an event for people
 package plugindev

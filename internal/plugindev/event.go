@@ -14,17 +14,17 @@ type Kind string
 
 // The kinds of events.
 const (
-	Ready        Kind = "ready"        // the plugin runs, and waits
-	Broken       Kind = "broken"       // it does not; Problems says why
-	Changed      Kind = "changed"      // Files have changed; the plugin is started anew
-	Fired        Kind = "fired"        // an event went through it: Trace, and Error where it failed
-	Called       Kind = "called"       // a tool or method was called: Result, and Error where it failed
+	Ready        Kind = "ready"        // the plugin runs and waits
+	Broken       Kind = "broken"       // it does not run; Problems says why
+	Changed      Kind = "changed"      // Files have changed; the plugin is started again
+	Fired        Kind = "fired"        // an event went through it: Trace, and Error if it failed
+	Called       Kind = "called"       // a tool or method was called: Result, and Error if it failed
 	Stderr       Kind = "stderr"       // a line that it wrote to stderr
-	Logged       Kind = "log"          // what the host finds odd about it
-	Denied       Kind = "denied"       // what its sandbox refused it
-	Notification Kind = "notification" // what it said unasked
-	Targets      Kind = "targets"      // what it can be sent: List
-	Failure      Kind = "error"        // a command that could not be carried out
+	Logged       Kind = "log"          // a message of the host about it
+	Denied       Kind = "denied"       // its sandbox refused something
+	Notification Kind = "notification" // it sent a notification
+	Targets      Kind = "targets"      // what can be sent to it: List
+	Failure      Kind = "error"        // a command that could not be run
 	Ended        Kind = "ended"        // it was ended, and nothing is left running
 )
 
@@ -40,8 +40,8 @@ type Event struct {
 	Problems []dialect.Problem      `json:"problems,omitempty"`
 
 	Target   string                 `json:"target,omitempty"`  // the point, tool or method
-	Payload  json.RawMessage        `json:"payload,omitempty"` // what was sent there
-	Sample   bool                   `json:"sample,omitempty"`  // the payload was made up
+	Payload  json.RawMessage        `json:"payload,omitempty"` // what was sent
+	Sample   bool                   `json:"sample,omitempty"`  // the payload is a sample
 	Trace    *hook.Trace            `json:"outcome,omitempty"`
 	Result   *pluginhost.ToolResult `json:"result,omitempty"` // of a tool
 	Answer   json.RawMessage        `json:"answer,omitempty"` // of a method
@@ -63,7 +63,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(e))
 }
 
-// A Target is something that the plugin can be sent.
+// A Target is a point, tool or method that can be sent to the plugin.
 type Target struct {
 	Verb   string          `json:"verb"` // fire or call
 	Name   string          `json:"name"` // the point, tool or method

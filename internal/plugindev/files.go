@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A look is how a file looked: enough to tell that it was changed, without reading it.
+// A look is the state of a file: enough to notice a change without reading the file.
 type look struct {
 	size    int64
 	changed time.Time
@@ -18,15 +18,15 @@ type look struct {
 	inode   uint64
 }
 
-// A snapshot is how files looked at one moment, by their paths.
+// A snapshot holds the state of files at one moment, by path.
 type snapshot map[string]look
 
-// mostFiles bounds what is watched: a plugin with more files has others' code in it.
+// mostFiles limits the watched files: a plugin with more contains the code of others.
 const mostFiles = 5000
 
-// take looks at all files in some places: files, and directories with all below them. Those near
-// the top come first, since a plugin's own files lie there; complete is false where there are more
-// than are looked at.
+// take records all files in some places: files, and directories with everything below them. It
+// takes those near the top first, because a plugin's own files are there; complete is false if
+// there are more files than it takes.
 func take(places []string) (s snapshot, complete bool) {
 	s = make(snapshot)
 	dirs := make([]string, 0, len(places))
@@ -38,7 +38,7 @@ func take(places []string) (s snapshot, complete bool) {
 		}
 	}
 	for n := 0; n < len(dirs); n++ {
-		entries, _ := os.ReadDir(dirs[n]) // of one that cannot be read there is nothing to see
+		entries, _ := os.ReadDir(dirs[n]) // a directory that cannot be read has no files
 		for _, e := range entries {
 			path := filepath.Join(dirs[n], e.Name())
 			switch {
@@ -57,15 +57,15 @@ func take(places []string) (s snapshot, complete bool) {
 	return s, true
 }
 
-// add takes a file in. What is no file cannot be told from what it was.
+// add records a file. Other kinds of files are ignored.
 func (s snapshot) add(path string, info fs.FileInfo) {
 	if info.Mode().IsRegular() {
 		s[path] = look{size: info.Size(), changed: info.ModTime(), mode: info.Mode(), inode: inode(info)}
 	}
 }
 
-// passedOver tells names of files that are no part of a plugin: what version control, interpreters,
-// package managers and editors leave behind, and logs.
+// passedOver reports names of files that are not part of a plugin: those of version control,
+// interpreters, package managers and editors, and logs.
 func passedOver(name string) bool {
 	switch {
 	case slices.Contains([]string{".git", ".hg", ".svn", ".idea", ".vscode", "__pycache__", "node_modules", ".venv", "venv", ".mypy_cache", ".pytest_cache", ".ruff_cache", "4913"}, name),
@@ -75,7 +75,7 @@ func passedOver(name string) bool {
 	return slices.Contains([]string{".pyc", ".pyo", ".swp", ".swx", ".swo", ".log", ".pid", ".sock", ".tmp", ".bak", ".orig"}, filepath.Ext(name))
 }
 
-// since lists the files that have come, gone or changed since another snapshot, sorted.
+// since lists the files that were added, removed or changed since another snapshot, sorted.
 func (s snapshot) since(before snapshot) []string {
 	changed := make(map[string]bool)
 	for path, now := range s {
@@ -91,8 +91,8 @@ func (s snapshot) since(before snapshot) []string {
 	return slices.Sorted(maps.Keys(changed))
 }
 
-// dirs are the directories in which the system is asked to tell of changes: editors replace files,
-// so a file is not watched itself.
+// dirs returns the directories that the system watches for changes. Editors replace files, so a
+// file itself is not watched.
 func dirs(places []string) []string {
 	set := make(map[string]bool)
 	for _, place := range places {
@@ -117,6 +117,5 @@ func dirs(places []string) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// mostDirs bounds the directories that the system is asked to watch; changes in others are seen by
-// looking.
+// mostDirs limits the directories that the system watches. Changes in others are found by looking.
 const mostDirs = 200

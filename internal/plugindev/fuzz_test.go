@@ -8,8 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// FuzzArguments: whatever a plugin gives as the schema of a tool, what is made up for it is a JSON
-// object, and not a large one.
+// FuzzArguments: for any schema of a tool, the sample is a JSON object of limited size.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{``, `true`, `{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]}`, `{"default":7}`, `{"default":{"a":1}}`,
 		`{"anyOf":[{"$ref":"#/anyOf/0"}]}`, `{"type":"object","properties":{"a":{"type":"string","minLength":1e300,"maxLength":-1},"b":{"type":"integer","multipleOf":1e-300}}}`,
@@ -27,7 +26,7 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// FuzzParse: a line is a command that can be carried out, or an error.
+// FuzzParse: a line is a command that can be run, or an error.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"fire turn.input {}", "call x", "again {\"a\":1}", "restart", "# no", "fire  ", "quit now", "\x00"} {
 		f.Add(seed)

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// inode tells two files apart that have the same name, size and time.
+// inode distinguishes two files with the same name, size and time.
 func inode(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Ino

@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// logger turns what the host logs about the plugin into events: each line of its stderr, what its
-// sandbox denies, and warnings. With all, the host's own debug log as well.
+// logger turns the host's log about the plugin into events: each line of its stderr, what its
+// sandbox denies, and warnings. With all, also the host's own debug log.
 func logger(emit func(Event), all bool) *slog.Logger { return slog.New(&handler{emit: emit, all: all}) }
 
 type handler struct {
@@ -19,7 +19,7 @@ type handler struct {
 	attrs []slog.Attr
 }
 
-func (h *handler) Enabled(context.Context, slog.Level) bool { return true } // lines of stderr have a level below the others
+func (h *handler) Enabled(context.Context, slog.Level) bool { return true } // lines of stderr have a lower level than the others
 
 // WithGroup keeps the keys as they are: the module's log has no groups.
 func (h *handler) WithGroup(string) slog.Handler { return h }

@@ -20,7 +20,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// TestArgumentsFitTheSchema: what is made up for a tool is what its schema asks for.
+// TestArgumentsFitTheSchema: the sample of a tool fits its schema.
 func TestArgumentsFitTheSchema(t *testing.T) {
 	for _, text := range []string{
 		`{"type":"object"}`,
@@ -44,8 +44,8 @@ func TestArgumentsFitTheSchema(t *testing.T) {
 	}
 }
 
-// TestPayloadsHaveTheFieldsOfThePoint: every point has a sample with its subject in it, which fits
-// the pattern of the hook.
+// TestPayloadsHaveTheFieldsOfThePoint: every point has a sample with its subject, which fits the
+// pattern of the hook.
 func TestPayloadsHaveTheFieldsOfThePoint(t *testing.T) {
 	for _, spec := range hook.Points() {
 		o, err := rawjson.Parse(payload(spec.Point, "todo.*"))
@@ -85,7 +85,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A record is what a session told.
+// A record holds the events of a session.
 type record struct {
 	mu  sync.Mutex
 	all []Event
@@ -116,8 +116,8 @@ while IFS= read -r line; do
 done
 `
 
-// TestManyFiles: of more files than are looked at, those of the plugin itself count first; and that
-// there are more is known.
+// TestManyFiles: if there are too many files, those of the plugin itself come first, and the
+// session knows that there are more.
 func TestManyFiles(t *testing.T) {
 	dir := t.TempDir()
 	deep := filepath.Join(dir, "assets", "deep")
@@ -142,7 +142,7 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
-// TestAPluginThatWritesItsOwnFiles is not started anew for ever.
+// TestAPluginThatWritesItsOwnFiles: it is not restarted forever.
 func TestAPluginThatWritesItsOwnFiles(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	home := t.TempDir()

@@ -13,7 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// Lines is an event for people. Everything in it that the plugin wrote is made fit to be shown.
+// Lines returns an event as text for people. Everything that the plugin wrote is made safe to be
+// shown.
 func Lines(e Event, o render.Options) []string {
 	p := printer{o}
 	switch e.Event {
@@ -49,7 +50,7 @@ func Lines(e Event, o render.Options) []string {
 
 type printer struct{ o render.Options }
 
-// head begins a block: when, what, and about what.
+// head begins a block: the time, the event, and its subject.
 func (p printer) head(e Event, style render.Style, word, rest string) string {
 	return p.o.Paint(render.StyleDim, e.Time.Format("15:04:05")) + " " + p.o.Paint(style, word) + " " + render.Line(rest)
 }
@@ -101,7 +102,7 @@ func (p printer) broken(e Event) []string {
 	return out
 }
 
-// placed is a problem on a line that editors jump to.
+// placed returns a problem as a line to which editors can jump.
 func placed(p dialect.Problem) string {
 	switch {
 	case p.Line > 0:
@@ -120,8 +121,8 @@ func (p printer) fired(e Event) []string {
 	var b bytes.Buffer
 	o := p.o
 	o.Wire = true
-	_ = render.Trace(&b, e.Trace.Outcome, o)     // a buffer takes everything
-	_, trace, _ := strings.Cut(b.String(), "\n") // its first line says the point again
+	_ = render.Trace(&b, e.Trace.Outcome, o)     // a buffer accepts everything
+	_, trace, _ := strings.Cut(b.String(), "\n") // its first line repeats the point
 	return append(out, strings.Split(strings.TrimSuffix(trace, "\n"), "\n")...)
 }
 
@@ -144,10 +145,10 @@ func (p printer) called(e Event) []string {
 	return append(out, "  "+p.o.Paint(render.StyleRed, "failed")+"  "+render.Line(e.Error))
 }
 
-// mostLines is how much of a result is shown; with -v all of it is.
+// mostLines is how many lines of a result are shown; -v shows all.
 const mostLines = 20
 
-// labelled is foreign text behind a label, its further lines below the first.
+// labelled returns foreign text after a label, its further lines below the first.
 func (p printer) labelled(label, text string) []string {
 	lines := strings.Split(strings.TrimRight(render.Block(text), "\n"), "\n")
 	var out []string
@@ -175,7 +176,7 @@ func (p printer) targets(list []Target) []string {
 	return out
 }
 
-// short are paths by their last two names, which is enough to know them by.
+// short returns paths by their last two names, which is enough to recognize them.
 func short(files []string) []string {
 	const shown = 3
 	var out []string

@@ -11,8 +11,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// payload makes up the payload of an event: every field that its host sends, with a usual value.
-// about is what the hook is for, such as a pattern of commands; the subject of the event fits it.
+// payload returns a sample payload of an event: every field that its host sends, with a usual
+// value. about is what the hook is for, such as a pattern of commands; the subject of the event
+// fits it.
 func payload(point hook.Point, about string) json.RawMessage {
 	spec, ok := point.Spec()
 	if !ok {
@@ -35,7 +36,7 @@ func payload(point hook.Point, about string) json.RawMessage {
 	return o.JSON()
 }
 
-// answered tells fields that plugins fill in, and hosts do not send.
+// answered reports fields that plugins fill in and hosts do not send.
 func answered(spec hook.Spec, field string) bool {
 	switch field {
 	case "inject", "retain", "summary":
@@ -46,7 +47,7 @@ func answered(spec hook.Spec, field string) bool {
 	return false
 }
 
-// concrete is a name that fits a pattern: "meta.*" is fitted by "meta.sample".
+// concrete returns a name that fits a pattern: "meta.sample" fits "meta.*".
 func concrete(pattern string) string {
 	pattern, _, _ = strings.Cut(pattern, ",")
 	name := strings.NewReplacer("**", "sample", "*", "sample", "?", "x").Replace(strings.TrimSpace(pattern))
@@ -58,7 +59,7 @@ func concrete(pattern string) string {
 
 func fieldValue(point hook.Point, field string) any {
 	message := func(role, text string) map[string]any { return map[string]any{"role": role, "content": text} }
-	dir, _ := os.Getwd() // "" will do
+	dir, _ := os.Getwd() // "" is good enough
 	switch field {
 	case "session_id":
 		return "dev-session"

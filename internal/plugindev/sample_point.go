@@ -6,6 +6,6 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// Sample makes up the payload of an event at a point: every field that its host sends, with a usual
-// value.
+// Sample returns a sample payload of an event at a point: every field that its host sends, with a
+// usual value.
 func Sample(point hook.Point) json.RawMessage { return payload(point, "") }

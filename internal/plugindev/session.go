@@ -15,19 +15,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// Options say which plugin is worked on.
+// Options describe the plugin and its session.
 type Options struct {
 	// Path is the plugin's directory or file. Changes below it count.
 	Path string
-	// Watch are more files and directories whose changes count.
+	// Watch lists more files and directories whose changes count.
 	Watch []string
-	// Open opens a host with that plugin alone, with this logger and this notice of notifications.
-	// The plugin's author changes it all the time, so a host that distrusts changed plugins must
-	// make an exception of this one.
+	// Open opens a host with only that plugin, with this logger and this function for
+	// notifications. The plugin changes all the time, so a host that distrusts changed plugins must
+	// exempt it.
 	Open func(ctx context.Context, log *slog.Logger, notify func(pluginhost.Notification)) (*pluginhost.Host, error)
-	// Emit is told what happens, one event at a time. It must not call the session.
+	// Emit is called with each event, one at a time. It must not call the session.
 	Emit func(Event)
-	// Verbose tells of the host's debug log as well.
+	// Verbose adds the host's debug log.
 	Verbose bool
 }
 
@@ -38,10 +38,10 @@ const (
 	atStart    = "start"
 	atChange   = "change"
 	atRestart  = "restart"
-	graceOfNew = 2 * time.Second // how long a call under way may go on once the plugin's files have changed
+	graceOfNew = 2 * time.Second // how long a running call may continue after the plugin's files have changed
 )
 
-// A Session is one plugin that is worked on. Its methods are safe for concurrent use.
+// A Session is one plugin during development. Its methods are safe for concurrent use.
 type Session struct {
 	o    Options
 	log  *slog.Logger
@@ -54,16 +54,16 @@ type Session struct {
 	host    *pluginhost.Host
 	plugin  *pluginhost.PluginDetail // nil: it does not work
 	seen    snapshot                 // the files that were loaded
-	tooMany bool                     // it was said that there are too many files
+	tooMany bool                     // the warning about too many files was given
 	own     map[string]int           // how often the plugin itself seems to have changed a file
-	last    *Command                 // that was sent to the plugin
+	last    *Command                 // the last one that was sent to the plugin
 
 	callMu sync.Mutex         // protects the field below
-	cancel context.CancelFunc // gives up the call under way; nil: there is none
+	cancel context.CancelFunc // gives up the running call; nil: there is none
 }
 
-// Start opens the plugin and begins to watch its files. A plugin that does not work is an event and
-// no error: its author mends it. The error is that of a path at which there is no plugin at all.
+// Start opens the plugin and begins to watch its files. A plugin that does not work is an event,
+// not an error: its author will fix it. The error is for a path without a plugin.
 func Start(ctx context.Context, o Options) (*Session, error) {
 	s := &Session{o: o, own: make(map[string]int)}
 	s.log = logger(s.emit, o.Verbose)
@@ -79,12 +79,12 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// noPlugin tells the error of a path at which there is no plugin.
+// noPlugin returns the error of a path without a plugin.
 func noPlugin(err error) bool {
 	return errors.Is(err, pluginhost.ErrNotFound) || errors.Is(err, pluginhost.ErrNoDialect)
 }
 
-// Close ends the plugin and the watch. Nothing is left running.
+// Close ends the plugin and the watch. No process is left.
 func (s *Session) Close() error {
 	if s.stop != nil {
 		s.stop()
@@ -98,7 +98,7 @@ func (s *Session) Close() error {
 	return err
 }
 
-// emit tells an event.
+// emit reports an event.
 func (s *Session) emit(e Event) {
 	s.telling.Lock()
 	defer s.telling.Unlock()
@@ -108,7 +108,7 @@ func (s *Session) emit(e Event) {
 	s.o.Emit(e)
 }
 
-// load opens the plugin. Whoever calls it holds mu.
+// load opens the plugin. The caller holds mu.
 func (s *Session) load(ctx context.Context, reason string) error {
 	began := time.Now()
 	s.seen = s.take()
@@ -121,7 +121,7 @@ func (s *Session) load(ctx context.Context, reason string) error {
 	}
 	s.host = host
 	if ctx.Err() != nil {
-		return ctx.Err() // a plugin that did not start because of it is not broken
+		return ctx.Err() // then the plugin is not broken
 	}
 	s.noteOwn()
 	all := host.Plugins()
@@ -146,7 +146,7 @@ func (s *Session) load(ctx context.Context, reason string) error {
 	return nil
 }
 
-// problems says why a plugin does not work: each fault with its line, where that is known.
+// problems says why a plugin does not work: each fault with its line, if that is known.
 func (s *Session) problems(p *pluginhost.PluginDetail) []dialect.Problem {
 	if len(p.Problems) > 0 {
 		return p.Problems
@@ -163,8 +163,8 @@ func (s *Session) problems(p *pluginhost.PluginDetail) []dialect.Problem {
 	return []dialect.Problem{why}
 }
 
-// problemsOf are the problems of an error of the host's: what is wrong with the configuration has
-// places of its own.
+// problemsOf returns the problems in an error of the host. Problems of the configuration have their
+// own places.
 func problemsOf(path string, err error) []dialect.Problem {
 	if located, ok := errors.AsType[interface {
 		error
@@ -182,12 +182,12 @@ func problemsOf(path string, err error) []dialect.Problem {
 	return []dialect.Problem{{Path: path, Message: err.Error()}}
 }
 
-// heard takes what the plugin says unasked.
+// heard handles a notification of the plugin.
 func (s *Session) heard(n pluginhost.Notification) {
 	s.emit(Event{Event: Notification, Time: n.Time, Text: n.Method, Params: n.Params})
 }
 
-// unload ends the plugin. Whoever calls it holds mu.
+// unload ends the plugin. The caller holds mu.
 func (s *Session) unload() error {
 	if s.host == nil {
 		return nil
@@ -197,16 +197,15 @@ func (s *Session) unload() error {
 	return host.Close()
 }
 
-// reload starts the plugin anew. Whoever calls it holds mu.
+// reload restarts the plugin. The caller holds mu.
 func (s *Session) reload(ctx context.Context, reason string) {
 	if err := s.unload(); err != nil {
 		s.emit(Event{Event: Logged, Level: "warning", Text: "the plugin did not end well", Error: err.Error()})
 	}
-	_ = s.load(ctx, reason) // an error was told
+	_ = s.load(ctx, reason) // the error was reported
 }
 
-// reloadChanged starts the plugin anew where its files have changed. A call under way has a moment
-// to end by itself.
+// reloadChanged restarts the plugin if its files have changed. A running call has a moment to end.
 func (s *Session) reloadChanged(ctx context.Context) {
 	if !s.mu.TryLock() {
 		given := time.AfterFunc(graceOfNew, func() {
@@ -221,8 +220,8 @@ func (s *Session) reloadChanged(ctx context.Context) {
 	s.reloadChangedLocked(ctx)
 }
 
-// changedWhileCalled lists the files that have changed while a call is under way. The call's holder
-// of mu does not touch seen meanwhile.
+// changedWhileCalled lists the files that have changed during a call. The goroutine that holds mu
+// for the call does not use seen meanwhile.
 func (s *Session) changedWhileCalled() []string {
 	s.callMu.Lock()
 	defer s.callMu.Unlock()
@@ -232,8 +231,8 @@ func (s *Session) changedWhileCalled() []string {
 	return s.changed()
 }
 
-// reloadChangedLocked starts the plugin anew where its files have changed since they were loaded. Whoever calls
-// it holds mu.
+// reloadChangedLocked restarts the plugin if its files have changed since they were loaded. The
+// caller holds mu.
 func (s *Session) reloadChangedLocked(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
@@ -246,30 +245,28 @@ func (s *Session) reloadChangedLocked(ctx context.Context) {
 	s.reload(ctx, atChange)
 }
 
-// take looks at the plugin's files, and says once where there are too many of them. Whoever calls
-// it holds mu.
+// take records the plugin's files, and warns once if there are too many. The caller holds mu.
 func (s *Session) take() snapshot {
 	now, complete := take(s.o.places())
 	if !complete && !s.tooMany {
 		s.tooMany = true
-		s.emit(Event{Event: Logged, Level: "warn", Text: fmt.Sprintf("there are more than %d files: changes of those that lie deepest are not noticed", mostFiles),
-			Fix: "restart the plugin after such a change, or keep what is not its own elsewhere"})
+		s.emit(Event{Event: Logged, Level: "warn", Text: fmt.Sprintf("there are more than %d files: changes of the deepest ones are not noticed", mostFiles),
+			Fix: "restart the plugin after such a change, or move files that are not its own elsewhere"})
 	}
 	return now
 }
 
-// changed lists the files that differ from those that were loaded, but for those that the plugin
+// changed lists the files that differ from the loaded ones, except for those that the plugin
 // changes itself.
 func (s *Session) changed() []string {
 	return slices.DeleteFunc(s.take().since(s.seen), func(f string) bool { return s.own[f] >= ownAfter })
 }
 
 // ownAfter is how often a file must change while the plugin starts or answers until it counts as
-// written by the plugin: once may be its author.
+// written by the plugin. A single change may be the author's.
 const ownAfter = 2
 
-// noteOwn takes note of the files that changed while the plugin started or answered. Whoever calls
-// it holds mu.
+// noteOwn records the files that changed while the plugin started or answered. The caller holds mu.
 func (s *Session) noteOwn() {
 	for _, file := range s.take().since(s.seen) {
 		if s.own[file]++; s.own[file] == ownAfter {
@@ -278,7 +275,7 @@ func (s *Session) noteOwn() {
 	}
 }
 
-// GiveUp ends the call under way, if there is one.
+// GiveUp ends the running call, if there is one.
 func (s *Session) GiveUp() {
 	s.callMu.Lock()
 	defer s.callMu.Unlock()
@@ -287,7 +284,7 @@ func (s *Session) GiveUp() {
 	}
 }
 
-// during makes the call that GiveUp ends.
+// during runs the call that GiveUp can end.
 func (s *Session) during(ctx context.Context, call func(context.Context)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -8,14 +8,14 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// The paces of a watch.
+// The times of a watch.
 const (
 	settleTime = 100 * time.Millisecond // an editor's save is several events
-	lookEvery  = 2 * time.Second        // between looks at files whose changes the system does not tell of
+	lookEvery  = 2 * time.Second        // between checks of files that the system does not watch
 )
 
-// watch calls changed when files in the session's places may have changed, until ctx ends. What the
-// system tells is a hint only: changed looks at the files.
+// watch calls changed when files in the session's places may have changed, until ctx ends. The
+// system's events are only hints: changed looks at the files.
 func (s *Session) watch(ctx context.Context, changed func()) {
 	var events chan fsnotify.Event
 	var errs chan error
@@ -29,7 +29,7 @@ func (s *Session) watch(ctx context.Context, changed func()) {
 	for {
 		if system != nil {
 			for _, dir := range dirs(s.o.places()) {
-				_ = system.Add(dir) // one that cannot be watched is looked at
+				_ = system.Add(dir) // if it cannot be watched, it is looked at
 			}
 		}
 		select {
@@ -40,7 +40,7 @@ func (s *Session) watch(ctx context.Context, changed func()) {
 				continue
 			}
 			drain(ctx, events)
-		case <-errs: // events were lost, most likely
+		case <-errs: // probably events were lost
 		case <-timer.C:
 		}
 		timer.Reset(lookEvery)
@@ -48,8 +48,8 @@ func (s *Session) watch(ctx context.Context, changed func()) {
 	}
 }
 
-// drain waits until nothing more happens for a moment, but not for ever: a log file may be written
-// all day.
+// drain waits until nothing has happened for a moment, but not forever: a log file may be written
+// all the time.
 func drain(ctx context.Context, events <-chan fsnotify.Event) {
 	const longest = 10 * settleTime
 	end := time.After(longest)

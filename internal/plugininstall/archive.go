@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// A form is that of an archive.
+// A form is the format of an archive.
 type form int
 
 const (
@@ -25,10 +25,10 @@ const (
 	zipFile
 )
 
-// formOf tells an archive by its first bytes.
+// formOf returns the format of an archive, from its first bytes.
 func formOf(r io.ReaderAt) form {
 	head := make([]byte, 512)
-	n, _ := r.ReadAt(head, 0) // a short file is no archive
+	n, _ := r.ReadAt(head, 0) // a short file is not an archive
 	head = head[:n]
 	switch {
 	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
@@ -50,7 +50,7 @@ func isArchive(path string) bool {
 	return formOf(f) != noArchive
 }
 
-// unpack puts the content of an archive into a directory.
+// unpack writes the content of an archive into a directory.
 func unpack(ctx context.Context, s *sink, path string) error {
 	f, err := plainfile.Open(path)
 	if err != nil {
@@ -74,10 +74,10 @@ func unpack(ctx context.Context, s *sink, path string) error {
 	case zipFile:
 		return unpackZip(ctx, s, f, info.Size())
 	}
-	return badSource("tar, tar.gz and zip are read", "%s is no archive that can be read", path)
+	return badSource("tar, tar.gz and zip are read", "%s is not an archive that can be read", path)
 }
 
-// counted counts what is read.
+// counted counts the bytes that are read.
 type counted struct {
 	r io.Reader
 	n int64
@@ -96,7 +96,7 @@ func unpackGzip(ctx context.Context, s *sink, f *os.File) error {
 		return fmt.Errorf("the archive is damaged: %w", err)
 	}
 	s.read = func() int64 { return count.n }
-	// What lies between the files of a tar is read over, and is bounded too.
+	// The bytes between the files of a tar are read too, and are also limited.
 	return unpackTar(ctx, s, io.LimitReader(z, 2*mostBytes))
 }
 
@@ -143,7 +143,7 @@ func (s *sink) tarEntry(h *tar.Header, content io.Reader) error {
 	return hostile(name, "it is neither a file, a directory nor a link")
 }
 
-// unpackZip reads the list at the end of the archive first, which has its own bound.
+// unpackZip first reads the list at the end of the archive, which has its own limit.
 func unpackZip(ctx context.Context, s *sink, f *os.File, size int64) error {
 	list := &meteredList{r: f, left: mostDirectory}
 	archive, err := zip.NewReader(list, size)
@@ -171,17 +171,17 @@ func unpackZip(ctx context.Context, s *sink, f *os.File, size int64) error {
 	return nil
 }
 
-// mostDirectory bounds the list at the end of a zip archive, which is read into memory as a whole.
+// mostDirectory limits the list at the end of a zip archive, which is read into memory as a whole.
 const mostDirectory = 16 << 20
 
 var errLongList = errors.New("the archive lists too many files")
 
-// A meteredList bounds how much is read of an archive before its list is known. What the archive
-// itself says about the length of the list may be a lie.
+// A meteredList limits how much of an archive is read before its list is known. What the archive
+// states about the length of the list may be wrong.
 type meteredList struct {
 	r    io.ReaderAt
 	left int64
-	read bool // the list is known: the rest is bounded by the sink
+	read bool // the list is known: the sink limits the rest
 }
 
 func (l *meteredList) ReadAt(p []byte, off int64) (int, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// copyTree copies a directory. What is no part of a plugin stays where it is.
+// copyTree copies a directory, without the files that are not part of a plugin.
 func copyTree(ctx context.Context, s *sink, from string) error {
 	real, err := filepath.EvalSymlinks(from)
 	if err != nil {

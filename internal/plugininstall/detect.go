@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// The dialects, each of which keeps its plugins in another form.
+// The dialects, each of which has its own form of plugins.
 const (
 	dotagent = "dotagent"
 	mine     = "mine"
@@ -20,19 +20,19 @@ const (
 	python   = "python"
 )
 
-// A Plugin is one that was found in a source.
+// A Plugin is a plugin that was found in a source.
 type Plugin struct {
 	Dialect      string            `json:"dialect"`
-	Name         string            `json:"name"` // that of its place, once it is installed
+	Name         string            `json:"name"` // the name of its place, once it is installed
 	Path         string            `json:"path"` // in the source; ".": the source itself
 	Capabilities []string          `json:"capabilities"`
 	Problems     []dialect.Problem `json:"problems"` // what is wrong with its manifest
-	Warning      string            `json:"warning"`  // why it would not start as it is; "": nothing is known
+	Warning      string            `json:"warning"`  // why it would not start; "": nothing is known
 
 	found dialect.Found
 }
 
-// ID tells it from others: DIALECT:NAME.
+// ID returns DIALECT:NAME.
 func (p Plugin) ID() string { return p.Dialect + ":" + p.Name }
 
 // detect lists the plugins in the tree.
@@ -51,7 +51,7 @@ func (f *Fetched) plugin(found dialect.Found) Plugin {
 		rel = found.Path
 	}
 	p := Plugin{Dialect: found.Dialect, Name: found.Name, Path: filepath.ToSlash(rel), Capabilities: pluginhost.CapabilitiesOf(found.Info), Problems: found.Problems, found: found}
-	for i := range p.Problems { // where the operator finds it
+	for i := range p.Problems { // as a path that the operator can find
 		p.Problems[i].Path = strings.TrimPrefix(p.Problems[i].Path, f.tree+string(filepath.Separator))
 	}
 	if found.Err != nil && len(found.Problems) == 0 {
@@ -60,8 +60,8 @@ func (f *Fetched) plugin(found dialect.Found) Plugin {
 	return p
 }
 
-// names are what the name of a plugin's place may be, by dialect. All are names of files that lead
-// nowhere.
+// names holds the patterns for the names of a plugin's place, by dialect. All are names of files in
+// a directory.
 var names = map[string]pattern.Pattern{
 	dotagent: pattern.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`),
 	mine:     pattern.New(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`),
@@ -77,7 +77,7 @@ func (p Plugin) check() error {
 			fix: "tell its author, or correct a copy and install that"}
 	}
 	if name, ok := names[p.Dialect]; !ok || !name.MatchString(p.Name) {
-		return &SourceError{why: fmt.Sprintf("%.80q is no name for a plugin of %s", p.Name, p.Dialect), fix: "rename it in a copy, and install that"}
+		return &SourceError{why: fmt.Sprintf("%.80q is not a valid name for a plugin of %s", p.Name, p.Dialect), fix: "rename it in a copy, and install that"}
 	}
 	return nil
 }

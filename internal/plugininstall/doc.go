@@ -1,18 +1,18 @@
-// Package plugininstall brings plugins into the places where their dialects keep them: from a
-// directory, a file, an archive or a git repository. It never runs or builds anything of a plugin.
+// Package plugininstall installs plugins into the places of their dialects: from a directory, a file,
+// an archive or a git repository. It never runs or builds anything of a plugin.
 //
-// It knows no terminal and asks nobody: what is to be decided, its caller decides between [Fetch]
-// and [Fetched.Place]. Which dialect a plugin speaks it learns from package pluginhost, and what is
-// recorded of it from package trust.
+// It knows no terminal and asks no questions: its caller decides, between [Fetch] and
+// [Fetched.Place]. Package pluginhost tells it which dialect a plugin speaks, and package trust
+// records the plugin.
 //
-//	ParseSource         what a person typed
-//	Fetch               into a staging directory, bounded
+//	ParseSource         reads a source as typed
+//	Fetch               into a staging directory, limited
 //	├─ copyTree         a directory
-//	├─ unpackTar, unpackZip   an archive; download, where it has an address
+//	├─ unpackTar, unpackZip   an archive; download, if it has an address
 //	├─ git.fetch        a repository: objects are fetched and read one by one, nothing is checked out
-//	└─ sink             the one way in which foreign files come to be on disk
-//	Fetched.Plugins     who is there: detect
-//	Fetched.Place       stage beside the target, swap at once, record in the lock
-//	Remove              takes a plugin out again
+//	└─ sink             writes all foreign files
+//	Fetched.Plugins     the plugins in it: detect
+//	Fetched.Place       stages beside the target, exchanges in one step, records in the lock
+//	Remove              removes a plugin
 //	Sweep               removes what killed processes have left
 package plugininstall

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// downloadTime bounds a download.
+// downloadTime limits a download.
 const downloadTime = 5 * time.Minute
 
-// download gets an archive. Only https is spoken, on the way as well.
+// download fetches an archive, only over https, also after redirects.
 func download(ctx context.Context, s Source, to string, trusted *tls.Config) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, downloadTime, fmt.Errorf("the archive was not there after %v", downloadTime))
 	defer cancel()
@@ -33,7 +33,7 @@ func download(ctx context.Context, s Source, to string, trusted *tls.Config) (er
 	resp, err := client.Do(r)
 	if err != nil {
 		if inner, ok := errors.AsType[*url.Error](err); ok {
-			err = inner.Err // it has the address, with what may be a key
+			err = inner.Err // it contains the address, which may have a key
 		}
 		return errors.Join(fmt.Errorf("%s: %w", s.Text, err), context.Cause(ctx))
 	}

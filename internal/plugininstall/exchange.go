@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// exchangeSlowly swaps with three renames, where the system cannot do it at once. a lies in a
-// staging directory: a process that is killed in between leaves the old files there.
+// exchangeSlowly exchanges two files with three renames, if the system cannot do it in one step. a
+// is in a staging directory: a process that is killed in between leaves the old files there.
 func exchangeSlowly(a, b string) error {
 	aside := a + ".old"
 	if err := os.Rename(b, aside); err != nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// Options say for whom plugins are installed.
+// Options say where plugins are installed.
 type Options struct {
 	Environ  []string
 	Dirs     config.Dirs // LockFile is the lock in force
 	Dialects []string    // only plugins of these; nil: of all
 	Log      *slog.Logger
-	Progress func(text string) // is told what is being done; may be nil
-	Secrets  func() []string   // files in which one of them stands are not kept as texts; may be nil
+	Progress func(text string) // called with what is being done; may be nil
+	Secrets  func() []string   // files that contain one of them are not stored as texts; may be nil
 
 	tls *tls.Config // for tests; nil: the system's
 }
@@ -33,35 +33,35 @@ func (o *Options) tell(format string, args ...any) {
 	}
 }
 
-// book is the lock that plugins are recorded in.
+// book returns the lock that plugins are recorded in.
 func (o *Options) book() trust.Book {
 	return trust.Book{Lock: o.Dirs.LockFile, Texts: o.Dirs.LockTexts, Secrets: o.Secrets}
 }
 
-// Fetched is a source on this machine, in a directory of its own.
+// Fetched is a source on this machine, in its own directory.
 type Fetched struct {
 	Source  Source
 	Commit  string   // of a repository
-	Plugins []Plugin // those that were found in it
+	Plugins []Plugin // the plugins in it
 	Notes   []string // what was left out, and other oddities
 
 	o     Options
-	stage string // is removed by Close
+	stage string // removed by Close
 	tree  string // below it
 }
 
-// stages is the directory in which sources are unpacked, and in which files of plugins are kept
-// that do not fit into a dialect's place.
+// stages returns the directory for unpacking sources, and for the files of plugins that do not fit
+// into a dialect's place.
 func stages(d config.Dirs) string { return filepath.Join(d.Data, "plugins") }
 
-// Fetch brings a source into a staging directory, and looks what plugins are in it. The caller
-// closes what it returns.
+// Fetch copies a source into a staging directory, and finds the plugins in it. The caller closes
+// the result.
 func Fetch(ctx context.Context, s Source, o Options) (*Fetched, error) {
 	if err := os.MkdirAll(stages(o.Dirs), 0o700); err != nil {
 		return nil, err
 	}
 	f := &Fetched{Source: s, o: o}
-	if err := Sweep(o); err != nil { // no reason not to go on
+	if err := Sweep(o); err != nil { // not a reason to stop
 		f.Notes = append(f.Notes, err.Error())
 	}
 	var err error
@@ -82,7 +82,7 @@ func Fetch(ctx context.Context, s Source, o Options) (*Fetched, error) {
 // Close removes the staging directory.
 func (f *Fetched) Close() error { return scratch.Remove(f.stage) }
 
-// fill puts the files of the source into the tree.
+// fill writes the files of the source into the tree.
 func (f *Fetched) fill(ctx context.Context) (err error) {
 	s, err := newSink(f.tree)
 	if err != nil {
@@ -105,7 +105,7 @@ func (f *Fetched) pour(ctx context.Context, s *sink) error {
 		}
 		name, ok, err := clean(filepath.Base(f.Source.Path))
 		if err != nil || !ok {
-			return errors.Join(err, badSource(forms, "%s is no plugin", f.Source.Path))
+			return errors.Join(err, badSource(forms, "%s is not a plugin", f.Source.Path))
 		}
 		return s.copyFile(name, f.Source.Path, info.Mode())
 	case Archive:
@@ -118,7 +118,7 @@ func (f *Fetched) pour(ctx context.Context, s *sink) error {
 			return err
 		}
 		if f.Source.URL != f.Source.Text {
-			f.Notes = append(f.Notes, "patchbay.lock has its address without what stands behind the ?, which may be a key: plugin update may need it, then install it again")
+			f.Notes = append(f.Notes, "patchbay.lock has its address without the part after the ?, which may be a key. If plugin update needs it, install the plugin again")
 		}
 		f.o.tell("unpacking it")
 		return unpack(ctx, s, archive)

@@ -20,28 +20,28 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// gitTime bounds a fetch.
+// gitTime limits a fetch.
 const gitTime = 5 * time.Minute
 
-// A git fetches the newest commit of one ref into a repository of its own. Nothing is ever checked
-// out, so that no hook, no filter, no submodule and no attribute has a say: the files are read one
-// by one from the objects, and written by the sink.
+// A git fetches the newest commit of one ref into its own repository. Nothing is ever checked out,
+// so that no hook, filter, submodule or attribute has an effect: the files are read one by one from
+// the objects, and written by the sink.
 type git struct {
 	procs *proc.Group
 	env   []string
 	repo  string // bare
 }
 
-// newGit makes an empty repository in dir. What the person at work has configured for git or ssh is
-// not read: it may name programs to run.
+// newGit makes an empty repository in dir. The user's configuration of git and ssh is not read: it
+// may name programs to run.
 func newGit(ctx context.Context, procs *proc.Group, environ []string, dir string) (*git, error) {
 	g := &git{procs: procs, repo: filepath.Join(dir, "repo"), env: gitEnv(environ, dir)}
 	_, err := g.run(ctx, "init", "--quiet", "--bare", "--template=", "--", g.repo)
 	return g, err
 }
 
-// passed are the variables that git may see of ours: how to reach a network, and where the keys of
-// ssh are asked for.
+// passed lists the variables that git may see: for the network, and for the agent with the ssh
+// keys.
 var passed = []string{"PATH", "LANG", "TMPDIR", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "ALL_PROXY", "all_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "SSH_AUTH_SOCK"}
 
@@ -54,14 +54,14 @@ func gitEnv(environ []string, home string) []string {
 		"GIT_SSH_COMMAND=ssh -F "+os.DevNull+" -o BatchMode=yes -o StrictHostKeyChecking=yes -o ForwardAgent=no -o PermitLocalCommand=no -o ConnectTimeout=30")
 }
 
-// settings hold for every command, whatever a repository's own configuration says. For ssh the
-// variable of [gitEnv] counts before any configuration.
+// settings apply to every command, whatever a repository's own configuration says. For ssh, the
+// variable of [gitEnv] has precedence over any configuration.
 var settings = []string{"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "core.pager=cat", "core.alternateRefsCommand=",
 	"credential.helper=", "fetch.recurseSubmodules=false", "submodule.recurse=false", "fetch.fsckObjects=true", "gc.auto=0", "maintenance.auto=false",
 	"protocol.allow=never", "protocol.https.allow=always", "protocol.ssh.allow=always", "protocol.file.allow=always",
 	"filter.lfs.smudge=", "filter.lfs.process=", "http.followRedirects=initial"}
 
-// run runs git, and has what it prints.
+// run runs git and returns its output.
 func (g *git) run(ctx context.Context, args ...string) ([]byte, error) {
 	return g.feed(ctx, nil, args...)
 }
@@ -95,7 +95,7 @@ func (g *git) args(args []string) []string {
 	return append(all, args...)
 }
 
-// gitError is what git says, and what helps against it where that is known.
+// gitError returns git's error, with a fix if one is known.
 func gitError(command, stderr string) error {
 	text := strings.TrimSpace(stderr)
 	fix := ""
@@ -103,7 +103,7 @@ func gitError(command, stderr string) error {
 	case strings.Contains(text, "could not read Username"), strings.Contains(text, "terminal prompts disabled"), strings.Contains(text, "Permission denied (publickey"):
 		fix = "for a repository that is not public, use its ssh address with a key in your agent, or clone it yourself and install the directory"
 	case strings.Contains(text, "dubious ownership"):
-		fix = "the repository belongs to somebody else: install a copy of it that is yours"
+		fix = "the repository belongs to another user: install a copy of your own"
 	case strings.Contains(text, "couldn't find remote ref"), strings.Contains(text, "not our ref"):
 		fix = "name a branch, a tag or a whole commit of that repository"
 	case strings.Contains(text, "Host key verification failed"):
@@ -112,7 +112,7 @@ func gitError(command, stderr string) error {
 	return &SourceError{why: "git " + command + ": " + excerpt.Of(text, 500), fix: fix}
 }
 
-// fetch gets the commit of a ref, and nothing that came before it.
+// fetch fetches the commit of a ref, without its history.
 func (g *git) fetch(ctx context.Context, url, ref string) (commit string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, gitTime, fmt.Errorf("the repository was not there after %v", gitTime))
 	defer cancel()
@@ -132,7 +132,7 @@ func (g *git) fetch(ctx context.Context, url, ref string) (commit string, err er
 	return strings.TrimSpace(string(out)), err
 }
 
-// watchSize ends a fetch whose objects become too many.
+// watchSize ends a fetch if its objects become too large.
 func (g *git) watchSize(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -155,9 +155,9 @@ func (g *git) watchSize(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(nil); <-done }
 }
 
-// treeSize is how much lies in a directory, which may change meanwhile.
+// treeSize returns the size of a directory, which may change meanwhile.
 func treeSize(dir string) (size int64) {
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // what goes while one looks has no size
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // a file that disappears meanwhile has no size
 		if err != nil {
 			return nil
 		}
@@ -202,11 +202,11 @@ func (g *git) export(ctx context.Context, s *sink, commit string) error {
 	return nil
 }
 
-// mostList bounds what git prints about the files of a commit.
+// mostList limits git's output about the files of a commit.
 const mostList = 64 << 20
 
-// list is what git prints about the files of a commit. A few directories that contain each other
-// several times can be billions of files, so git is ended once it has printed too much.
+// list returns git's output about the files of a commit. A few directories that contain each other
+// several times can be billions of files, so git is ended if it prints too much.
 func (g *git) list(ctx context.Context, commit string) ([]byte, error) {
 	p, err := g.procs.Start(ctx, g.spec("ls-tree", "-r", "-z", "-l", "--full-tree", commit))
 	if err != nil {
@@ -234,8 +234,8 @@ func (g *git) list(ctx context.Context, commit string) ([]byte, error) {
 // batchSize is how many bytes of files are read at once.
 const batchSize = 32 << 20
 
-// batch is how many of the next objects are read together. One that is larger than a batch is read
-// alone.
+// batch returns how many of the next objects are read together. An object larger than a batch is
+// read alone.
 func batch(objects []object) int {
 	var size int64
 	for i, o := range objects {
@@ -246,8 +246,8 @@ func batch(objects []object) int {
 	return len(objects)
 }
 
-// readTree reads "MODE TYPE ID SIZE\tNAME" entries. What is no file or link of a plugin is left
-// out.
+// readTree reads "MODE TYPE ID SIZE\tNAME" entries. It leaves out what is not a file or link of a
+// plugin.
 func readTree(s *sink, out []byte) ([]object, error) {
 	var objects []object
 	for line := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
@@ -305,10 +305,10 @@ func (g *git) exportSome(ctx context.Context, s *sink, objects []object) error {
 	return nil
 }
 
-// lfsPointer begins a file whose content is elsewhere.
+// lfsPointer begins a file whose content is in Git LFS.
 var lfsPointer = []byte("version https://git-lfs.github.com/spec/v1\n")
 
-// gitFile writes the object that comes next: "ID TYPE SIZE", the content, a line end.
+// gitFile writes the next object: "ID TYPE SIZE", the content, a line end.
 func (s *sink) gitFile(o object, r *bufio.Reader) error {
 	head, err := r.ReadString('\n')
 	if fields := strings.Fields(head); err != nil || len(fields) != 3 || fields[0] != o.id || fields[2] != strconv.FormatInt(o.size, 10) {
@@ -342,7 +342,7 @@ func (s *sink) gitFile(o object, r *bufio.Reader) error {
 	return err
 }
 
-// isRepository tells whether a directory is a git repository without a work tree.
+// isRepository reports whether a directory is a git repository without a work tree.
 func isRepository(dir string) bool {
 	return !slices.ContainsFunc([]string{"HEAD", "objects", "refs"}, func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))

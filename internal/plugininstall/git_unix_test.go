@@ -18,8 +18,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// childVariable makes the test binary a process that installs the source it names, and waits at a
-// moment of its own choice.
+// childVariable makes the test binary a process that installs the named source, and waits at a
+// chosen moment.
 const childVariable = "PLUGININSTALL_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// repo is a git repository with some files in it.
+// repo is a git repository with some files.
 type repo struct {
 	t   *testing.T
 	dir string
@@ -67,7 +67,7 @@ func (r repo) feed(stdin string, args ...string) string {
 
 func (r repo) commit() { r.git("add", "-A"); r.git("commit", "--quiet", "-m", "x") }
 
-// TestGit: a branch, a tag, a commit; the lock has what was asked for and what that was.
+// TestGit: a branch, a tag, a commit. The lock has the ref and its commit.
 func TestGit(t *testing.T) {
 	r := newRepo(t, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
 	first := r.git("rev-parse", "HEAD")
@@ -96,8 +96,8 @@ func TestGit(t *testing.T) {
 	}
 }
 
-// TestHostileGit: nothing that a repository, or a user's configuration of git, names is run;
-// nothing lands outside.
+// TestHostileGit: no program that a repository, or a user's configuration of git, names is run;
+// nothing is written outside.
 func TestHostileGit(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	trap := "touch " + ran
@@ -144,7 +144,7 @@ func TestHostileGit(t *testing.T) {
 		}
 		h.wants()
 	})
-	t.Run("a few directories that are billions of files", func(t *testing.T) {
+	t.Run("a few directories that contain billions of files", func(t *testing.T) {
 		r := newRepo(t, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
 		tree := r.git("rev-parse", "HEAD^{tree}")
 		for range 10 {
@@ -161,7 +161,7 @@ func TestHostileGit(t *testing.T) {
 		}
 		h.wants()
 	})
-	t.Run("names apart by case alone", func(t *testing.T) {
+	t.Run("names that differ only in case", func(t *testing.T) {
 		r := newRepo(t, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
 		r.git("update-index", "--add", "--cacheinfo", "100644,"+r.git("hash-object", "-w", "manifest.yaml")+",x..y/A")
 		r.git("update-index", "--add", "--cacheinfo", "100644,"+r.git("hash-object", "-w", "manifest.yaml")+",x..y/a")
@@ -174,8 +174,8 @@ func TestHostileGit(t *testing.T) {
 	})
 }
 
-// TestRepositoryThatBorrows: a repository that has its objects elsewhere, in another one or at a
-// remote that is to be asked for them, runs nothing; and what it says about itself changes nothing.
+// TestRepositoryThatBorrows: a repository whose objects are in another one, or at a remote, runs
+// nothing, and its own configuration has no effect.
 func TestRepositoryThatBorrows(t *testing.T) {
 	files := map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script}
 	ran := filepath.Join(t.TempDir(), "ran")
@@ -238,7 +238,7 @@ func TestRepositoryThatBorrows(t *testing.T) {
 	}
 }
 
-// installAndWait is a process that is killed in the middle of an installation. at is where it
+// installAndWait is a process that is killed in the middle of an installation. at says where it
 // waits: SOURCE HOME MOMENT.
 func installAndWait(at string) {
 	fields := strings.Split(at, "\n")
@@ -269,8 +269,8 @@ func installAndWait(at string) {
 	panic(fmt.Sprint("it was not killed: ", err))
 }
 
-// TestKilled: an installation that is killed leaves nothing that the next one does not remove, and
-// what was there before stays.
+// TestKilled: the next installation removes everything that a killed one has left, and the plugin
+// that was there before stays.
 func TestKilled(t *testing.T) {
 	source := t.TempDir()
 	write(t, source, map[string]string{"shout.sh": script, "lib/x": "x"})
@@ -296,7 +296,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// killAt installs in another process, and kills that.
+// killAt installs in another process, and kills it.
 func killAt(t *testing.T, h *house, source, moment string) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
@@ -321,7 +321,7 @@ func killAt(t *testing.T, h *house, source, moment string) {
 	_ = stdin.Close()
 }
 
-// TestAsNobody runs what may depend on the user again.
+// TestAsNobody runs tests again whose results may depend on the user.
 func TestAsNobody(t *testing.T) {
 	rerun.Tests(t, "TestHostileArchives", "TestHostileGit", "TestKilled", "TestReplace")
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// hints say what there may be to run before a plugin works. Patchbay runs none of it.
+// hints lists the commands that may be needed before a plugin works. Patchbay does not run them.
 func hints(dir string, p Plugin) []string {
 	has := func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -37,7 +37,7 @@ func hints(dir string, p Plugin) []string {
 	return out
 }
 
-// program is the name of the program that a build is to make, as far as it is known.
+// program returns the name of the program that a build makes, if it is known.
 func program(p Plugin) string {
 	if p.Dialect == mine {
 		return "mine-plugin-" + p.Name
@@ -48,7 +48,7 @@ func program(p Plugin) string {
 	return p.Name
 }
 
-// shellWord quotes a path for a shell, where it needs that.
+// shellWord quotes a path for a shell if necessary.
 func shellWord(s string) string {
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@%:,") == "" {
 		return s

@@ -96,8 +96,7 @@ func archiveFile(t *testing.T, name string, data []byte) string {
 
 var plugin = []item{{name: "notes/manifest.yaml", text: kagedManifest}, {name: "notes/notes.sh", text: script, mode: 0o755}}
 
-// TestArchives: tar, tar.gz and zip are unpacked alike; of modes only the right to be executed
-// counts.
+// TestArchives: tar, tar.gz and zip are unpacked alike; of modes only the right to execute is kept.
 func TestArchives(t *testing.T) {
 	setuid := append([]item{{name: "./", kind: tar.TypeDir, mode: 0o755}, {name: "notes/", kind: tar.TypeDir, mode: 0o777}}, plugin[0],
 		item{name: "notes/notes.sh", text: script, mode: 0o6777}, item{name: "notes/link", kind: tar.TypeSymlink, link: "notes.sh"})
@@ -115,8 +114,8 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// TestHostileArchives: nothing of them is installed, nothing lands outside, and nothing is left
-// behind.
+// TestHostileArchives: nothing of them is installed, nothing is written outside, and nothing is
+// left behind.
 func TestHostileArchives(t *testing.T) {
 	deep := item{name: strings.Repeat("d/", mostDepth+1) + "f"}
 	cases := map[string][]item{
@@ -173,7 +172,7 @@ func TestHostileArchives(t *testing.T) {
 	})
 }
 
-// sparseTar is a tar without compression, with a file that is one hole.
+// sparseTar returns a tar without compression, with a file that is one hole.
 func sparseTar(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -205,7 +204,7 @@ func sparseTar(t *testing.T) string {
 	return archiveFile(t, "x.tar", b.Bytes())
 }
 
-// rawHeader is a block of a tar that archive/tar would not write.
+// rawHeader returns a block of a tar that archive/tar would not write.
 func rawHeader(kind byte, size int) []byte {
 	h := make([]byte, 512)
 	copy(h, "notes/hole")
@@ -221,7 +220,7 @@ func rawHeader(kind byte, size int) []byte {
 	return h
 }
 
-// lyingZip is an archive that says its list has 47 bytes, and has some more than are read.
+// lyingZip returns an archive that states a list of 47 bytes, and has a longer one.
 func lyingZip(t *testing.T) string {
 	t.Helper()
 	one := []byte("PK\x01\x02" + strings.Repeat("\x00", 24) + "\x01" + strings.Repeat("\x00", 17) + "a")
@@ -236,7 +235,7 @@ func lyingZip(t *testing.T) string {
 	return archiveFile(t, "x.zip", append(data, end...))
 }
 
-// refusedFor installs an archive that must not be, for that reason.
+// refusedFor installs an archive that must be refused for that reason.
 func refusedFor(t *testing.T, path, why string) {
 	t.Helper()
 	if _, err := newHouse(t).install(path, PlaceOptions{}); err == nil || !strings.Contains(err.Error(), why) {
@@ -259,7 +258,7 @@ func TestTooManyFiles(t *testing.T) {
 	}
 }
 
-// refused installs an archive that must not be.
+// refused installs an archive that must be refused.
 func refused(t *testing.T, path string) {
 	t.Helper()
 	h := newHouse(t)
@@ -297,7 +296,7 @@ func TestHostileDirectory(t *testing.T) {
 	}
 }
 
-// TestWebArchive: https alone, bounded, and redirects lead nowhere else.
+// TestWebArchive: only https, limited, and redirects must stay on https.
 func TestWebArchive(t *testing.T) {
 	archive := zipOf(t, plugin...)
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -333,8 +332,8 @@ func TestWebArchive(t *testing.T) {
 	}
 }
 
-// TestTokenInAnAddress: what stands behind the ? of an archive's address is sent to its server, and
-// is nowhere else: not in the lock, not in a message.
+// TestTokenInAnAddress: the part of an archive's address after the ? is sent to its server, and
+// appears nowhere else: not in the lock, not in a message.
 func TestTokenInAnAddress(t *testing.T) {
 	archive := zipOf(t, plugin...)
 	var asked []string
@@ -371,12 +370,12 @@ func TestTokenInAnAddress(t *testing.T) {
 	if err != nil || strings.Contains(said.String(), "hunter2") || !slices.Contains(asked, "token=hunter2") {
 		t.Errorf("%v, the server was asked %q:\n%s", err, asked, said.String())
 	}
-	if notes := strings.Join(placed[0].Notes, "\n"); !strings.Contains(notes, "behind the ?") {
+	if notes := strings.Join(placed[0].Notes, "\n"); !strings.Contains(notes, "after the ?") {
 		t.Errorf("%q", notes)
 	}
 }
 
-// FuzzArchive: whatever an archive has in it, nothing is written outside of the directory.
+// FuzzArchive: whatever an archive contains, nothing is written outside of the directory.
 func FuzzArchive(f *testing.F) {
 	f.Add("a/../b", "../x", byte(tar.TypeSymlink))
 	f.Add("a", "b", byte(tar.TypeReg))
@@ -389,7 +388,7 @@ func FuzzArchive(f *testing.F) {
 			}
 			kind = tar.TypeReg
 		}
-		_ = w.Close() // what was written is good enough
+		_ = w.Close() // the part that was written is enough
 		outer := t.TempDir()
 		inner := filepath.Join(outer, "in")
 		if err := os.Mkdir(inner, 0o755); err != nil {
@@ -399,7 +398,7 @@ func FuzzArchive(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = errors.Join(unpackTar(context.Background(), s, bytes.NewReader(b.Bytes())), s.close()) // refusing is fine
+		_ = errors.Join(unpackTar(context.Background(), s, bytes.NewReader(b.Bytes())), s.close()) // it may refuse
 		if entries, err := os.ReadDir(outer); err != nil || len(entries) != 1 {
 			t.Errorf("%v, %v", entries, err)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// A house is a home into which plugins are installed.
+// A house is a home in which plugins are installed.
 type house struct {
 	t    *testing.T
 	home string
@@ -87,7 +87,7 @@ func (h *house) install(source string, o PlaceOptions) ([]*Placed, error) {
 	return all, nil
 }
 
-// files are all that lie in the home, with the rights of programs marked.
+// files returns all files in the home, with programs marked.
 func (h *house) files() []string {
 	h.t.Helper()
 	var all []string
@@ -110,7 +110,7 @@ func (h *house) files() []string {
 	return slices.DeleteFunc(all, func(f string) bool { return f == ".config/patchbay/patchbay.lock" || texts[filepath.Base(f)] })
 }
 
-// texts are the names of the texts that the lock may have beside it: its sums, and one more for
+// texts returns the names of the texts that the lock may have beside it: its sums, and one more for
 // each plugin.
 func (h *house) texts() map[string]bool {
 	h.t.Helper()
@@ -143,7 +143,7 @@ const (
 	script       = "#!/bin/sh\n"
 )
 
-// TestPlaces: each plugin goes where its dialect keeps it.
+// TestPlaces: each plugin goes to the place of its dialect.
 func TestPlaces(t *testing.T) {
 	for name, c := range map[string]struct{ source, want map[string]string }{
 		"kaged": {map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script, ".git/config": "x", "__pycache__/x.pyc": "x"},
@@ -163,7 +163,7 @@ func TestPlaces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.want == nil { // several files: a small program, and the rest elsewhere
+			if c.want == nil { // several files: a small program here, and the files elsewhere
 				h.wants(".local/scaffold/plugins/shout*", ".local/share/patchbay/plugins/scaffold/shout/README.md",
 					".local/share/patchbay/plugins/scaffold/shout/install.sh*", ".local/share/patchbay/plugins/scaffold/shout/shout.sh*")
 			} else {
@@ -186,7 +186,7 @@ func sorted(m map[string]string) []string {
 	return keys
 }
 
-// TestSources: what a person types, and what is refused before anything is started.
+// TestSources: sources as typed, and sources that are refused before anything is started.
 func TestSources(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"tree/x": "", "plain": "x", "a/b/x": ""})
@@ -217,8 +217,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestReplace: one that was installed is replaced; one that was not, came from elsewhere, or was
-// changed, is not without force.
+// TestReplace: an installed plugin is replaced. A plugin that was not installed, came from
+// elsewhere, or was changed is replaced only with force.
 func TestReplace(t *testing.T) {
 	h, one, two := newHouse(t), t.TempDir(), t.TempDir()
 	write(t, one, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
@@ -256,7 +256,7 @@ func TestReplace(t *testing.T) {
 	taken("was not installed by Patchbay")
 }
 
-// TestShadows: a plugin does not take the name of another by another way.
+// TestShadows: a plugin cannot take the name of another in any way.
 func TestShadows(t *testing.T) {
 	h, source := newHouse(t), t.TempDir()
 	write(t, h.home, map[string]string{".local/share/kaged/plugins/mine-own/manifest.yaml": kagedManifest, ".local/share/kaged/plugins/mine-own/notes.sh": script})
@@ -272,7 +272,7 @@ func TestShadows(t *testing.T) {
 	h.wants(".local/share/kaged/plugins/mine-own/manifest.yaml", ".local/share/kaged/plugins/mine-own/notes.sh*")
 }
 
-// TestUpdateGrantsNothing: what an update declares beyond what was granted is withheld.
+// TestUpdateGrantsNothing: capabilities that an update adds are withheld.
 func TestUpdateGrantsNothing(t *testing.T) {
 	h, source := newHouse(t), t.TempDir()
 	write(t, source, map[string]string{"manifest.yaml": kagedManifest + "capabilities: [\"read:fs:/a\"]\n", "notes.sh": script})
@@ -290,8 +290,8 @@ func TestUpdateGrantsNothing(t *testing.T) {
 	}
 }
 
-// TestRemove: what lies in a place of its dialect is removed, with its files elsewhere; of a link
-// only the link.
+// TestRemove: a plugin in a place of its dialect is removed, with its files elsewhere; of a link
+// only the link is removed.
 func TestRemove(t *testing.T) {
 	h, source := newHouse(t), t.TempDir()
 	write(t, source, map[string]string{"shout.sh": script, "lib/x": "x"})

@@ -17,30 +17,30 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// Placed is a plugin that was installed.
+// Placed is an installed plugin.
 type Placed struct {
 	Name         string   `json:"name"`
 	Dialect      string   `json:"dialect"`
 	Path         string   `json:"path"`  // where its dialect finds it
-	Files        string   `json:"files"` // where its files are, where that is another place; else ""
+	Files        string   `json:"files"` // where its files are, if that is another place; else ""
 	Source       string   `json:"source"`
 	Ref          string   `json:"ref"`
 	Commit       string   `json:"commit"`
 	Capabilities []string `json:"capabilities"` // granted
 	Withheld     []string `json:"withheld"`     // declared, and not granted before
-	Replaced     bool     `json:"replaced"`     // one of that name was there
-	Unchanged    bool     `json:"unchanged"`    // it was as it would have become
+	Replaced     bool     `json:"replaced"`     // a plugin of that name was replaced
+	Unchanged    bool     `json:"unchanged"`    // the installed plugin was the same
 	DryRun       bool     `json:"dry_run"`
-	Hints        []string `json:"hints"` // what there may be to run
+	Hints        []string `json:"hints"` // commands that may be needed
 	Notes        []string `json:"notes"`
 
-	Was     string             `json:"was"`     // the commit of the one that was there
-	Changes []trust.FileChange `json:"changes"` // against the one that was there, as it was recorded
+	Was     string             `json:"was"`     // the commit of the replaced plugin
+	Changes []trust.FileChange `json:"changes"` // compared with the recorded state of the replaced plugin
 
 	stages []string
 }
 
-// Clean removes what was replaced. It is called when no process uses that any more.
+// Clean removes the replaced files. It is called when no process uses them any more.
 func (p *Placed) Clean() error {
 	var errs []error
 	for _, dir := range p.stages {
@@ -55,25 +55,25 @@ func (p *Placed) Clean() error {
 // PlaceOptions say how a plugin is installed.
 type PlaceOptions struct {
 	DryRun bool
-	Force  bool // over a plugin that somebody put there, that came from elsewhere, or that was changed
-	Update bool // it is known: it gets no capability that it was not granted before
+	Force  bool // also replace a plugin that was put there by hand, came from elsewhere, or was changed
+	Update bool // it gets only capabilities that it was granted before
 }
 
-// A TakenError is a plugin that is not installed, because of one that is there.
+// A TakenError is returned for a plugin that is not installed because of another one.
 type TakenError struct{ why, fix string }
 
 func (e *TakenError) Error() string { return e.why }
 
-// Fix is how to install it all the same.
+// Fix returns how to install it anyway.
 func (e *TakenError) Fix() string { return e.fix }
 
-// An installation is one plugin on its way to its place.
+// An installation is one plugin during its installation.
 type installation struct {
 	*Fetched
 	plugin Plugin
 	o      PlaceOptions
 	target string // where its dialect finds it
-	files  string // where its files are kept, where its dialect finds only one; ""
+	files  string // where its files are, if its dialect has a place for only one; ""
 	before *trust.Entry
 	placed *Placed
 
@@ -82,8 +82,8 @@ type installation struct {
 	sums    []trust.File
 }
 
-// Place installs a plugin: it stages the files beside their target and puts them in place at once,
-// while the lock is held. What was there before is kept until [Placed.Clean].
+// Place installs a plugin: it stages the files beside their target and puts them in place in one
+// step, while it holds the lock. The replaced files stay until [Placed.Clean].
 func (f *Fetched) Place(ctx context.Context, p Plugin, o PlaceOptions) (placed *Placed, err error) {
 	i := &installation{Fetched: f, plugin: p, o: o}
 	if err := p.check(); err != nil {
@@ -128,7 +128,7 @@ func (f *Fetched) Place(ctx context.Context, p Plugin, o PlaceOptions) (placed *
 	return i.placed, i.put()
 }
 
-// choose finds out where the plugin goes.
+// choose determines the place of the plugin.
 func (i *installation) choose() error {
 	dir := placeOf(i.Fetched.o.Environ, i.plugin.Dialect)
 	if dir == "" {
@@ -151,12 +151,12 @@ func (i *installation) choose() error {
 		}
 	}
 	if old := installedAt(i.Fetched.o.Environ, i.plugin); old != "" && i.plugin.Dialect == scaffold {
-		i.target = old // shout.sh and shout are one plugin to scaffold
+		i.target = old // for scaffold, shout.sh and shout are one plugin
 	}
 	return nil
 }
 
-// placeOf is the first directory of a dialect.
+// placeOf returns the first directory of a dialect.
 func placeOf(environ []string, dialectName string) string {
 	for _, p := range pluginhost.Places(environ) {
 		if p.Dialect == dialectName {
@@ -166,7 +166,7 @@ func placeOf(environ []string, dialectName string) string {
 	return ""
 }
 
-// installedAt is where a plugin of that place is found now; "": nowhere.
+// installedAt returns where a plugin of that place is now; "": nowhere.
 func installedAt(environ []string, p Plugin) string {
 	for _, f := range pluginhost.Installed(environ) {
 		if f.Dialect == p.Dialect && f.Place == p.Name {
@@ -176,10 +176,10 @@ func installedAt(environ []string, p Plugin) string {
 	return ""
 }
 
-// documents are files that a plugin can do without.
+// documents lists files that a plugin does not need.
 var documents = []string{"readme", "license", "licence", "copying", "changelog", "notice", "authors", "contributing"}
 
-// accompanied tells whether files lie beside a plugin's program that it may need.
+// accompanied reports whether there are files beside a plugin's program that it may need.
 func (i *installation) accompanied() bool {
 	entries, err := os.ReadDir(filepath.Join(i.tree, filepath.Dir(i.plugin.Path)))
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
@@ -190,7 +190,7 @@ func (i *installation) accompanied() bool {
 	})
 }
 
-// lookAround refuses to take the place of a plugin that is not the one to be replaced.
+// lookAround refuses to take the place of another plugin.
 func (i *installation) lookAround() error {
 	for _, f := range pluginhost.Installed(i.Fetched.o.Environ) {
 		if f.Dialect != i.plugin.Dialect || f.Path == i.target {
@@ -215,14 +215,14 @@ func (i *installation) lookAround() error {
 	return i.mayReplace()
 }
 
-// mayReplace tells whether what is there is an older state of the same plugin.
+// mayReplace reports whether the present plugin is an older state of the same plugin.
 func (i *installation) mayReplace() error {
 	const fix = "to replace it all the same: --force"
 	if i.before == nil || i.before.Origin.Source == "" {
-		return &TakenError{i.target + " is there already, and was not installed by Patchbay", fix}
+		return &TakenError{i.target + " exists already, and was not installed by Patchbay", fix}
 	}
 	if from := i.before.Origin.Source; from != i.Source.Text && (remote(from) || remote(i.Source.Text)) {
-		return &TakenError{fmt.Sprintf("a plugin of that name is there already, from %s", from), fix}
+		return &TakenError{fmt.Sprintf("a plugin of that name exists already, from %s", from), fix}
 	}
 	now, err := trust.Take(i.roots(i.target, i.files))
 	if err != nil {
@@ -234,11 +234,11 @@ func (i *installation) mayReplace() error {
 	return nil
 }
 
-// remote tells a source that is not a path.
+// remote reports whether a source is not a path.
 func remote(source string) bool { return !filepath.IsAbs(source) }
 
-// roots are the files of the plugin, in their place or on their way to it. The names of its files
-// are the same in both.
+// roots returns the files of the plugin, in their place or staged. The names of its files are the
+// same in both.
 func (i *installation) roots(target, files string) []trust.Root {
 	roots := []trust.Root{{Path: target}}
 	if info, err := os.Lstat(files); files != "" && err == nil && info.IsDir() {
@@ -247,7 +247,7 @@ func (i *installation) roots(target, files string) []trust.Root {
 	return roots
 }
 
-// grant decides on the plugin's capabilities: an update brings none that were not granted before.
+// grant decides on the plugin's capabilities: an update gets only those that were granted before.
 func (i *installation) grant() {
 	i.placed.Capabilities, i.placed.Withheld = i.plugin.Capabilities, []string{}
 	if i.before == nil || i.plugin.Capabilities == nil || !i.o.Update && !i.placed.Replaced {
@@ -325,8 +325,8 @@ func copyInto(ctx context.Context, to, from string) error {
 	return errors.Join(copyTree(ctx, s, from), s.close())
 }
 
-// copyOne copies a plugin that is one file. A program may be executed, whatever became of its mode
-// in an archive.
+// copyOne copies a plugin that is one file. It makes a program executable, whatever its mode in an
+// archive.
 func copyOne(to, from string, program bool) error {
 	s, err := newSink(filepath.Dir(to))
 	if err != nil {
@@ -347,7 +347,7 @@ func executable(path string) error {
 	return os.Chmod(path, 0o755)
 }
 
-// hints are about the directory that the plugin will be in.
+// hints returns the hints for the directory in which the plugin will be.
 func (i *installation) hints() []string {
 	dir, staged := i.target, i.staged
 	if i.files != "" {
@@ -363,7 +363,7 @@ func (i *installation) hints() []string {
 	return found
 }
 
-// same tells whether the plugin is there already, file for file.
+// same reports whether the same plugin is already there, file by file.
 func (i *installation) same() bool {
 	if i.before == nil || !slices.Equal(i.sums, i.before.Files) || i.before.Origin != i.origin() {
 		return false
@@ -376,8 +376,8 @@ func (i *installation) origin() trust.Origin {
 	return trust.Origin{Source: i.Source.Text, Ref: i.Source.Ref, Commit: i.Commit, Plugin: i.plugin.ID()}
 }
 
-// put swaps the files and records them. Processes that find the new files before the lock has them
-// wait for it.
+// put exchanges the files and records them. Processes that find the new files before the lock has
+// them wait for it.
 func (i *installation) put() error {
 	var undo []func() error
 	err := i.Fetched.o.book().Update(func(l *trust.Lock) (bool, error) {
@@ -413,11 +413,11 @@ func (i *installation) put() error {
 	return err
 }
 
-// between is called when the files of a plugin are in place, and the program that leads to them is
+// between is called when the files of a plugin are in place, and the program that starts them is
 // not. Tests kill the process there.
 var between = func() {}
 
-// swap puts what was staged in place. What was there is then where the staged files were. back
+// swap puts the staged files in place, and the replaced ones where the staged ones were. back
 // undoes it.
 func swap(staged, target string) (back func() error, err error) {
 	if !exists(target) {
@@ -431,12 +431,12 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Meant are those of the plugins in a source that a name means: NAME, or DIALECT:NAME.
+// Meant returns the plugins of a source that a name means: NAME, or DIALECT:NAME.
 func (f *Fetched) Meant(name string) []Plugin {
 	return slices.DeleteFunc(slices.Clone(f.Plugins), func(p Plugin) bool { return p.Name != name && p.ID() != name })
 }
 
-// NothingFound is the error of a source without plugins.
+// NothingFound returns the error of a source without plugins.
 func (f *Fetched) NothingFound() error {
 	fix := "a plugin is a directory with a manifest (kaged, mine), a file dotagent-plugin-NAME, a Python file with hooks, or an executable program (scaffold)"
 	if h := hints(f.tree, Plugin{}); len(h) > 0 && f.Source.Kind != SingleFile {

@@ -14,10 +14,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// trimPrefix is the name of a dotagent plugin by that of its file.
+// trimPrefix returns the name of a dotagent plugin from the name of its file.
 func trimPrefix(file string) string { return strings.TrimPrefix(file, "dotagent-plugin-") }
 
-// Removed is a plugin that was taken out.
+// Removed is a plugin that was removed.
 type Removed struct {
 	Name    string `json:"name"`
 	Dialect string `json:"dialect"`
@@ -28,15 +28,15 @@ type Removed struct {
 	stages []string
 }
 
-// Clean removes the files for good. It is called when no process uses them any more.
+// Clean deletes the files. It is called when no process uses them any more.
 func (r *Removed) Clean() error { return (&Placed{stages: r.stages}).Clean() }
 
-// Remove takes a plugin out of its place, and out of the lock. name is that of its place. Only what
-// lies in a place of its dialect is removed; of a link, the link.
+// Remove removes a plugin from its place and from the lock. name is the name of its place. Only
+// files in a place of its dialect are removed; of a link, only the link.
 func Remove(o Options, dialectName, name, path string, dry bool) (r *Removed, err error) {
 	places := pluginhost.Places(o.Environ)
 	if !slices.ContainsFunc(places, func(p dialect.Place) bool { return p.Dialect == dialectName && p.Dir == filepath.Dir(path) }) {
-		return nil, &TakenError{fmt.Sprintf("%s does not lie where plugins of %s are installed", path, dialectName), "remove the file yourself, if it is yours"}
+		return nil, &TakenError{fmt.Sprintf("%s is not where plugins of %s are installed", path, dialectName), "remove the file yourself, if it is yours"}
 	}
 	r = &Removed{Name: name, Dialect: dialectName, Path: path, DryRun: dry}
 	if files := pluginhost.InstalledFiles(o.Dirs, dialectName, name); exists(files) && filepath.IsLocal(name) {
@@ -69,7 +69,7 @@ func Remove(o Options, dialectName, name, path string, dry bool) (r *Removed, er
 	return nil, errors.Join(err, r.Clean())
 }
 
-// aside moves what is removed into a staging directory. undo moves it back.
+// aside moves the removed files into a staging directory. undo moves them back.
 func (r *Removed) aside(path string) (undo func() error, err error) {
 	stage, err := scratch.MakeIn(filepath.Dir(path), "remove")
 	if err != nil {

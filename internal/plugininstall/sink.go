@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// Bounds of what is installed at once. They are those of what can be recorded.
+// The limits of one installation. They are those of what can be recorded.
 const (
 	mostFiles   = trust.MostFiles
 	mostBytes   = 512 << 20
@@ -23,8 +23,8 @@ const (
 	mostName    = 1000
 )
 
-// A HostileError is content that is not unpacked: it would lead out of its directory, hide
-// something, or be no file.
+// A HostileError is returned for content that is not unpacked: it would lead out of its directory,
+// hide something, or is not a file.
 type HostileError struct{ Name, Why string }
 
 func (e *HostileError) Error() string {
@@ -33,9 +33,9 @@ func (e *HostileError) Error() string {
 
 func hostile(name, why string) error { return &HostileError{name, why} }
 
-// A sink writes foreign files into a directory. No name, link or mode of theirs has any effect
-// outside of it: names are checked, each file is new, its parents are directories that the sink
-// made, and links lead to where they are checked to lead.
+// A sink writes foreign files into a directory. Their names, links and modes have no effect outside
+// of it: names are checked, each file is new, its parents are directories that the sink made, and
+// the targets of links are checked.
 type sink struct {
 	root  *os.Root
 	known map[string]fs.FileMode // what was made: by its name in lower case, as some file systems see it
@@ -56,7 +56,7 @@ func newSink(dir string) (*sink, error) {
 	return &sink{root: root, most: mostFiles, known: make(map[string]fs.FileMode), names: make(map[string]string)}, nil
 }
 
-// clean checks a name and takes off what says nothing. ok is false for a name of nothing that is
+// clean checks a name and removes parts without effect. ok is false for a name that is not
 // installed.
 func clean(name string) (cleaned string, ok bool, err error) {
 	trimmed := strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/")
@@ -91,13 +91,13 @@ func clean(name string) (cleaned string, ok bool, err error) {
 	return trimmed, true, nil
 }
 
-// misleading tells characters by which a name looks like another one where it is shown.
+// misleading reports characters that make a name look like another one.
 func misleading(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
-// enter takes note of a name, and makes the directories above it. again says that it is a directory
-// that is there.
+// enter records a name, and makes the directories above it. again reports that it is a directory
+// that was made before.
 func (s *sink) enter(name string, mode fs.FileMode) (again bool, err error) {
 	if dir := path.Dir(name); dir != "." {
 		if err := s.dir(dir); err != nil {
@@ -129,7 +129,7 @@ func (s *sink) dir(name string) error {
 	return s.root.Mkdir(name, 0o755)
 }
 
-// file writes a regular file. Of its mode only the right to be executed is taken over.
+// file writes a regular file. Of its mode only the right to execute is kept.
 func (s *sink) file(name string, mode fs.FileMode, content io.Reader) (err error) {
 	if _, err := s.enter(name, 0); err != nil {
 		return err
@@ -152,11 +152,10 @@ func (s *sink) file(name string, mode fs.FileMode, content io.Reader) (err error
 	return f.Chmod(perm) // whatever the umask is
 }
 
-// ratio is how many bytes may come out of one that is read. Text that repeats itself has some
-// hundred.
+// ratio is how many bytes one read byte may unpack to. Text that repeats itself has some hundred.
 const (
 	ratio      = 400
-	ratioAfter = 16 << 20 // below, nobody is harmed
+	ratioAfter = 16 << 20 // below this size it is harmless
 )
 
 func (s *sink) fill(f *os.File, name string, content io.Reader) error {
@@ -182,7 +181,7 @@ func (s *sink) fill(f *os.File, name string, content io.Reader) error {
 	}
 }
 
-// link makes a link that leads to a place below the directory.
+// link makes a link to a place below the directory.
 func (s *sink) link(name, target string) error {
 	end := path.Join(path.Dir(name), target)
 	switch {
@@ -198,7 +197,7 @@ func (s *sink) link(name, target string) error {
 	return s.root.Symlink(target, name)
 }
 
-// close looks where links lead, now that all files are there: a link may lead through another.
+// close checks where links lead, after all files were written: a link may lead through another.
 func (s *sink) close() error {
 	defer s.root.Close()
 	for _, name := range s.links {

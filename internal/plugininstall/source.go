@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// A Kind is what a source is.
+// A Kind is the kind of a source.
 type Kind string
 
 // The kinds of sources.
@@ -25,7 +25,7 @@ const (
 // A Source is where plugins come from.
 type Source struct {
 	Kind Kind
-	Text string // as it is recorded and shown: without the ref, and without what could be a key
+	Text string // as it is recorded and shown: without the ref, and without parts that may be a key
 	Path string // of a directory, a file, an archive
 	URL  string // of a repository or an archive
 	Ref  string // of a repository; "": its default branch
@@ -36,21 +36,20 @@ type SourceError struct{ why, fix string }
 
 func (e *SourceError) Error() string { return e.why }
 
-// Fix is what to write instead.
+// Fix returns what to write instead.
 func (e *SourceError) Fix() string { return e.fix }
 
-// secretParts are the parts of an address that may be keys: who one is, and what stands behind the
-// ?.
+// secretParts lists the parts of an address that may be keys: the user, and the part after the ?.
 var secretParts = pattern.New(`^([A-Za-z][A-Za-z0-9+.-]*://)?[^/@]*@|[?#].*$`)
 
-// shown is an address without what could be a key, for messages.
+// shown returns an address for messages, without parts that may be a key.
 func shown(address string) string { return secretParts.Regexp().ReplaceAllString(address, "$1…") }
 
 func badSource(fix, format string, args ...any) error {
 	return &SourceError{fmt.Sprintf(format, args...), fix}
 }
 
-// forms is what a source looks like.
+// forms says what a source looks like.
 const forms = "name a directory, a .tar, .tar.gz or .zip archive, OWNER/REPO of GitHub, or a git repository by its path, https or ssh address; @REF after a repository"
 
 var (
@@ -60,12 +59,12 @@ var (
 	urlStart = pattern.New(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 )
 
-// ParseSource reads what a person typed. Paths are meant from dir, and what is on disk goes before
-// what could be on GitHub.
+// ParseSource reads a source as typed. Paths are relative to dir. Files on disk have precedence
+// over repositories on GitHub.
 func ParseSource(text, dir string) (Source, error) {
 	switch {
 	case text == "", strings.HasPrefix(text, "-"):
-		return Source{}, badSource(forms, "%q is no source", text)
+		return Source{}, badSource(forms, "%q is not a source", text)
 	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return Source{}, badSource(forms, "%q has control characters", text)
 	}
@@ -86,10 +85,10 @@ func ParseSource(text, dir string) (Source, error) {
 	case hubName.MatchString(base) && !strings.HasSuffix(base, ".."):
 		return Source{Kind: Git, Text: base, URL: "https://github.com/" + strings.TrimSuffix(base, ".git") + ".git", Ref: ref}, nil
 	}
-	return Source{}, badSource(forms, "%s: there is no such file or directory, and it is no repository's address", shown(text))
+	return Source{}, badSource(forms, "%s: there is no such file or directory, and it is not the address of a repository", shown(text))
 }
 
-// onDisk is a source that is there: as typed, or before an @REF.
+// onDisk returns a source that exists on disk: as typed, or before an @REF.
 func onDisk(text, dir string) (s Source, ok bool, err error) {
 	if strings.Contains(text, "://") {
 		return s, false, nil
@@ -140,7 +139,7 @@ func absolute(path, dir string) string {
 	return filepath.Join(dir, path)
 }
 
-// splitRef takes the @REF off an address. An @ before the path belongs to the address.
+// splitRef splits the @REF off an address. An @ before the path belongs to the address.
 func splitRef(text string) (base, ref string, err error) {
 	from := 0
 	if i := strings.Index(text, "://"); i >= 0 {
@@ -161,19 +160,19 @@ func splitRef(text string) (base, ref string, err error) {
 	return base, ref, checkRef(ref)
 }
 
-// checkRef refuses what git would take for an option, a pattern or two refs.
+// checkRef refuses texts that git would take for an option, a pattern or two refs.
 func checkRef(ref string) error {
 	if !refName.MatchString(ref) || strings.Contains(ref, "..") || strings.HasSuffix(ref, ".lock") || strings.HasSuffix(ref, "/") {
-		return badSource("write a branch, a tag or a whole commit, as in @v1.2.0", "@%s is no ref", shown(ref))
+		return badSource("write a branch, a tag or a whole commit, as in @v1.2.0", "@%s is not a ref", shown(ref))
 	}
 	return nil
 }
 
-// atAddress is a repository or an archive at an address.
+// atAddress returns a repository or an archive at an address.
 func atAddress(text, ref string) (Source, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return Source{}, badSource(forms, "%q is no address", shown(text))
+		return Source{}, badSource(forms, "%q is not an address", shown(text))
 	}
 	if _, secret := u.User.Password(); secret || u.User != nil && u.Scheme != "ssh" {
 		return Source{}, badSource("use ssh, or fetch it yourself and install the directory", "an address with a password or a token in it would be written into patchbay.lock")
@@ -204,7 +203,7 @@ func atAddress(text, ref string) (Source, error) {
 	return Source{Kind: Git, Text: text, URL: text, Ref: ref}, nil
 }
 
-// archiveName tells an archive by its name.
+// archiveName reports whether a name is that of an archive.
 func archiveName(name string) bool {
 	for _, end := range []string{".tar", ".tar.gz", ".tgz", ".zip"} {
 		if strings.HasSuffix(strings.ToLower(name), end) {

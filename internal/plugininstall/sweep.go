@@ -11,13 +11,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/scratch"
 )
 
-// unfinished is a file in a staging directory of a plugin's files. It has the name of the plugin,
-// and says that its files are put in place before the program that leads to them. Where the process
-// is killed between the two, [Sweep] takes the files back.
+// unfinished is a file in a staging directory of a plugin's files. It contains the name of the
+// plugin, and means that its files are put in place before the program that starts them. If the
+// process is killed between the two, [Sweep] removes the files.
 const unfinished = "unfinished"
 
-// markUnfinished is for a plugin that is new. Where one is replaced, the program is there all the
-// time.
+// markUnfinished is for a new plugin. If a plugin is replaced, its program is always there.
 func (i *installation) markUnfinished() error {
 	if exists(i.target) {
 		return nil
@@ -26,7 +25,7 @@ func (i *installation) markUnfinished() error {
 }
 
 // Sweep removes what killed installations have left: in the places of all dialects, and among the
-// files that are kept for plugins.
+// files of plugins in Patchbay's directory.
 func Sweep(o Options) error {
 	var errs []error
 	for _, p := range pluginhost.Places(o.Environ) {
@@ -43,13 +42,13 @@ func sweep(dir string) error {
 	return nil
 }
 
-// isElsewhere is the error of a place that is not there, or that this user may not read: nothing of
-// ours is in it.
+// isElsewhere reports the error of a place that does not exist, or that this user may not read: it
+// has no files of ours.
 func isElsewhere(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
 
-// takeBack removes files whose plugin did not come to be.
+// takeBack removes files of plugins whose installation did not finish.
 func takeBack(kept, place string) error {
 	left, err := scratch.Left(kept)
 	if isElsewhere(err) {
@@ -58,7 +57,7 @@ func takeBack(kept, place string) error {
 	for _, stage := range left {
 		name, readErr := plainfile.Read(filepath.Join(stage, unfinished), 255)
 		if readErr != nil || !filepath.IsLocal(string(name)) || exists(filepath.Join(place, string(name))) {
-			continue // it was not yet that far, or further
+			continue // the installation had not come so far, or was further
 		}
 		entries, readErr := os.ReadDir(stage)
 		if readErr != nil || len(entries) > 1 { // its files are still staged

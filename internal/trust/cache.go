@@ -11,11 +11,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// maxCache bounds the file: a line a plugin.
+// maxCache limits the file: one line for each plugin.
 const maxCache = 1 << 20
 
-// A cache remembers what files of a plugin came to, by their sizes, times and inodes. What it has
-// lost is hashed again; what it cannot keep costs time and nothing else.
+// A cache remembers the sums of a plugin's files, by their sizes, times and inodes. Sums that are
+// lost are computed again; a cache that cannot be written only costs time.
 type cache struct {
 	path string
 	log  *slog.Logger
@@ -45,7 +45,7 @@ func (c *cache) read() {
 			err = json.Unmarshal(data, &c.known)
 		}
 		if err != nil && !os.IsNotExist(err) {
-			c.log.Debug("what was hashed before is not known: it is hashed again", "err", err)
+			c.log.Debug("the cache of sums cannot be read: files are hashed again", "err", err)
 		}
 		if c.known == nil {
 			c.known = make(map[string]remembered)
@@ -68,7 +68,7 @@ func (c *cache) put(key, stamp, digest string) {
 	c.known[key], c.dirty = remembered{stamp, digest}, true
 }
 
-// save writes the cache where it has changed. Of two processes that do the last one counts.
+// save writes the cache if it has changed. If two processes write it, the last one wins.
 func (c *cache) save() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,6 +84,6 @@ func (c *cache) save() {
 		err = atomicfile.Write(c.path, text, atomicfile.Options{})
 	}
 	if err != nil {
-		c.log.Debug("what was hashed is not remembered", "err", err)
+		c.log.Debug("the cache of sums cannot be written", "err", err)
 	}
 }

@@ -2,19 +2,19 @@ package trust
 
 import "os"
 
-// A FileChange is a file that is not as it was, with both of its states.
+// A FileChange is a changed file, with both of its states.
 type FileChange struct {
 	Change
-	Before *FileState `json:"before"` // nil: there was none
-	Now    *FileState `json:"now"`    // nil: there is none any more
+	Before *FileState `json:"before"` // nil: the file is new
+	Now    *FileState `json:"now"`    // nil: the file was removed
 	Why    string     `json:"why"`    // why Old and New are missing; "": they are there
-	Diff   string     `json:"diff"`   // from Old to New; whoever shows the change writes it
+	Diff   string     `json:"diff"`   // from Old to New; set by the code that shows the change
 
 	Old string `json:"-"`
 	New string `json:"-"`
 }
 
-// A FileState is what a file was, or is.
+// A FileState is the state of a file, before or now.
 type FileState struct {
 	Mode   Mode   `json:"mode"`
 	SHA256 string `json:"sha256"`
@@ -22,7 +22,7 @@ type FileState struct {
 }
 
 // Explain lists what has changed since an entry was recorded, with the texts of before and now.
-// roots has the files as they are now, which Take made into now.
+// roots holds the present files, from which Take made now.
 func (b Book) Explain(e *Entry, roots []Root, now []File) ([]FileChange, error) {
 	out := []FileChange{}
 	changes := Compare(e.Files, now)
@@ -37,7 +37,7 @@ func (b Book) Explain(e *Entry, roots []Root, now []File) ([]FileChange, error) 
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.OpenRoot(b.Texts) // there may be none: then nothing was kept
+	dir, err := os.OpenRoot(b.Texts) // without it no texts were stored
 	if err != nil {
 		dir = nil
 	} else {
@@ -82,8 +82,7 @@ func (c *FileChange) before(f File, content Content) {
 	c.Before, c.Old, c.Why = stateOf(f, content), content.Text, content.Why
 }
 
-// now adds the file as it is. If it is no longer the one that was hashed, its text is not that of
-// the change.
+// now adds the present file. If it is no longer the one that was hashed, its text is left out.
 func (c *FileChange) now(f File, content Content) {
 	c.Now, c.New = stateOf(f, content), content.Text
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// FuzzLock: a lock that is read is written and read again as it was; every fault has its place, and
-// how to fix it.
+// FuzzLock: a lock is the same after it was written and read again; every fault has its place and a
+// fix.
 func FuzzLock(f *testing.F) {
 	l := &Lock{}
 	l.Put(&Entry{Dialect: "mine", Name: "x", Files: []File{{Path: "a", Mode: Plain, Sum: sum(nil)}}, Capabilities: []string{"net:a:1"}})

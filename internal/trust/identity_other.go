@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// identity is nothing here: size and time have to do.
+// identity is empty here: size and time must be enough.
 func identity(fs.FileInfo) string { return "" }
 
-// touched is when a file was last changed, as far as it tells.
+// touched returns when a file was last changed, by its own time.
 func touched(info fs.FileInfo) time.Time { return info.ModTime() }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// identity is which file it is.
+// identity returns which file it is.
 func identity(info fs.FileInfo) string {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return fmt.Sprintf("%d %d", s.Dev, s.Ino)
@@ -17,5 +17,5 @@ func identity(info fs.FileInfo) string {
 	return ""
 }
 
-// touched is when a file was last changed, as far as it tells.
+// touched returns when a file was last changed, by its own time.
 func touched(info fs.FileInfo) time.Time { return info.ModTime() }

@@ -17,25 +17,25 @@ type Policy string
 
 // The policies.
 const (
-	Off    Policy = "off"    // nothing is looked at: for a program with plugins of its own
-	Record Policy = "record" // new ones are recorded, changed ones are warned of
+	Off    Policy = "off"    // nothing is checked: for a program with its own plugins
+	Record Policy = "record" // new plugins are recorded, changed ones cause a warning
 	Locked Policy = "locked" // both are refused
 )
 
-// A State is how a plugin stands to the lock.
+// A State says how a plugin compares with the lock.
 type State string
 
 // The states.
 const (
-	Untracked  State = ""           // it has no files that could change behind the operator's back, or nobody keeps a lock
-	Trusted    State = "trusted"    // its files are those that were recorded
+	Untracked  State = ""           // it has no files that could change unnoticed, or there is no lock
+	Trusted    State = "trusted"    // its files are the recorded ones
 	New        State = "new"        // it was not recorded before; under Record it is now
-	Changed    State = "changed"    // its files are others than those that were recorded
+	Changed    State = "changed"    // its files differ from the recorded ones
 	Unreadable State = "unreadable" // its files cannot be hashed, or the lock cannot be written
-	Exempt     State = "exempt"     // its author is working on it
+	Exempt     State = "exempt"     // it is in development
 )
 
-// A Plugin is what is judged.
+// A Plugin is a plugin to judge.
 type Plugin struct {
 	Dialect      string
 	Name         string // of its place
@@ -43,22 +43,22 @@ type Plugin struct {
 	Capabilities []string
 }
 
-// A Verdict is what came of it.
+// A Verdict is the result for one plugin.
 type Verdict struct {
 	State    State
-	Entry    *Entry   // as recorded; nil: it is not
-	Changes  []Change // of one that has changed
-	Withheld []string // capabilities that it declares and was not granted
+	Entry    *Entry   // as recorded; nil: it is not recorded
+	Changes  []Change // if it has changed
+	Withheld []string // capabilities that it declares and that were not granted
 	Err      error    // why it cannot be trusted; with Locked, why it must not be started
 }
 
-// Options say how a lock is kept.
+// Options say where the lock is and what it does.
 type Options struct {
 	Policy Policy
 	Path   string   // of the lock
 	Texts  string   // see [Book]
-	Cache  string   // a file that remembers what was hashed; "": nothing is remembered
-	Exempt []string // plugins that are not judged, by their paths
+	Cache  string   // a file that caches sums; "": no cache
+	Exempt []string // the paths of plugins that are not judged
 
 	Secrets func() []string // see [Book]
 	Log     *slog.Logger
@@ -87,16 +87,16 @@ func Open(o Options) (*Keeper, error) {
 	return k, err
 }
 
-// Policy is what the keeper was opened with.
+// Policy returns what the keeper was opened with.
 func (k *Keeper) Policy() Policy { return k.o.Policy }
 
-// Path is that of the lock.
+// Path returns the path of the lock.
 func (k *Keeper) Path() string { return k.o.Path }
 
-// Book is the lock with its texts.
+// Book returns the lock with its texts.
 func (k *Keeper) Book() Book { return Book{Lock: k.o.Path, Texts: k.o.Texts, Secrets: k.o.Secrets} }
 
-// current is the lock as it is on disk. It is read again only where the file is another one.
+// current returns the lock on disk. It reads the file again only if it was replaced.
 func (k *Keeper) current() (*Lock, error) {
 	stamp := ""
 	if info, err := os.Stat(k.o.Path); err == nil {
@@ -115,7 +115,7 @@ func (k *Keeper) current() (*Lock, error) {
 	return l, nil
 }
 
-// Judge looks at plugins before they are started. Under Record those that are new are recorded.
+// Judge checks plugins before they are started. Under Record it records new ones.
 func (k *Keeper) Judge(plugins []Plugin) []Verdict {
 	verdicts := make([]Verdict, len(plugins))
 	if k.o.Policy == Off {
@@ -135,7 +135,7 @@ func (k *Keeper) Judge(plugins []Plugin) []Verdict {
 }
 
 // judgeAlone judges again while no other process changes the lock or installs a plugin, and records
-// what is new.
+// new plugins.
 func (k *Keeper) judgeAlone(plugins []Plugin, verdicts []Verdict) {
 	err := k.Book().Update(func(l *Lock) (changed bool, err error) {
 		for i, p := range plugins {
@@ -159,7 +159,7 @@ func (k *Keeper) judgeAlone(plugins []Plugin, verdicts []Verdict) {
 	}
 	for i := range verdicts {
 		if verdicts[i].State == New || verdicts[i].State == Changed {
-			verdicts[i].State, verdicts[i].Err = Unreadable, k.unreadable(plugins[i], err) // what is withheld stays so
+			verdicts[i].State, verdicts[i].Err = Unreadable, k.unreadable(plugins[i], err) // its capabilities stay withheld
 		}
 	}
 }
@@ -181,7 +181,7 @@ func NewEntry(p Plugin) (*Entry, error) {
 		Capabilities: slices.Clone(p.Capabilities), Files: files}, nil
 }
 
-// verdict is that on one plugin. bad is why there is no lock.
+// verdict returns the verdict on one plugin. bad is why there is no lock.
 func (k *Keeper) verdict(l *Lock, bad error, p Plugin) Verdict {
 	switch {
 	case len(p.Roots) == 0:
@@ -217,12 +217,12 @@ func (k *Keeper) exempt(p Plugin) bool {
 	})
 }
 
-// settled is how old a change must be before the file's time tells it from a later one. File
-// systems count in steps, the coarsest of two seconds.
+// settled is how old a change must be before the file's time distinguishes it from a later one.
+// File systems count in steps, the coarsest of two seconds.
 const settled = 2 * time.Second
 
-// digest is one sum for all files. Under Record they are read only where size, time or inode of one
-// is another than when they were last read.
+// digest returns one sum for all files. Under Record it reads them only if size, time or inode of
+// one has changed since they were last read.
 func (k *Keeper) digest(p Plugin) (string, error) {
 	if k.o.Policy == Locked {
 		files, err := Take(p.Roots)
@@ -241,13 +241,14 @@ func (k *Keeper) digest(p Plugin) (string, error) {
 		return "", err
 	}
 	digest := digestOf(files)
-	if time.Since(newest) > settled { // else it may change once more without a sign of it
+	if time.Since(newest) > settled { // otherwise it may change again without a new time
 		k.cache.put(key, stamp, digest)
 	}
 	return digest, nil
 }
 
-// withheld are the capabilities that a plugin declares and was not granted when it was recorded.
+// withheld returns the capabilities that a plugin declares and was not granted when it was
+// recorded.
 func withheld(e *Entry, p Plugin) []string {
 	if e == nil {
 		return nil
@@ -255,8 +256,8 @@ func withheld(e *Entry, p Plugin) []string {
 	return slices.DeleteFunc(slices.Clone(p.Capabilities), func(c string) bool { return slices.Contains(e.Capabilities, c) })
 }
 
-// withheldBefore are the capabilities that a plugin was not granted when the lock could last be
-// read. One that was not in it gets none.
+// withheldBefore returns the capabilities that a plugin was not granted when the lock could last be
+// read. A plugin that was not in it is granted none.
 func (k *Keeper) withheldBefore(p Plugin) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -268,7 +269,7 @@ func (k *Keeper) withheldBefore(p Plugin) []string {
 	return slices.Clone(p.Capabilities)
 }
 
-// Check is asked before each process of a plugin is started. Only Locked refuses.
+// Check is called before each process of a plugin is started. Only Locked refuses.
 func (k *Keeper) Check(p Plugin) error {
 	if k.o.Policy != Locked {
 		return nil
@@ -276,7 +277,7 @@ func (k *Keeper) Check(p Plugin) error {
 	return k.Judge([]Plugin{p})[0].Err
 }
 
-// A Refusal is why a plugin is not trusted.
+// A Refusal says why a plugin is not trusted.
 type Refusal struct {
 	Plugin string
 	why    string
@@ -286,7 +287,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.why }
 
-// Fix is what makes it trusted.
+// Fix returns how to trust it.
 func (r *Refusal) Fix() string   { return r.fix }
 func (r *Refusal) Unwrap() error { return r.err }
 
@@ -320,15 +321,15 @@ func Summary(changes []Change) string {
 	return strings.Join(parts, ", ")
 }
 
-// ErrNotKept is returned where there is no lock to change.
+// ErrNotKept is returned if there is no lock to change.
 var ErrNotKept = errors.New("no lock is kept here")
 
-// ErrMoved is returned for a plugin whose files are others than those that were shown.
+// ErrMoved is returned for a plugin whose files differ from those that were shown.
 var ErrMoved = errors.New("its files have changed while they were looked at")
 
-// Trust records a plugin as it is now, with all the capabilities that it declares. Its origin
-// stays. shown are the files that the operator was shown, and the only ones that are recorded then;
-// nil: the operator wrote them.
+// Trust records a plugin as it is now, with all capabilities that it declares. Its origin stays.
+// shown are the files that the operator has seen; only these are recorded. nil: the operator wrote
+// them.
 func (k *Keeper) Trust(p Plugin, shown []File) (*Entry, error) {
 	if k.o.Policy == Off || len(p.Roots) == 0 {
 		return nil, ErrNotKept
@@ -353,7 +354,7 @@ func (k *Keeper) Trust(p Plugin, shown []File) (*Entry, error) {
 	return entry, err
 }
 
-// Forget takes a plugin that was removed out of the lock.
+// Forget removes a removed plugin from the lock.
 func (k *Keeper) Forget(dialect, name string) error {
 	if k.o.Policy == Off {
 		return nil

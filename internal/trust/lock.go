@@ -17,22 +17,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// maxLock bounds the lock file: some hundred plugins with a hundred files each.
+// maxLock limits the lock file: some hundred plugins with a hundred files each.
 const maxLock = 16 << 20
 
-// version is that of the file's form.
+// version is the version of the file's format.
 const version = 1
 
-// An Origin is where a plugin was installed from. The zero value is for one that somebody put in
-// its place by hand.
+// An Origin is where a plugin was installed from. It is zero for a plugin that was put in its place
+// by hand.
 type Origin struct {
 	Source string `json:"source"`           // as `patchbay plugin install` takes it
-	Ref    string `json:"ref,omitempty"`    // of a git repository, as it was asked for
-	Commit string `json:"commit,omitempty"` // of a git repository, what that was
+	Ref    string `json:"ref,omitempty"`    // of a git repository, as requested
+	Commit string `json:"commit,omitempty"` // of a git repository, the commit of the ref
 	Plugin string `json:"plugin,omitempty"` // which of several plugins in the source
 }
 
-// An Entry is one plugin, as it was trusted.
+// An Entry is one plugin in its trusted state.
 type Entry struct {
 	Dialect      string
 	Name         string // of its place
@@ -48,7 +48,7 @@ type Lock struct {
 	Entries []*Entry // by dialect and name
 }
 
-// Find is the entry of a plugin; nil: there is none.
+// Find returns the entry of a plugin; nil: there is none.
 func (l *Lock) Find(dialect, name string) *Entry {
 	for _, e := range l.Entries {
 		if e.Dialect == dialect && e.Name == name {
@@ -58,20 +58,20 @@ func (l *Lock) Find(dialect, name string) *Entry {
 	return nil
 }
 
-// Put takes an entry in, in the place of the one there was.
+// Put adds an entry, or replaces the one with its name.
 func (l *Lock) Put(e *Entry) {
 	l.Remove(e.Dialect, e.Name)
 	l.Entries = append(l.Entries, e)
 	slices.SortFunc(l.Entries, func(a, b *Entry) int { return cmp.Or(cmp.Compare(a.Dialect, b.Dialect), cmp.Compare(a.Name, b.Name)) })
 }
 
-// Remove takes an entry out.
+// Remove removes an entry.
 func (l *Lock) Remove(dialect, name string) {
 	l.Entries = slices.DeleteFunc(slices.Clone(l.Entries), func(e *Entry) bool { return e.Dialect == dialect && e.Name == name })
 }
 
-// Load reads the lock. One that is not there is empty; one that cannot be read or understood is an
-// error that says how to fix it, and nothing ever takes its place by itself.
+// Load reads the lock. A missing lock is empty. A lock that cannot be read or understood is an
+// error that says how to fix it; it is never replaced automatically.
 func Load(path string) (*Lock, error) {
 	data, err := plainfile.Read(path, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,8 +83,8 @@ func Load(path string) (*Lock, error) {
 	return parse(path, data)
 }
 
-// damaged is the error of a lock that cannot be used. It is a problem of the configuration, beside
-// which the lock is.
+// damaged returns the error of a lock that cannot be used. It is reported as a problem of the
+// configuration.
 func damaged(path, why string) error {
 	return &document.Error{Problems: []document.Problem{{File: path, Message: why, Fix: mend(path)}}}
 }
@@ -113,7 +113,7 @@ func parse(path string, data []byte) (*Lock, error) {
 	return l, withFix(top.Err(), path)
 }
 
-// withFix adds to every problem how a lock is mended.
+// withFix adds to every problem how a lock is fixed.
 func withFix(err error, path string) error {
 	if bad, ok := errors.AsType[*document.Error](err); ok {
 		for i := range bad.Problems {
@@ -157,7 +157,7 @@ func readFile(line string) (File, bool) {
 	return f, err == nil && len(raw) == 32 && path != "" && slices.Contains([]Mode{Plain, Executable, Link}, f.Mode)
 }
 
-// text is the lock as a file.
+// text returns the lock as a file.
 func (l *Lock) text() []byte {
 	var b bytes.Buffer
 	b.WriteString("# What your plugins were when you trusted them. Patchbay writes this file: `patchbay plugin trust NAME` changes it.\n")
@@ -197,8 +197,8 @@ func writeList(b *bytes.Buffer, key string, items []string) {
 	b.WriteString("]\n")
 }
 
-// quote is a text of TOML. JSON's escapes are among TOML's, which also wants the delete character
-// escaped.
+// quote returns a TOML string. JSON's escapes are valid in TOML, which also requires the delete
+// character to be escaped.
 func quote(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -207,8 +207,8 @@ func quote(s string) string {
 	return strings.ReplaceAll(string(raw), "\x7f", `\u007f`)
 }
 
-// save replaces the file as a whole. What could not be read again is not written: with such a lock
-// nothing starts.
+// save replaces the file as a whole. It does not write a lock that could not be read again: with
+// such a lock no plugin starts.
 func (l *Lock) save(path string) (err error) {
 	text := l.text()
 	if len(text) > maxLock {

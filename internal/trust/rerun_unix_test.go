@@ -8,5 +8,5 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestAsNobody runs what depends on the user again: root reads every file.
+// TestAsNobody runs tests again that depend on the user: root can read every file.
 func TestAsNobody(t *testing.T) { rerun.Tests(t, "TestUnreadable", "TestRecord") }

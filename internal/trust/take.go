@@ -18,8 +18,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// Bounds of what belongs to one plugin. A plugin with its packages beside it has some thousand
-// files.
+// The limits of one plugin. A plugin with its packages has some thousand files.
 const (
 	MostFiles = 20_000
 	MostBytes = 1 << 30
@@ -28,17 +27,17 @@ const (
 // A Root is a file or directory that belongs to a plugin.
 type Root struct {
 	Label string // before the names of its files; "": none
-	Path  string // absolute; a link is followed, since the person who installed the plugin made it
+	Path  string // absolute; a link is followed, because the user who installed the plugin made it
 }
 
 // A File is one file of a plugin.
 type File struct {
 	Path string // below its root, with slashes
 	Mode Mode
-	Sum  string // SHA-256 in hex: of the content, or of what a link says
+	Sum  string // SHA-256 in hex: of the content, or of the target of a link
 }
 
-// A Mode says what a file is.
+// A Mode is the kind of a file.
 type Mode string
 
 // The modes.
@@ -48,15 +47,15 @@ const (
 	Link       Mode = "l"
 )
 
-// Ignored tells whether a file is no part of a plugin, whatever is in it: version control, and
-// where Python keeps what it compiles. Of the compiled files elsewhere those count that Python
-// would run: see [runnable].
+// Ignored reports whether a file is not part of a plugin, whatever its content: version control,
+// and Python's directories of compiled files. Compiled files elsewhere count if Python would run
+// them: see [runnable].
 func Ignored(name string, dir bool) bool {
 	return name == ".git" || name == "__pycache__" && dir
 }
 
-// Take reads the files of a plugin. What is no file, directory or link cannot be hashed, and is an
-// error.
+// Take reads the files of a plugin. Anything but a file, directory or link cannot be hashed, and is
+// an error.
 func Take(roots []Root) ([]File, error) {
 	var files []File
 	var size int64
@@ -78,8 +77,8 @@ func Take(roots []Root) ([]File, error) {
 	return files, err
 }
 
-// stampOf tells one state of a plugin's files from another without reading them. newest is when the
-// last of them was changed.
+// stampOf returns a stamp that distinguishes states of a plugin's files without reading them.
+// newest is when the last of them was changed.
 func stampOf(roots []Root) (stamp string, newest time.Time, err error) {
 	h := sha256.New()
 	err = walk(roots, func(v visited) error {
@@ -100,8 +99,7 @@ type visited struct {
 	target string // of a link
 }
 
-// walk goes through the files of roots, in no order. Links are not followed, but for the roots
-// themselves.
+// walk visits the files of roots, in no order. It follows no links except the roots themselves.
 func walk(roots []Root, visit func(visited) error) error {
 	count := 0
 	counted := func(v visited) error {
@@ -118,8 +116,8 @@ func walk(roots []Root, visit func(visited) error) error {
 	return nil
 }
 
-// walkRoot walks one of them. A root that is a link is recorded as one, too: it may be made to lead
-// elsewhere.
+// walkRoot visits one root. A root that is a link is also recorded as a link, because its target
+// may change.
 func walkRoot(r Root, visit func(visited) error) error {
 	real, err := filepath.EvalSymlinks(r.Path)
 	if err != nil {
@@ -165,9 +163,10 @@ func walkRoot(r Root, visit func(visited) error) error {
 	})
 }
 
-// runnable tells whether Python would run a compiled file: one that begins with a magic number,
-// which always ends with these two bytes. Python imports such a file where its source is missing,
-// so it must not change unnoticed. A file that cannot be read counts too: hashing it then says why.
+// runnable reports whether Python would run a compiled file: one that begins with a magic number,
+// which always ends with these two bytes. Python imports such a file if its source is missing, so
+// that it must not change unnoticed. A file that cannot be read counts too: hashing it then says
+// why.
 func runnable(path string) bool {
 	f, err := plainfile.Open(path)
 	if err != nil {
@@ -179,7 +178,7 @@ func runnable(path string) bool {
 	return err == nil && head[2] == '\r' && head[3] == '\n'
 }
 
-// check refuses what cannot be recorded, and reads a link.
+// check refuses files that cannot be recorded, and reads a link.
 func (v visited) check(visit func(visited) error) (err error) {
 	switch mode := v.info.Mode(); {
 	case !utf8.ValidString(v.name):
@@ -204,7 +203,7 @@ func modeOf(info fs.FileInfo) Mode {
 	return Plain
 }
 
-// hash reads the file that was visited, and no other that has taken its place since.
+// hash reads the visited file, and no other that has taken its place since.
 func hash(v visited, most int64) (n int64, digest string, err error) {
 	f, err := plainfile.Open(v.path)
 	if err != nil {
@@ -227,13 +226,13 @@ func sum(data []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// Sum is one digest for a plugin's file, or for all files of its directory.
+// Sum returns one sum for a plugin's file, or for all files of its directory.
 func Sum(path string) (string, error) {
 	files, err := Take([]Root{{Path: path}})
 	return digestOf(files), err
 }
 
-// digestOf is one sum for all files.
+// digestOf returns one sum for all files.
 func digestOf(files []File) string {
 	h := sha256.New()
 	for _, f := range files {
@@ -242,7 +241,7 @@ func digestOf(files []File) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// A Change is a file that is not as it was.
+// A Change is a changed file.
 type Change struct {
 	Path string `json:"path"`
 	Kind string `json:"kind"` // added | removed | changed

@@ -15,8 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// Bounds of the texts that are kept of one plugin. They are for a person to read, who does not read
-// more than this.
+// The limits of the stored texts of one plugin. People do not read more than this.
 const (
 	maxText   = 256 << 10 // of one file
 	maxTexts  = 2 << 20   // of all its files
@@ -24,36 +23,36 @@ const (
 	maxNotes  = 8 << 20   // of the notes about files without a text, of which there may be MostFiles
 )
 
-// shortestSecret is how long a secret must be to be looked for in files. A shorter one stands
-// everywhere.
+// shortestSecret is the length of the shortest secret that is searched for in files. A shorter one
+// occurs everywhere.
 const shortestSecret = 6
 
-// A Book is a lock, and beside it the texts of the files that it names. The texts are there so that
-// a change can be shown line by line. They decide nothing: a text that is lost or damaged is not
-// shown, and that is said.
+// A Book is a lock, with the texts of the files that it names. The texts are used to show a change
+// line by line. They decide nothing: if a text is lost or damaged, it is not shown, and a message
+// says so.
 //
-// A text is a file with the name of its SHA-256, and counts only while that is true. NotesName has
-// the rest.
+// A text is a file whose name is its SHA-256; it is used only while that is true. NotesName names
+// the file with the rest.
 type Book struct {
 	Lock    string          // the path of patchbay.lock
-	Texts   string          // the directory of the texts, this lock's alone; "": none are kept
-	Secrets func() []string // a file in which one of them stands is neither kept nor shown; may be nil
+	Texts   string          // the directory of the texts, only of this lock; "": none are stored
+	Secrets func() []string // a file that contains one of them is neither stored nor shown; may be nil
 }
 
-// A Content is what is known of a file: its text, or why there is none.
+// A Content is a file's text, or why there is none.
 type Content struct {
 	Size int64  `json:"size"`
 	Why  string `json:"why,omitempty"`
 	Text string `json:"-"`
 }
 
-// NotesName is the file that has what is known of the files of a plugin without a text, by their
+// NotesName returns the file with what is known about a plugin's files without a text, by their
 // sums.
 func NotesName(files []File) string { return digestOf(files) + ".json" }
 
 // Keep stores the texts of the files of a plugin that is being recorded. It is called while the
-// lock is held. After an error the plugin is recorded all the same, and its changes cannot be shown
-// line by line.
+// lock is held. After an error the plugin is recorded anyway, and its changes cannot be shown line
+// by line.
 func (b Book) Keep(roots []Root, files []File) error {
 	if b.Texts == "" {
 		return nil
@@ -89,7 +88,7 @@ func (b Book) Keep(roots []Root, files []File) error {
 	return store(dir, NotesName(files), text)
 }
 
-// store writes a file, unless it is there.
+// store writes a file, unless it exists.
 func store(dir *os.Root, name string, text []byte) error {
 	if info, err := dir.Lstat(name); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(text)) {
 		return nil
@@ -97,8 +96,8 @@ func store(dir *os.Root, name string, text []byte) error {
 	return atomicfile.WriteIn(dir, name, text, atomicfile.Options{NoSync: true})
 }
 
-// contents reads the files of roots that are wanted, as far as their texts are kept or shown. The
-// result is by path.
+// contents reads the wanted files of roots, as far as their texts are stored or shown. The result
+// is by path.
 func (b Book) contents(roots []Root, wanted func(path string) bool) (map[string]Content, error) {
 	var secrets []string
 	if b.Secrets != nil {
@@ -141,16 +140,16 @@ func (v visited) content(secrets []string) Content {
 	case !utf8.Valid(text) || slices.Contains(text, 0):
 		c.Why = "binary"
 	case slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(string(text), strings.TrimSpace(s)) }):
-		c.Why = "a secret stands in it"
+		c.Why = "it contains a secret"
 	default:
 		c.Size, c.Text = int64(len(text)), string(text)
 	}
 	return c
 }
 
-// recorded is what is known of a file as it was recorded.
+// recorded returns what is known about a file's recorded state.
 func (b Book) recorded(dir *os.Root, notes map[string]Content, f File) Content {
-	lost := Content{Size: -1, Why: "the text that it had was not kept"}
+	lost := Content{Size: -1, Why: "its former text was not stored"}
 	if c, ok := notes[f.Sum]; ok {
 		return c
 	}
@@ -164,7 +163,7 @@ func (b Book) recorded(dir *os.Root, notes map[string]Content, f File) Content {
 	return Content{Size: int64(len(text)), Text: string(text)}
 }
 
-// notes reads what is known of the files of an entry without a text.
+// notes reads what is known about an entry's files without a text.
 func (b Book) notes(dir *os.Root, e *Entry) map[string]Content {
 	var notes map[string]Content
 	if dir == nil {
@@ -190,7 +189,7 @@ func readIn(dir *os.Root, name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// sweep removes what no entry names any more. It is called while the lock is held.
+// sweep removes the texts that no entry names any more. It is called while the lock is held.
 func (b Book) sweep(l *Lock) error {
 	names, err := os.ReadDir(b.Texts)
 	if b.Texts == "" || errors.Is(err, fs.ErrNotExist) {

@@ -28,7 +28,7 @@ func newReader(t *testing.T) reader {
 	return reader{s, k}
 }
 
-// record has the plugin recorded as it is.
+// record records the plugin as it is.
 func (r reader) record() *Entry {
 	r.t.Helper()
 	e, err := r.keeper.Trust(r.plugin(), nil)
@@ -38,7 +38,7 @@ func (r reader) record() *Entry {
 	return e
 }
 
-// explain is what has changed since, by path.
+// explain returns what has changed since, by path.
 func (r reader) explain(e *Entry) map[string]FileChange {
 	r.t.Helper()
 	now, err := Take(r.plugin().Roots)
@@ -56,7 +56,7 @@ func (r reader) explain(e *Entry) map[string]FileChange {
 	return out
 }
 
-// kept are the names of the texts.
+// kept returns the names of the stored texts.
 func (r reader) kept() []string {
 	entries, err := os.ReadDir(r.keeper.o.Texts)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -72,8 +72,8 @@ func (r reader) kept() []string {
 	return names
 }
 
-// TestTextsOfChanges: what changed is told with the texts of before and now, or with the reason why
-// not, sizes and sums.
+// TestTextsOfChanges: a change is reported with the texts of before and now, or with sizes, sums
+// and the reason for missing texts.
 func TestTextsOfChanges(t *testing.T) {
 	r := newReader(t)
 	large := strings.Repeat("x", maxText)
@@ -101,8 +101,8 @@ func TestTextsOfChanges(t *testing.T) {
 		{Change: Change{"large", "changed"}, Why: "larger than 256 KiB"},
 		{Change: Change{"binary", "changed"}, Why: "binary"},
 		{Change: Change{"latin", "changed"}, Why: "binary"},
-		{Change: Change{"token", "changed"}, Why: "a secret stands in it"},
-		{Change: Change{"added", "added"}, Why: "a secret stands in it"},
+		{Change: Change{"token", "changed"}, Why: "it contains a secret"},
+		{Change: Change{"added", "added"}, Why: "it contains a secret"},
 		{Change: Change{"one", "changed"}, Old: "1\n", New: "2\n"},
 		{Change: Change{"lib/words.txt", "changed"}, Old: "one\n", New: "two\n"},
 		{Change: Change{"run.sh", "removed"}, Old: "#!/bin/sh\n"},
@@ -124,7 +124,7 @@ func TestTextsOfChanges(t *testing.T) {
 	}
 }
 
-// TestTextsAreBounded: the texts of one plugin, and of what is shown of it, have a bound.
+// TestTextsAreBounded: the stored and shown texts of one plugin are limited.
 func TestTextsAreBounded(t *testing.T) {
 	r := newReader(t)
 	for c := byte('a'); c < 'l'; c++ {
@@ -148,8 +148,8 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 }
 
-// TestTextsAreSwept: a text stays as long as the lock names it, and no stranger's file stays beside
-// them.
+// TestTextsAreSwept: a text stays as long as the lock names it, and other files beside them are
+// removed.
 func TestTextsAreSwept(t *testing.T) {
 	r := newReader(t)
 	r.record()
@@ -164,12 +164,12 @@ func TestTextsAreSwept(t *testing.T) {
 	if names := strings.Join(r.kept(), " "); len(r.kept()) != 3 || !strings.Contains(names, sum([]byte("two\n"))) || strings.Contains(names, "draft") {
 		t.Errorf("%s", names)
 	}
-	// A text that is not what its name says is not believed.
+	// A text whose content does not match its name is not used.
 	if err := os.WriteFile(filepath.Join(r.keeper.o.Texts, sum([]byte("two\n"))), []byte("lie\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r.write("lib/words.txt", "three\n")
-	if c := r.explain(e)["lib/words.txt"]; c.Why != "the text that it had was not kept" || c.Old != "" || c.Before.Size != nil {
+	if c := r.explain(e)["lib/words.txt"]; c.Why != "its former text was not stored" || c.Old != "" || c.Before.Size != nil {
 		t.Errorf("%+v", c)
 	}
 	if err := r.keeper.Forget("kaged", "notes"); err != nil || len(r.kept()) != 0 {
@@ -177,8 +177,8 @@ func TestTextsAreSwept(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatWasShownIsRecorded: a plugin that writes its files anew while the operator reads is
-// not recorded.
+// TestOnlyWhatWasShownIsRecorded: a plugin that changes its files while the operator reads is not
+// recorded.
 func TestOnlyWhatWasShownIsRecorded(t *testing.T) {
 	r := newReader(t)
 	e := r.record()
@@ -191,8 +191,8 @@ func TestOnlyWhatWasShownIsRecorded(t *testing.T) {
 	}
 }
 
-// TestLockThatIsALink: a lock that is a link stays one, and what it leads to is written. A link to
-// nothing is refused.
+// TestLockThatIsALink: a lock that is a link stays one, and its target is written. A broken link is
+// refused.
 func TestLockThatIsALink(t *testing.T) {
 	s := newStage(t)
 	real := filepath.Join(t.TempDir(), "dotfiles.lock")

@@ -60,8 +60,7 @@ func (s *stage) want(v Verdict, state State, changes ...Change) {
 	}
 }
 
-// TestRecord: what is new is noted, what has changed is told each time, and only trust makes it
-// good.
+// TestRecord: a new plugin is recorded, a changed one is reported each time, until it is trusted.
 func TestRecord(t *testing.T) {
 	s := newStage(t)
 	s.want(s.judge(Record, s.plugin("net:a:1")), New)
@@ -92,7 +91,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestLocked: both what is new and what has changed is refused, and nothing is written.
+// TestLocked: new and changed plugins are refused, and nothing is written.
 func TestLocked(t *testing.T) {
 	s := newStage(t)
 	if v := s.judge(Locked, s.plugin()); v.State != New || v.Err == nil {
@@ -111,7 +110,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// TestWhatCounts: which changes are changes, and which files are no part of a plugin.
+// TestWhatCounts: which changes count, and which files are not part of a plugin.
 func TestWhatCounts(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(dir string) error
@@ -143,8 +142,8 @@ func TestWhatCounts(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatChangedIsRead: a file whose size, time and inode are those of the last look is not
-// read again, so that one that cannot be read is no matter. Under Locked it is.
+// TestOnlyWhatChangedIsRead: a file whose size, time and inode are unchanged is not read again, so
+// that an unreadable file does not matter. Under Locked it is read.
 func TestOnlyWhatChangedIsRead(t *testing.T) {
 	s := newStage(t)
 	s.judge(Record, s.plugin())
@@ -153,7 +152,7 @@ func TestOnlyWhatChangedIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.put("kaged:"+s.dir, stamp, "of something else") // what is remembered counts, as the files are as they were
+	k.put("kaged:"+s.dir, stamp, "of something else") // the cached sum is used, because the files are unchanged
 	k.save()
 	if v := s.judge(Record, s.plugin()); v.State != Changed {
 		t.Errorf("the files were read again: %q", v.State)
@@ -167,7 +166,7 @@ func TestOnlyWhatChangedIsRead(t *testing.T) {
 	}
 }
 
-// TestDamagedLock: it is an error that says how to fix it, and the file stays as it is.
+// TestDamagedLock: a damaged lock is an error that says how to fix it, and the file stays as it is.
 func TestDamagedLock(t *testing.T) {
 	for name, text := range map[string]string{
 		"no TOML":        "version = ",
@@ -194,7 +193,8 @@ func TestDamagedLock(t *testing.T) {
 	}
 }
 
-// TestLockSurvives: what is written is read again as it was, whatever plugins call their files.
+// TestLockSurvives: a lock is the same after it was written and read again, whatever the names of
+// files.
 func TestLockSurvives(t *testing.T) {
 	l := &Lock{}
 	l.Put(&Entry{Dialect: "mine", Name: "a \"b\"\n", Path: "/x\x7f\\y", Origin: Origin{Source: "owner/repo", Ref: "v1", Commit: "abc"},
@@ -209,8 +209,8 @@ func TestLockSurvives(t *testing.T) {
 	}
 }
 
-// TestLockCanBeReadAgain: a lock of more plugins than are read is not written, and the one there
-// was stays.
+// TestLockCanBeReadAgain: a lock with more plugins than can be read is not written, and the old one
+// stays.
 func TestLockCanBeReadAgain(t *testing.T) {
 	s := newStage(t)
 	s.judge(Record, s.plugin())
@@ -228,7 +228,7 @@ func TestLockCanBeReadAgain(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: what several processes record at once is all there.
+// TestManyAtOnce: if several processes record at once, nothing is lost.
 func TestManyAtOnce(t *testing.T) {
 	s := newStage(t)
 	var all sync.WaitGroup
@@ -248,7 +248,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestUnreadable: what cannot be hashed is told, and refused under Locked.
+// TestUnreadable: a plugin that cannot be hashed is reported, and refused under Locked.
 func TestUnreadable(t *testing.T) {
 	s := newStage(t)
 	s.judge(Record, s.plugin())
@@ -274,8 +274,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestLinkOfPlugin: a plugin that is a link is what it leads to, and where it leads is recorded
-// too.
+// TestLinkOfPlugin: a plugin that is a link is recorded with its files and its target.
 func TestLinkOfPlugin(t *testing.T) {
 	s := newStage(t)
 	link, other := filepath.Join(t.TempDir(), "notes"), t.TempDir()
@@ -292,7 +291,7 @@ func TestLinkOfPlugin(t *testing.T) {
 	s.want(s.judge(Record, p), Changed, Change{".", "changed"}, Change{"lib/words.txt", "removed"}, Change{"run.sh", "removed"})
 }
 
-// TestExempt: a plugin that its author is working on is not judged.
+// TestExempt: a plugin in development is not judged.
 func TestExempt(t *testing.T) {
 	s := newStage(t)
 	k, err := Open(Options{Policy: Locked, Path: s.lock, Exempt: []string{s.dir}})
@@ -304,8 +303,8 @@ func TestExempt(t *testing.T) {
 	}
 }
 
-// TestInstallerIsWaitedFor: a process that finds files which an installer has put in place, before
-// the lock has them, waits for the lock.
+// TestInstallerIsWaitedFor: a process that finds newly installed files before the lock has them
+// waits for the lock.
 func TestInstallerIsWaitedFor(t *testing.T) {
 	s := newStage(t)
 	s.judge(Record, s.plugin())

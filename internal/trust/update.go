@@ -12,15 +12,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/filelock"
 )
 
-// patience is how long a process waits for another that changes the lock. It holds the lock while
-// it puts files in place, which takes milliseconds, and never while it fetches or copies them.
-// Tests wait less.
+// patience is how long a process waits for another that changes the lock. That process holds the
+// lock while it puts files in place, which takes milliseconds, and never while it fetches or copies
+// them. Tests wait less.
 var patience = 30 * time.Second
 
 // Update changes the lock, one process at a time, and removes the texts that it no longer names.
-// change is given the lock as it is now, and says whether it has changed it. Whoever puts the files
-// of a plugin in place does so within change: a process that finds other files than those recorded
-// waits here before it complains.
+// change gets the present lock, and reports whether it has changed it. Code that puts the files of
+// a plugin in place does so within change: a process that finds unrecorded files waits here before
+// it reports them.
 func (b Book) Update(change func(*Lock) (changed bool, err error)) error {
 	path, err := follow(b.Lock)
 	if err != nil {
@@ -42,20 +42,20 @@ func (b Book) Update(change func(*Lock) (changed bool, err error)) error {
 	err = l.save(path)
 	if err != nil {
 		if l, loadErr := Load(path); loadErr == nil {
-			_ = b.sweep(l) // nothing stays of a change that failed
+			_ = b.sweep(l) // removes the texts of the failed change
 		}
 		return err
 	}
-	_ = b.sweep(l) // a text too many does no harm, and the next change removes it
+	_ = b.sweep(l) // an extra text is harmless, and the next change removes it
 	return nil
 }
 
-// follow is the file that is the lock: where the path is a link, as with configuration that is kept
-// in a repository, the link stays, and what it leads to is replaced.
+// follow returns the file of the lock. If the path is a link, for example into a repository of
+// configuration, the link stays, and its target is replaced.
 func follow(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return path, nil // what else is wrong with it is told when it is read
+		return path, nil // other faults are reported when it is read
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func follow(path string) (string, error) {
 	return real, nil
 }
 
-// guard keeps other processes from changing the lock. The kernel lets go of it when a process dies.
+// guard keeps other processes from changing the lock. The kernel releases it when a process dies.
 func guard(path string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func guard(path string) (unlock func(), err error) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		err := filelock.Try(f)
 		if err == nil {
-			return func() { _ = f.Close() }, nil // closing gives it back
+			return func() { _ = f.Close() }, nil // closing releases it
 		}
 		if !errors.Is(err, filelock.ErrLocked) || time.Now().After(deadline) {
 			return nil, errors.Join(fmt.Errorf("%s: another process is changing it: %w", path, err), f.Close())

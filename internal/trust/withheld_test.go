@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// TestNothingIsGrantedWithoutTheLock: a capability that was not granted stays so where another
-// process holds the lock, or it is damaged. The plugin declares one more than was recorded.
+// TestNothingIsGrantedWithoutTheLock: a capability that was not granted is not granted if another
+// process holds the lock, or if the lock is damaged. The plugin declares one more than was
+// recorded.
 func TestNothingIsGrantedWithoutTheLock(t *testing.T) {
 	patience = 50 * time.Millisecond
 	t.Cleanup(func() { patience = 30 * time.Second })
 	for name, spoil := range map[string]func(t *testing.T, lock string) error{
-		"somebody holds it": func(t *testing.T, lock string) error {
+		"another process holds it": func(t *testing.T, lock string) error {
 			unlock, err := guard(lock)
 			if err == nil {
 				t.Cleanup(unlock)
