@@ -120,7 +120,7 @@ func TestKnobs(t *testing.T) {
 		p.fill("#knob-"+key, text)
 		p.press("\t")
 		eventually(t, key+" to be set", func() bool { return s.knob(key) == text })
-		p.seeIn("[data-knob="+key+"]", "Default")
+		p.seeIn("[data-knob="+key+"]", "Reset")
 	}
 }
 

@@ -1,0 +1,53 @@
+package webtest
+
+import (
+	"strings"
+	"testing"
+)
+
+// focusShown is JavaScript that describes the element with the focus where it does not show it: by
+// an outline of its own, of the mark that is drawn over it, or of the box around it.
+const focusShown = `(() => {
+	let e = document.activeElement;
+	if (!e || e === document.body) return '';
+	if (e.shadowRoot) return ''; // the editor shows a cursor
+	const shown = (style) => style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0;
+	if (shown(getComputedStyle(e)) || shown(getComputedStyle(e, '::after')) || e.closest('.composer')) return '';
+	return e.outerHTML.slice(0, 200);
+})()`
+
+// On each page, whatever Tab leads to shows that it has the focus.
+func TestFocusIsVisible(t *testing.T) {
+	s := newSite(t, lock(t))
+	session := s.begin("sign")
+	turn := s.say(session, "hello").Turn
+	p := newTab(t, s, "/")
+	for _, path := range []string{
+		"/", "/plugins", "/plugins/tuner", "/plugins/tuner?tab=settings", "/pipeline", "/trace", "/trace?tab=events", "/trace/" + session + "/" + turn,
+		"/try/tool/tuner.greet", "/chat/" + session, "/python", "/jobs", "/doctor",
+	} {
+		t.Run(strings.Trim(path, "/"), func(t *testing.T) {
+			p.t = t
+			p.open(path)
+			p.until("the page to be loaded", `!document.querySelector('main .loading')`)
+			seen := 0
+			for range 40 {
+				p.press("\t")
+				var unseen string
+				p.eval(focusShown, &unseen)
+				if unseen != "" {
+					t.Errorf("the focus cannot be seen at %s", unseen)
+				}
+				var inside bool
+				p.eval(`!!document.activeElement.closest('main')`, &inside)
+				if inside {
+					seen++
+				}
+			}
+			if seen < 3 {
+				t.Errorf("Tab led to %d controls of the page", seen)
+			}
+		})
+	}
+	p.t = t
+}
