@@ -76,7 +76,7 @@ var leaves = map[string]struct {
 	"internal/hookroad":       {[]string{"adapter/codehook", "hook", "internal/atomicfile", "internal/filelock", "internal/homedirs", "internal/localsock", "internal/pause", "internal/plainfile", "internal/proc/detached", "internal/project", "internal/version"}, "an agent waits for it at each event, so it must start fast"},
 	"internal/doors":          {[]string{"internal/localsock", "internal/sandbox/jail"}, "it knows processes and addresses, and serves nothing"},
 	"internal/engine":         {[]string{"internal/atomicfile", "internal/config", "internal/doors", "internal/filelock", "internal/localsock", "internal/engine/blocks", "internal/engine/archive", "internal/pause", "internal/plainfile"}, "it stores bytes, and does not know their meaning"},
-	"internal/engine/blocks":  {[]string{"internal/atomicfile"}, "it only handles files, and never talks to a server"},
+	"internal/engine/blocks":  {[]string{"internal/atomicfile", "internal/plainfile"}, "it only handles files, and never talks to a server"},
 	"internal/engine/archive": {[]string{"internal/engine/blocks"}, "it is only a file format, and never talks to a server"},
 	"internal/places":         {[]string{"internal/capability", "internal/config", "internal/editfile", "internal/localsock", "internal/project", "internal/sandbox"}, "it is only a list of places"},
 	"internal/model":          {[]string{"internal/config", "rawjson", "internal/excerpt", "internal/nearest", "internal/pause", "internal/plainfile"}, "it knows messages, and no sessions"},

@@ -3,8 +3,11 @@ package engine
 import (
 	"errors"
 	"log/slog"
+	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
@@ -79,4 +82,59 @@ func TestRepairAcknowledges(t *testing.T) {
 	if reports, err := e.Damage(); err != nil || len(reports) != 0 {
 		t.Errorf("after the repair: %+v, %v", reports, err)
 	}
+}
+
+// TestDamagedReport: a report that cannot be read keeps no engine from starting, is told, and goes
+// with a repair.
+func TestDamagedReport(t *testing.T) {
+	k := keptKinds()[0]
+	dir := t.TempDir()
+	fill(t, dir, k)
+	lost, _ := flipAt(50).do(t, blockPath(dir, k.stream, 1))
+	closeEngine(t, open(t, Options{Dir: dir}))
+	reports, err := blocks.Unacknowledged(dir)
+	if err != nil || len(reports) != 1 {
+		t.Fatalf("reports: %+v, %v", reports, err)
+	}
+	writeFile(t, filepath.Join(reports[0].Dir, "report.json"), []byte(`{"findings":[{"stream":7`))
+
+	e := open(t, Options{Dir: dir})
+	wantMessages(t, k.read(t, e), lost)
+	if reports, err := e.Damage(); err != nil || len(reports) != 1 {
+		t.Errorf("reports: %+v, %v", reports, err)
+	}
+	closeEngine(t, e)
+	if r, err := Repair(t.Context(), dir, slog.New(slog.DiscardHandler)); err != nil || len(r.Acknowledged) != 1 {
+		t.Errorf("repair: %+v, %v", r, err)
+	}
+	if reports, err := blocks.Unacknowledged(dir); err != nil || len(reports) != 0 {
+		t.Errorf("after the repair: %+v, %v", reports, err)
+	}
+}
+
+// TestDoubledBlock: where the bytes of a block stand in it twice, every message counts once, as it
+// does for the server. So a repair opens the store, and a backup of it can be restored.
+func TestDoubledBlock(t *testing.T) {
+	k := keptKinds()[0]
+	dir := t.TempDir()
+	fill(t, dir, k)
+	path := blockPath(dir, k.stream, 1)
+	data := readFile(t, path)
+	writeFile(t, path, slices.Concat(data, data))
+	log := slog.New(slog.DiscardHandler)
+	if c, err := Check(dir, false, log); err != nil || c.Read.Messages != wrote {
+		t.Errorf("check: %+v, %v", c.Read, err)
+	}
+	backup := filepath.Join(t.TempDir(), "b")
+	if _, err := Backup(t.Context(), dir, backup); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Repair(t.Context(), dir, log); err != nil {
+		t.Error(err)
+	}
+	if _, err := Restore(t.Context(), dir, backup, log); err != nil {
+		t.Error(err)
+	}
+	e := open(t, Options{Dir: dir})
+	wantMessages(t, k.read(t, e), nil)
 }

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
 // copyTries is how often a stream is read again because the server replaced its files meanwhile, or
@@ -113,7 +115,7 @@ func (p place) tryCopy() ([]copied, error) {
 		return files, err
 	}
 	for i, n := range numbers {
-		f, err := os.Open(p.block(n))
+		f, err := plainfile.Open(p.block(n))
 		if err != nil {
 			return files, err
 		}

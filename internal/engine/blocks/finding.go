@@ -259,7 +259,7 @@ func (s *stream) around(n uint32, offset int64) (before, after uint64) {
 	for _, b := range s.blocks {
 		for _, r := range b.records {
 			switch {
-			case r.kind == mark || r.sequence == 0:
+			case r.kind == mark || r.kind == repeated || r.sequence == 0:
 			case b.number < n || b.number == n && int64(r.offset) < offset:
 				before = max(before, r.sequence)
 			case after == 0:

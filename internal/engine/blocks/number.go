@@ -40,7 +40,7 @@ func (s *scanned) neighbours(offset int64) (before, after uint64) {
 	after = math.MaxUint64
 	for _, r := range s.records {
 		switch {
-		case r.kind == mark || r.sequence == 0:
+		case r.kind == mark || r.kind == repeated || r.sequence == 0:
 		case int64(r.offset) < offset:
 			before = max(before, r.sequence)
 		case after == math.MaxUint64:

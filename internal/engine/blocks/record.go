@@ -28,9 +28,10 @@ const (
 type kind uint8
 
 const (
-	message kind = iota
-	deleted      // a message that was deleted in its place
-	mark         // says that a message elsewhere was deleted
+	message  kind = iota
+	deleted       // a message that was deleted in its place
+	mark          // says that a message elsewhere was deleted
+	repeated      // a message whose number is not above those before it: the server passes over it
 )
 
 // A record is one undamaged record of a block.

@@ -118,11 +118,11 @@ func Reports(dir string) ([]Report, error) {
 		r := Report{Time: at}
 		place := filepath.Join(dir, asideDir, e.Name())
 		text, err := os.ReadFile(filepath.Join(place, reportFile))
-		if err == nil {
-			err = json.Unmarshal(text, &r)
-		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: %w", place, err)
+		}
+		if json.Unmarshal(text, &r) != nil {
+			r = Report{Time: at}
 		}
 		r.Dir = place // the data directory may have moved
 		out = append(out, r)

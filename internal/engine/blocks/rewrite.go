@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
-// rewrite replaces a block by one with only its undamaged records. It leaves out messages that are
-// known to be deleted, because the mark that said so may be lost.
+// rewrite replaces a block by one with only its undamaged records. It leaves out repeated messages,
+// and messages that are known to be deleted, because the mark that said so may be lost.
 func (s *stream) rewrite(number uint32) error {
 	b := s.find(number)
 	if b == nil {
@@ -21,7 +21,7 @@ func (s *stream) rewrite(number uint32) error {
 	}
 	out := make([]byte, 0, len(data))
 	for _, r := range b.records {
-		if r.kind != message || s.live(number, r) {
+		if r.kind == deleted || r.kind == mark || s.live(number, r) {
 			out = append(out, data[r.offset:r.end()]...)
 		}
 	}

@@ -40,6 +40,9 @@ func scan(data []byte, h hash.Hash64) scanned {
 	search := search{data: data, hash: h, budget: searchBudget}
 	for at := 0; at < len(data); {
 		if r, ok := parse(data, at, h); ok {
+			if r.kind == message && r.sequence <= search.last {
+				r.kind = repeated
+			}
 			s.records = append(s.records, r)
 			search.saw(r)
 			at = r.end()

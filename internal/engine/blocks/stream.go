@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
 const (
@@ -180,14 +182,11 @@ func (p place) unlimited() bool {
 }
 
 func readBlock(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+	data, err := plainfile.Read(path, maxBlock)
+	if large, ok := errors.AsType[*plainfile.SizeError](err); ok {
+		return nil, fmt.Errorf("%w, more than a block can have", large)
 	}
-	if info.Size() > maxBlock {
-		return nil, fmt.Errorf("%s: %d bytes are more than a block can have", path, info.Size())
-	}
-	return os.ReadFile(path)
+	return data, err
 }
 
 // find returns a block of the stream, or nil if its file is missing.
