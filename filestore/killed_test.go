@@ -115,8 +115,7 @@ func TestTwoProcesses(t *testing.T) {
 }
 
 // writeForever is the writer: it puts values under a few keys, one of them long, and acknowledges
-// each on stdout after Put has returned. It ends when it is killed, or when nobody listens any
-// more.
+// each on stdout after Put has returned. It ends when it is killed, or when stdout is closed.
 func writeForever(dir string) {
 	b := New(dir).Plugin("writer", patchbay.StorageQuota{})
 	for n := 1; ; n++ {
