@@ -235,11 +235,11 @@ type turns struct{ *Core }
 // Run runs one turn of a session. Over HTTP no user can be asked for approval: approver allows
 // everything or refuses.
 func (t turns) Run(ctx context.Context, id, text string, observe func(kind string, event json.RawMessage)) (json.RawMessage, error) {
-	plugins, err := t.chosen(ctx, id)
+	choose, err := t.sessionPlugins(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := TurnRequest{Session: id, Text: text, Plugins: plugins, Approve: t.approver()}
+	r := TurnRequest{Session: id, Text: text, choose: choose, Approve: t.approver()}
 	if observe != nil {
 		r.Observe = func(e chat.Event) { t.pass(e, observe) }
 	}

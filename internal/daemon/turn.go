@@ -24,14 +24,28 @@ type TurnRequest struct {
 	Approve chat.Approver    // nil: everything is allowed
 	Observe func(chat.Event) // nil: no observer
 	Plugins []string         // the Python plugins that take part, in this order; nil: all
+
+	choose chooser // replaces Plugins; nil: Plugins count
+}
+
+// A chooser returns the Python plugins that take part in a turn of a session; nil: all.
+type chooser func(session.Session) []string
+
+// always returns a chooser of the same plugins for every session.
+func always(plugins []string) chooser {
+	return func(session.Session) []string { return plugins }
 }
 
 // Turn runs the agent with a user's message. The result shows how far the turn came, also with an
 // error. It is nil only if the turn could not begin.
 func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
+	choose := r.choose
+	if choose == nil {
+		choose = always(r.Plugins)
+	}
 	var result *chat.Result
-	err := c.withLease(ctx, r.Session, r.Plugins, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
-		c.refreshSources(ctx, host, r)
+	err := c.withLease(ctx, r.Session, choose, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
+		c.refreshSources(ctx, host, r.Session, choose(t.Session()))
 		var err error
 		agent := c.agent(host, r.Approve)
 		agent.Project = c.Instructions(host.Project()).Prompt()
@@ -43,21 +57,21 @@ func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 }
 
 // refreshSources searches for Python plugins again, so that plugins that were added, removed or
-// repaired since the last turn count in this one. It logs a warning for each plugin of the request
+// repaired since the last turn count in this one. It logs a warning for each of the chosen plugins
 // that does not work and is left out.
-func (c *Core) refreshSources(ctx context.Context, host *pluginhost.Host, r TurnRequest) {
+func (c *Core) refreshSources(ctx context.Context, host *pluginhost.Host, sessionID string, plugins []string) {
 	sources, err := pythonfile.Of(host).List(ctx)
 	if err != nil {
-		c.log.Warn("cannot search for plugins again", "session", r.Session, "err", err)
+		c.log.Warn("cannot search for plugins again", "session", sessionID, "err", err)
 		return
 	}
-	for _, name := range r.Plugins {
+	for _, name := range plugins {
 		i := slices.IndexFunc(sources, func(s pythonfile.Source) bool { return s.File == name || s.Name == name })
 		switch {
 		case i < 0:
-			c.log.Warn("plugin left out of the turn: there is no such file", "plugin", name, "session", r.Session)
+			c.log.Warn("plugin left out of the turn: there is no such file", "plugin", name, "session", sessionID)
 		case sources[i].Err != nil:
-			c.log.Warn("plugin left out of the turn", "plugin", name, "session", r.Session, "err", sources[i].Err)
+			c.log.Warn("plugin left out of the turn", "plugin", name, "session", sessionID, "err", sources[i].Err)
 		}
 	}
 }
@@ -66,7 +80,7 @@ func (c *Core) refreshSources(ctx context.Context, host *pluginhost.Host, r Turn
 // is already short enough.
 func (c *Core) Compact(ctx context.Context, r CompactRequest) (*session.Compaction, error) {
 	var compaction *session.Compaction
-	err := c.withLease(ctx, r.Session, r.Plugins, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
+	err := c.withLease(ctx, r.Session, always(r.Plugins), func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
 		var err error
 		compaction, err = c.agent(host, nil).CompactNow(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t,
 			Observe: c.observer(nil)}, r.Strategy)
@@ -116,7 +130,7 @@ func (c *Core) Alters(id string, plugins []string, point hook.Point) bool {
 }
 
 // withLease holds a session's lease while use works with the session, and records how that ended.
-func (c *Core) withLease(ctx context.Context, id string, plugins []string, use turnUse) error {
+func (c *Core) withLease(ctx context.Context, id string, choose chooser, use turnUse) error {
 	ctx, done, err := c.running.begin(ctx, id)
 	if err != nil {
 		return err
@@ -126,7 +140,7 @@ func (c *Core) withLease(ctx context.Context, id string, plugins []string, use t
 	if err != nil {
 		return err
 	}
-	status, err := c.inProject(scoped(t.Context(), t.Session(), plugins), t, use)
+	status, err := c.inProject(scoped(t.Context(), t.Session(), choose(t.Session())), t, use)
 	if endErr := t.End(ctx, status); endErr != nil {
 		err = errors.Join(err, fmt.Errorf("session %s: %w", id, endErr))
 	}
@@ -143,21 +157,17 @@ func (c *Core) inProject(ctx context.Context, t *sessionstore.Turn, use turnUse)
 	return use(ctx, t, host)
 }
 
-// chosen returns the Python plugins that take part in a session's turns: the plugins that the
-// session names, if the feature is on. See docs/protocols/python.md, row P49.
-func (c *Core) chosen(ctx context.Context, id string) ([]string, error) {
-	s, err := c.Sessions.Get(ctx, id)
-	if err != nil {
-		return nil, err
-	}
+// sessionPlugins returns the chooser for turns over HTTP: the plugins that the session names, if the
+// feature is on. See docs/protocols/python.md, row P49.
+func (c *Core) sessionPlugins(ctx context.Context) (chooser, error) {
 	flag, err := c.Features.Get(ctx, feature.Plugins)
 	if err != nil {
 		return nil, err
 	}
 	if !flag.Enabled {
-		return []string{}, nil
+		return always([]string{}), nil
 	}
-	return s.Plugins, nil
+	return func(s session.Session) []string { return s.Plugins }, nil
 }
 
 // errStopping is why a turn was interrupted or refused when the process was told to end.

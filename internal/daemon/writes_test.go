@@ -14,11 +14,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 )
 
-// A tally is an engine that counts the synced writes.
+// A tally is an engine that counts the synced writes, and the reads of single keys.
 type tally struct {
 	engine.Store
-	mu     sync.Mutex // protects writes
+	mu     sync.Mutex // protects the fields below
 	writes map[string]int
+	reads  map[string]int
+}
+
+// tallied opens a core whose sessions are stored through a tally.
+func tallied(h house) (*Core, *tally) {
+	c := h.open("")
+	y := &tally{Store: c.Engine, writes: make(map[string]int), reads: make(map[string]int)}
+	holder := c.Sessions.Holder
+	c.Sessions = sessionstore.New(y)
+	c.Sessions.Holder = holder
+	return c, y
 }
 
 func (y *tally) note(name string) {
@@ -41,7 +52,11 @@ func (y *tally) take() string {
 
 func (y *tally) Bucket(ctx context.Context, c engine.BucketConfig) (engine.Bucket, error) {
 	b, err := y.Store.Bucket(ctx, c)
-	return tallyBucket{b, func() { y.note(c.Name) }}, err
+	return tallyBucket{b, func() { y.note(c.Name) }, func() {
+		y.mu.Lock()
+		defer y.mu.Unlock()
+		y.reads[c.Name]++
+	}}, err
 }
 
 func (y *tally) Stream(ctx context.Context, c engine.StreamConfig) (engine.Stream, error) {
@@ -52,6 +67,12 @@ func (y *tally) Stream(ctx context.Context, c engine.StreamConfig) (engine.Strea
 type tallyBucket struct {
 	engine.Bucket
 	note func()
+	read func()
+}
+
+func (b tallyBucket) Get(ctx context.Context, key string) (engine.Value, error) {
+	b.read()
+	return b.Bucket.Get(ctx, key)
 }
 
 func (b tallyBucket) Put(ctx context.Context, key string, data []byte) (uint64, error) {
@@ -104,11 +125,7 @@ func (s tallyStream) Purge(ctx context.Context, topic string) error {
 // the background.
 func TestWritesOfATurn(t *testing.T) {
 	h := newHouse(t)
-	c := h.open("")
-	y := &tally{Store: c.Engine, writes: make(map[string]int)}
-	holder := c.Sessions.Holder
-	c.Sessions = sessionstore.New(y)
-	c.Sessions.Holder = holder
+	c, y := tallied(h)
 	id := h.session(c)
 	h.say(c, id, "the first message gives the session its title")
 	y.take()
@@ -128,5 +145,23 @@ func TestWritesOfATurn(t *testing.T) {
 	}
 	if got := y.take(); got != "events 3, transcripts 4" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// TestReadsOfATurn checks that a message over HTTP reads the session's record twice: when the turn
+// begins, and after its first entry, in case the session was deleted meanwhile.
+func TestReadsOfATurn(t *testing.T) {
+	h := newHouse(t)
+	c, y := tallied(h)
+	id := h.session(c)
+	h.say(c, id, "the first message gives the session its title")
+	y.mu.Lock()
+	clear(y.reads)
+	y.mu.Unlock()
+	h.say(c, id, "another message")
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if got := y.reads["sessions"]; got != 2 {
+		t.Errorf("the record was read %d times", got)
 	}
 }
