@@ -99,8 +99,8 @@ func (s *side) sendMany(ctx context.Context, id string, n int) error {
 // never tells of all turns' ends.
 const quiet = 3 * time.Second
 
-// awaitEvents waits until the events of all turns so far are written: the last one of a turn is told to
-// followers.
+// awaitEvents waits until the events of all turns so far are written: the last one of a turn is
+// told to followers.
 func (s *side) awaitEvents(ctx context.Context) error {
 	counters, err := s.client.Metrics(ctx)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// nobody is the uid and gid of the user nobody. A section that must not be measured as root runs as
-// this user.
-const nobody = 65534
+// ordinaryID is the uid and gid of an ordinary user. A section that must not be measured as root
+// runs as this user.
+const ordinaryID = 65534
 
 // asOrdinary has a section run as an ordinary user, from a directory in which nothing lies but this
 // program. It installs bubblewrap where it may and must. undo removes the directory.
@@ -32,7 +32,7 @@ func asOrdinary(cmd *exec.Cmd) (undo func() error, err error) {
 		return undo, nil
 	}
 	installBwrap()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryID, Gid: ordinaryID}}
 	return undo, nil
 }
 

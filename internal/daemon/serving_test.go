@@ -69,8 +69,8 @@ func (h house) serve(script string, limits Limits) *served {
 	return s
 }
 
-// awaitStores waits until the scheduler has opened its stores. If a test ended earlier, it would end the
-// engine's server while that makes a store, and the server would leave a goroutine behind.
+// awaitStores waits until the scheduler has opened its stores. If a test ended earlier, it would
+// end the engine's server while that makes a store, and the server would leave a goroutine behind.
 func (s *served) awaitStores() {
 	s.t.Helper()
 	for _, path := range []string{"/v1/jobs", "/v1/runs", "/session", "/features", "/v1/traces"} {

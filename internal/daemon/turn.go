@@ -157,8 +157,8 @@ func (c *Core) inProject(ctx context.Context, t *sessionstore.Turn, use turnUse)
 	return use(ctx, t, host)
 }
 
-// sessionPlugins returns the chooser for turns over HTTP: the plugins that the session names, if the
-// feature is on. See docs/protocols/python.md, row P49.
+// sessionPlugins returns the chooser for turns over HTTP: the plugins that the session names, if
+// the feature is on. See docs/protocols/python.md, row P49.
 func (c *Core) sessionPlugins(ctx context.Context) (chooser, error) {
 	flag, err := c.Features.Get(ctx, feature.Plugins)
 	if err != nil {

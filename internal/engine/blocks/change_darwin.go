@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// changeTimeAndInode returns what programs cannot set: when a file's bytes or times last changed, in
-// nanoseconds since 1970, and the number of the file.
+// changeTimeAndInode returns what programs cannot set: when a file's bytes or times last changed,
+// in nanoseconds since 1970, and the number of the file.
 func changeTimeAndInode(info fs.FileInfo) (changed int64, inode uint64) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return s.Ctimespec.Nano(), s.Ino
