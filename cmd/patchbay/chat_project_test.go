@@ -47,7 +47,7 @@ func TestChatAsksAboutAProject(t *testing.T) {
 	ran := func() bool { _, err := os.Stat(filepath.Join(home, "ran")); return err == nil }
 
 	term := open()
-	term.shows("brings 1 plugin along", "shout scaffold", "may do all that you may", "+ .patchbay/plugins/shout", "[y/N]")
+	term.shows("has 1 plugin:", "shout scaffold", "may do everything that you may", "+ .patchbay/plugins/shout", "[y/N]")
 	term.keys("n", "Enter")
 	term.shows("you are not asked again unless they change", "from the project: AGENTS.md, 1 prompt", "you said no to them")
 	term.keys("/rev")

@@ -291,7 +291,7 @@ func (r *crashRig) waitsForNext(how string, end func(*exec.Cmd)) {
 		r.t.Fatal(err)
 	}
 	said := make([]byte, 4096)
-	for text := ""; !strings.Contains(text, "the next one is in"); {
+	for text := ""; !strings.Contains(text, "the next attempt is in"); {
 		n, err := out.Read(said)
 		if text += string(said[:n]); err != nil {
 			r.t.Fatalf("%s: it said %q: %v", how, text, err)

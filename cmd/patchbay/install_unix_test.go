@@ -127,7 +127,7 @@ func TestDaemonFollows(t *testing.T) {
 	run := func(args ...string) {
 		t.Helper()
 		out, err := patchbayIn(home, append([]string{"plugin"}, args...)...).CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "the daemon has read everything again") {
+		if err != nil || !strings.Contains(string(out), "the daemon has reloaded") {
 			t.Errorf("%q: %v\n%s", args, err, out)
 		}
 	}

@@ -329,7 +329,7 @@ func TestPluginDevInATerminal(t *testing.T) {
 	term.shows("+ TWO")
 	term.keys("r")
 	term.keys("?")
-	term.shows("restart the plugin; what is under way is given up")
+	term.shows("restart the plugin, and cancel what is running")
 	term.keys("q")
 	term.ended()
 }

@@ -54,7 +54,7 @@ func TestJobRunAtATerminal(t *testing.T) {
 
 	terminal, second, end := atTerminal(t, patchbayIn(home, "job", "run", "fails", "--dialect", "mine", "--attempts", "all"))
 	await(t, func() bool { return strings.Contains(second.String(), "attempt 2 of 2 in 4:5") })
-	if !strings.Contains(second.String(), "Enter makes it now, Ctrl-C ends the run") {
+	if !strings.Contains(second.String(), "Enter starts it now, Ctrl-C ends the run") {
 		t.Errorf("how to skip the wait is not shown: %q", second)
 	}
 	if list, err := patchbayIn(home, "job", "list").CombinedOutput(); err != nil || !strings.Contains(string(list), "again in 5m") {
@@ -75,7 +75,7 @@ func TestJobNewAtATerminal(t *testing.T) {
 	home := agentIn(t)
 	terminal, s, end := atTerminal(t, patchbayIn(home, "job", "new"))
 	for _, c := range []struct{ question, answer string }{
-		{"Name (", "fails"}, {"There is an agent fails already", "greets"}, {"Command to run", "echo good morning | cat"}, {"When?", "25 o'clock"},
+		{"Name (", "fails"}, {"Agent fails exists already", "greets"}, {"Command to run", "echo good morning | cat"}, {"When?", "25 o'clock"},
 		{"is not a time", "07:30"},
 	} {
 		await(t, func() bool { return strings.Contains(s.String(), c.question) })

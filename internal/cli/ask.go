@@ -48,7 +48,7 @@ func (a *app) certain(ctx context.Context, question string, yes bool) error {
 		return nil
 	}
 	if !a.InTTY {
-		return usage("write --yes", "there is no terminal to ask on: %s", question)
+		return usage("add --yes to answer yes", "there is no terminal to ask on: %s", question)
 	}
 	answer, err := a.ask(ctx, question+" [y/N] ")
 	if err != nil {

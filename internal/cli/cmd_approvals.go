@@ -14,14 +14,17 @@ import (
 )
 
 func newApprovalsCommand(a *app) *cobra.Command {
-	cmd := newGroupCommand("approvals", "Commands that the agent runs without asking, by project",
+	cmd := newGroupCommand("approvals", "List, add and remove commands that the agent runs without asking",
 		newApprovalsListCommand(a), newApprovalsAddCommand(a), newApprovalsRemoveCommand(a))
 	cmd.GroupID = groupAgent
-	cmd.Long = `Commands that the agent's shell runs without asking, by project. In ` + "`patchbay chat`" + `, p at a question
-remembers one, and /approvals lists and withdraws them.
+	cmd.Long = `List, add and remove the commands that the agent's shell runs without asking.
+Each approval is for one project. In ` + "`patchbay chat`" + `, press p at a question to
+approve the command for the project; /approvals lists and removes approvals.
 
-A project is the repository around the working directory, or that directory. The approvals are kept
-in approvals.json of your state directory, never in the project: a repository cannot approve its own commands.`
+A project is the repository that contains the working directory, or the
+directory itself if it is in no repository. Approvals are stored in
+approvals.json in your state directory, not in the project, so that a repository
+cannot approve its own commands.`
 	return cmd
 }
 
@@ -30,15 +33,17 @@ func newApprovalsListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the approvals of this project",
-		Long: `List the commands that run without a question in this project. Where … follows, other arguments may:
-those of a prefix that was remembered in the chat have to stay in the project and must not be options that run
-programs or write files; those of one that was added by hand may be any.`,
+		Long: `List the commands that run without a question in this project. An … at the end
+of a command means that more arguments may follow. If the approval was made in
+the chat, these arguments must stay in the project, and must not be options that
+run programs or write files. If it was added with ` + "`patchbay approvals add`" + `, they
+may be anything.`,
 		Example:     "  patchbay approvals list\n  patchbay approvals list --all --json",
-		Annotations: exits(exit{exitOK, "they were listed, or there are none"}, exit{exitFailed, "the file cannot be read"}),
+		Annotations: exits(exit{exitOK, "the approvals were listed, or there are none"}, exit{exitFailed, "the file cannot be read"}),
 		Args:        arguments(),
 		RunE:        func(*cobra.Command, []string) error { return a.listApprovals(all) },
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "of all projects")
+	cmd.Flags().BoolVar(&all, "all", false, "list the approvals of all projects")
 	return cmd
 }
 
@@ -46,11 +51,12 @@ func newApprovalsAddCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add [--] WORD…",
 		Short: "Let commands that begin with these words run without asking",
-		Long: `Let simple commands that begin with these words run without asking in this project, with any
-arguments behind them. A command line with a second command, a redirection, an expansion or an assignment
-in front never matches. Programs that run other programs (sh, sudo, env, xargs, python and so on) are refused.`,
+		Long: `Let simple commands that begin with these words run without asking in this
+project, with any arguments after them. A command line never matches if it has a
+second command, a redirection, an expansion or an assignment. Programs that run
+other programs (sh, sudo, env, xargs, python and so on) are refused.`,
 		Example:     "  patchbay approvals add docker compose ps\n  patchbay approvals add kubectl -n test get",
-		Annotations: exits(exit{exitOK, "it is remembered"}, exit{exitFailed, "the file cannot be written"}),
+		Annotations: exits(exit{exitOK, "the approval was stored"}, exit{exitFailed, "the file cannot be written"}),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("usage: "+cmd.UseLine(), "%s: missing WORD", cmd.CommandPath())
@@ -67,10 +73,10 @@ func newApprovalsRemoveCommand(a *app) *cobra.Command {
 	all := false
 	cmd := &cobra.Command{
 		Use:         "remove [COMMAND]",
-		Short:       "Withdraw an approval of this project",
-		Long:        "Withdraw an approval of this project: COMMAND as `patchbay approvals list` shows it, with or without the … at its end. Conversations under way follow at once.",
+		Short:       "Remove an approval of this project",
+		Long:        "Remove an approval of this project, so that the agent asks again. Write COMMAND as `patchbay approvals list` shows it, with or without the … at its end. Running conversations follow at once.",
 		Example:     "  patchbay approvals remove 'git status'\n  patchbay approvals remove --all",
-		Annotations: exits(exit{exitOK, "it asks again from now on"}, exit{exitFailed, "the file cannot be written"}, exit{exitNotFound, "there is no such approval"}),
+		Annotations: exits(exit{exitOK, "the approval was removed"}, exit{exitFailed, "the file cannot be written"}, exit{exitNotFound, "there is no such approval"}),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if all {
 				return arguments()(cmd, args)
@@ -85,7 +91,7 @@ func newApprovalsRemoveCommand(a *app) *cobra.Command {
 			return a.removeApprovals(args[0], func(r approval.Rule) bool { return r.Called(args[0]) })
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "withdraw every approval of this project")
+	cmd.Flags().BoolVar(&all, "all", false, "remove every approval of this project")
 	return cmd
 }
 
@@ -135,7 +141,7 @@ func (a *app) listApprovals(all bool) error {
 	case a.flags.json:
 		return a.printJSON(map[string][]approvalJSON{"approvals": rows})
 	case len(rows) == 0:
-		a.sayf("No command is remembered for %s. To remember one, press p at a question in `patchbay chat`.\n", render.Line(this.Root))
+		a.sayf("There are no approvals for %s. To approve a command, press p at its question in `patchbay chat`.\n", render.Line(this.Root))
 		return nil
 	}
 	return a.approvalTable(rows)
@@ -170,7 +176,7 @@ func (a *app) addApproval(words []string) error {
 	}
 	r, err := approval.Typed(words)
 	if err != nil {
-		return usage("remember the very command instead: p at its question in `patchbay chat`", "approvals: %w", err)
+		return usage("approve the exact command instead: press p at its question in `patchbay chat`", "approvals: %w", err)
 	}
 	if err := p.Add(r); err != nil {
 		return err
@@ -202,10 +208,10 @@ func (a *app) removeApprovals(which string, gone func(approval.Rule) bool) error
 		return a.printJSON(map[string][]approvalJSON{"removed": rows})
 	}
 	for _, r := range removed {
-		a.printf("%s is asked about again.\n", render.Line(r.String()))
+		a.printf("The agent asks before %s again.\n", render.Line(r.String()))
 	}
 	if len(removed) == 0 {
-		a.sayf("There was nothing to withdraw.\n")
+		a.sayf("There is no approval to remove.\n")
 	}
 	return nil
 }

@@ -29,14 +29,14 @@ result. The parameters are a JSON object: written out, read from a file with
 		Example: `  patchbay call notes notes.search --params '{"query":"tea"}'
   patchbay call notes notes.search --params @query.json --json`,
 		Annotations: exits(exit{exitOK, "the method answered"},
-			exit{exitFailed, "it answered with an error, timed out or crashed"}, exit{exitNotFound, "no such plugin or method"}),
+			exit{exitFailed, "the method answered with an error, timed out or crashed"}, exit{exitNotFound, "no such plugin or method"}),
 		Args:              arguments("PLUGIN", "METHOD"),
 		ValidArgsFunction: completeOnce(a.completePlugins),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runCall(cmd.Context(), args[0], args[1], &opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.params, "params", "", "the parameters, an object: `JSON|@FILE|-` (- is stdin)")
+	cmd.Flags().StringVar(&opts.params, "params", "", "pass these parameters, a JSON object: `JSON|@FILE|-` (- is stdin; default {})")
 	return cmd
 }
 

@@ -52,29 +52,32 @@ func newChatCommand(a *app) *cobra.Command {
 	var f chatFlags
 	cmd := &cobra.Command{
 		Use:     "chat",
-		Short:   "Talk to the agent, your plugins around it",
+		Short:   "Talk to the agent, through your plugins",
 		GroupID: groupAgent,
-		Long: `Talk to the agent. Every message goes through your plugins, a model and tools; in the
-conversation, /plugins lists who takes part, /trace shows who changed what, /help
-lists the rest.
+		Long: `Talk to the agent. Every message goes through your plugins, a model and tools.
+In the conversation, /plugins lists the plugins that take part, /trace shows
+what each of them changed, and /help lists all commands.
 
-The model is the one in [model] of the configuration, $PATCHBAY_MODEL or --model. Without
-one a built-in offline model answers, which echoes or plays a script. Keys
-come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY) or the secrets file.
+The model is set by --model, by $PATCHBAY_MODEL, or by [model] in the
+configuration. Without one, a built-in offline model answers: it echoes, or
+plays a script. Keys come from the environment (ANTHROPIC_API_KEY,
+OPENAI_API_KEY) or from secrets.toml.
 
-AGENTS.md in the root of the project is part of the prompt; --no-agents-md leaves it out. On a
-terminal you are asked once about plugins that the project brings along: patchbay project.
+AGENTS.md in the root of the project is part of the prompt; --no-agents-md
+leaves it out. If the project has plugins, you are asked once, on a terminal,
+whether to trust them: see ` + "`patchbay project`" + `.
 
-A prompt that begins with a word behind a slash is one of the project's prompts, or for plugins
-that hook turn.input. Where none takes it, it is an error; a space before the slash sends it to
-the model.
+A prompt that begins with /NAME is one of the project's prompts, or a command
+for plugins that hook turn.input. If there is no such prompt and no such plugin,
+the command fails. Put a space before the slash to send the text to the model.
 
-@path in a prompt attaches that file of the working directory. In the conversation, !command runs a
-command of your own, Ctrl+R searches what you typed before, and Ctrl+G opens the message in $VISUAL or $EDITOR.
+@path in a prompt attaches that file of the working directory. In the
+conversation, !command runs a command of your own, Ctrl+R searches your earlier
+messages, and Ctrl+G opens the message in $VISUAL or $EDITOR.
 
-Tools that change things (shell, write_file, edit_file) ask first. p at the question of a command
-remembers it for this project: see ` + "`patchbay approvals`" + `. With -p, tools run that were remembered so; the
-others need --yes.`,
+Tools that change things (shell, write_file, edit_file) ask first. Press p at
+the question to approve a command for this project: see ` + "`patchbay approvals`" + `.
+With -p, only approved commands run; other tools that change things need --yes.`,
 		Example: `  patchbay chat
   patchbay chat -p 'what changed in this repository today?'
   patchbay chat -p 'explain @go.mod'
@@ -83,10 +86,10 @@ others need --yes.`,
   patchbay chat --continue
   patchbay chat --resume
   patchbay chat --resume 01m7ewsr29 -p 'and now?'`,
-		Annotations: exits(exit{exitOK, "the answer was printed"}, exit{exitFailed, "the model, or a plugin whose failure aborts, failed"},
+		Annotations: exits(exit{exitOK, "the answer was printed"}, exit{exitFailed, "the model failed, or a plugin failed and ended the turn"},
 			exit{exitRefused, "a plugin refused or dropped the message"},
-			exit{exitNotFound, "no such session or python plugin"}, exit{exitConfig, "the configuration is at fault"},
-			exit{exitInterrupted, "interrupted; the session is kept"}),
+			exit{exitNotFound, "no such session or python plugin"}, exit{exitConfig, "the configuration has an error"},
+			exit{exitInterrupted, "interrupted; the session is stored"}),
 		Args: f.arguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runChat(cmd.Context(), f, cmd.Flags().Changed("prompt"))
@@ -94,14 +97,14 @@ others need --yes.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.prompt, "prompt", "p", "", "send this `PROMPT`, print the answer and exit; stdin is added to it, - is stdin alone")
-	flags.StringSliceVar(&f.plugins, "plugins", nil, "of the python plugins, only these take part, in this order: `NAME,…`")
-	flags.StringVar(&f.resume, "resume", "", "go on with the session of this `ID`; alone, on a terminal, choose one")
+	flags.StringVarP(&f.prompt, "prompt", "p", "", "send this `PROMPT`, print the answer and exit; stdin is appended (- sends only stdin)")
+	flags.StringSliceVar(&f.plugins, "plugins", nil, "use only these python plugins, in this order: `NAME,…` (default: all)")
+	flags.StringVar(&f.resume, "resume", "", "continue the session with this `ID`; without ID, choose one on the terminal")
 	flags.Lookup("resume").NoOptDefVal = resumeChosen
-	flags.BoolVarP(&f.last, "continue", "c", false, "go on with the session of this directory that was used last")
+	flags.BoolVarP(&f.last, "continue", "c", false, "continue the session of this directory that was used last")
 	a.completeResume(cmd, &f)
-	flags.BoolVar(&f.stream, "stream", false, "with -p and --json: print what happens as it happens, an event a line, the result last")
-	flags.BoolVar(&f.noAgents, "no-agents-md", false, "leave AGENTS.md of the project out of the prompt")
+	flags.BoolVar(&f.stream, "stream", false, "with -p and --json: print each event as a line of JSON when it happens, and the result as the last line")
+	flags.BoolVar(&f.noAgents, "no-agents-md", false, "do not add the project's AGENTS.md to the prompt")
 	flags.BoolVar(&f.yes, "yes", false, "let tools change things without asking")
 	f.add(cmd)
 	return cmd
@@ -111,7 +114,7 @@ others need --yes.`,
 func (f *chatFlags) arguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case f.last && f.resume != "":
-		return usage("leave one of them out", "%s: --continue and --resume each say which session", cmd.CommandPath())
+		return usage("leave one of them out", "%s: --continue and --resume cannot be used together: each names a session", cmd.CommandPath())
 	case f.last:
 		f.resume = resumeLast
 	}
@@ -128,11 +131,11 @@ func (f *chatFlags) arguments(cmd *cobra.Command, args []string) error {
 func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 	terminal := a.InTTY && a.OutTTY && !a.flags.json
 	if f.stream && !a.flags.json {
-		return usage("add --json", "chat: --stream prints events as JSON; on a terminal -p alone shows the answer as it comes")
+		return usage("add --json", "chat: --stream needs --json: it prints events as JSON. On a terminal, -p without --stream shows the answer as it comes")
 	}
 	if f.resume == resumeChosen && (once || !terminal) {
-		return usage("--continue goes on with the last session of this directory; `patchbay session list` lists the ids",
-			"chat: --resume needs the ID of a session here: only in a conversation on a terminal one is chosen from a list")
+		return usage("--continue continues the last session of this directory; `patchbay session list` lists the ids",
+			"chat: --resume needs the ID of a session, because only a conversation on a terminal can offer a list to choose from")
 	}
 	if text, ok := a.expandPrompt(f.prompt); ok {
 		f.prompt, f.expanded = text, true
@@ -182,7 +185,7 @@ func (a *app) prompt(ctx context.Context, f chatFlags, once, terminal bool) (str
 		return "", nil
 	}
 	if !once && a.InTTY {
-		return "", usage("say what to ask with -p PROMPT", "chat: a conversation needs a terminal to show it on")
+		return "", usage("write the prompt with -p PROMPT", "chat: a conversation needs a terminal to show it on")
 	}
 	text := f.prompt
 	if !a.InTTY && a.In != nil {
@@ -199,7 +202,7 @@ func (a *app) prompt(ctx context.Context, f chatFlags, once, terminal bool) (str
 		text = strings.TrimSpace(text + "\n\n" + string(input))
 	}
 	if text == "" {
-		return "", usage("say what to ask with -p PROMPT", "chat: nothing was asked")
+		return "", usage("write the prompt with -p PROMPT", "chat: the prompt is empty")
 	}
 	return text, nil
 }
@@ -212,12 +215,12 @@ func takenCommand(core *daemon.Core, f chatFlags) error {
 	if name == "" || f.expanded || core.Alters("", f.plugins, hook.TurnInput) {
 		return nil
 	}
-	fix := "a space before it sends it to the model: -p ' " + name + "'"
+	fix := "to send it to the model, put a space before it: -p ' " + name + "'"
 	switch {
 	case near == name:
-		fix = "`patchbay chat` has it, in a terminal; " + fix
+		fix = "it is a command of `patchbay chat` on a terminal; " + fix
 	case near != "":
-		fix = "did you mean " + near + ", which `patchbay chat` has in a terminal? " + fix
+		fix = "did you mean " + near + ", a command of `patchbay chat` on a terminal? " + fix
 	}
 	return usage(fix, "chat: no plugin takes the command %s", excerpt.Of(name, 80))
 }
@@ -254,7 +257,7 @@ func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*co
 func approver(configured config.Approve, yes bool, asks **tui.Approver) chat.Approver {
 	switch {
 	case configured == config.ApproveDeny:
-		return daemon.Deny("the configuration allows no tool that changes things")
+		return daemon.Deny("the configuration does not allow tools that change things")
 	case yes || configured == config.ApproveAuto:
 		return nil
 	}
@@ -345,7 +348,7 @@ func (r *refusals) refuse(_ context.Context, t chat.Tool, c model.ToolCall) (cha
 	if !slices.Contains(r.tools, t.Name) {
 		r.tools = append(r.tools, t.Name)
 	}
-	return chat.Approval{Reason: "tools that change things need --yes where there is no terminal to ask on"}, nil
+	return chat.Approval{Reason: "tools that change things need --yes if there is no terminal to ask on"}, nil
 }
 
 // words is how a person sees the turn as it happens.

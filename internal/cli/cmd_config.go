@@ -19,9 +19,9 @@ func newConfigCommand(a *app) *cobra.Command {
 	cmd := newGroupCommand("config", "Write, find, show and edit the configuration",
 		newConfigInitCommand(a), newConfigPathCommand(a), newConfigShowCommand(a), newConfigEditCommand(a))
 	cmd.GroupID = groupMore
-	cmd.Long = `Patchbay works without a configuration. These commands write one to begin with, say where its
-files are, show which settings are in force and where each comes from, and edit the file so that
-a mistake never reaches it.`
+	cmd.Long = `Patchbay works without a configuration file. These commands write one, list
+where its files are, show the settings in force and where each comes from, and
+edit the file so that it never contains a mistake.`
 	return cmd
 }
 
@@ -44,12 +44,13 @@ func newConfigInitCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
 		Short: "Write a configuration file with every setting explained",
-		Long: `Write config.toml with every section and key, its default and a sentence about each. All of
-it is commented out, so nothing changes until you remove a #. The file is yours alone (mode
-0600). A file that is there is never overwritten.`,
+		Long: `Write config.toml with every section and key, each with its default and an
+explanation. Every line is commented out, so nothing changes until you remove a
+#. Only you can read the file (mode 0600). An existing file is never
+overwritten.`,
 		Example: `  patchbay config init
   patchbay config init --config ./patchbay.toml`,
-		Annotations: exits(exit{exitOK, "the file is written"}, exit{exitFailed, "there is a file already, or it cannot be written"}),
+		Annotations: exits(exit{exitOK, "the file was written"}, exit{exitFailed, "the file exists already, or cannot be written"}),
 		Args:        arguments(),
 		RunE:        func(*cobra.Command, []string) error { return a.runConfigInit() },
 	}
@@ -67,8 +68,8 @@ func (a *app) runConfigInit() error {
 	if err != nil {
 		return err
 	}
-	there := fmt.Errorf("there is a configuration already: %s", dirs.ConfigFile)
-	refusal := &problem{kind: kindFailed, err: there, fix: "`patchbay config edit` edits it; `patchbay config show` says what is in force"}
+	there := fmt.Errorf("the configuration exists already: %s", dirs.ConfigFile)
+	refusal := &problem{kind: kindFailed, err: there, fix: "`patchbay config edit` edits it; `patchbay config show` shows the settings in force"}
 	if _, err := os.Lstat(dirs.ConfigFile); err == nil {
 		return refusal
 	}
@@ -86,21 +87,22 @@ func (a *app) runConfigInit() error {
 		return a.printJSON(written{Path: result.Path, Written: true})
 	}
 	a.printf("written: %s\n", render.Line(result.Path))
-	a.sayf("Everything in it is commented out. Change it with: patchbay config edit\n")
+	a.sayf("Every line in it is commented out. Change it with: patchbay config edit\n")
 	return nil
 }
 
 func newConfigPathCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "path",
-		Short: "Say where configuration, secrets, data and state are",
-		Long: `List the files and directories of Patchbay: the configuration, the secrets, the lock file, data,
-state, agents, and the configuration of the project at hand; whether each is there, and what
-moves it elsewhere. Nothing is created.`,
+		Short: "List where configuration, secrets, data and state are",
+		Long: `List the files and directories of Patchbay: the configuration, the secrets, the
+lock file, data, state, agents, and the configuration of the current project.
+The list says whether each exists, and which variable, flag or key moves it.
+Nothing is created.`,
 		Example: `  patchbay config path
   patchbay config path --json | jq -r '.[] | select(.what == "config").path'
   PATCHBAY_HOME=/srv/patchbay patchbay config path`,
-		Annotations: exits(exit{exitOK, "listed"}),
+		Annotations: exits(exit{exitOK, "the paths were listed"}),
 		Args:        arguments(),
 		RunE:        func(*cobra.Command, []string) error { return a.runConfigPath() },
 	}

@@ -23,17 +23,19 @@ func newConfigEditCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "edit",
 		Short: "Edit the configuration; a mistake never reaches the file",
-		Long: `Open a copy of config.toml in $VISUAL or $EDITOR. When the editor has ended, the copy is checked:
-every mistake is shown with its line and column, and you may edit again. A copy without mistakes
-replaces the file as a whole, and the file from before is kept beside it. Where there is no file
-yet, the copy begins as what ` + "`patchbay config init`" + ` writes.
+		Long: `Open a copy of config.toml in $VISUAL or $EDITOR. When the editor ends, the copy
+is checked. Every mistake is shown with its line and column, and you may edit
+again. A copy without mistakes replaces the file as a whole, and the old file is
+kept beside it. If there is no file yet, the copy begins as the file that
+` + "`patchbay config init`" + ` writes.
 
-Nothing is written where somebody else has changed the file meanwhile, where the editor fails, or
-where you give up: your text is then kept beside the file, as config.toml.patchbay.draft.`,
+Nothing is written if another program has changed the file in the meantime, if
+the editor fails, or if you stop with mistakes left. Your text is then kept
+beside the file, as config.toml.patchbay.draft.`,
 		Example: `  patchbay config edit
   EDITOR='code --wait' patchbay config edit`,
-		Annotations: exits(exit{exitOK, "written, or nothing was changed"},
-			exit{exitFailed, "no editor, it failed, or the file was changed meanwhile"}, exit{exitConfig, "the text has mistakes, and was not written"}),
+		Annotations: exits(exit{exitOK, "the file was written, or you changed nothing"},
+			exit{exitFailed, "there is no editor, it failed, or another program changed the file"}, exit{exitConfig, "the text has mistakes, and was not written"}),
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runConfigEdit(cmd.Context()) },
 	}
@@ -104,7 +106,7 @@ func (a *app) printWritten(r editfile.Result) error {
 	case !r.Changed:
 		a.printf("nothing was changed\n")
 	case r.Backup != "":
-		a.printf("written: %s; the file from before is %s\n", render.Line(r.Path), render.Line(r.Backup))
+		a.printf("written: %s; the old file is %s\n", render.Line(r.Path), render.Line(r.Backup))
 	default:
 		a.printf("written: %s\n", render.Line(r.Path))
 	}

@@ -22,20 +22,22 @@ func newConfigShowCommand(a *app) *cobra.Command {
 	var o configShowOptions
 	cmd := &cobra.Command{
 		Use:   "show [PREFIX]",
-		Short: "Show what is in force, and where each value comes from",
-		Long: `List every setting with its value and where that comes from: a default, your config.toml or the
-project's .patchbay/config.toml with the line, a variable of the environment, or a flag. With
-PREFIX, the settings whose names begin so. --model, --script and --listen are those of chat and
-serve: the list is what these commands would have with them.
+		Short: "Show the settings in force, and where each value comes from",
+		Long: `List every setting with its value and its source: a default, a line of your
+config.toml or of the project's .patchbay/config.toml, an environment variable,
+or a flag. With PREFIX, list only the settings whose names begin with it.
+--model, --script and --listen are flags of chat and serve: the list shows the
+settings that these commands would have with them.
 
-Secrets are never shown: of a token, of passwords in addresses, of headers and variables of MCP
-servers, and of what secrets.toml holds, the list says that it is set, and where.`,
+Secrets are never shown. For tokens, passwords in addresses, headers and
+variables of MCP servers, and the values of secrets.toml, the list only says
+that they are set, and where.`,
 		Example: `  patchbay config show
   patchbay config show model --model offline
   patchbay config show plugins.notes
   patchbay config show --set
   patchbay config show --json | jq -r '.[] | select(.source != "default").key'`,
-		Annotations: exits(exit{exitOK, "shown"}, exit{exitNotFound, "no setting begins with PREFIX"}),
+		Annotations: exits(exit{exitOK, "the settings were shown"}, exit{exitNotFound, "no setting begins with PREFIX"}),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage("usage: "+cmd.UseLine(), "%s: too many arguments: %q", cmd.CommandPath(), args[1])
@@ -46,8 +48,8 @@ servers, and of what secrets.toml holds, the list says that it is set, and where
 		RunE:              func(_ *cobra.Command, args []string) error { return a.runConfigShow(args, o) },
 	}
 	o.add(cmd)
-	cmd.Flags().StringVar(&o.listen, "listen", "", "as for serve: the `HOST:PORT` it would listen on")
-	cmd.Flags().BoolVar(&o.set, "set", false, "leave out what is at its default")
+	cmd.Flags().StringVar(&o.listen, "listen", "", "show the settings of serve with this address: `HOST:PORT`")
+	cmd.Flags().BoolVar(&o.set, "set", false, "list only settings that differ from their defaults")
 	return cmd
 }
 
@@ -103,12 +105,12 @@ func noSetting(prefix string, all []config.Setting) error {
 		names = append(names, s.Key)
 	}
 	return &problem{kind: kindNotFound, err: fmt.Errorf("no setting begins with %q", prefix),
-		fix: meant(prefix, names, "`patchbay config show` lists them all; of plugins, it lists what is written")}
+		fix: meant(prefix, names, "`patchbay config show` lists all settings; settings of plugins are listed only if a file sets them")}
 }
 
 func (a *app) printSettings(settings []config.Setting) error {
 	if len(settings) == 0 {
-		a.sayf("Everything is at its default.\n")
+		a.sayf("Every setting has its default.\n")
 		return nil
 	}
 	rows := [][]render.Cell{render.Head("SETTING", "VALUE", "FROM")}

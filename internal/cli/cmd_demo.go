@@ -11,11 +11,12 @@ func newDemoCommand(a *app) *cobra.Command {
 		Use:     "demo",
 		Short:   "See plugins at work, without installing anything",
 		GroupID: groupMore,
-		Long: `Take one agent turn through sample plugins of several dialects, each step drawn
-with who changed what. Your own plugins and configuration are left alone.`,
+		Long: `Send one turn of an agent through sample plugins of several dialects, and show
+what each plugin changes at each step. Your own plugins and your configuration
+are not used.`,
 		Example: `  patchbay demo
   patchbay demo --json | jq -r .point`,
-		Annotations: exits(exit{exitOK, "shown"}, exit{exitFailed, "it did not work here"}),
+		Annotations: exits(exit{exitOK, "the demo ran"}, exit{exitFailed, "the demo failed on this machine"}),
 		Args:        arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o := a.screen()

@@ -24,14 +24,15 @@ func newDoctorCommand(a *app) *cobra.Command {
 		Use:     "doctor",
 		Short:   "Find everything that is wrong, and how to fix it",
 		GroupID: groupMore,
-		Long: `Read the configuration, start every plugin there is, and list all that is wrong or
-odd, each with how to fix it. Mine plugins are asked for their health, side by
-side, for at most five seconds in all. Hooks that are installed in other agents are
-tried with a sample event, as ` + "`patchbay hook status`" + ` does. Nothing is changed.`,
+		Long: `Read the configuration, start every plugin, and list everything that is wrong or
+suspicious, each with how to fix it. Mine plugins are asked for their health,
+all at the same time, for at most five seconds. Hooks that are installed in
+other agents are tried with a sample event, as ` + "`patchbay hook status`" + ` does.
+Nothing is changed.`,
 		Example: `  patchbay doctor
   patchbay doctor --json | jq -r '.findings[] | select(.severity == "error") | .fix'`,
 		Annotations: exits(exit{exitOK, "nothing is wrong; there may be warnings"},
-			exit{exitFailed, "there are errors, the configuration's among them"}),
+			exit{exitFailed, "there are errors; errors in the configuration count too"}),
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd.Context()) },
 	}

@@ -12,12 +12,13 @@ import (
 )
 
 func newEngineCommand(a *app) *cobra.Command {
-	cmd := newGroupCommand("engine", "Check, repair, back up and restore what is kept",
+	cmd := newGroupCommand("engine", "Check, repair, back up and restore the stored data",
 		newEngineCheckCommand(a), newEngineRepairCommand(a), newEngineBackupCommand(a), newEngineRestoreCommand(a))
 	cmd.GroupID = groupMore
-	cmd.Long = `The engine keeps sessions, transcripts, events and what plugins store, in
-~/.local/share/patchbay/engine. These commands look after its files. Where [engine] url names
-a server or a cluster, the files are there, and its own tools look after them.`
+	cmd.Long = `The engine stores sessions, transcripts, events and the data of plugins, in
+~/.local/share/patchbay/engine. These commands work on its files. If [engine]
+url in the configuration names a server or a cluster, the files are there: use
+the tools of that server.`
 	return cmd
 }
 
@@ -44,7 +45,7 @@ func (a *app) engineDir(instead string) (string, error) {
 	}
 	if o.URL != "" {
 		return "", &problem{kind: kindFailed, fix: instead,
-			err: errors.New("the engine is a server elsewhere, as [engine] url says: its files are not here")}
+			err: errors.New("the engine is another server, set by [engine] url: its files are not here")}
 	}
 	return o.Dir, nil
 }
@@ -55,9 +56,9 @@ func stopFirst(err error) error {
 	if !ok {
 		return err
 	}
-	fix := "end the daemon and every chat first, then run the command again"
+	fix := "end the daemon and every chat, then run the command again"
 	if used.PID != 0 {
-		fix = fmt.Sprintf("end it first (process %d: `patchbay serve`, a chat or a job; Ctrl-C, or kill %d), then run the command again", used.PID, used.PID)
+		fix = fmt.Sprintf("end process %d (`patchbay serve`, a chat or a job) with Ctrl-C or `kill %d`, then run the command again", used.PID, used.PID)
 	}
 	return &problem{kind: kindFailed, err: err, fix: fix}
 }

@@ -13,19 +13,20 @@ import (
 )
 
 const (
-	natsBackup  = "use `nats account backup DIR` there, or `nats stream backup STREAM DIR` for each stream that begins with patchbay_"
-	natsRestore = "use `nats account restore DIR` there, or `nats stream restore DIR` for each stream"
+	natsBackup  = "on that server, use `nats account backup DIR`, or `nats stream backup STREAM DIR` for each stream whose name begins with patchbay_"
+	natsRestore = "on that server, use `nats account restore DIR`, or `nats stream restore DIR` for each stream"
 )
 
 func newEngineBackupCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write everything that is kept into one file",
-		Long: `Write all that the engine keeps into a new FILE, which only you can read, and read it back: every
-hash is compared, and every message must be whole. The engine may run meanwhile. Each stream is as
-it was at one moment; what is written during the backup may be in it or not.`,
+		Short: "Write all stored data to one file",
+		Long: `Write all data of the engine to a new FILE, which only you can read. Then read
+the file back, compare every hash, and check every message. The engine may run
+in the meantime. Each stream is copied as it was at one moment; data that is
+written during the backup may be missing.`,
 		Example:     "  patchbay engine backup ~/patchbay-$(date +%F).backup",
-		Annotations: exits(exit{exitOK, "the file is written and was read back"}, exit{exitFailed, "it is not there"}),
+		Annotations: exits(exit{exitOK, "the file was written and read back"}, exit{exitFailed, "there is no backup"}),
 		Args:        arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runEngineBackup(cmd.Context(), a.path(args[0]))
@@ -53,7 +54,7 @@ func (a *app) runEngineBackup(ctx context.Context, file string) error {
 	if a.flags.json {
 		return a.printJSON(backupJSON{file, s})
 	}
-	a.printf("%s\n  %s, %s, %s; read back, and all of it is whole\n", render.Line(file), render.Count(s.Streams, "stream"),
+	a.printf("%s\n  %s, %s, %s; read back without an error\n", render.Line(file), render.Count(s.Streams, "stream"),
 		render.Count(s.Blocks, "block"), render.Count(s.Records, "record"))
 	return nil
 }
@@ -61,14 +62,14 @@ func (a *app) runEngineBackup(ctx context.Context, file string) error {
 func newEngineRestoreCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Put what a backup has in the place of what is kept now",
-		Long: `Unpack a backup beside the store, check all of it, have the engine's server open it, and put it in the
-place of the store. Before that nothing changes. The store that was there is kept under another
-name, which is printed; remove it when you no longer need it.
+		Short: "Replace the stored data with that of a backup",
+		Long: `Unpack a backup beside the store, check all of it, and open it with the engine's
+server. Only then replace the store. The old store is kept under another name,
+which is printed; remove it when you no longer need it.
 
 The engine must not run.`,
 		Example:     "  patchbay engine restore ~/patchbay-2026-11-15.backup",
-		Annotations: exits(exit{exitOK, "the store is that of the backup"}, exit{exitFailed, "the engine runs, or the backup is not whole; nothing changed"}),
+		Annotations: exits(exit{exitOK, "the backup was restored"}, exit{exitFailed, "the engine runs, or the backup is damaged; nothing changed"}),
 		Args:        arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runEngineRestore(cmd.Context(), a.path(args[0]))
@@ -91,7 +92,7 @@ func (a *app) runEngineRestore(ctx context.Context, file string) error {
 	a.printf("%s\n  %s, %s, from %s\n", render.Line(r.Dir), render.Count(r.Summary.Streams, "stream"),
 		render.Count(r.Summary.Records, "record"), r.Summary.Created.Local().Format("2006-01-02 15:04:05"))
 	if r.Before != "" {
-		a.printf("  what was there before is %s\n", render.Line(r.Before))
+		a.printf("  the old store is %s\n", render.Line(r.Before))
 	}
 	return nil
 }

@@ -10,19 +10,19 @@ import (
 )
 
 // natsCheck is what a server elsewhere has in place of check and repair.
-const natsCheck = "on a cluster every server has a copy; `nats stream report` tells how they are"
+const natsCheck = "in a cluster every server has a copy; `nats stream report` shows their state"
 
 func newEngineCheckCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
-		Short: "Read everything that is kept, and tell what is damaged",
-		Long: `Read every block of the store and tell which messages are whole and which are lost. Nothing is
-changed. While the engine runs no block is read: then it tells what the engine has
-found so far.`,
+		Short: "Read all stored data, and report what is damaged",
+		Long: `Read every block of the store, and report which messages are intact and which
+are lost. Nothing is changed. While the engine runs, no block is read: the
+command then reports the damage that the engine has found so far.`,
 		Example: `  patchbay engine check
   patchbay engine check --json | jq '.read.findings[] | {stream, block, kind, lost}'`,
-		Annotations: exits(exit{exitOK, "nothing is damaged, and no damage waits for a repair"},
-			exit{exitFailed, "something is damaged, or was and is not acknowledged yet"}),
+		Annotations: exits(exit{exitOK, "nothing is damaged, and no damage has to be acknowledged"},
+			exit{exitFailed, "something is damaged, or earlier damage is not acknowledged yet"}),
 		Args: arguments(),
 		RunE: func(*cobra.Command, []string) error { return a.runEngineCheck() },
 	}
@@ -45,7 +45,7 @@ func (a *app) runEngineCheck() error {
 	if err != nil || r.OK() {
 		return err
 	}
-	return told(kindFailed, "`patchbay engine repair` recovers what is whole", "the store is damaged, or was")
+	return told(kindFailed, "`patchbay engine repair` recovers the intact messages and acknowledges the damage", "the store is damaged, or earlier damage is not acknowledged")
 }
 
 type checkJSON struct {
@@ -58,17 +58,17 @@ func (a *app) showCheck(r *engine.CheckResult) {
 	a.printf("%s\n", render.Line(r.Dir))
 	switch {
 	case r.Running != 0:
-		a.printf("  process %d runs the engine: no block was read; end it to have them all read\n", r.Running)
+		a.printf("  process %d runs the engine, so no block was read; end it to read them all\n", r.Running)
 	case r.Read != nil:
 		a.printf("  %s, %s, %s\n", render.Count(r.Read.Streams, "stream"), render.Count(r.Read.Blocks, "block"), render.Count(r.Read.Messages, "message"))
 		for _, f := range r.Read.Findings {
 			a.printf("  %s %s\n", o.Paint(render.StyleRed, "damaged:"), render.Line(f.String()))
 		}
 		for _, name := range r.Read.Gone {
-			a.printf("  %s stream %s was there at the last clean stop\n", o.Paint(render.StyleRed, "missing:"), render.Line(name))
+			a.printf("  %s stream %s existed at the last clean stop\n", o.Paint(render.StyleRed, "missing:"), render.Line(name))
 		}
 		for _, name := range r.Read.Skipped {
-			a.printf("  %s stream %s is compressed or encrypted, which this engine does not do\n", o.Paint(render.StyleYellow, "not checked:"), render.Line(name))
+			a.printf("  %s stream %s is compressed or encrypted, which this engine does not support\n", o.Paint(render.StyleYellow, "not checked:"), render.Line(name))
 		}
 	}
 	a.showReports(r.Reports)
@@ -92,15 +92,16 @@ func (a *app) showReports(reports []engine.Report) {
 func newEngineRepairCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "repair",
-		Short: "Recover what is whole, and acknowledge what is lost",
-		Long: `Copy damaged blocks aside, write them anew with every message that is whole, have the engine's
-server open the result, and compare the counts. After that the health is well again: the
-damage found so far counts as known. The copies stay in the directory ` + "`damaged`" + `.
+		Short: "Recover intact messages, and acknowledge lost ones",
+		Long: `Copy damaged blocks aside, write them again with every intact message, open the
+result with the engine's server, and compare the counts. After that the health
+is good again, because the damage found so far counts as acknowledged. The
+copies stay in the directory ` + "`damaged`" + `.
 
 The engine must not run.`,
 		Example: `  patchbay engine repair
   patchbay engine repair --json | jq '.settled[].findings[]'`,
-		Annotations: exits(exit{exitOK, "everything that is whole is in its place; there may be messages that are lost"},
+		Annotations: exits(exit{exitOK, "every intact message is back; damaged messages may be lost"},
 			exit{exitFailed, "the engine runs, or the store could not be repaired"}),
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runEngineRepair(cmd.Context()) },
@@ -130,6 +131,6 @@ func (a *app) runEngineRepair(ctx context.Context) error {
 		_, n, _ := s.Totals()
 		lost += n
 	}
-	a.printf("  %s in place, %d lost; the server opens all of it\n", render.Count(r.Read.Messages, "message"), lost)
+	a.printf("  %s in place, %d lost; the server opens the store\n", render.Count(r.Read.Messages, "message"), lost)
 	return nil
 }

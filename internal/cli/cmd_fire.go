@@ -25,22 +25,22 @@ func newFireCommand(a *app) *cobra.Command {
 	var opts fireOptions
 	cmd := &cobra.Command{
 		Use:     "fire [POINT]",
-		Short:   "Fire an event by hand and see what plugins do with it",
+		Short:   "Fire an event by hand, and see what plugins do with it",
 		GroupID: groupEvents,
-		Long: `Take one event through every plugin that hooks its point, and print the verdict
-and the payload as the plugins left it. With --trace, see what each of them was sent,
-what it answered and what it changed: messages on one line each, with -v or --json whole.
-Without a point, list the points there are.
+		Long: `Send one event through every plugin that hooks its point, and print the verdict
+and the payload as the plugins left it. --trace also shows what each plugin was
+sent, what it answered and what it changed: each message on one line, or whole
+with -v or --json. Without a point, list the points.
 
-With --events, read many events, one JSON object {"point", "data"} a line, and
-take them through the same plugin processes; each gives one line of JSON, as soon
-as it is done.`,
+--events reads many events, one JSON object {"point", "data"} on each line, and
+sends them through the same plugin processes. Each event prints one line of JSON
+as soon as it is done.`,
 		Example: `  patchbay fire turn.input --data '{"message":"hello"}' --trace
   patchbay fire job.preflight --data @job.json --json
   patchbay fire --events events.jsonl | jq -r .verdict
   patchbay fire --list`,
-		Annotations: exits(exit{exitOK, "the event came through, was stopped or skipped"},
-			exit{exitFailed, "a plugin's failure ended the event; with --events: any event had an error"},
+		Annotations: exits(exit{exitOK, "the event passed, or a plugin stopped or skipped it"},
+			exit{exitFailed, "a plugin failed and ended the event; with --events: an event had an error"},
 			exit{exitRefused, "a plugin refused the event (verdict deny)"}, exit{exitNotFound, "no such point"}),
 		Args:              fireArgs(&opts),
 		ValidArgsFunction: completeOnce(completePoints),
@@ -49,10 +49,10 @@ as it is done.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.data, "data", "", "the payload, an object: `JSON|@FILE|-` (- is stdin)")
+	f.StringVar(&opts.data, "data", "", "send this payload, a JSON object: `JSON|@FILE|-` (- is stdin; default {})")
 	f.BoolVar(&opts.trace, "trace", false, "show what each plugin was sent, what it answered, and what that changed")
-	f.StringVar(&opts.events, "events", "", "fire the events in a file of JSON lines: `FILE|-` (- is stdin)")
-	f.BoolVar(&opts.list, "list", false, "list the points there are")
+	f.StringVar(&opts.events, "events", "", "fire the events in this file of JSON lines: `FILE|-` (- is stdin)")
+	f.BoolVar(&opts.list, "list", false, "list the points")
 	return cmd
 }
 
@@ -63,7 +63,7 @@ func fireArgs(opts *fireOptions) cobra.PositionalArgs {
 		case len(args) > 1:
 			return usage("usage: "+cmd.UseLine(), "patchbay fire: too many arguments: %q", args[1])
 		case opts.events != "" && (len(args) == 1 || opts.data != "" || opts.list):
-			return usage("each event names its own point and data", "patchbay fire: --events goes without POINT, --data and --list")
+			return usage("each event names its own point and data", "patchbay fire: --events cannot be used with POINT, --data or --list")
 		case len(args) == 0 && (opts.data != "" || opts.trace) && opts.events == "":
 			return usage("`patchbay fire --list` lists the points", "patchbay fire: missing POINT")
 		}
@@ -120,7 +120,7 @@ func (a *app) warnOfPayload(point hook.Point, data json.RawMessage) {
 	if err != nil || spec.Subject == "" || object.Get(spec.Subject) != nil {
 		return
 	}
-	a.logger().Warn(fmt.Sprintf("the payload lacks %q, which %s is about; its fields are %s", spec.Subject, point, strings.Join(spec.Fields, ", ")))
+	a.logger().Warn(fmt.Sprintf("the payload has no %q, which events at %s need; the fields are %s", spec.Subject, point, strings.Join(spec.Fields, ", ")))
 }
 
 func (a *app) printOutcome(out *hook.Outcome, hooked []string, trace bool) error {

@@ -57,7 +57,7 @@ func (a *app) fireEvents(ctx context.Context, host *pluginhost.Host, in io.Reade
 		}
 	}
 	if failed > 0 {
-		return told(kindFailed, "the error of each is in its line", "%s had an error", render.Count(failed, "event"))
+		return told(kindFailed, "the line of each event has its error", "%s had an error", render.Count(failed, "event"))
 	}
 	return nil
 }

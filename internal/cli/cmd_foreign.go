@@ -71,7 +71,7 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 		case known:
 			return a.runPluginCommand(ctx, host, name, rest)
 		case fault != nil:
-			return withFix(fmt.Errorf("plugin %s is broken, so its commands are not known: %w", name, fault),
+			return withFix(fmt.Errorf("plugin %s is broken, so its commands are unknown: %w", name, fault),
 				fmt.Sprintf("`patchbay plugin validate %s` lists what is wrong", name))
 		case idle:
 			return noCommands(name, rest)

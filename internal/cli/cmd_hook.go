@@ -26,21 +26,23 @@ func newHookCommand(a *app) *cobra.Command {
 		Short:   "Answer a hook of another coding agent",
 		GroupID: groupAgent,
 		Long: `Ask your plugins about an event of another coding agent. The agent starts this
-command at each event, writes the event to its stdin, and obeys what it prints and
+command at each event, writes the event to its stdin, and obeys its output and
 its exit code. AGENT is one of ` + strings.Join(agentNames(), ", ") + `.
 
-The plugins run in the daemon, which stays for half an hour after the last event. Where
-none runs, one is started; where that does not work, this command opens the
-plugins itself. Where nobody can be asked in time, the agent goes on, unless a
-plugin has to agree (a gate, or on_failure = "deny"): then the event is denied, with the
-plugin's name. ` + "`patchbay-hook`" + ` is the same in a smaller program.
+The plugins run in the daemon. If no daemon runs, this command starts one, which
+ends half an hour after its last event. If that fails, this command opens the
+plugins itself. If no plugin can be asked in time, the agent goes on, unless a
+plugin must agree to the event (a gate, or on_failure = "deny"): then the event
+is denied, and the answer names the plugin. ` + "`patchbay-hook`" + ` is a smaller program
+that does the same.
 
-PATCHBAY_HOOK=off in the agent's environment switches it off.
+PATCHBAY_HOOK=off in the agent's environment switches the hook off.
 
-For OpenCode it reads and writes a JSON line for each event, until stdin ends.`,
+For OpenCode, the command reads and writes one line of JSON for each event,
+until stdin ends.`,
 		Example: `  patchbay hook claude --event PreToolUse < event.json
   PATCHBAY_HOOK=off claude`,
-		Annotations: exits(exit{exitOK, "answered, as the agent wants it"}, exit{exitUsage, "denied, where the agent wants it told so"}),
+		Annotations: exits(exit{exitOK, "the event was answered in the agent's format"}, exit{exitUsage, "the event was denied, for agents that read this exit code; or a usage error"}),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && !codehook.Agent(args[0]).Known() {
 				return unknownCommand(cmd, args[0], agentNames())
@@ -56,7 +58,7 @@ For OpenCode it reads and writes a JSON line for each event, until stdin ends.`,
 			return a.runHook(cmd.Context(), agent, event)
 		},
 	}
-	cmd.Flags().StringVar(&event, "event", "", "the agent's `NAME` for the event, where stdin does not say it")
+	cmd.Flags().StringVar(&event, "event", "", "the agent's `NAME` for the event, if stdin does not contain it")
 	cmd.Flags().BoolVar(&standIn, strings.TrimPrefix(hookroad.StandInFlag, "--"), false, "read a request, and write the answer")
 	_ = cmd.Flags().MarkHidden(strings.TrimPrefix(hookroad.StandInFlag, "--")) // it was added a line above
 	cmd.AddCommand(newHookDaemonCommand(a), newHookInstallCommand(a), newHookStatusCommand(a))
@@ -102,7 +104,7 @@ func (a *app) standIn(ctx context.Context, agent codehook.Agent) error {
 	}
 	var r hookroad.Request
 	if err := json.Unmarshal(text, &r); err != nil {
-		return usage("patchbay-hook uses this flag", "%s: %w", hookroad.StandInFlag, err)
+		return usage("only patchbay-hook uses this flag", "%s: %w", hookroad.StandInFlag, err)
 	}
 	answer, err := a.answerHook(ctx, agent, r)
 	if err != nil {
@@ -141,15 +143,15 @@ func hookDir(dirs ...string) string {
 func newHookDaemonCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "daemon",
-		Short:  "The daemon that hooks start",
+		Short:  "Run the daemon that hooks start",
 		Hidden: true,
-		Long: `Keep the plugins running for the hooks of other agents, on the socket alone: no
-port, no schedules. It ends after half an hour without an event, or when ` + "`patchbay serve`" + `
-or a daemon of another version takes its place.
+		Long: `Keep the plugins running for the hooks of other agents, on the socket only: no
+port, no schedules. The daemon ends after half an hour without an event, or when
+` + "`patchbay serve`" + ` or a daemon of another version takes its place.
 
 When it is ready it prints one line of JSON.`,
-		Annotations: exits(exit{exitOK, "it was told to end, or had nothing to do"}, exit{exitFailed, "it could not listen"},
-			exit{exitConfig, "the configuration is at fault"}),
+		Annotations: exits(exit{exitOK, "the daemon was told to end, or had no events"}, exit{exitFailed, "the daemon could not listen"},
+			exit{exitConfig, "the configuration has an error"}),
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runHookDaemon(cmd.Context()) },
 	}
@@ -172,7 +174,7 @@ func (a *app) runHookDaemon(ctx context.Context) error {
 		go reloads(ctx, hangups, core)
 		return core.ServeHooks(ctx, daemon.HookOptions{Ready: func(at daemon.Addresses) {
 			if err := a.hooksReady(at); err != nil {
-				a.logger().Info("who has started this daemon is gone", "err", err)
+				a.logger().Info("the process that started this daemon is gone", "err", err)
 			}
 		}})
 	})

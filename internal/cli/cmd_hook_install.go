@@ -26,22 +26,22 @@ func newHookInstallCommand(a *app) *cobra.Command {
 	var o hookInstallOptions
 	cmd := &cobra.Command{
 		Use:   "install HOST",
-		Short: "Have another agent ask your plugins",
-		Long: `Write Patchbay into the configuration file of another agent, so that it asks your
-plugins before and after tool calls, about prompts, and when sessions begin and end.
-HOST is one of ` + strings.Join(agentNames(), ", ") + `.
+		Short: "Make another agent ask your plugins",
+		Long: `Write Patchbay into the configuration file of another agent, so that the agent
+asks your plugins before and after tool calls, about prompts, and when sessions
+begin and end. HOST is one of ` + strings.Join(agentNames(), ", ") + `.
 
-Every other byte of the file stays as it is, and the text from before is kept beside
-it. Installing again changes nothing, or brings the entries up to date.
+Every other byte of the file stays as it is, and a copy of the old file is kept
+beside it. To install again changes nothing, or updates the entries.
 
-Codex runs no hook that you have not approved. Approve it with /hooks in Codex, or
-install with --trust, which writes the approval for you.`,
+Codex runs only hooks that you have approved. Approve them with /hooks in Codex,
+or install with --trust, which writes the approval for you.`,
 		Example: `  patchbay hook install claude
   patchbay hook install claude --dry-run
   patchbay hook install codex --trust
   patchbay hook install gemini --project
   patchbay hook install claude --uninstall`,
-		Annotations: exits(exit{exitOK, "it is installed, or taken out"}, exit{exitFailed, "the file cannot be read or written"}),
+		Annotations: exits(exit{exitOK, "the hook was installed or removed"}, exit{exitFailed, "the file cannot be read or written"}),
 		Args:        arguments("HOST"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return agentNames(), cobra.ShellCompDirectiveNoFileComp
@@ -55,7 +55,7 @@ install with --trust, which writes the approval for you.`,
 		},
 	}
 	cmd.Flags().BoolVar(&o.project, "project", false, "write the project's file instead of your own")
-	cmd.Flags().BoolVar(&o.uninstall, "uninstall", false, "take Patchbay out of the file again")
+	cmd.Flags().BoolVar(&o.uninstall, "uninstall", false, "remove Patchbay from the file again")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and write nothing")
 	cmd.Flags().BoolVar(&o.trust, "trust", false, "approve the hook for Codex, in its config.toml")
 	return cmd
@@ -68,7 +68,7 @@ func hookAgent(name string) (codehook.Agent, error) {
 			return agent, nil
 		}
 	}
-	return "", usage(meant(name, agentNames(), "it is one of "+strings.Join(agentNames(), ", ")), "no host is called %q", name)
+	return "", usage(meant(name, agentNames(), "it is one of "+strings.Join(agentNames(), ", ")), "unknown host %q", name)
 }
 
 // hookPlace is the file of an agent: the user's, or that of the project at hand.
@@ -95,7 +95,7 @@ func (a *app) home() (string, error) {
 
 func (a *app) runHookInstall(agent codehook.Agent, o hookInstallOptions) error {
 	if o.trust && (agent != codehook.Codex || o.uninstall) {
-		return usage("leave it out", "--trust is for installing into codex")
+		return usage("leave --trust out", "--trust works only with `patchbay hook install codex`")
 	}
 	if err := a.checkPlaces(); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (a *app) printHookChange(c hookChange) error {
 		return a.printDryRun(c)
 	}
 	if c.Change.Backup != "" {
-		a.printf("  the text from before is in %s\n", c.Change.Backup)
+		a.printf("  the old file is %s\n", c.Change.Backup)
 	}
 	if c.Uninstalled {
 		return nil
@@ -185,7 +185,7 @@ func (a *app) printHookChange(c hookChange) error {
 	a.printf("  it starts %s\n", strings.Join(c.Program, " "))
 	a.sayf("  for %s\n", strings.Join(c.Events, ", "))
 	a.printApprovals(c)
-	a.sayf("`patchbay hook status` shows whether it fires; `patchbay hook install %s%s --uninstall` takes it out again.\n", c.Host, c.scope())
+	a.sayf("`patchbay hook status` shows whether it works; `patchbay hook install %s%s --uninstall` removes it.\n", c.Host, c.scope())
 	return nil
 }
 
@@ -201,9 +201,9 @@ func (a *app) printDryRun(c hookChange) error {
 	case c.Change.Old == "":
 		a.sayf("  a new file of %s\n", render.Count(added, "line"))
 	case c.Change.Removed:
-		a.sayf("  all of its %s\n", render.Count(removed, "line"))
+		a.sayf("  its %s would be removed\n", render.Count(removed, "line"))
 	default:
-		a.sayf("  %s added, %d removed; the text from before would be kept beside it\n", render.Count(added, "line"), removed)
+		a.sayf("  %s added, %d removed; the old file would be kept beside it\n", render.Count(added, "line"), removed)
 	}
 	if !c.Uninstalled {
 		a.printf("  it would start %s\n", strings.Join(c.Program, " "))
@@ -214,7 +214,7 @@ func (a *app) printDryRun(c hookChange) error {
 	}
 	a.printf("\n")
 	err := render.TextDiff(a.out, c.Change.Old, c.Change.New, o)
-	a.sayf("\nNothing was written. The same without --dry-run makes this change to %s.\n", c.Change.Path)
+	a.sayf("\nNothing was written. Run the command without --dry-run to change %s.\n", c.Change.Path)
 	return err
 }
 
@@ -230,11 +230,11 @@ func (c hookChange) summary() string {
 	case !c.Change.Changed && c.Uninstalled:
 		return "Patchbay is not in " + c.Change.Path
 	case !c.Change.Changed:
-		return c.Change.Path + " is as it should be"
+		return c.Change.Path + " is up to date"
 	case c.Change.Removed:
-		return will("removed ", "would remove ") + c.Change.Path + ", which had nothing else in it"
+		return will("removed ", "would remove ") + c.Change.Path + ", which contained nothing else"
 	case c.Uninstalled:
-		return will("taken out of ", "would be taken out of ") + c.Change.Path
+		return will("removed from ", "would be removed from ") + c.Change.Path
 	}
 	return will("installed in ", "would be installed in ") + c.Change.Path
 }
@@ -256,7 +256,7 @@ func (a *app) printApprovals(c hookChange) {
 		a.printf("  approved in %s\n", c.Trusted)
 		return
 	}
-	a.printf("  Codex runs none of it before you approve it: type /hooks in Codex, or install with --trust. The hashes are\n")
+	a.printf("  Codex does not run these hooks until you approve them: type /hooks in Codex, or install with --trust. Their hashes are\n")
 	for _, p := range c.Approvals {
 		a.printf("    %s %s\n", cmp.Or(p.Event, p.Key), p.Hash)
 	}

@@ -21,13 +21,14 @@ import (
 func newHookStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Which agents ask your plugins, and whether that works",
-		Long: `List the agents whose configuration has Patchbay in it, for you and for the project at
-hand. Each is tried: the command that stands there is started with a sample event, a
-tool call that prints one word, as the agent would do it, and the answer is held
-against what the agent understands. Codex is asked which hooks it would run.`,
+		Short: "Show which agents ask your plugins, and whether that works",
+		Long: `List the agents whose configuration contains Patchbay: your own configuration,
+and that of the current project. Each hook is tried: its command is started with
+a sample event, a tool call that prints one word, as the agent would start it.
+The answer is compared with what the agent understands. Codex is asked which
+hooks it would run.`,
 		Example:     "  patchbay hook status\n  patchbay hook status --json",
-		Annotations: exits(exit{exitOK, "what is installed works, or nothing is"}, exit{exitFailed, "something that is installed does not work"}),
+		Annotations: exits(exit{exitOK, "every installed hook works, or none is installed"}, exit{exitFailed, "an installed hook does not work"}),
 		Args:        arguments(),
 		RunE:        func(cmd *cobra.Command, _ []string) error { return a.runHookStatus(cmd.Context()) },
 	}
@@ -82,7 +83,7 @@ func tryHook(ctx context.Context, prober hookinstall.Prober, in hookinstall.Inst
 func unapproved(ctx context.Context, prober hookinstall.Prober, in hookinstall.Installed) []hookinstall.Fault {
 	hooks, err := prober.AskCodex(ctx)
 	if err != nil {
-		return []hookinstall.Fault{{Problem: fmt.Sprintf("Codex could not be asked whether the hooks are approved: %v", err),
+		return []hookinstall.Fault{{Problem: fmt.Sprintf("cannot ask Codex whether the hooks are approved: %v", err),
 			Fix: "put codex on your PATH, or look at /hooks in Codex"}}
 	}
 	var missing []string
@@ -94,7 +95,7 @@ func unapproved(ctx context.Context, prober hookinstall.Prober, in hookinstall.I
 	if len(missing) == 0 {
 		return nil
 	}
-	return []hookinstall.Fault{{Problem: "Codex passes over " + strings.Join(missing, ", ") + ": they are not approved",
+	return []hookinstall.Fault{{Problem: "Codex does not run the hooks of " + strings.Join(missing, ", ") + ": they are not approved",
 		Fix: "type /hooks in Codex, or `patchbay hook install codex --trust`"}}
 }
 
@@ -120,7 +121,7 @@ func (a *app) runHookStatus(ctx context.Context) error {
 	if err != nil || bad == 0 {
 		return err
 	}
-	return told(kindFailed, "each problem says what fixes it", "%s found", render.Count(bad, "problem"))
+	return told(kindFailed, "each problem says how to fix it", "%s found", render.Count(bad, "problem"))
 }
 
 // mostUnasked is how many events are shown that nobody could be asked about: the last ones.
@@ -140,7 +141,7 @@ func (a *app) printUnasked(entries []hookroad.Entry) {
 	if len(entries) == 0 {
 		return
 	}
-	a.sayf("\nEvents that no plugin could be asked about, the last ones:\n")
+	a.sayf("\nThe last events that no plugin could be asked about:\n")
 	for _, e := range entries {
 		became := "the agent went on"
 		if e.What == hookroad.Denied {

@@ -20,12 +20,13 @@ import (
 )
 
 func newJobCommand(a *app) *cobra.Command {
-	cmd := newGroupCommand("job", "Agents that run on schedules",
+	cmd := newGroupCommand("job", "Write, run and watch agents that run on schedules",
 		newJobNewCommand(a), newJobListCommand(a), newJobStatusCommand(a), newJobRunCommand(a), newJobCancelCommand(a), newJobHistoryCommand(a), newJobLogsCommand(a), newJobDoctorCommand(a), newJobImportCommand(a))
 	cmd.GroupID = groupAgent
-	cmd.Long = `Agents are programs that run on schedules, described by an agent.toml each: when they
-run, which plugins are asked before, given the output, and told what went wrong. They are
-looked for in the directories of [jobs] dirs. ` + "`patchbay serve`" + ` runs them when they are due.`
+	cmd.Long = `Agents are programs that run on schedules. An agent.toml describes each: when it
+runs, which plugins are asked before it, which get its output, and which are
+told of failures. Patchbay looks for agents in the directories of [jobs] dirs.
+` + "`patchbay serve`" + ` runs them when they are due.`
 	return cmd
 }
 
@@ -47,8 +48,11 @@ func (a *app) withJobs(ctx context.Context, use func(*daemon.Jobs) error) error 
 
 func newJobListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:         "list",
-		Short:       "List agents: next run, last result, streak",
+		Use:   "list",
+		Short: "List agents: next run, last result, streak",
+		Long: `List every agent with its schedules: when it runs next, how its last run ended,
+and the streak. The streak counts runs with the same result in a row; failures
+count below zero.`,
 		Example:     "  patchbay job list\n  patchbay job list --json | jq '.[] | select(.stale)'",
 		Annotations: exits(exit{exitOK, "the list was printed"}),
 		Args:        arguments(),
@@ -80,7 +84,7 @@ func (a *app) listJobs(ctx context.Context, j *daemon.Jobs) error {
 
 func jobRow(i daemon.JobInfo, now time.Time) []render.Cell {
 	if i.Error != "" {
-		return []render.Cell{{Text: i.Agent, Style: render.StyleBold}, {Text: "broken", Style: render.StyleRed}, {Text: "patchbay job doctor says why"}}
+		return []render.Cell{{Text: i.Agent, Style: render.StyleBold}, {Text: "broken", Style: render.StyleRed}, {Text: "see patchbay job doctor"}}
 	}
 	next := render.Cell{Text: "by hand", Style: render.StyleDim}
 	switch {
@@ -140,9 +144,10 @@ func newJobHistoryCommand(a *app) *cobra.Command {
 	page := httpapi.Page{Limit: 20}
 	cmd := &cobra.Command{
 		Use:   "history [AGENT]",
-		Short: "List runs: those in progress, then the others, the last to end first",
-		Long: `List runs: those in progress, then the others, the last to end first. A page that is
-not the last one ends with the command for the next; with --json, next is what to give to --after.`,
+		Short: "List runs: first those in progress, then the others, newest first",
+		Long: `List runs: first those in progress, then the others, beginning with the one that
+ended last. If there are more, the last line is the command for the next page.
+With --json, pass the value of next to --after.`,
 		Example:     "  patchbay job history disk-report\n  patchbay job history -n 100 --json | jq -r .next",
 		Annotations: exits(exit{exitOK, "the list was printed"}),
 		Args:        cobra.MaximumNArgs(1),
@@ -152,8 +157,8 @@ not the last one ends with the command for the next; with --json, next is what t
 			})
 		},
 	}
-	cmd.Flags().IntVarP(&page.Limit, "limit", "n", page.Limit, "show at most `N`")
-	cmd.Flags().StringVar(&page.After, "after", "", "go on behind the page that named this `CURSOR`")
+	cmd.Flags().IntVarP(&page.Limit, "limit", "n", page.Limit, "show at most `N` runs")
+	cmd.Flags().StringVar(&page.After, "after", "", "show the page after the one that printed this `CURSOR`")
 	cmd.ValidArgsFunction = completeOnce(a.completeAgents)
 	return cmd
 }
@@ -165,7 +170,7 @@ func (a *app) history(ctx context.Context, j *daemon.Jobs, agent string, page ht
 	runs, err := j.History(ctx, agent, page)
 	if is[*httpapi.InvalidRequestError](err) {
 		return &problem{kind: kindUsage, err: fmt.Errorf("--after %.80q is not a cursor of `patchbay job history`", page.After),
-			fix: "give it as the page before printed it, or leave it out"}
+			fix: "copy it from the previous page, or leave it out"}
 	}
 	if err != nil {
 		return err

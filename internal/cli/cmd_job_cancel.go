@@ -19,16 +19,18 @@ import (
 func newJobCancelCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel RUN",
-		Short: "End a run on purpose, wherever it runs",
-		Long: `End a run on purpose: in this daemon, in another process, or on another machine that
-shares the engine. Its program gets SIGTERM, and SIGKILL five seconds later; a run that waits
-for its next attempt has none. The run is recorded as cancelled: that is no failure,
-nobody is notified, and it is not tried again.
+		Short: "Cancel a run, on whichever machine it runs",
+		Long: `Cancel a run in this daemon, in another process, or on another machine that
+shares the engine. Its program gets SIGTERM, and SIGKILL five seconds later. A
+run that waits for its next attempt makes none. The run is recorded as
+cancelled: it does not count as a failure, no notification is sent, and it is
+not tried again.
 
-RUN is an id of ` + "`patchbay job history`" + `, or an agent's name, which means its run under way.`,
+RUN is an id from ` + "`patchbay job history`" + `, or the name of an agent, which means
+its current run.`,
 		Example: `  patchbay job cancel disk-report
   patchbay job cancel disk-report/daily/20261115T060000.000Z`,
-		Annotations: exits(exit{exitOK, "the run has ended"}, exit{exitFailed, "it was asked to end and has not yet"},
+		Annotations: exits(exit{exitOK, "the run has ended"}, exit{exitFailed, "the run was asked to end, but still runs"},
 			exit{exitRefused, "the run was over already"}, exit{exitNotFound, "there is no such run, or the agent is not running"}),
 		Args: arguments("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,7 +53,7 @@ func (a *app) cancelJob(ctx context.Context, j *daemon.Jobs, id string) error {
 	case errors.Is(err, job.ErrOver):
 		return &problem{kind: kindRefused, err: err}
 	case errors.Is(err, job.ErrStillRuns):
-		return &problem{kind: kindFailed, err: err, fix: "`patchbay job history` says who makes it; it ends as cancelled when that process is back, or known to be dead"}
+		return &problem{kind: kindFailed, err: err, fix: "`patchbay job history` names the process that makes the run; the run ends as cancelled when that process answers again, or is known to be dead"}
 	case err != nil:
 		return err
 	case a.flags.json:
@@ -77,9 +79,9 @@ func underWay(ctx context.Context, j *daemon.Jobs, id string) (string, error) {
 		if _, _, err := j.Find(id, ""); err != nil {
 			return "", noJob(err)
 		}
-		return "", &problem{kind: kindNotFound, err: fmt.Errorf("agent %s is not running", id), fix: "`patchbay job list` shows what is"}
+		return "", &problem{kind: kindNotFound, err: fmt.Errorf("agent %s is not running", id), fix: "`patchbay job list` shows the agents that run"}
 	}
-	return "", usage("name the one that is to end", "agent %s has several runs under way: %s", id, strings.Join(runs, ", "))
+	return "", usage("name the run to cancel", "agent %s has several runs in progress: %s", id, strings.Join(runs, ", "))
 }
 
 // activeRuns are the ids of the runs that are not over, of one agent or, where it is "", of all.

@@ -25,15 +25,15 @@ func newJobDoctorCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find what is wrong with agents, and how to fix it",
-		Long: `Check every agent: its manifest, its program, whether its plugins are there, of the right
-kind and content with their configuration, and whether its notifiers can be used. Nothing is
-run but the plugins' own checks, and nothing is sent to anybody.`,
+		Long: `Check every agent: its manifest, its program, its plugins (whether they exist,
+are of the right kind and accept their configuration) and its notifiers. Only
+the plugins' own checks are run, and no message is sent.`,
 		Example:     "  patchbay job doctor\n  patchbay job doctor --reach",
 		Annotations: exits(exit{exitOK, "nothing is wrong; there may be warnings"}, exit{exitFailed, "there are errors"}),
 		Args:        arguments(),
 		RunE:        func(cmd *cobra.Command, _ []string) error { return a.runJobDoctor(cmd.Context(), reach) },
 	}
-	cmd.Flags().BoolVar(&reach, "reach", false, "also ask whether the services of notifiers can be reached")
+	cmd.Flags().BoolVar(&reach, "reach", false, "also check whether the services of notifiers can be reached")
 	return cmd
 }
 
@@ -121,13 +121,14 @@ func (a *app) jobDirs() ([]string, error) {
 func newJobImportCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import [DIR]",
-		Short: "Take over the agents of a dotagent directory",
-		Long: `Copy the agents of a directory into Patchbay's own: each directory there with an
-agent.toml. DIR is ~/.config/dotagent/agents where it is left out. An agent whose name is taken is
-left alone. Agents in ~/.config/dotagent/agents also run where they are: it is one of the
-directories of [jobs] dirs. Once copied, the copy is used and the original rests.`,
+		Short: "Copy the agents of a dotagent directory",
+		Long: `Copy the agents of DIR into Patchbay's own directory. An agent is a directory
+with an agent.toml. DIR defaults to ~/.config/dotagent/agents. If Patchbay has
+an agent of the same name, the agent is not copied. Agents in
+~/.config/dotagent/agents also run without a copy, because it is one of the
+directories of [jobs] dirs. After the import, only the copy runs.`,
 		Example:     "  patchbay job import\n  patchbay job import ~/old-agents",
-		Annotations: exits(exit{exitOK, "all were copied, or were there already"}, exit{exitFailed, "some manifests are broken"}),
+		Annotations: exits(exit{exitOK, "all agents were copied, or exist already"}, exit{exitFailed, "some manifests are broken"}),
 		Args:        cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			from := ""

@@ -24,9 +24,9 @@ func newJobLogsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs RUN",
 		Short: "Show what a run has printed",
-		Long: `Show what a run has printed: the time, the attempt (#1) and the stream (stdout, stderr, or
-note for a remark of Patchbay's) before each line, and how the run ended after the last. --raw leaves
-all that out. RUN is an id of ` + "`patchbay job history`" + `, or an agent's name, which means its last run.`,
+		Long: `Show the output of a run. Each line begins with the time, the attempt (#1) and
+the stream: stdout, stderr, or note for a remark of Patchbay. The last line says
+how the run ended. --raw prints only the output. RUN is an id from ` + "`patchbay job history`" + `, or the name of an agent, which means its last run.`,
 		Example: `  patchbay job logs disk-report
   patchbay job logs -f disk-report/daily/20261115T060000.000Z
   patchbay job logs disk-report --raw | wc -l`,
@@ -36,8 +36,8 @@ all that out. RUN is an id of ` + "`patchbay job history`" + `, or an agent's na
 			return a.withJobs(cmd.Context(), func(j *daemon.Jobs) error { return a.showLogs(cmd.Context(), j, args[0], f) })
 		},
 	}
-	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on until the run is over")
-	cmd.Flags().BoolVar(&f.raw, "raw", false, "print the lines alone, as the program did")
+	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "keep printing until the run ends")
+	cmd.Flags().BoolVar(&f.raw, "raw", false, "print only the lines of the program")
 	cmd.ValidArgsFunction = completeOnce(a.completeAgents)
 	return cmd
 }
@@ -52,7 +52,7 @@ func (a *app) showLogs(ctx context.Context, j *daemon.Jobs, id string, f jobLogs
 		defer a.keepMending(ctx, j)()
 		read = j.Store.Follow
 		if a.ErrTTY && !a.flags.json {
-			a.tellf("Following %s until it is over; Ctrl-C ends this, not the run.\n", render.Line(id))
+			a.tellf("Following %s until it ends; Ctrl-C stops following, not the run.\n", render.Line(id))
 		}
 	}
 	err = read(ctx, id, func(l job.Line) error {
@@ -144,7 +144,7 @@ func silence(run *job.Run, now time.Time) string {
 	case !run.Status.Over():
 		return "has printed nothing yet"
 	case now.Sub(run.Ended) > job.OutputKept:
-		return fmt.Sprintf("has no output any more: output is kept for %d days", int(job.OutputKept.Hours()/24))
+		return fmt.Sprintf("has no output any more: output is deleted after %d days", int(job.OutputKept.Hours()/24))
 	}
 	return "printed nothing"
 }

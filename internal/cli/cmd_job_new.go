@@ -21,19 +21,20 @@ func newJobNewCommand(a *app) *cobra.Command {
 	var d jobDraft
 	cmd := &cobra.Command{
 		Use:   "new [NAME] [-- COMMAND [ARG…]]",
-		Short: "Write a new agent that runs",
-		Long: `Write a new agent: a directory with an agent.toml, in the first directory of [jobs] dirs. On
-a terminal it asks for the name, the command and the time where they are not given; elsewhere
-the flags say everything. The manifest is checked as it will be read before anything is written, and
-no file that exists is overwritten.
+		Short: "Write a new agent",
+		Long: `Write a new agent: a directory with an agent.toml, in the first directory of
+[jobs] dirs. On a terminal, the command asks for the name, the program and the
+time if they are missing. Without a terminal, the flags must say everything. The
+manifest is checked before anything is written, and no existing file is
+overwritten.
 
-Without a command it writes a script, run.sh, for you to fill in. Without a time the agent runs
-when you ask.`,
+Without COMMAND, a script run.sh is written for you to fill in. Without a time,
+the agent runs only when you start it with ` + "`patchbay job run`" + `.`,
 		Example: `  patchbay job new
   patchbay job new disk-report --at 06:00 -- df -h /
   patchbay job new backup --cron '30 2 * * 1-5' --notify desktop -- ~/bin/backup --all
   patchbay job new poll --every 15 -- ./poll.sh`,
-		Annotations: exits(exit{exitOK, "the agent was written"}, exit{exitRefused, "there is such an agent already"}),
+		Annotations: exits(exit{exitOK, "the agent was written"}, exit{exitRefused, "an agent of this name exists already"}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := d.take(args, cmd.ArgsLenAtDash()); err != nil {
 				return err
@@ -42,14 +43,14 @@ when you ask.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&d.description, "description", "", "say in `TEXT` what it is for")
+	f.StringVar(&d.description, "description", "", "describe the agent with this `TEXT`")
 	f.StringVar(&d.at, "at", "", "run it every day at `HH:MM`")
-	f.IntVar(&d.every, "every", 0, "run it every so many `MINUTES`")
-	f.StringVar(&d.cron, "cron", "", "run it when this `EXPRESSION` of crontab says")
-	f.StringVar(&d.zone, "timezone", "", "mean the times of --at and --cron in this `ZONE` (default: the machine's)")
-	f.IntVar(&d.timeout, "timeout", 0, "end an attempt after so many `SECONDS` (default 1800)")
+	f.IntVar(&d.every, "every", 0, "run it every `MINUTES` minutes")
+	f.StringVar(&d.cron, "cron", "", "run it at the times of this crontab `EXPRESSION`")
+	f.StringVar(&d.zone, "timezone", "", "read the times of --at and --cron in this time `ZONE` (default: that of the machine)")
+	f.IntVar(&d.timeout, "timeout", 0, "end an attempt after this number of `SECONDS` (default 1800)")
 	f.IntVar(&d.attempts, "attempts", 0, "make up to `N` attempts (default 3)")
-	f.StringVar(&d.notify, "notify", "", "tell of failures through this `DRIVER`: desktop, or ntfy:TOPIC")
+	f.StringVar(&d.notify, "notify", "", "send failures with this `DRIVER`: desktop, or ntfy:TOPIC (default: no notifications)")
 	mustComplete(cmd, "notify", "desktop", "ntfy:")
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	return cmd
@@ -69,7 +70,7 @@ func (d *jobDraft) take(args []string, dash int) error {
 	}
 	d.name = strings.Join(names, "")
 	if d.at != "" && d.every != 0 || d.at != "" && d.cron != "" || d.every != 0 && d.cron != "" {
-		return usage("leave all but one out; more schedules can be written into the agent.toml", "--at, --every and --cron are one or the other")
+		return usage("use one of them, and write more schedules into the agent.toml", "--at, --every and --cron cannot be used together")
 	}
 	return nil
 }
@@ -81,7 +82,7 @@ func (a *app) newJob(ctx context.Context, d jobDraft) error {
 		return err
 	}
 	if len(dirs) == 0 {
-		return &problem{kind: kindConfig, err: errors.New("[jobs] dirs of the configuration is empty"), fix: "name a directory there, or take the key out"}
+		return &problem{kind: kindConfig, err: errors.New("[jobs] dirs of the configuration is empty"), fix: "name a directory there, or remove the key"}
 	}
 	if a.person() {
 		if err := a.askForJob(ctx, &d, dirs); err != nil {
@@ -107,10 +108,10 @@ func (a *app) checkJob(d *jobDraft, dir string, dirs []string) (*job.Manifest, e
 	path := filepath.Join(dir, "agent.toml")
 	m, err := job.Parse(path, []byte(d.manifest()))
 	if err != nil {
-		return nil, &problem{kind: kindUsage, err: errors.New("such an agent would not load: " + complaints(err)), fix: "give other values; `patchbay job new --help` lists the flags"}
+		return nil, &problem{kind: kindUsage, err: errors.New("the agent would not load: " + complaints(err)), fix: "give other values; `patchbay job new --help` lists the flags"}
 	}
 	if other := a.agentCalled(d.name, dirs); other != "" {
-		return nil, &problem{kind: kindRefused, err: fmt.Errorf("there is an agent %s already: %s", d.name, other), fix: "choose another name, or edit that file"}
+		return nil, &problem{kind: kindRefused, err: fmt.Errorf("agent %s exists already: %s", d.name, other), fix: "choose another name, or edit that file"}
 	}
 	if _, err := os.Lstat(dir); err == nil {
 		return nil, &problem{kind: kindRefused, err: fmt.Errorf("%s exists already", dir), fix: "choose another name, or move it away"}
@@ -194,7 +195,7 @@ func (a *app) showNewJob(m *job.Manifest, d *jobDraft) error {
 		rows = append(rows, []render.Cell{{}, {Text: command, Style: render.StyleCyan}, {Text: why}})
 	}
 	if d.scripted() {
-		next("$EDITOR "+filepath.Join(m.Dir, "run.sh"), "say what it does")
+		next("$EDITOR "+filepath.Join(m.Dir, "run.sh"), "write what it does")
 	}
 	next("patchbay job run "+m.Agent.Name, "run it now")
 	next("patchbay job logs "+m.Agent.Name, "what it printed")
@@ -208,7 +209,7 @@ func (a *app) showNewJob(m *job.Manifest, d *jobDraft) error {
 func (a *app) askForJob(ctx context.Context, d *jobDraft, dirs []string) (err error) {
 	for d.name == "" || a.agentCalled(d.name, dirs) != "" {
 		if d.name != "" {
-			a.tellf("There is an agent %s already: %s\n", render.Line(d.name), a.agentCalled(d.name, dirs))
+			a.tellf("Agent %s exists already: %s\n", render.Line(d.name), a.agentCalled(d.name, dirs))
 		}
 		if d.name, err = a.ask(ctx, "Name (letters, digits, -): "); err != nil {
 			return err

@@ -50,24 +50,25 @@ func newJobRunCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run AGENT",
 		Short: "Run an agent now, and watch it",
-		Long: `Run an agent now: preflights, the agent, sinks and notifiers, as on its schedule. What it
-prints is shown as it comes.
+		Long: `Run an agent now, as on its schedule: preflights, the agent, sinks and
+notifiers. Its output is shown as it comes.
 
-Typed on a terminal it makes one attempt; a failure counts as given up at once, and
---attempts all makes all the attempts of the manifest. Elsewhere it makes all of them; --once
-makes one. After a failed attempt it waits as the manifest says. A terminal shows a
-countdown, and Enter makes the next attempt now.
+On a terminal, the command makes one attempt, and a failure counts as given up;
+--attempts all makes all attempts of the manifest. Without a terminal, it makes
+all attempts; --once makes one. After a failed attempt it waits as long as the
+manifest says. A terminal shows a countdown, and Enter starts the next attempt
+at once.
 
-Ctrl-C ends the run, as does ` + "`patchbay job cancel`" + ` from elsewhere: it is recorded as
-cancelled, which is no failure.
+Ctrl-C cancels the run, as ` + "`patchbay job cancel`" + ` does. A cancelled run does not
+count as a failure.
 
-With --dry-run the agent runs with AGENT_DRY_RUN=true, sinks and notifiers are not used,
-and what they would have been given is shown.`,
+With --dry-run, the agent runs with AGENT_DRY_RUN=true. Sinks and notifiers are
+not used; the command shows what they would get.`,
 		Example: `  patchbay job run disk-report
   patchbay job run disk-report --attempts all
   patchbay job run disk-report --schedule daily --once
   patchbay job run disk-report --dry-run`,
-		Annotations: exits(exit{exitOK, "it succeeded"}, exit{exitFailed, "every attempt failed"},
+		Annotations: exits(exit{exitOK, "the run succeeded"}, exit{exitFailed, "every attempt failed"},
 			exit{exitRefused, "the previous run of the schedule is still in progress"}, exit{exitNotFound, "no such agent or schedule"},
 			exit{exitInterrupted, "the run was cancelled, by Ctrl-C or `patchbay job cancel`"}),
 		Args: arguments("AGENT"),
@@ -75,10 +76,10 @@ and what they would have been given is shown.`,
 			return a.withJobs(cmd.Context(), func(j *daemon.Jobs) error { return a.runJob(cmd.Context(), j, args[0], f) })
 		},
 	}
-	cmd.Flags().StringVar(&f.schedule, "schedule", "", "run it as this one of its schedules (`ID`); the first where it is left out")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be stored and told, and do neither")
-	cmd.Flags().StringVar(&f.attempts, "attempts", "", "make at most so many attempts: `N|all` (default: 1 on a terminal, all elsewhere)")
-	cmd.Flags().BoolVar(&f.once, "once", false, "make a single attempt: short for --attempts 1")
+	cmd.Flags().StringVar(&f.schedule, "schedule", "", "run it as its schedule with this `ID` (default: the first)")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be stored and sent, and do neither")
+	cmd.Flags().StringVar(&f.attempts, "attempts", "", "make at most this many attempts: `N|all` (default: 1 on a terminal, else all)")
+	cmd.Flags().BoolVar(&f.once, "once", false, "make one attempt, as --attempts 1")
 	mustComplete(cmd, "attempts", "1", "all")
 	cmd.ValidArgsFunction = completeOnce(a.completeAgents)
 	return cmd
@@ -179,9 +180,9 @@ func (a *app) dryRun(ctx context.Context, j *daemon.Jobs, m *job.Manifest, s *jo
 }
 
 func (a *app) showPreviews(attempt job.Attempt, previews []daemon.Preview) {
-	a.sayf("\nThe attempt came to: %s. Nothing was stored or told. A run would have told:\n", attempt.Result)
+	a.sayf("\nThe attempt ended with: %s. Nothing was stored or sent. A run would have sent:\n", attempt.Result)
 	if len(previews) == 0 {
-		a.printf("  no notifier: none of them listens to the events of this run\n")
+		a.printf("  nothing: no notifier listens to the events of this run\n")
 	}
 	for _, p := range previews {
 		a.printf("  %s → %s\n", a.screen().Paint(render.StyleBold, string(p.Event)), strings.TrimSpace(p.To+" "+p.Plugin))

@@ -22,10 +22,11 @@ func newJobStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show all agents on one screen: what runs, what is next, what fails",
-		Long: `Show all agents on one screen: whether a daemon runs them, what is running now, what is next,
-how the last run of each ended, and the streak (runs of the same result in a row, failures below
-zero). What needs you comes first. On a terminal it is cut to the height of the screen, and says how
-many agents were left out; ` + "`patchbay job list`" + ` has all of them.`,
+		Long: `Show all agents on one screen: whether a daemon runs them, which run now, which
+is next, how the last run of each ended, and the streak. The streak counts runs
+with the same result in a row; failures count below zero. Agents that need your
+attention come first. On a terminal the list is cut to the height of the screen,
+and says how many agents were left out; ` + "`patchbay job list`" + ` has all of them.`,
 		Example:     "  patchbay job status\n  watch patchbay job status\n  patchbay job status --json | jq .daemon",
 		Annotations: exits(exit{exitOK, "the overview was printed"}),
 		Args:        arguments(),
@@ -128,7 +129,7 @@ func (a *app) jobSummary(o jobOverview, now time.Time) string {
 	line := a.screen().Paint(render.StyleBold, strings.Join(parts, ", "))
 	switch d := o.Daemon; {
 	case d == nil, d.Hooks:
-		return line + "\n" + a.screen().Paint(render.StyleYellow, "No daemon runs them: `patchbay serve` does (--install: at every login).")
+		return line + "\n" + a.screen().Paint(render.StyleYellow, "No daemon runs them. `patchbay serve` runs them; with --install, at every login.")
 	case d.Next != nil:
 		return line + fmt.Sprintf("; next: %s in %s (daemon %d)", d.Next.Agent, span(d.Next.At.Sub(now)), d.PID)
 	default:

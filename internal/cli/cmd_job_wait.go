@@ -54,7 +54,7 @@ func (w *waiter) wait(ctx context.Context, r job.Run) <-chan struct{} {
 	last := r.Attempts[len(r.Attempts)-1]
 	a.printf("%s attempt %d of %d failed: %s\n", a.screen().Paint(render.StyleYellow, "!"), last.Number, r.Most, render.Line(last.Error))
 	if !w.live() {
-		a.printf("  the next one is in %s (Ctrl-C ends the run; --attempts 1 makes one attempt)\n", span(time.Until(r.NextAt)))
+		a.printf("  the next attempt is in %s (Ctrl-C ends the run; --attempts 1 makes one attempt)\n", span(time.Until(r.NextAt)))
 		return nil
 	}
 	skip, drawn := make(chan struct{}), make(chan struct{})
@@ -97,7 +97,7 @@ func (w *waiter) count(ctx context.Context, r job.Run, skip chan<- struct{}) {
 func (w *waiter) draw(r job.Run) {
 	keys := "Ctrl-C ends the run"
 	if w.enter != nil {
-		keys = "Enter makes it now, " + keys
+		keys = "Enter starts it now, " + keys
 	}
 	text := fmt.Sprintf("  attempt %d of %d in %s (%s)", len(r.Attempts)+1, r.Most, clock(time.Until(r.NextAt)), keys)
 	text = strings.TrimRight(render.Cut(text, w.app.columns()-1), " ")

@@ -16,14 +16,15 @@ func newManCommand(a *app) *cobra.Command {
 	dir := ""
 	cmd := &cobra.Command{
 		Use:   "man [COMMAND…]",
-		Short: "Print manual pages, or write them where man finds them",
-		Long: `Print the manual page of a command, or of patchbay itself. With --dir, write the pages of all
-commands into a directory: patchbay.1, patchbay-plugin.1, patchbay-plugin-list.1 and so on.`,
+		Short: "Print a manual page, or write all pages to a directory",
+		Long: `Print the manual page of a command, or of patchbay itself. With --dir, write the
+pages of all commands to a directory: patchbay.1, patchbay-plugin.1,
+patchbay-plugin-list.1 and so on.`,
 		GroupID: groupMore,
 		Example: `  patchbay man plugin test | man -l -
   patchbay man --dir ~/.local/share/man/man1
   man patchbay-plugin-test`,
-		Annotations: exits(exit{exitOK, "printed, or written"}, exit{exitFailed, "a page cannot be written"}, exit{exitNotFound, "no such command"}),
+		Annotations: exits(exit{exitOK, "the pages were printed or written"}, exit{exitFailed, "a page cannot be written"}, exit{exitNotFound, "no such command"}),
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if dir != "" {
@@ -38,7 +39,7 @@ commands into a directory: patchbay.1, patchbay-plugin.1, patchbay-plugin-list.1
 		},
 		ValidArgsFunction: completeCommands,
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "write the pages of all commands into the directory `DIR`")
+	cmd.Flags().StringVar(&dir, "dir", "", "write the pages of all commands to the directory `DIR`")
 	return cmd
 }
 
@@ -59,7 +60,7 @@ func completeCommands(cmd *cobra.Command, words []string, _ string) ([]string, c
 
 func (a *app) writeManPages(root *cobra.Command, dir string, words []string) error {
 	if len(words) > 0 {
-		return usage("leave out the command: --dir writes the pages of all", "patchbay man --dir takes no COMMAND: %q", words[0])
+		return usage("leave out COMMAND: --dir writes the pages of all commands", "patchbay man: --dir cannot be used with COMMAND: %q", words[0])
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -14,26 +14,28 @@ func newMCPCommand(a *app) *cobra.Command {
 		Use:     "mcp [COMMAND]",
 		Short:   "Offer the tools of plugins to an MCP client on stdin and stdout",
 		GroupID: groupAgent,
-		Long: `Serve one MCP client on stdin and stdout, until its input ends. It is offered the
-tools of all plugins, and the prompts and resources of the MCP servers among them
-([[mcp]] in the configuration). Plugins work in the project of the current directory.
+		Long: `Serve one MCP client on stdin and stdout, until its input ends. The client gets
+the tools of all plugins, and the prompts and resources of the MCP servers among
+them ([[mcp]] in the configuration). Plugins work in the project of the current
+directory.
 
-A call goes through tool.before, tool.resolve and tool.after like any other, and is kept
-in the trace. Clients are told when plugins come and go. Every revision of the protocol
-from 2024-11-05 to 2026-07-28 is spoken. Logs go to stderr.
+A call passes tool.before, tool.resolve and tool.after like any other call, and
+is stored in the journal. Clients are told when plugins come and go. The server
+supports all revisions of the protocol from 2024-11-05 to 2026-07-28. Logs go to
+stderr.
 
 The daemon serves the same over HTTP, at /mcp.`,
 		Example: `  patchbay mcp
   patchbay mcp --builtin
   patchbay mcp install claude`,
-		Annotations: exits(exit{exitOK, "the client has gone"}, exit{exitConfig, "the configuration is at fault"}),
+		Annotations: exits(exit{exitOK, "the client closed the connection"}, exit{exitConfig, "the configuration has an error"}),
 		Args:        arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runMCP(cmd.Context(), opts)
 		},
 	}
 	cmd.AddCommand(newMCPInstallCommand(a))
-	cmd.Flags().BoolVar(&opts.Builtin, "builtin", false, "offer the built-in tools too; [chat] approve says what those that change things may do")
+	cmd.Flags().BoolVar(&opts.Builtin, "builtin", false, "also offer the built-in tools; [chat] approve says whether tools may change things")
 	cmd.Flags().BoolVar(&opts.Methods, "methods", false, "offer the methods of kaged plugins as tools")
 	return cmd
 }

@@ -24,24 +24,26 @@ func newMCPInstallCommand(a *app) *cobra.Command {
 	var opts mcpInstallOptions
 	cmd := &cobra.Command{
 		Use:   "install HOST",
-		Short: "Make Patchbay known to an agent as an MCP server",
-		Long: `Write Patchbay into the MCP servers of an agent: ` + strings.Join(mcpinstall.Hosts(), ", ") + `.
+		Short: "Add Patchbay to the MCP servers of an agent",
+		Long: `Add Patchbay to the MCP servers of an agent. HOST is one of
+` + strings.Join(mcpinstall.Hosts(), ", ") + `.
 
-One entry called patchbay is added to the agent's own file; every other byte of it stays,
-and the text from before is kept beside it. Done twice, it changes nothing.`,
+One entry called patchbay is added to the agent's own file. Every other byte
+stays, and a copy of the old file is kept beside it. To install again changes
+nothing.`,
 		Example: `  patchbay mcp install claude
   patchbay mcp install codex --dry-run
   patchbay mcp install cursor --project
   patchbay mcp install claude --uninstall`,
-		Annotations: exits(exit{exitOK, "it is done, or was so already"}, exit{exitFailed, "the file could not be changed"},
-			exit{exitUsage, "no such agent, or it has no such file"}),
+		Annotations: exits(exit{exitOK, "the entry was added or removed, or there was nothing to change"}, exit{exitFailed, "the file cannot be changed"},
+			exit{exitUsage, "usage error; no such agent, or it has no file for projects"}),
 		Args:      arguments("HOST"),
 		ValidArgs: mcpinstall.Hosts(),
 		RunE:      func(_ *cobra.Command, args []string) error { return a.runMCPInstall(args[0], opts) },
 	}
-	cmd.Flags().BoolVar(&opts.project, "project", false, "for the project of the current directory, not for you")
-	cmd.Flags().BoolVar(&opts.uninstall, "uninstall", false, "take the entry out again")
-	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	cmd.Flags().BoolVar(&opts.project, "project", false, "write the file of the current project instead of your own")
+	cmd.Flags().BoolVar(&opts.uninstall, "uninstall", false, "remove the entry again")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show what would change, and write nothing")
 	return cmd
 }
 
@@ -89,13 +91,13 @@ func installedLine(e *mcpinstall.Entry, done editfile.Result, o mcpInstallOption
 	case o.uninstall && !done.Changed:
 		what = "is not in " + e.File()
 	case o.uninstall:
-		what = would + "taken out of " + e.File()
+		what = would + "removed from " + e.File()
 	case done.Changed:
 		what = would + "written into " + e.File() + ": " + e.Value()
 	}
 	line := e.Key() + " " + what
 	if done.Backup != "" {
-		line += "\nthe text from before is in " + done.Backup
+		line += "\nthe old file is " + done.Backup
 	}
 	return line
 }
@@ -105,7 +107,7 @@ func installedLine(e *mcpinstall.Entry, done editfile.Result, o mcpInstallOption
 func (a *app) mcpEntry(name string, o mcpInstallOptions) (*mcpinstall.Entry, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("where is this program? %w", err)
+		return nil, fmt.Errorf("finding the path of this program: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(self); err == nil {
 		self = real

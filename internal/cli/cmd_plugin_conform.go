@@ -32,29 +32,31 @@ func newPluginConformCommand(a *app) *cobra.Command {
 	f := &conformFlags{}
 	cmd := &cobra.Command{
 		Use:   "test PATH|NAME | test -- COMMAND [ARG…]",
-		Short: "Hold a plugin against its protocol: the conformance kit",
-		Long: `Test whether a plugin keeps the rules of its protocol: manifest and handshake, every
-hook and tool with values made from its schemas, wrong and huge input, calls at once,
-time limits, shutdown, nothing left running, nothing but the protocol on stdout, and
-nothing used that it does not declare. What fails is shown with the rule it breaks,
-the page and row of docs/protocols that has the rule, and what to do about it.
+		Short: "Test whether a plugin follows its protocol",
+		Long: `Test whether a plugin keeps the rules of its protocol: manifest and handshake,
+every hook and tool with values made from its schemas, wrong and huge input,
+calls at the same time, time limits, shutdown, no process left running, only the
+protocol on stdout, and no use of anything that it does not declare. A failed
+check is shown with the rule that it checks, the page and row of docs/protocols
+with that rule, and how to fix it.
 
-PATH is a plugin's file or directory, installed or not; the dialect is seen from what
-is there, or given with --dialect. NAME is an installed plugin, or an MCP server of the
-configuration. After -- stands the command of an MCP server.
+PATH is the file or directory of a plugin, installed or not. Its dialect is
+found from its files, or given with --dialect. NAME is an installed plugin, or
+an MCP server of the configuration. COMMAND after -- starts an MCP server.
 
-The plugin is run with a home and a project of its own, which are removed again. Plugins
-of kaged and mine run in the sandbox, with what they declare, and where there is none
-only with --no-sandbox; those of other dialects are not confined, and do what their
-hooks and tools do. Tools and hooks are called: a plugin that acts on the network or on paths that it declares acts there.
-The page docs/testing-plugins.md lists every check.`,
+The plugin runs with its own temporary home and project. Plugins of kaged and
+mine run in the sandbox with the capabilities that they declare; on a machine
+without a sandbox they run only with --no-sandbox. Plugins of other dialects are
+not confined. Hooks and tools are really called: a plugin that uses the network,
+or paths that it declares, uses them in the test too. docs/testing-plugins.md
+lists every check.`,
 		Example: `  patchbay plugin test ./my-plugin
   patchbay plugin test ./my-plugin --only kaged.handshake,kaged.tool.answers
   patchbay plugin test ./my-plugin --json | jq '.checks[] | select(.status == "fail")'
   patchbay plugin test ./my-plugin --junit report.xml
   patchbay plugin test -- python3 server.py --stdio
   patchbay plugin test --list --dialect kaged`,
-		Annotations: exits(exit{exitOK, "no check failed; there may be warnings"}, exit{exitFailed, "the test could not be made"},
+		Annotations: exits(exit{exitOK, "no check failed; there may be warnings"}, exit{exitFailed, "the test could not run"},
 			exit{exitNotFound, "no such plugin"}, exit{exitChecks, "a check failed"}),
 		Args:              func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 		ValidArgsFunction: a.completeConform,
@@ -65,10 +67,10 @@ The page docs/testing-plugins.md lists every check.`,
 			return a.runConform(cmd.Context(), f, args, cmd.ArgsLenAtDash() == 0)
 		},
 	}
-	cmd.Flags().StringSliceVar(&f.only, "only", nil, "make these checks alone: `ID,…`, or beginnings of them such as kaged.handshake")
-	cmd.Flags().BoolVar(&f.list, "list", false, "list the checks, and make none")
-	cmd.Flags().StringVar(&f.junit, "junit", "", "write the results to this `FILE`, as JUnit does")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", conformance.DefaultTimeout, "end after this `DURATION`; what was not checked by then has failed")
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "run only these checks: `ID,…`, or prefixes of them such as kaged.handshake")
+	cmd.Flags().BoolVar(&f.list, "list", false, "list the checks, and run none")
+	cmd.Flags().StringVar(&f.junit, "junit", "", "also write the results to this `FILE`, in the format of JUnit")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", conformance.DefaultTimeout, "stop after this `DURATION`; checks that did not run by then fail")
 	cmd.Flags().BoolVar(&f.bare, "no-sandbox", false, "run plugins of kaged and mine without their sandbox")
 	if err := cmd.RegisterFlagCompletionFunc("only", completeChecks); err != nil {
 		panic(err) // a flag that was added a few lines above
@@ -81,9 +83,9 @@ func (f *conformFlags) check(cmd *cobra.Command, args []string) error {
 	fix := "usage: " + cmd.UseLine()
 	switch dash := cmd.ArgsLenAtDash(); {
 	case f.timeout <= 0:
-		return usage("give a time such as 2m", "--timeout: %s is no time to wait", f.timeout)
+		return usage("write a duration such as 2m", "--timeout: %s is not a positive duration", f.timeout)
 	case f.list && len(args) > 0:
-		return usage("leave out "+args[0]+", or --list", "%s: --list takes no plugin", cmd.CommandPath())
+		return usage("leave out "+args[0]+", or --list", "%s: --list cannot be used with a plugin", cmd.CommandPath())
 	case f.list:
 		return nil
 	case len(args) == 0:
@@ -211,7 +213,7 @@ func (a *app) conformTarget(host *pluginhost.Host, found []pluginhost.Candidate,
 	}
 	switch {
 	case command && only != "" && only != "mcp":
-		return conformance.Target{}, usage("name the plugin's file or directory", "a command behind -- is an MCP server, not a plugin of %s", only)
+		return conformance.Target{}, usage("name the plugin's file or directory", "a command after -- is an MCP server, not a plugin of %s", only)
 	case command:
 		return conformance.Server("", args, nil, a.workDir()), nil
 	case !a.isPath(args[0]):
@@ -229,7 +231,7 @@ func (a *app) onlyDialect() (string, error) {
 	case 1:
 		return a.flags.dialects[0], nil
 	}
-	return "", usage("name one dialect", "--dialect: the command is about one plugin, which has one dialect")
+	return "", usage("name one dialect", "--dialect: the command takes one plugin, which has one dialect")
 }
 
 // targetAt is the plugin at a path of the command line.
@@ -237,11 +239,11 @@ func (a *app) targetAt(path, only string) (conformance.Target, error) {
 	target, err := conformance.At(a.path(path), only, dialect.Env{Vars: a.Environ})
 	switch {
 	case errors.Is(err, plugindir.ErrSeveral):
-		return target, usage("name the file of the one that is meant", "%w", err)
+		return target, usage("name the file of one plugin", "%w", err)
 	case errors.Is(err, plugindir.ErrNone) && only != "":
 		return target, notFound(fmt.Errorf("%w of the dialect %s", err, only), "leave --dialect out, or build the plugin first")
 	case errors.Is(err, plugindir.ErrNone):
-		return target, notFound(err, "name a plugin's file or directory; build it first where it is compiled, and chmod +x a script")
+		return target, notFound(err, "name a plugin's file or directory; build a compiled plugin first, and make a script executable (chmod +x)")
 	}
 	return target, err
 }

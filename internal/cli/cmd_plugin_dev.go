@@ -27,15 +27,17 @@ func newPluginDevCommand(a *app) *cobra.Command {
 	var watch []string
 	cmd := &cobra.Command{
 		Use:   "dev PATH",
-		Short: "Run a plugin while you write it: reloads on change, shows everything",
-		Long: `Run the one plugin at PATH, a directory or a file of any dialect, installed or not. Whenever one of
-its files changes it is started anew; a mistake is shown with its line, and the next change gets
-another try. Everything that happens is shown: what the plugin is sent, what it answers and changes,
-what it writes to stderr, its notifications, and what its sandbox denies.
+		Short: "Run a plugin while you write it: restarts it on changes, shows everything",
+		Long: `Run the one plugin at PATH, a directory or a file of any dialect, installed or
+not. Whenever one of its files changes, the plugin is restarted. A mistake is
+shown with its line, and the next change tries again. Everything that happens is
+shown: what the plugin is sent, what it answers and changes, what it writes to
+stderr, its notifications, and what its sandbox denies.
 
-On a terminal single keys send it sample events and tool calls (f), edit and resend the last one
-(e), send it again (a), restart the plugin (r), open the log (l), and quit (q). Elsewhere the same
-are commands, one a line on stdin; the end of stdin ends it. With --json every event is a line of JSON.
+On a terminal, single keys send sample events and tool calls (f), edit and
+resend the last one (e), send it again (a), restart the plugin (r), open the log
+(l) and quit (q). Without a terminal, the same are commands on stdin, one on
+each line; the end of stdin quits. With --json every event is a line of JSON.
 
   fire POINT [JSON]   call NAME [JSON]   again [JSON]   list   restart   quit
 
@@ -44,15 +46,15 @@ With --dialect mcp, PATH is a program that is an MCP server.`,
   patchbay plugin dev ./dotagent-plugin-notes --watch ./lib
   echo 'fire turn.input {"message":"hello"}' | patchbay plugin dev ./shout
   printf 'list\ncall plugin_words_count\n' | patchbay plugin dev ./words --json`,
-		Annotations: exits(exit{exitOK, "it was ended, and every command had a good end"},
-			exit{exitFailed, "without a terminal: a command failed, or made no sense"}, exit{exitNotFound, "there is no plugin at PATH"}),
+		Annotations: exits(exit{exitOK, "you quit, and every command succeeded"},
+			exit{exitFailed, "without a terminal: a command failed, or was not understood"}, exit{exitNotFound, "there is no plugin at PATH"}),
 		Args: arguments("PATH"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveDefault // files
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runPluginDev(cmd.Context(), args[0], watch) },
 	}
-	cmd.Flags().StringArrayVar(&watch, "watch", nil, "restart the plugin when the file or directory `PATH` changes, too (may be repeated)")
+	cmd.Flags().StringArrayVar(&watch, "watch", nil, "also restart the plugin when the file or directory `PATH` changes (may be repeated)")
 	return cmd
 }
 
@@ -68,7 +70,7 @@ func (a *app) runPluginDev(ctx context.Context, path string, watch []string) err
 	defer stop()
 	defer func() {
 		if err := d.storage.Close(); err != nil {
-			a.logger().Warn("what plugins stored could not be closed", "err", err)
+			a.logger().Warn("cannot close the storage of plugins", "err", err)
 		}
 	}()
 	if a.InTTY && a.OutTTY && !a.flags.json {
@@ -188,7 +190,7 @@ func (d *devRun) byLines(ctx context.Context) (err error) {
 	case ctx.Err() != nil && d.out.err == nil:
 		return &problem{kind: kindInterrupted, err: errors.New("interrupted")}
 	case failed > 0:
-		return told(kindFailed, "", "%d of %s had no good end", failed, render.Count(all, "command"))
+		return told(kindFailed, "", "%d of %s failed", failed, render.Count(all, "command"))
 	}
 	return nil
 }
@@ -255,7 +257,7 @@ func (d *devRun) commandLines(ctx context.Context) <-chan string {
 			}
 		}
 		if err := scanner.Err(); err != nil {
-			d.logger().Warn("stdin cannot be read any more", "err", err)
+			d.logger().Warn("cannot read more from stdin", "err", err)
 		}
 	}()
 	return lines

@@ -46,7 +46,7 @@ func (d *devRun) atTerminal(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	k := &devDesk{devRun: d, log: log, state: devName(d.path) + " is being started", style: render.StyleDim, verbose: d.flags.verbose}
+	k := &devDesk{devRun: d, log: log, state: devName(d.path) + " is starting", style: render.StyleDim, verbose: d.flags.verbose}
 	k.console = &tui.Console{In: d.In, Out: d.Out, NoColor: !d.screen().Color, Status: k.status, Busy: k.doing, Keys: k.keys()}
 	if k.session, err = d.start(ctx, k.emit); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (k *devDesk) emit(e plugindev.Event) {
 	})
 	lines := plugindev.Lines(e, render.Options{Verbose: true})
 	if _, err := io.WriteString(k.log, strings.Join(lines, "\n")+"\n"); err != nil { // what is shown stands
-		k.console.Print(func(render.Options) []string { return []string{"the log cannot be written: " + err.Error()} })
+		k.console.Print(func(render.Options) []string { return []string{"cannot write the log: " + err.Error()} })
 	}
 }
 
@@ -94,9 +94,9 @@ func (k *devDesk) note(e plugindev.Event) {
 		}
 	case plugindev.Broken:
 		k.targets, k.style = nil, render.StyleRed
-		k.state = render.Line(devName(k.path)) + " does not work: fix it, and save"
+		k.state = render.Line(devName(k.path)) + " does not work: fix it and save it"
 	case plugindev.Changed:
-		k.state, k.style = render.Line(devName(k.path))+" is being started anew", render.StyleDim
+		k.state, k.style = render.Line(devName(k.path))+" is restarting", render.StyleDim
 	}
 }
 
@@ -134,7 +134,7 @@ func (k *devDesk) while(what string, do func()) bool {
 func (k *devDesk) send(ctx context.Context, c plugindev.Command) {
 	sent := k.while(c.Verb+" "+c.Name, func() { _ = k.session.Do(ctx, c) }) // its events tell what went wrong
 	if !sent {
-		k.say("something is under way: wait for it, or press r to restart the plugin")
+		k.say("a command is still running: wait for it, or press r to restart the plugin")
 	}
 }
 
@@ -168,7 +168,7 @@ func (k *devDesk) choices() []string {
 		labels = append(labels, label)
 	}
 	if len(labels) == 0 {
-		k.say("there is nothing to send: the plugin does not work, or has no hooks and no tools")
+		k.say("nothing can be sent: the plugin does not work, or has no hooks and no tools")
 	}
 	return labels
 }
@@ -187,7 +187,7 @@ func (k *devDesk) fire(ctx context.Context, choice int) {
 // restart gives up what is under way.
 func (k *devDesk) restart(ctx context.Context, _ int) {
 	k.mu.Lock()
-	k.state, k.style = render.Line(devName(k.path))+" is being started anew", render.StyleDim
+	k.state, k.style = render.Line(devName(k.path))+" is restarting", render.StyleDim
 	k.mu.Unlock()
 	k.session.GiveUp()
 	_ = k.session.Do(ctx, plugindev.Command{Verb: "restart"}) // its events tell what went wrong
@@ -205,7 +205,7 @@ func (k *devDesk) toggle(context.Context, int) {
 func (k *devDesk) editLast(ctx context.Context, _ int) error {
 	last, ok := k.session.Last()
 	if !ok {
-		return errors.New("nothing was sent yet: press f")
+		return errors.New("nothing was sent yet: press f first")
 	}
 	payload, err := k.editPayload(ctx, last.Payload)
 	if err != nil {
@@ -238,7 +238,7 @@ func (k *devDesk) editPayload(ctx context.Context, payload json.RawMessage) (jso
 		return nil, errors.New(syntaxMessage("the payload", edited, err))
 	}
 	if _, err := rawjson.Parse(edited); err != nil {
-		return nil, fmt.Errorf("the payload is no JSON object: %w", err)
+		return nil, fmt.Errorf("the payload is not a JSON object: %w", err)
 	}
 	return rawjson.Compact(edited), nil
 }
@@ -257,14 +257,14 @@ func (k *devDesk) openLog(ctx context.Context) error {
 func (k *devDesk) help(whole bool) tui.Draw {
 	return func(o render.Options) []string {
 		if !whole {
-			return []string{o.Paint(render.StyleDim, "Save the plugin, and it is started anew. f sends it something; ? explains.")}
+			return []string{o.Paint(render.StyleDim, "Save a file of the plugin to restart it. Press f to send it something, ? for help.")}
 		}
 		out := []string{}
 		for _, row := range [][2]string{
 			{"f", "fire a sample event or call a tool: choose one of its hooks and tools"},
 			{"e", "edit the last payload in $VISUAL or $EDITOR, and send it"},
 			{"a", "send the last one again"},
-			{"r", "restart the plugin; what is under way is given up"},
+			{"r", "restart the plugin, and cancel what is running"},
 			{"l", "open the log in $PAGER: " + k.log.Name()},
 			{"v", "show messages whole, or on one line"},
 			{"q", "quit; also Ctrl-C"},

@@ -10,11 +10,11 @@ import (
 )
 
 func newPluginEnableCommand(a *app) *cobra.Command {
-	return a.newSwitchCommand("enable", "Let a plugin take part again", true)
+	return a.newSwitchCommand("enable", "Enable a plugin that was disabled", true)
 }
 
 func newPluginDisableCommand(a *app) *cobra.Command {
-	return a.newSwitchCommand("disable", "Keep a plugin, and do not start it", false)
+	return a.newSwitchCommand("disable", "Keep a plugin installed, but do not start it", false)
 }
 
 // newSwitchCommand is one of the two.
@@ -22,11 +22,12 @@ func (a *app) newSwitchCommand(verb, short string, on bool) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " NAME",
 		Short: short,
-		Long: short + `: enabled is written into its [plugins.NAME] table in config.toml,
-in place, and every other byte stays. The file from before is kept beside it. A daemon that
-runs follows at once; events under way come to their end first.`,
+		Long: short + `. The command writes enabled into the table
+[plugins.NAME] of config.toml. Every other byte of the file stays, and the old
+file is kept beside it. A running daemon follows at once; running events finish
+first.`,
 		Example: "  patchbay plugin " + verb + " git-context\n  patchbay plugin " + verb + " kaged:notes --json",
-		Annotations: exits(exit{exitOK, "it is " + verb + "d"}, exit{exitFailed, "the file cannot be written, or the daemon does not follow"},
+		Annotations: exits(exit{exitOK, "the plugin is " + verb + "d"}, exit{exitFailed, "the file cannot be written, or the daemon cannot reload"},
 			exit{exitNotFound, "no such plugin"}),
 		Args:              arguments("NAME"),
 		ValidArgsFunction: completeOnce(a.completePlugins),
@@ -76,6 +77,6 @@ func (a *app) printSwitch(c *pluginhost.Switched) {
 	}
 	a.printf("%s is %s, in %s\n", name, state, render.Line(c.File))
 	if c.Backup != "" {
-		a.printf("  the file from before is %s\n", render.Line(c.Backup))
+		a.printf("  the old file is %s\n", render.Line(c.Backup))
 	}
 }

@@ -19,13 +19,13 @@ func newPluginInfoCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "info NAME",
 		Short: "Show everything about one plugin",
-		Long: `Show what a plugin says of itself, where its hooks are wired, what it may do and
-how it is. A mine plugin is asked for its health, for at most five seconds. Where
-two dialects have a plugin of one name, write DIALECT:NAME.`,
+		Long: `Show what a plugin declares, which points its hooks are connected to, what it
+may do, and its state. A mine plugin is asked for its health, for at most five
+seconds. If plugins of two dialects have the same name, write DIALECT:NAME.`,
 		Example: `  patchbay plugin info git-context
   patchbay plugin info scaffold:git-context
   patchbay plugin info git-context --json | jq .wiring`,
-		Annotations:       exits(exit{exitOK, "shown"}, exit{exitNotFound, "no such plugin"}),
+		Annotations:       exits(exit{exitOK, "the plugin was shown"}, exit{exitNotFound, "no such plugin"}),
 		Args:              arguments("NAME"),
 		ValidArgsFunction: completeOnce(a.completePlugins),
 		RunE: func(cmd *cobra.Command, args []string) error {

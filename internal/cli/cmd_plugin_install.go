@@ -27,30 +27,31 @@ func newPluginInstallCommand(a *app) *cobra.Command {
 	var opts installOptions
 	cmd := &cobra.Command{
 		Use:   "install SOURCE",
-		Short: "Put a plugin where its dialect keeps plugins",
-		Long: `Copy a plugin to where its dialect keeps plugins, and record it in patchbay.lock. SOURCE
-is a directory, a file, a .tar, .tar.gz or .zip archive by its path or https address, or a
-git repository: OWNER/REPO of GitHub, or its path, https or ssh address, each with @REF for
-a branch, tag or commit.
+		Short: "Install a plugin from a directory, an archive or a git repository",
+		Long: `Copy a plugin to the plugin directory of its dialect, and record it in
+patchbay.lock. SOURCE is a directory or a file; a .tar, .tar.gz or .zip archive,
+by path or https address; or a git repository: OWNER/REPO on GitHub, a path, or
+an https or ssh address, each with an optional @REF for a branch, tag or commit.
 
-Nothing of the plugin is built or run: what there may be to run is printed. What its manifest
-says is checked as plugin validate does. Where a source has several plugins, choose with
---plugin or --all. A plugin that was installed before is replaced at once; a daemon that runs
-goes on with the new one and loses no event.`,
+No part of the plugin is built or run; commands that you may have to run are
+printed. Its manifest is checked as ` + "`patchbay plugin validate`" + ` does. If a source
+has several plugins, choose with --plugin or --all. A plugin that was installed
+before is replaced in one step; a running daemon switches to the new one and
+loses no event.`,
 		Example: `  patchbay plugin install ./my-plugin
   patchbay plugin install shout-1.2.tar.gz
   patchbay plugin install owner/repo@v1.2.0
   patchbay plugin install git@example.org:me/plugins.git --plugin notes
   patchbay plugin install ./my-plugin --dry-run --json`,
-		Annotations: exits(exit{exitOK, "installed, or was so already"}, exit{exitFailed, "the source cannot be had, or is not safe to unpack"},
-			exit{exitRefused, "another plugin is in the way"}, exit{exitNotFound, "no plugin there, or none of that name"}),
+		Annotations: exits(exit{exitOK, "the plugin was installed, or is installed already"}, exit{exitFailed, "the source cannot be fetched, or is not safe to unpack"},
+			exit{exitRefused, "another plugin has its place; see --force"}, exit{exitNotFound, "the source has no plugin, or none of that name"}),
 		Args: arguments("SOURCE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runPluginInstall(cmd.Context(), args[0], opts) },
 	}
-	cmd.Flags().StringArrayVar(&opts.plugins, "plugin", nil, "of several plugins, install `NAME` (may be repeated)")
-	cmd.Flags().BoolVar(&opts.all, "all", false, "of several plugins, install all")
-	cmd.Flags().BoolVar(&opts.force, "force", false, "replace a plugin that was put there by hand, came from elsewhere, or was changed")
-	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	cmd.Flags().StringArrayVar(&opts.plugins, "plugin", nil, "install the plugin `NAME` of a source with several (may be repeated)")
+	cmd.Flags().BoolVar(&opts.all, "all", false, "install all plugins of the source")
+	cmd.Flags().BoolVar(&opts.force, "force", false, "replace a plugin that was changed, was not installed by Patchbay, or came from another source")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show what would be installed, and write nothing")
 	return cmd
 }
 
@@ -105,7 +106,7 @@ func (a *app) runPluginInstall(ctx context.Context, text string, opts installOpt
 	}
 	defer func() {
 		if err := fetched.Close(); err != nil {
-			a.logger().Warn("what was fetched could not be removed", "err", err)
+			a.logger().Warn("cannot remove the fetched files", "err", err)
 		}
 	}()
 	chosen, err := a.choose(ctx, fetched, opts)
@@ -142,7 +143,7 @@ func (a *app) choose(ctx context.Context, f *plugininstall.Fetched, opts install
 		err := f.NothingFound()
 		return nil, &problem{kind: kindNotFound, err: err, fix: fixOf(err)}
 	case opts.all && len(opts.plugins) > 0:
-		return nil, usage("leave out one of them", "plugin install: --plugin and --all")
+		return nil, usage("leave out one of them", "plugin install: --plugin and --all cannot be used together")
 	case opts.all:
 		return f.Plugins, nil
 	case len(opts.plugins) > 0:
@@ -152,7 +153,7 @@ func (a *app) choose(ctx context.Context, f *plugininstall.Fetched, opts install
 	case a.InTTY && a.OutTTY && !a.flags.json:
 		return a.askWhich(ctx, f)
 	}
-	return nil, usage("choose with --plugin NAME, or --all", "there are several plugins: %s", strings.Join(ids(f.Plugins), ", "))
+	return nil, usage("choose with --plugin NAME, or --all", "the source has several plugins: %s", strings.Join(ids(f.Plugins), ", "))
 }
 
 func chosenByName(f *plugininstall.Fetched, names []string) ([]plugininstall.Plugin, error) {
@@ -161,12 +162,12 @@ func chosenByName(f *plugininstall.Fetched, names []string) ([]plugininstall.Plu
 		meantOnes := f.Meant(name)
 		switch len(meantOnes) {
 		case 0:
-			return nil, &problem{kind: kindNotFound, err: fmt.Errorf("there is no plugin %s", name),
-				fix: meant(name, ids(f.Plugins), "there are "+strings.Join(ids(f.Plugins), ", "))}
+			return nil, &problem{kind: kindNotFound, err: fmt.Errorf("the source has no plugin %s", name),
+				fix: meant(name, ids(f.Plugins), "it has "+strings.Join(ids(f.Plugins), ", "))}
 		case 1:
 			chosen = append(chosen, meantOnes[0])
 		default:
-			return nil, usage("name the dialect, too", "%s is the name of several: %s", name, strings.Join(ids(meantOnes), ", "))
+			return nil, usage("write DIALECT:NAME", "several plugins are called %s: %s", name, strings.Join(ids(meantOnes), ", "))
 		}
 	}
 	return chosen, nil
@@ -182,11 +183,11 @@ func ids(plugins []plugininstall.Plugin) []string {
 
 // askWhich asks the person at the terminal.
 func (a *app) askWhich(ctx context.Context, f *plugininstall.Fetched) ([]plugininstall.Plugin, error) {
-	a.sayf("There are several plugins:\n")
+	a.sayf("The source has several plugins:\n")
 	for i, p := range f.Plugins {
 		a.printf("  %d  %s  %s\n", i+1, render.Line(p.ID()), render.Line(p.Path))
 	}
-	answer, err := a.ask(ctx, "Which? Numbers or names with spaces between, or all: ")
+	answer, err := a.ask(ctx, "Install which? Numbers or names, separated by spaces, or all: ")
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +196,7 @@ func (a *app) askWhich(ctx context.Context, f *plugininstall.Fetched) ([]plugini
 		return f.Plugins, nil
 	}
 	if len(words) == 0 {
-		return nil, &problem{kind: kindFailed, err: errors.New("nothing was chosen, nothing was installed")}
+		return nil, &problem{kind: kindFailed, err: errors.New("no plugin was chosen, and nothing was installed")}
 	}
 	for i, w := range words {
 		var n int
@@ -226,7 +227,7 @@ func (a *app) finish(ctx context.Context, placed []*plugininstall.Placed) error 
 	}
 	for _, p := range placed {
 		if cleanErr := p.Clean(); cleanErr != nil {
-			a.logger().Warn("what was replaced could not be removed", "err", cleanErr)
+			a.logger().Warn("cannot remove the replaced files", "err", cleanErr)
 		}
 	}
 	if a.flags.json {
@@ -268,13 +269,13 @@ func (a *app) printPlaced(p *plugininstall.Placed) {
 		a.printf("  it may %s\n", render.Line(strings.Join(p.Capabilities, ", ")))
 	}
 	if len(p.Withheld) > 0 {
-		a.printf("  %s\n", o.Paint(render.StyleYellow, "it wants more, and does not get it before `patchbay plugin trust "+p.Name+"`: "+strings.Join(p.Withheld, ", ")))
+		a.printf("  %s\n", o.Paint(render.StyleYellow, "it also asks for capabilities that it does not get until `patchbay plugin trust "+p.Name+"`: "+strings.Join(p.Withheld, ", ")))
 	}
 	for _, n := range p.Notes {
 		a.printf("  %s\n", o.Paint(render.StyleYellow, n))
 	}
 	if len(p.Hints) > 0 && !p.Unchanged {
-		a.printf("  Patchbay has run nothing of it. What there may be to do:\n")
+		a.printf("  Patchbay has run none of its files. You may have to run:\n")
 	}
 	for _, h := range p.Hints {
 		if !p.Unchanged {

@@ -29,16 +29,17 @@ func newPluginKnobCommand(a *app) *cobra.Command {
 	var opts knobOptions
 	cmd := &cobra.Command{
 		Use:   "knob NAME [KEY [VALUE]]",
-		Short: "Show or set what a plugin lets you tune",
-		Long: `Show a plugin's knobs, or one of them, or set one. The value is written to
-config.toml, or with --project to .patchbay/config.toml of the project: in place,
-every other byte stays, and the file from before is kept beside it. A daemon
-that runs restarts the plugin between two calls.`,
+		Short: "Show or set the knobs of a plugin",
+		Long: `Show the knobs of a plugin, or one of them, or set one. Knobs are the settings
+that a plugin lets you change. The value is written to config.toml, or with
+--project to .patchbay/config.toml of the project. Every other byte stays, and
+the old file is kept beside it. A running daemon restarts the plugin between two
+calls.`,
 		Example: `  patchbay plugin knob notes
   patchbay plugin knob notes level 3
   patchbay plugin knob notes level 3 --project
   patchbay plugin knob notes level --unset`,
-		Annotations: exits(exit{exitOK, "shown, or set"}, exit{exitFailed, "the knob cannot have this value, or the file cannot be written"},
+		Annotations: exits(exit{exitOK, "the knobs were shown, or the knob was set"}, exit{exitFailed, "the knob cannot have this value, or the file cannot be written"},
 			exit{exitNotFound, "no such plugin or knob"}),
 		Args:              knobArguments,
 		ValidArgsFunction: completeOnce(a.completePlugins),
@@ -48,8 +49,8 @@ that runs restarts the plugin between two calls.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&opts.project, "project", false, "write the project's file, .patchbay/config.toml")
-	cmd.Flags().BoolVar(&opts.unset, "unset", false, "take the value out of the file: the knob goes back to its default")
+	cmd.Flags().BoolVar(&opts.project, "project", false, "write .patchbay/config.toml of the project instead of your config.toml")
+	cmd.Flags().BoolVar(&opts.unset, "unset", false, "remove the value from the file, so that the knob has its default")
 	return cmd
 }
 
@@ -97,7 +98,7 @@ func (a *app) runPluginKnob(ctx context.Context, host *pluginhost.Host, args []s
 	}
 	switch {
 	case len(args) == 3 && opts.unset:
-		return usage("leave out the value, or --unset", "plugin knob: a value and --unset")
+		return usage("leave out the value, or --unset", "plugin knob: VALUE and --unset cannot be used together")
 	case len(args) == 2 && !opts.unset && opts.project:
 		return usage("usage: patchbay plugin knob NAME KEY VALUE --project", "plugin knob: missing VALUE")
 	case len(args) == 2 && !opts.unset:
@@ -149,7 +150,7 @@ func knobValue(k dialect.Knob, text string) (json.RawMessage, error) {
 }
 
 func badKnobValue(plugin, key string, err error) error {
-	return &problem{kind: kindFailed, err: err, fix: fmt.Sprintf("`patchbay plugin knob %s %s` shows what is allowed", plugin, key)}
+	return &problem{kind: kindFailed, err: err, fix: fmt.Sprintf("`patchbay plugin knob %s %s` shows the allowed values", plugin, key)}
 }
 
 func (a *app) setKnob(ctx context.Context, host *pluginhost.Host, name string, s pluginhost.KnobSetting) error {
@@ -186,10 +187,10 @@ func (a *app) printKnobChange(c *pluginhost.KnobChange, running bool) {
 	a.printf("%s.%s = %s\n", c.Plugin, c.Knob.Key, knobText(c.Knob))
 	switch {
 	case !c.Changed:
-		a.printf("  %s had it already\n", c.File)
+		a.printf("  %s has this value already\n", c.File)
 		return
 	case c.Backup != "":
-		a.printf("  written to %s; the file from before is %s\n", c.File, c.Backup)
+		a.printf("  written to %s; the old file is %s\n", c.File, c.Backup)
 	default:
 		a.printf("  written to %s\n", c.File)
 	}
@@ -197,9 +198,9 @@ func (a *app) printKnobChange(c *pluginhost.KnobChange, running bool) {
 	case c.Restarted:
 		a.printf("  the daemon has restarted the plugin\n")
 	case running:
-		a.printf("  the daemon has not restarted the plugin: it does not run there, or has another config\n")
+		a.printf("  the daemon has not restarted the plugin: it does not run there, or runs with another config\n")
 	default:
-		a.printf("  no daemon is running; the plugin has it when it is started next\n")
+		a.printf("  no daemon is running; the plugin gets the value at its next start\n")
 	}
 }
 

@@ -15,13 +15,14 @@ import (
 func newPluginListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the plugins there are, and how they are",
-		Long: `List every plugin that is found where its dialect keeps plugins. Each is started
-and asked what it offers; those that do not work are listed too, with the reason.`,
+		Short: "List your plugins and their states",
+		Long: `List every plugin in the plugin directories of all dialects. Each plugin is
+started and asked what it offers. Plugins that do not work are listed too, with
+the reason.`,
 		Example: `  patchbay plugin list
   patchbay plugin list --dialect scaffold
   patchbay plugin list --json | jq -r '.[] | select(.state == "broken") | .error'`,
-		Annotations: exits(exit{exitOK, "listed, broken plugins included"}),
+		Annotations: exits(exit{exitOK, "the plugins were listed, broken ones too"}),
 		Args:        arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.reportsPlugins = true
@@ -130,6 +131,6 @@ func (a *app) printNoPlugins() error {
 	if err := render.Table(a.out, rows, a.screen()); err != nil {
 		return err
 	}
-	a.sayf("\nPut a plugin there, or see some at work with: patchbay demo\n")
+	a.sayf("\nPut a plugin there, or see sample plugins work with: patchbay demo\n")
 	return nil
 }

@@ -24,19 +24,20 @@ func newPluginLogsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Show what a plugin has written to stderr",
-		Long: `Show what a plugin has written to stderr, and what Patchbay has said about it, in every
-command and daemon of yours. It is kept in a file for each plugin below the state directory,
-the last one or two megabytes of it; secrets of secrets.toml are taken out. -f waits for more
-until you press Ctrl-C. The plugin is not started.`,
+		Long: `Show what a plugin has written to stderr, and what Patchbay has logged about it,
+in all your commands and daemons. The log is a file for each plugin in the state
+directory, with the last one or two megabytes. Values of secrets.toml are
+removed from it. With -f, wait for more until you press Ctrl-C. The plugin is
+not started.`,
 		Example: `  patchbay plugin logs shout
   patchbay plugin logs shout -f
   patchbay plugin logs shout --lines 20 --json`,
-		Annotations:       exits(exit{exitOK, "shown"}, exit{exitFailed, "the file cannot be read"}, exit{exitNotFound, "no such plugin"}),
+		Annotations:       exits(exit{exitOK, "the log was shown, or Ctrl-C ended -f"}, exit{exitFailed, "the file cannot be read"}, exit{exitNotFound, "no such plugin"}),
 		Args:              arguments("NAME"),
 		ValidArgsFunction: completeOnce(a.completePlugins),
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.runPluginLogs(cmd.Context(), args[0], opts) },
 	}
-	cmd.Flags().BoolVarP(&opts.follow, "follow", "f", false, "go on, and show lines as they come")
+	cmd.Flags().BoolVarP(&opts.follow, "follow", "f", false, "keep printing new lines until Ctrl-C")
 	cmd.Flags().IntVarP(&opts.lines, "lines", "n", 200, "show the last `N` lines")
 	return cmd
 }
@@ -52,7 +53,7 @@ type pluginLogs struct {
 
 func (a *app) runPluginLogs(ctx context.Context, name string, opts logOptions) error {
 	if opts.lines < 0 {
-		return usage("write a number", "--lines %d", opts.lines)
+		return usage("write a number that is not negative", "--lines %d is negative", opts.lines)
 	}
 	p, err := a.found(ctx, name)
 	if err != nil {
@@ -78,7 +79,7 @@ func (a *app) runPluginLogs(ctx context.Context, name string, opts logOptions) e
 
 // emptyLog says why there is nothing.
 func (a *app) emptyLog(p pluginhost.Sighted, file string) string {
-	return fmt.Sprintf("%s has written nothing to stderr yet, and nothing was said about it: what comes is kept in %s", p.Name, file)
+	return fmt.Sprintf("%s has written nothing to stderr yet, and Patchbay has logged nothing about it; the log will be %s", p.Name, file)
 }
 
 func (a *app) showPluginLogs(l pluginLogs, follow bool) error {

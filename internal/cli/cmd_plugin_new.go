@@ -24,17 +24,18 @@ func newPluginNewCommand(a *app) *cobra.Command {
 	var opts pluginNewOptions
 	cmd := &cobra.Command{
 		Use:   "new [NAME]",
-		Short: "Write a new plugin to begin with",
-		Long: `Write ./NAME: a plugin that works, with tests of its own and a README, for a dialect and in a
-language. On a terminal it asks for what is missing. It needs no network: what Go and Python plugins
-import is written beside them. A directory that is there already is never touched.
+		Short: "Write a new plugin that works, to begin with",
+		Long: `Write the directory ./NAME: a plugin that works, with its own tests and a
+README, for a dialect and a language. On a terminal, the command asks for what
+is missing. It needs no network: the packages that Go and Python plugins import
+are written beside them. An existing directory is never changed.
 
 ` + pluginNewChoices(),
 		Example: `  patchbay plugin new hello --dialect scaffold --lang python
   patchbay plugin new notes --dialect kaged --lang go --dry-run
   patchbay plugin new`,
-		Annotations: exits(exit{exitOK, "written"}, exit{exitFailed, "it could not be written, or is there already"},
-			exit{exitUsage, "something is missing, a name will not do, or the language cannot be used with the dialect"}, exit{exitInterrupted, "the questions were not answered"}),
+		Annotations: exits(exit{exitOK, "the plugin was written"}, exit{exitFailed, "the directory exists already, or cannot be written"},
+			exit{exitUsage, "usage error: an argument is missing, the name is not valid, or the dialect has no template in this language"}, exit{exitInterrupted, "the questions were not answered"}),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage("usage: "+cmd.UseLine(), "%s: too many arguments: %q", cmd.CommandPath(), args[1])
@@ -49,9 +50,9 @@ import is written beside them. A directory that is there already is never touche
 			return a.runPluginNew(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.request.Dialect, "dialect", "", "the protocol it speaks, a `DIALECT`: "+strings.Join(newplugin.Words(newplugin.Dialects()), ", "))
-	cmd.Flags().StringVar(&opts.request.Language, "lang", "", "the `LANGUAGE` it is written in: "+strings.Join(newplugin.Words(newplugin.Languages("")), ", "))
-	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "say what would be written, and write nothing")
+	cmd.Flags().StringVar(&opts.request.Dialect, "dialect", "", "write it for this `DIALECT`: "+strings.Join(newplugin.Words(newplugin.Dialects()), ", "))
+	cmd.Flags().StringVar(&opts.request.Language, "lang", "", "write it in this `LANGUAGE`: "+strings.Join(newplugin.Words(newplugin.Languages("")), ", "))
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show what would be written, and write nothing")
 	completeFlag(cmd, "dialect", func() []newplugin.Choice { return newplugin.DialectsOf(opts.request.Language) })
 	completeFlag(cmd, "lang", func() []newplugin.Choice { return newplugin.Languages(opts.request.Dialect) })
 	return cmd
@@ -98,7 +99,7 @@ func (a *app) runPluginNew(ctx context.Context, o pluginNewOptions) error {
 		_, err = plan.Write(filepath.Dir(dir))
 	}
 	if errors.Is(err, newplugin.ErrExists) {
-		return &problem{kind: kindFailed, err: err, fix: "choose another name, or remove it first; nothing was written"}
+		return &problem{kind: kindFailed, err: err, fix: "choose another name, or remove the directory first; nothing was written"}
 	}
 	if err != nil {
 		return &problem{kind: kindFailed, err: err}

@@ -17,21 +17,22 @@ func newPluginRemoveCommand(a *app) *cobra.Command {
 	var opts removeOptions
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
-		Short: "Take a plugin out of its place",
-		Long: `Remove a plugin's files from where its dialect keeps plugins, and its entry from
-patchbay.lock. What the configuration says about it, and what it has stored, stays. A plugin
-that is a link is removed as one: what it leads to stays. On a terminal it asks first.`,
+		Short: "Remove a plugin",
+		Long: `Remove the files of a plugin from the plugin directory of its dialect, and its
+entry from patchbay.lock. Its settings in the configuration and its stored data
+stay. If the plugin is a symbolic link, only the link is removed. On a terminal,
+the command asks first.`,
 		Example: `  patchbay plugin remove shout
   patchbay plugin remove kaged:notes --yes
   patchbay plugin remove shout --dry-run`,
-		Annotations: exits(exit{exitOK, "removed"}, exit{exitFailed, "it could not be removed"}, exit{exitRefused, "you said no, or it lies elsewhere"},
+		Annotations: exits(exit{exitOK, "the plugin was removed"}, exit{exitFailed, "the plugin cannot be removed"}, exit{exitRefused, "you said no, or the plugin is not in a plugin directory"},
 			exit{exitNotFound, "no such plugin"}),
 		Args:              arguments("NAME"),
 		ValidArgsFunction: completeOnce(a.completePlugins),
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.runPluginRemove(cmd.Context(), args[0], opts) },
 	}
-	cmd.Flags().BoolVarP(&opts.yes, "yes", "y", false, "do not ask")
-	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "say what would be removed, and remove nothing")
+	cmd.Flags().BoolVarP(&opts.yes, "yes", "y", false, "do not ask first")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show what would be removed, and remove nothing")
 	return cmd
 }
 
@@ -48,7 +49,7 @@ func (a *app) runPluginRemove(ctx context.Context, name string, opts removeOptio
 		return err
 	}
 	if err := plugininstall.Sweep(o); err != nil {
-		a.logger().Warn("what a killed installation has left stays", "err", err)
+		a.logger().Warn("cannot remove the files that a killed installation has left", "err", err)
 	}
 	removed, err := plugininstall.Remove(o, p.Dialect, p.Place, p.Path, opts.dryRun)
 	if err != nil {
@@ -58,7 +59,7 @@ func (a *app) runPluginRemove(ctx context.Context, name string, opts removeOptio
 		err = a.tellDaemon(ctx)
 	}
 	if cleanErr := removed.Clean(); cleanErr != nil {
-		a.logger().Warn("its files could not be removed for good", "err", cleanErr)
+		a.logger().Warn("cannot delete the files of the removed plugin", "err", cleanErr)
 	}
 	if a.flags.json {
 		return firstError(a.printJSON(removed), err)

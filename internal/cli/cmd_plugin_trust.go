@@ -22,22 +22,22 @@ func newPluginTrustCommand(a *app) *cobra.Command {
 	var opts trustOptions
 	cmd := &cobra.Command{
 		Use:   "trust NAME… | --all",
-		Short: "Accept a plugin as it is now, into patchbay.lock",
-		Long: `Show what has changed about a plugin since it was recorded in patchbay.lock, its
-files and the capabilities it declares, and record it as it is now. From then on it has all
-the capabilities that it declares. The plugin is not started for that. A daemon that runs is
-told.
+		Short: "Record a plugin as it is now in patchbay.lock",
+		Long: `Show what has changed in a plugin since it was recorded in patchbay.lock, its
+files and the capabilities that it declares, and record it as it is now. From
+then on it has all the capabilities that it declares. The plugin is not started.
+A running daemon is told.
 
-Texts are shown as a diff. Of a file that is binary, larger than 256 KiB or has a secret of
-yours in it, sizes and SHA-256 are shown. A plugin that changes while it is looked at is not
-recorded.
+Changed texts are shown as a diff. For a file that is binary, is larger than 256
+KiB or contains one of your secrets, only sizes and SHA-256 are shown. A plugin
+that changes during the command is not recorded.
 
-With trust = "locked" in the configuration, only plugins that are recorded are started.`,
+With trust = "locked" in the configuration, only recorded plugins are started.`,
 		Example: `  patchbay plugin trust weather --dry-run
   patchbay plugin trust weather
   patchbay plugin trust --all`,
-		Annotations: exits(exit{exitOK, "recorded, or was so already"}, exit{exitFailed, "its files cannot be read, or the lock cannot be written"},
-			exit{exitNotFound, "no such plugin"}, exit{exitConfig, "the configuration, or the lock, is at fault"}),
+		Annotations: exits(exit{exitOK, "the plugins are recorded"}, exit{exitFailed, "the files cannot be read, or patchbay.lock cannot be written"},
+			exit{exitNotFound, "no such plugin"}, exit{exitConfig, "the configuration or patchbay.lock has an error"}),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 0) != opts.all {
 				return usage("usage: "+cmd.UseLine(), "%s: name plugins, or write --all", cmd.CommandPath())
@@ -47,7 +47,7 @@ With trust = "locked" in the configuration, only plugins that are recorded are s
 		ValidArgsFunction: a.completeNames,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.runPluginTrust(cmd.Context(), args, opts) },
 	}
-	cmd.Flags().BoolVar(&opts.all, "all", false, "all plugins that there are")
+	cmd.Flags().BoolVar(&opts.all, "all", false, "record all plugins")
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show what has changed, and record nothing")
 	return cmd
 }
@@ -93,11 +93,11 @@ func trustProblem(name string, err error) error {
 	case errors.Is(err, pluginhost.ErrNotFound), errors.Is(err, pluginhost.ErrAmbiguous), is[*config.Error](err):
 		return err
 	case errors.Is(err, trust.ErrMoved):
-		return &problem{kind: kindFailed, err: err, fix: "find out what writes them (a build, or the plugin itself), then look at it again"}
+		return &problem{kind: kindFailed, err: err, fix: "find out what writes its files (a build, or the plugin itself), then run the command again"}
 	case errors.Is(err, trust.ErrNotKept):
 		return &problem{kind: kindFailed, err: err, fix: name + " has no files of its own: the configuration names its program or address"}
 	}
-	return &problem{kind: kindFailed, err: err, fix: "see to it that every file of the plugin can be read, and is a file"}
+	return &problem{kind: kindFailed, err: err, fix: "make sure that you can read every file of the plugin, and that all are regular files"}
 }
 
 // tracked are the plugins that the lock can have, by dialect and name.
@@ -156,10 +156,10 @@ func (a *app) tellDaemon(ctx context.Context) error {
 	case errors.Is(err, daemon.ErrNoDaemon):
 		return nil
 	case err != nil:
-		return &problem{kind: kindFailed, err: errors.New("done, but the daemon that runs goes on as it was: " + strings.TrimPrefix(err.Error(), "the daemon says: ")),
-			fix: "`patchbay doctor` says what is wrong; then reload the daemon with SIGHUP"}
+		return &problem{kind: kindFailed, err: errors.New("the command is done, but the running daemon could not reload: " + strings.TrimPrefix(err.Error(), "the daemon says: ")),
+			fix: "run `patchbay doctor` to see what is wrong, then reload the daemon with SIGHUP"}
 	case !a.flags.json:
-		a.printf("the daemon has read everything again\n")
+		a.printf("the daemon has reloaded\n")
 	}
 	return nil
 }

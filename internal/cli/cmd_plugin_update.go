@@ -17,21 +17,22 @@ func newPluginUpdateCommand(a *app) *cobra.Command {
 	var opts installOptions
 	cmd := &cobra.Command{
 		Use:   "update [NAME…]",
-		Short: "Install plugins again from where they came",
-		Long: `Fetch plugins again from the sources that patchbay.lock has for them, and replace those
-that have changed. Without names, all that were installed. A plugin gets no capability that it
-was not granted before: plugin trust grants what is new. One that you have changed is left
-as it is, unless you write --force. With --dry-run what would change is shown as a diff.`,
+		Short: "Update plugins from the sources they were installed from",
+		Long: `Fetch plugins again from the sources that patchbay.lock has for them, and
+replace those that have changed. Without names, update all plugins that were
+installed with ` + "`patchbay plugin install`" + `. An update grants no new capabilities:
+use ` + "`patchbay plugin trust`" + ` for that. A plugin that you have changed stays as it
+is, unless you add --force. --dry-run shows the changes as a diff.`,
 		Example: `  patchbay plugin update
   patchbay plugin update shout
   patchbay plugin update --dry-run`,
-		Annotations: exits(exit{exitOK, "up to date"}, exit{exitFailed, "one could not be updated; the others were"},
-			exit{exitNotFound, "no such plugin, or it was not installed by Patchbay"}),
+		Annotations: exits(exit{exitOK, "the plugins are up to date"}, exit{exitFailed, "a plugin could not be updated; the others were"},
+			exit{exitNotFound, "no such plugin, or it was not installed with `patchbay plugin install`"}),
 		ValidArgsFunction: a.completeNames,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.runPluginUpdate(cmd.Context(), args, opts) },
 	}
-	cmd.Flags().BoolVar(&opts.force, "force", false, "replace plugins that were changed, too")
-	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	cmd.Flags().BoolVar(&opts.force, "force", false, "also replace plugins that you have changed")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show what would change, and write nothing")
 	return cmd
 }
 
@@ -86,7 +87,7 @@ func installedEntries(lock *trust.Lock, names []string) ([]*trust.Entry, error) 
 	for _, name := range names {
 		if !slices.ContainsFunc(entries, func(e *trust.Entry) bool { return name == e.Name || name == e.Dialect+":"+e.Name }) {
 			return nil, &problem{kind: kindNotFound, err: fmt.Errorf("plugin %s was not installed with `patchbay plugin install`", name),
-				fix: meant(name, known, "install it from where you have it")}
+				fix: meant(name, known, "install it from its source")}
 		}
 	}
 	return entries, nil
@@ -99,7 +100,7 @@ func (a *app) update(ctx context.Context, o plugininstall.Options, e *trust.Entr
 	}
 	source, err := plugininstall.ParseSource(text, a.dir())
 	if err != nil {
-		return nil, &problem{kind: kindFailed, err: err, fix: "install it again from where it is now; --force replaces the one that is there"}
+		return nil, &problem{kind: kindFailed, err: err, fix: "install it from its new source, with --force to replace the installed one"}
 	}
 	o.Dialects = []string{e.Dialect}
 	fetched, err := plugininstall.Fetch(ctx, source, o)
@@ -108,7 +109,7 @@ func (a *app) update(ctx context.Context, o plugininstall.Options, e *trust.Entr
 	}
 	defer func() {
 		if err := fetched.Close(); err != nil {
-			a.logger().Warn("what was fetched could not be removed", "err", err)
+			a.logger().Warn("cannot remove the fetched files", "err", err)
 		}
 	}()
 	found := fetched.Meant(e.Dialect + ":" + e.Name)
@@ -122,7 +123,7 @@ func (a *app) update(ctx context.Context, o plugininstall.Options, e *trust.Entr
 // until then.
 func insteadOf(e *trust.Entry, f *plugininstall.Fetched, source string) string {
 	if len(f.Plugins) == 0 {
-		return "what is installed stays as it is; look for the plugin elsewhere, or remove it"
+		return "the installed plugin stays as it is; install it from another source, or remove it"
 	}
 	return fmt.Sprintf("it has %s now: `patchbay plugin remove %s:%s`, then `patchbay plugin install %s`", strings.Join(ids(f.Plugins), ", "), e.Dialect, e.Name, source)
 }

@@ -20,16 +20,16 @@ import (
 func newPluginValidateCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate PATH|NAME",
-		Short: "Check one plugin: its files, and whether it starts",
-		Long: `Check a plugin's manifest as a whole and start it once to see whether it answers.
-Every fault is a line path:line:column: message, as compilers write them, so that
-editors jump to it. A python plugin that is named by its path is not trusted yet: its
-code runs in a sandbox in which it has nothing, and where there is no sandbox it is
-read and not run. By its name it is loaded as in use.`,
+		Short: "Check the manifest of a plugin, and whether it starts",
+		Long: `Check the whole manifest of a plugin, and start it once to see whether it
+answers. Each error is a line path:line:column: message, which editors can jump
+to. A python plugin that is given by its path counts as untrusted: its code runs
+in a sandbox without any capability, or is only parsed if there is no sandbox. A
+python plugin that is given by its name is loaded as usual.`,
 		Example: `  patchbay plugin validate ./my-plugin
   patchbay plugin validate git-context
   patchbay plugin validate ./my-plugin --json | jq '.errors[]'`,
-		Annotations: exits(exit{exitOK, "the plugin is fine"}, exit{exitFailed, "it is not"}, exit{exitNotFound, "no such plugin"}),
+		Annotations: exits(exit{exitOK, "the plugin has no errors"}, exit{exitFailed, "the plugin has errors"}, exit{exitNotFound, "no such plugin"}),
 		Args:        arguments("PATH|NAME"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			names, _ := completeOnce(a.completePlugins)(cmd, args, toComplete)
@@ -123,7 +123,7 @@ func (a *app) validateCode(ctx context.Context, host *pluginhost.Host, path stri
 		v.Errors = append(v.Errors, codeProblem(fault))
 	}
 	if s.NotRun != nil {
-		v.Warnings = append(v.Warnings, problemJSON{Path: path, Message: "its code was read and not run: " + s.NotRun.Error()})
+		v.Warnings = append(v.Warnings, problemJSON{Path: path, Message: "its code was parsed, but not run: " + s.NotRun.Error()})
 	}
 	for _, w := range s.Warnings {
 		v.Warnings = append(v.Warnings, problemJSON{Path: path, Message: w})
@@ -140,7 +140,7 @@ func (a *app) validateCode(ctx context.Context, host *pluginhost.Host, path stri
 func codeProblem(fault *pythonfile.CodeError) problemJSON {
 	p := problemJSON(fault.Problem)
 	if p.Fix == "" && fault.Tried() {
-		p.Fix = "if you trust it, copy it to ~/.agent/plugins/, and validate it by its name: then it is loaded as in use"
+		p.Fix = "if you trust it, copy it to ~/.agent/plugins/ and validate it by its name: then it is loaded as usual"
 	}
 	return p
 }

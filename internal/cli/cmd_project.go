@@ -16,7 +16,7 @@ import (
 )
 
 func newProjectCommand(a *app) *cobra.Command {
-	return newGroupCommand("project", "What the project at hand brings along, and whether you trust its plugins",
+	return newGroupCommand("project", "Show what a project has for Patchbay, and trust its plugins",
 		newProjectStatusCommand(a), newProjectTrustCommand(a), newProjectUntrustCommand(a), newProjectListCommand(a))
 }
 
@@ -24,18 +24,18 @@ func newProjectStatusCommand(a *app) *cobra.Command {
 	var diff bool
 	cmd := &cobra.Command{
 		Use:   "status [DIR]",
-		Short: "Show what a project brings along, and what of it is used",
-		Long: `Show what a project has for Patchbay: AGENTS.md, which is part of the agent's prompt;
-prompts in .patchbay/prompts, which are commands of chat; plugins in .patchbay/plugins, which run
-only when you have trusted them; and what .patchbay/config.toml sets. Nothing of the project is
-started for that, and nothing is changed.
+		Short: "Show what a project has for Patchbay, and what is used",
+		Long: `Show what a project has for Patchbay: AGENTS.md, which is part of the agent's
+prompt; prompts in .patchbay/prompts, which are commands of chat; plugins in
+.patchbay/plugins, which run only if you have trusted them; and the settings in
+.patchbay/config.toml. No plugin is started, and nothing is changed.
 
-The project is that of the current directory, or of DIR: the nearest directory upwards that is
-under version control, or the directory itself.`,
+The project is that of the current directory, or of DIR: the nearest parent
+directory that is under version control, or else the directory itself.`,
 		Example: `  patchbay project status
   patchbay project status ~/src/site --diff
   patchbay project status --json | jq -r .state`,
-		Annotations: exits(exit{exitOK, "shown, whether or not the plugins are trusted"}, exit{exitNotFound, "no such directory"}),
+		Annotations: exits(exit{exitOK, "the project was shown, trusted or not"}, exit{exitNotFound, "no such directory"}),
 		Args:        atMostDir,
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, err := a.projectAt(args)
@@ -46,7 +46,7 @@ under version control, or the directory itself.`,
 		},
 		ValidArgsFunction: completeDirs,
 	}
-	cmd.Flags().BoolVar(&diff, "diff", false, "of plugins that have changed, show the lines")
+	cmd.Flags().BoolVar(&diff, "diff", false, "also show the changed lines of plugins")
 	return cmd
 }
 
@@ -59,20 +59,22 @@ func newProjectTrustCommand(a *app) *cobra.Command {
 	var opts projectTrustOptions
 	cmd := &cobra.Command{
 		Use:   "trust [DIR]",
-		Short: "Look at a project's plugins, and let them run",
-		Long: `Show the plugins in .patchbay/plugins of a project: their files, their hooks, what they may do,
-and what has changed since you trusted them last. Then ask whether they may run. What runs is a
-copy of exactly the files that were shown. When the project's plugins change, they are left out
-until you trust them again.
+		Short: "Show the plugins of a project, and let them run",
+		Long: `Show the plugins in .patchbay/plugins of a project: their files, their hooks,
+what they may do, and what has changed since you last trusted them. Then ask
+whether they may run. The plugins that run are a copy of exactly the files that
+were shown. When the project's plugins change, they do not run until you trust
+them again.
 
-Off a terminal --yes answers; --digest makes sure that the plugins are those you have looked at.
-A daemon that runs is told. What you trusted is kept in your own data directory, by the project's
-path; the project cannot change it.`,
+Without a terminal, --yes answers the question, and --digest makes sure that the
+plugins are those that you have seen. A running daemon is told. Your decision is
+stored in your own data directory, by the path of the project; the project
+cannot change it.`,
 		Example: `  patchbay project trust
   patchbay project trust ~/src/site --diff
   patchbay project trust --yes --digest "$(patchbay project status --json | jq -r .digest)"`,
-		Annotations: exits(exit{exitOK, "trusted, or was so already"}, exit{exitFailed, "the plugins cannot be trusted as they are"},
-			exit{exitRefused, "you said no, or the plugins are others than --digest says"}, exit{exitNotFound, "no such directory, or it has no plugins"}),
+		Annotations: exits(exit{exitOK, "the plugins are trusted"}, exit{exitFailed, "the plugins cannot be trusted as they are"},
+			exit{exitRefused, "you said no, or the plugins have another digest than --digest"}, exit{exitNotFound, "no such directory, or it has no plugins"}),
 		Args: atMostDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.projectAt(args)
@@ -83,21 +85,22 @@ path; the project cannot change it.`,
 		},
 		ValidArgsFunction: completeDirs,
 	}
-	cmd.Flags().BoolVarP(&opts.yes, "yes", "y", false, "do not ask")
-	cmd.Flags().BoolVar(&opts.diff, "diff", false, "of plugins that have changed, show the lines, however many there are")
-	cmd.Flags().StringVar(&opts.digest, "digest", "", "trust them only if `project status` gives this `DIGEST`")
+	cmd.Flags().BoolVarP(&opts.yes, "yes", "y", false, "do not ask first")
+	cmd.Flags().BoolVar(&opts.diff, "diff", false, "show all changed lines of plugins, however many")
+	cmd.Flags().StringVar(&opts.digest, "digest", "", "trust the plugins only if they have this `DIGEST` (see patchbay project status --json)")
 	return cmd
 }
 
 func newProjectUntrustCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "untrust [DIR]",
-		Short: "Let a project's plugins run no longer",
-		Long: `Forget that you trusted, or declined, the plugins of a project, and remove the copy of them. A
-daemon that runs is told, and ends them. The project itself is not touched. DIR may be gone.`,
+		Short: "Stop trusting the plugins of a project",
+		Long: `Forget that you trusted or declined the plugins of a project, and remove the
+copy of them. A running daemon stops them. The project itself is not changed.
+DIR need not exist any more.`,
 		Example: `  patchbay project untrust
   patchbay project untrust ~/src/site`,
-		Annotations: exits(exit{exitOK, "forgotten"}, exit{exitNotFound, "nothing is recorded for the project"}),
+		Annotations: exits(exit{exitOK, "the decision was removed"}, exit{exitNotFound, "you have neither trusted nor declined the plugins of the project"}),
 		Args:        atMostDir,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.projectNamed(args)
@@ -114,11 +117,11 @@ func newProjectListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the projects whose plugins you have trusted or declined",
-		Long: `List the projects whose plugins you have trusted, or said no to, with what they are now: a
-project whose plugins have changed since is listed as changed.`,
+		Long: `List the projects whose plugins you have trusted or declined, with their present
+state. A project whose plugins have changed since is listed as changed.`,
 		Example: `  patchbay project list
   patchbay project list --json | jq -r '.[] | select(.state == "changed").root'`,
-		Annotations: exits(exit{exitOK, "listed"}),
+		Annotations: exits(exit{exitOK, "the projects were listed"}),
 		Args:        arguments(),
 		RunE:        func(*cobra.Command, []string) error { return a.runProjectList() },
 	}
@@ -197,8 +200,8 @@ func (a *app) runProjectTrust(ctx context.Context, p projectRef, opts projectTru
 	}
 	defer staged.Close() // one that is trusted is not removed
 	if opts.digest != "" && opts.digest != staged.Digest {
-		return &problem{kind: kindRefused, err: errors.New("the plugins are not those with this digest: nothing was trusted"),
-			fix: "look at them: patchbay project status"}
+		return &problem{kind: kindRefused, err: errors.New("the plugins have another digest; nothing was trusted"),
+			fix: "`patchbay project status` shows them"}
 	}
 	if view.State == projectfiles.Trusted {
 		return a.trusted(ctx, p, view, "was trusted already")
@@ -238,7 +241,7 @@ func (a *app) trusted(ctx context.Context, p projectRef, view *projectView, verb
 
 func (a *app) sweepProject(p projectRef) {
 	if err := p.store.Sweep(p.root); err != nil {
-		a.logger().Warn("old copies of the project's plugins stay", "err", err)
+		a.logger().Warn("cannot remove old copies of the project's plugins", "err", err)
 	}
 }
 
@@ -247,7 +250,7 @@ func untrustable(v *projectView) error {
 	if v.State == projectfiles.Refused {
 		return &problem{kind: kindFailed, err: fmt.Errorf("the plugins of %s cannot be trusted as they are: %s", v.Root, v.Reason), fix: "change that in the project, then trust it"}
 	}
-	return &problem{kind: kindNotFound, err: fmt.Errorf("%s has no plugins that could be trusted", v.Root), fix: "they would be in " + filepath.Join(v.Root, projectfiles.PluginsDir)}
+	return &problem{kind: kindNotFound, err: fmt.Errorf("%s has no plugins to trust", v.Root), fix: "put plugins into " + filepath.Join(v.Root, projectfiles.PluginsDir)}
 }
 
 func (a *app) runProjectUntrust(ctx context.Context, p projectRef) error {
@@ -256,12 +259,12 @@ func (a *app) runProjectUntrust(ctx context.Context, p projectRef) error {
 		return err
 	}
 	if !found {
-		return &problem{kind: kindNotFound, err: fmt.Errorf("nothing is recorded for %s", p.root), fix: "`patchbay project list` lists the projects that are known"}
+		return &problem{kind: kindNotFound, err: fmt.Errorf("you have neither trusted nor declined the plugins of %s", p.root), fix: "`patchbay project list` lists the projects with a decision"}
 	}
 	if a.flags.json {
 		err = a.printJSON(map[string]string{"root": p.root, "state": string(projectfiles.Untrusted)})
 	} else {
-		a.printf("%s is not trusted any more\n", a.screen().Paint(render.StyleBold, render.Line(p.root)))
+		a.printf("%s is no longer trusted\n", a.screen().Paint(render.StyleBold, render.Line(p.root)))
 	}
 	err = firstError(err, a.tellDaemon(ctx))
 	a.sweepProject(p)
@@ -287,7 +290,7 @@ func (a *app) runProjectList() error {
 		return a.printJSON(records)
 	}
 	if len(records) == 0 {
-		a.sayf("No project is trusted. `patchbay project status` shows what the one at hand brings along.\n")
+		a.sayf("You have not trusted or declined the plugins of any project. `patchbay project status` shows the current project.\n")
 		return nil
 	}
 	rows := [][]render.Cell{render.Head("PROJECT", "STATE", "SINCE")}

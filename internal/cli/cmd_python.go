@@ -10,20 +10,21 @@ import (
 )
 
 func newPythonCommand(a *app) *cobra.Command {
-	return newGroupCommand("python", "The Python API of python plugins", newPythonPathCommand(a))
+	return newGroupCommand("python", "Use the Python API of python plugins in your own programs", newPythonPathCommand(a))
 }
 
 func newPythonPathCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "path",
-		Short: "Print where the Python package `plugins` is, for PYTHONPATH",
-		Long: `Print a directory for PYTHONPATH from which Python programs import the package plugins:
-PluginPipeline, plugin_registry, load_plugin_from_file and the rest of the python
-protocol's API. It is the same code that runs plugins here. The directory is below
-Patchbay's data directory, and is made where it is missing.`,
+		Short: "Print the directory of the Python package `plugins`, for PYTHONPATH",
+		Long: `Print a directory for PYTHONPATH. Python programs can import the package plugins
+from it: PluginPipeline, plugin_registry, load_plugin_from_file and the rest of
+the API of the python protocol. It is the code that runs python plugins in
+Patchbay. The directory is in Patchbay's data directory, and is created if it
+does not exist.`,
 		Example: `  PYTHONPATH=$(patchbay python path) python3 -c 'from plugins import plugin_registry; print(plugin_registry.discover())'
   PYTHONPATH=$(patchbay python path) python3 -m pytest tests/`,
-		Annotations: exits(exit{exitOK, "printed"}, exit{exitFailed, "the package cannot be written"}),
+		Annotations: exits(exit{exitOK, "the directory was printed"}, exit{exitFailed, "the package cannot be written"}),
 		Args:        arguments(),
 		RunE:        func(*cobra.Command, []string) error { return a.runPythonPath() },
 	}

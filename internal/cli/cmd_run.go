@@ -30,17 +30,16 @@ func newRunCommand(a *app) *cobra.Command {
 		Use:     "run [--] PROGRAM [ARG…]",
 		Short:   "Run any program through the command plugins",
 		GroupID: groupEvents,
-		Long: `Run a program with its arguments through four stages: plugins may rewrite the
-arguments (command.validate, command.before), answer in the program's place,
-transform what it prints (command.after), and are told when it is over
-(command.done).
+		Long: `Run a program through four points. Plugins may rewrite its arguments
+(command.validate, command.before), answer instead of it, transform its output
+(command.after), and are told when it has ended (command.done).
 
-The program has your terminal, your signals and your stdin. What it prints is
-shown as it comes, unless a plugin wants to transform it.`,
+The program gets your terminal, your signals and your stdin. Its output is shown
+as it comes, unless a plugin wants to transform it.`,
 		Example: `  patchbay run -- git commit -m 'tidy up'
   patchbay run make test`,
-		Annotations: exits(exit{exitOK, "the program's own exit code is passed on"},
-			exit{exitFailed, "a plugin failed, and its failure aborts the command"},
+		Annotations: exits(exit{exitOK, "the program succeeded; any other exit code of the program is passed on"},
+			exit{exitFailed, "a plugin failed and ended the command"},
 			exit{exitRefused, "a plugin refused the command"},
 			exit{exitNotExecutable, "the program cannot be executed"}, exit{exitNoProgram, "there is no such program"}),
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -76,7 +75,7 @@ func (a *app) warnOfFlags(out *hook.Outcome) {
 		s := &out.Steps[i]
 		for _, c := range s.Diff() {
 			if strings.HasPrefix(c.Path, "/flags") && out.Point != hook.CommandAfter {
-				a.logger().Warn("it sets flags, which a program under patchbay run does not have; it has to change args instead",
+				a.logger().Warn("the plugin sets flags, which have no effect under patchbay run; it must change args instead",
 					"plugin", s.Plugin, "flag", strings.TrimPrefix(strings.TrimPrefix(c.Path, "/flags"), "/"), "hook", s.Hook)
 			}
 		}

@@ -26,33 +26,36 @@ func newServeCommand(a *app) *cobra.Command {
 		GroupID: groupAgent,
 		Long: `Run the daemon until it is told to end (Ctrl-C, SIGTERM).
 
-It keeps the plugins running and answers HTTP on 127.0.0.1:8000, or where
-[server] listen or --listen says, and on a socket for programs of yours. Any address
-but a loopback one needs [server] token. Web pages of other sites cannot use it,
-nor can plugins in a sandbox. MCP clients find the tools of plugins at /mcp.
+The daemon keeps the plugins running. It answers HTTP on 127.0.0.1:8000, or the
+address of [server] listen or --listen, and on a socket for your own programs.
+An address that is not a loopback address needs [server] token. Web pages of
+other sites and plugins in a sandbox cannot use it. MCP clients find the tools
+of plugins at /mcp.
 
-It also runs the agents of ` + "`patchbay job list`" + ` when they are due.
+The daemon also runs the agents of ` + "`patchbay job list`" + ` when they are due.
 
-SIGHUP reloads configuration, secrets, plugins and agents. Turns and runs under way lose
-no event. Where a file is at fault everything stays as it was, and the log, ` + "`/v1/doctor`" + `
-and ` + "`/v1/health`" + ` say so. [server] and [engine] take effect at the next start.
+SIGHUP reloads configuration, secrets, plugins and agents. Running turns and
+runs lose no event. If a file has an error, everything stays as it was, and the
+log, ` + "`/v1/doctor`" + ` and ` + "`/v1/health`" + ` report the error. Changes of [server] and
+[engine] take effect at the next start.
 
-A daemon that a hook of another agent has started (` + "`patchbay hook`" + `) makes room for
-this one, and no event is lost.
+A daemon that a hook of another agent has started (` + "`patchbay hook`" + `) gives its
+place to this one, and no event is lost.
 
-When it ends, turns get ten seconds to finish; those that do not are kept as
-interrupted. Its log is kept beside what it writes to stderr: ` + "`patchbay serve logs`" + `.
+When the daemon ends, turns get ten seconds to finish; turns that do not are
+stored as interrupted. The log goes to stderr and to a file: see ` + "`patchbay serve logs`" + `.
 
---install has systemd, or launchd on macOS, keep the daemon running for you, now and at every login, with
-the flags that are given beside it. Keys of models are not written there: they belong in secrets.toml.`,
+--install makes systemd, or launchd on macOS, keep the daemon running, now and
+at every login, with the other flags that you give. Keys of models are not
+written there: put them into secrets.toml.`,
 		Example: `  patchbay serve
   patchbay serve --listen 127.0.0.1:9000
   patchbay serve status
   patchbay serve --install --model anthropic:claude-sonnet-4-5
   patchbay serve --uninstall
   curl -X POST http://localhost:8000/session -H 'Content-Type: application/json' -d '{}'`,
-		Annotations: exits(exit{exitOK, "it was told to end"}, exit{exitFailed, "it could not listen, or there is no systemd or launchd to install it with"},
-			exit{exitConfig, "the configuration is at fault"}, exit{exitTaken, "another program has the address, or a daemon is running already"}),
+		Annotations: exits(exit{exitOK, "the daemon was told to end"}, exit{exitFailed, "the daemon could not listen, or there is no systemd or launchd for --install"},
+			exit{exitConfig, "the configuration has an error"}, exit{exitTaken, "another program uses the address, or a daemon is running already"}),
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
@@ -67,10 +70,10 @@ the flags that are given beside it. Keys of models are not written there: they b
 			return a.runServe(cmd.Context(), f)
 		},
 	}
-	cmd.Flags().StringVar(&f.listen, "listen", "", "listen on this `ADDRESS` (HOST:PORT; default 127.0.0.1:8000)")
+	cmd.Flags().StringVar(&f.listen, "listen", "", "listen on this `HOST:PORT` (default: [server] listen, or 127.0.0.1:8000)")
 	cmd.Flags().BoolVar(&f.access, "access-log", false, "log each request: method, path, status, time")
-	cmd.Flags().BoolVar(&f.install, "install", false, "have systemd or launchd keep the daemon running, and start it")
-	cmd.Flags().BoolVar(&f.uninstall, "uninstall", false, "take back what --install did, and end the daemon")
+	cmd.Flags().BoolVar(&f.install, "install", false, "make systemd or launchd keep the daemon running, and start it")
+	cmd.Flags().BoolVar(&f.uninstall, "uninstall", false, "undo --install, and end the daemon")
 	f.model.add(cmd)
 	cmd.AddCommand(newServeStatusCommand(a), newServeStopCommand(a), newServeLogsCommand(a))
 	return cmd
@@ -87,7 +90,7 @@ type serveFlags struct {
 
 func (f *serveFlags) check() error {
 	if f.install && f.uninstall {
-		return usage("leave one of them out", "--install and --uninstall contradict each other")
+		return usage("leave one of them out", "--install and --uninstall cannot be used together")
 	}
 	if f.listen == "" {
 		return nil
@@ -105,7 +108,7 @@ func (a *app) runServe(ctx context.Context, f serveFlags) error {
 	defer stop()
 	err := a.withCore(ctx, f.model, func(core *daemon.Core) error {
 		go reloads(ctx, hangups, core)
-		defer context.AfterFunc(ctx, func() { a.logger().Info("ending: turns under way have ten seconds") })()
+		defer context.AfterFunc(ctx, func() { a.logger().Info("ending: running turns have ten seconds") })()
 		return core.Serve(ctx, daemon.ServeOptions{Listen: f.listen, Log: path, Access: f.access, Ready: func(at daemon.Addresses) { a.serving(ctx, core, at) }})
 	})
 	if err == nil {
@@ -123,11 +126,11 @@ func (a *app) keepServeLog() string {
 	}
 	if err != nil {
 		a.log.also = nil
-		a.logger().Warn("the log is not kept in a file", "err", err)
+		a.logger().Warn("the log is not written to a file", "err", err)
 		return ""
 	}
 	a.log.also.fault = func(err error) {
-		fmt.Fprintf(a.Err, "%s %s\n", a.errScreen().Paint(render.StyleYellow, "warning:"), render.Line("the log is not kept in its file: "+err.Error()))
+		fmt.Fprintf(a.Err, "%s %s\n", a.errScreen().Paint(render.StyleYellow, "warning:"), render.Line("the log is not written to its file: "+err.Error()))
 	}
 	return a.log.also.path
 }
@@ -176,13 +179,13 @@ func (a *app) serving(ctx context.Context, core *daemon.Core, at daemon.Addresse
 	a.log.also.begins(at.HTTP)
 	if a.flags.json {
 		if err := a.printJSON(map[string]string{"http": at.HTTP, "socket": at.Socket}); err != nil {
-			a.logger().Warn("the address could not be told", "err", err)
+			a.logger().Warn("cannot print the address", "err", err)
 		}
 		return
 	}
 	status, err := core.Overview(ctx)
 	if err != nil {
-		a.logger().Warn("what the daemon has could not be counted", "err", err)
+		a.logger().Warn("cannot count plugins and agents", "err", err)
 	}
 	o := a.screen()
 	a.printf("%s on %s\n", o.Paint(render.StyleBold, "patchbay"), o.Paint(render.StyleCyan, at.HTTP))

@@ -22,9 +22,10 @@ func newServeLogsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs",
 		Short: "Show the daemon's log",
-		Long: `Show the end of the log that ` + "`patchbay serve`" + ` keeps, beside what it writes to stderr:
-serve.log in the state directory. At 4 MiB it begins anew, and the one before stays beside it as
-serve.log.1. The log of a daemon that has ended is shown, too.`,
+		Long: `Show the end of the log of ` + "`patchbay serve`" + `: serve.log in the state directory.
+The daemon writes it beside its output on stderr. At 4 MiB a new file begins,
+and the old one is kept as serve.log.1. The log of a daemon that has ended is
+shown too.`,
 		Example:     "  patchbay serve logs\n  patchbay serve logs -n 20 -f",
 		Annotations: exits(exit{exitOK, "the log was printed, or Ctrl-C ended -f"}, exit{exitNotFound, "there is no log yet"}),
 		Args:        arguments(),
@@ -35,7 +36,7 @@ serve.log.1. The log of a daemon that has ended is shown, too.`,
 			return a.serveLogs(cmd.Context(), lines, follow)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes, until Ctrl-C")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new lines until Ctrl-C")
 	cmd.Flags().IntVarP(&lines, "lines", "n", lines, "show the last `N` lines")
 	return cmd
 }
@@ -57,7 +58,7 @@ func (a *app) serveLogs(ctx context.Context, n int, follow bool) error {
 	defer r.close()
 	err = r.last(n)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &problem{kind: kindNotFound, err: fmt.Errorf("no daemon has kept a log yet: there is no %s", r.path), fix: "`patchbay serve` runs the daemon"}
+		return &problem{kind: kindNotFound, err: fmt.Errorf("no daemon has written a log yet: there is no %s", r.path), fix: "`patchbay serve` runs the daemon"}
 	}
 	if err != nil {
 		return err

@@ -18,9 +18,9 @@ import (
 func newServeStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show the daemon that runs: process, address, plugins, agents, next run",
-		Long: `Show the daemon of your directories: its process, since when it runs, where it answers, how
-many plugins and agents it has, and which run is next.`,
+		Short: "Show the running daemon: process, address, plugins, agents, next run",
+		Long: `Show the daemon of your directories: its process, how long it has run, its
+address, the number of its plugins and agents, and the next run.`,
 		Example:     "  patchbay serve status\n  patchbay serve status --json | jq .pid",
 		Annotations: exits(exit{exitOK, "a daemon is running"}, exit{exitNotFound, "no daemon is running"}),
 		Args:        arguments(),
@@ -34,7 +34,7 @@ func (a *app) serveStatus(ctx context.Context) error {
 		return err
 	}
 	if s == nil {
-		return &problem{kind: kindNotFound, err: errors.New("no daemon is running"), fix: "`patchbay serve` runs one, `patchbay serve --install` at every login"}
+		return &problem{kind: kindNotFound, err: errors.New("no daemon is running"), fix: "`patchbay serve` starts one; `patchbay serve --install` starts one at every login"}
 	}
 	if a.flags.json {
 		return a.printJSON(s)
@@ -57,7 +57,7 @@ func (a *app) statusRows(s *httpapi.DaemonStatus, now time.Time) {
 	}
 	row("socket", "%s", fromHome(s.Socket, a.getenv("HOME")))
 	if s.Hooks {
-		row("started", "by a hook of another agent; it makes room for `patchbay serve`, and runs no agents")
+		row("started", "by a hook of another agent; it runs no agents, and gives its place to `patchbay serve`")
 	}
 	row("model", "%s", s.Model)
 	row("plugins", "%d ready of %d (patchbay plugin list)", s.Plugins.Ready, s.Plugins.All)
@@ -92,11 +92,12 @@ func newServeStopCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop",
 		Short: "End the daemon, and wait until it is gone",
-		Long: `End the daemon of your directories, whoever started it, and wait until it is gone. Turns under way
-get ten seconds. Runs of schedules are stopped, and the next daemon goes on with them. A service
-(` + "`patchbay serve --install`" + `) starts it again at the next login.`,
+		Long: `End the daemon of your directories, and wait until it is gone. Running turns get
+ten seconds. Runs of schedules are stopped, and the next daemon continues them.
+A service (` + "`patchbay serve --install`" + `) starts the daemon again at the next
+login.`,
 		Example:     "  patchbay serve stop",
-		Annotations: exits(exit{exitOK, "it is gone, or none was running"}, exit{exitFailed, "it did not end"}),
+		Annotations: exits(exit{exitOK, "the daemon has ended, or none was running"}, exit{exitFailed, "the daemon did not end"}),
 		Args:        arguments(),
 		RunE:        func(cmd *cobra.Command, _ []string) error { return a.serveStop(cmd.Context()) },
 	}
@@ -136,7 +137,7 @@ func (a *app) endProcess(ctx context.Context, pid int) error {
 	}
 	defer p.Release()
 	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return &problem{kind: kindFailed, err: fmt.Errorf("the daemon (process %d) cannot be told to end: %w", pid, err), fix: "end it where it was started"}
+		return &problem{kind: kindFailed, err: fmt.Errorf("cannot send a signal to the daemon (process %d): %w", pid, err), fix: "end it where it was started"}
 	}
 	if a.ErrTTY && !a.flags.json {
 		a.tellf("Waiting for process %d to end …\n", pid)
@@ -151,7 +152,7 @@ func (a *app) endProcess(ctx context.Context, pid int) error {
 			return context.Cause(ctx)
 		}
 		return &problem{kind: kindFailed, err: fmt.Errorf("the daemon (process %d) has not ended within %s", pid, stopWithin),
-			fix: fmt.Sprintf("`patchbay serve logs` may say why; `kill -9 %d` ends it, and the next daemon puts things in order", pid)}
+			fix: fmt.Sprintf("`patchbay serve logs` may say why; `kill -9 %d` ends it, and the next daemon cleans up", pid)}
 	}
 	return nil
 }

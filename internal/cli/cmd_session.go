@@ -17,14 +17,14 @@ import (
 )
 
 func newSessionCommand(a *app) *cobra.Command {
-	cmd := newGroupCommand("session", "Conversations: find them again, read, export and delete them",
+	cmd := newGroupCommand("session", "List, read, export and delete conversations",
 		newSessionListCommand(a), newSessionShowCommand(a), newSessionExportCommand(a), newSessionDeleteCommand(a))
 	cmd.GroupID = groupAgent
 	return cmd
 }
 
 // sessionListFix is said where a session is not found.
-const sessionListFix = "`patchbay session list` lists the sessions there are"
+const sessionListFix = "`patchbay session list` lists the sessions"
 
 // findSession finds a session by its id or a beginning of it.
 func findSession(ctx context.Context, s *sessionstore.Store, id string) (session.Session, error) {
@@ -42,7 +42,7 @@ func sessionProblem(err error, missing string) error {
 	case is[*sessionstore.AmbiguousError](err):
 		return &problem{kind: kindUsage, err: err, fix: sessionListFix}
 	case is[*session.BusyError](err):
-		return &problem{kind: kindFailed, err: err, fix: "wait for it to end, or leave the conversation there"}
+		return &problem{kind: kindFailed, err: err, fix: "wait until its turn ends, or end the other conversation"}
 	}
 	return err
 }
@@ -52,7 +52,7 @@ func goesOnHere(s session.Session) error {
 	if !session.IsHost(s.ID) {
 		return nil
 	}
-	return usage("go on with it there; its id there is "+render.Line(s.HostSession), "session %s is a session of %s, and goes on there", s.ID, s.Host)
+	return usage("continue it in that agent; its id there is "+render.Line(s.HostSession), "session %s belongs to %s and cannot be continued here", s.ID, s.Host)
 }
 
 // workingDir is the directory that the command works in, as sessions name it.
@@ -115,7 +115,7 @@ func (a *app) completeIDs(most int) cobra.CompletionFunc {
 // sessionTitle is what a session is called where people read it.
 func sessionTitle(s session.Session) string {
 	if s.Title == "" {
-		return "(nothing was said)"
+		return "(no messages)"
 	}
 	return s.Title
 }

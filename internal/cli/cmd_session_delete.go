@@ -20,14 +20,16 @@ func newSessionDeleteCommand(a *app) *cobra.Command {
 		Use:     "delete ID…",
 		Aliases: []string{"rm"},
 		Short:   "Delete conversations for good",
-		Long: `Delete sessions: their messages, and what plugins did in them. On a terminal it asks first; elsewhere --yes has to say it.
-Where one of the ids is not found, none is deleted.
+		Long: `Delete sessions: their messages, and the record of what plugins did in them. On
+a terminal, the command asks first; without a terminal it needs --yes. If one of
+the ids is not found, no session is deleted.
 
-A session in use stays: one with a turn under way, wherever that runs, and one that a ` + "`patchbay chat`" + ` of this machine has
-open. Of another agent's session what Patchbay knows is deleted; the agent's own files stay as they are.`,
+A session in use is not deleted: one with a running turn, on any machine, or one
+that a ` + "`patchbay chat`" + ` on this machine has open. For a session of another agent,
+only Patchbay's data is deleted; the files of the agent stay as they are.`,
 		Example: `  patchbay session delete 01m7ewsr29
   patchbay session delete --yes 01m7ewsr29 01m7f0a3xq`,
-		Annotations: exits(exit{exitOK, "deleted"}, exit{exitFailed, "one is in use, or could not be deleted; the others were"},
+		Annotations: exits(exit{exitOK, "the sessions were deleted"}, exit{exitFailed, "a session is in use, or cannot be deleted; the others were deleted"},
 			exit{exitRefused, "you said no"}, exit{exitNotFound, "there is no such session; nothing was deleted"}),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -38,7 +40,7 @@ open. Of another agent's session what Patchbay knows is deleted; the agent's own
 		ValidArgsFunction: a.completeIDs(0),
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.runSessionDelete(cmd.Context(), args, yes) },
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask first")
 	return cmd
 }
 

@@ -24,22 +24,23 @@ func newSessionExportCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export ID",
 		Short: "Write a conversation as Markdown or JSON, to a file or stdout",
-		Long: `Write a whole conversation: messages, tool calls with their arguments, and their results. Markdown is for people;
-JSON has every entry of the transcript with its time and turn, as ` + "`patchbay session show --json`" + ` prints it. Without --format it is
-Markdown, unless the file's name ends in .json.
+		Long: `Write a whole conversation: messages, tool calls with their arguments, and their
+results. Markdown is for reading. JSON has every entry of the transcript with
+its time and turn, as ` + "`patchbay session show --json`" + ` prints it. Without
+--format, the format is Markdown, unless the name of the file ends in .json.
 
 The file must not exist yet. It appears whole or not at all.`,
 		Example: `  patchbay session export 01m7ewsr29 > conversation.md
   patchbay session export 01m7ewsr29 --file conversation.json
   patchbay session export 01m7ewsr29 --format json | jq '.transcript | length'`,
-		Annotations:       exits(exit{exitOK, "written"}, exit{exitFailed, "the file cannot be written"}, exit{exitNotFound, "there is no such session"}),
+		Annotations:       exits(exit{exitOK, "the conversation was written"}, exit{exitFailed, "the file cannot be written"}, exit{exitNotFound, "there is no such session"}),
 		Args:              arguments("ID"),
 		ValidArgsFunction: a.completeIDs(1),
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.runSessionExport(cmd.Context(), args[0], opts) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&opts.format, "format", "", "write it as `FORMAT`: markdown or json")
+	f.StringVar(&opts.format, "format", "", "write it in this `FORMAT`: markdown or json (default: by the name of the file, else markdown)")
 	f.StringVar(&opts.file, "file", "", "write it to this `FILE`, or - for stdout (the default)")
 	mustComplete(cmd, "format", formatMarkdown, formatJSON)
 	return cmd
@@ -62,7 +63,7 @@ func (a *app) runSessionExport(ctx context.Context, id string, opts sessionExpor
 			opts.format = formatJSON
 		}
 	default:
-		return usage(meant(opts.format, []string{formatMarkdown, formatJSON}, "write markdown or json"), "--format %.60q is no format", opts.format)
+		return usage(meant(opts.format, []string{formatMarkdown, formatJSON}, "write markdown or json"), "unknown --format %.60q", opts.format)
 	}
 	return a.withConversation(ctx, id, func(c *talk) error {
 		text, err := c.encode(opts.format)

@@ -29,12 +29,14 @@ func newSessionListCommand(a *app) *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List conversations, the newest first",
-		Long: `List the conversations that Patchbay knows, the newest first: those of ` + "`patchbay chat`" + `, those over
-HTTP, and those of other agents whose hooks lead to Patchbay. FROM says which: chat, http, or the
-agent's name, such as claude. The title is the first line of the first message, as plugins left it.
+		Long: `List conversations, the newest first: those of ` + "`patchbay chat`" + `, those over HTTP,
+and those of other agents with hooks for Patchbay. FROM is chat, http, or the
+name of the agent, such as claude. The title is the first line of the first
+message, as plugins left it.
 
-ID is the beginning of the session's id, which is enough for every command that takes one; --json has
-the whole. No plugin is started, and a daemon may run meanwhile.`,
+ID is the beginning of the session's id, which is enough for every command that
+takes one; --json has the whole id. No plugin is started, and a daemon may be
+running.`,
 		Example: `  patchbay session list
   patchbay session list --here
   patchbay session list --host claude --dir ~/shop
@@ -45,9 +47,9 @@ the whole. No plugin is started, and a daemon may run meanwhile.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&opts.here, "here", false, "only those of this directory; --dir DIR: only those of that one")
-	f.StringVar(&opts.host, "host", "", "only those from `WHERE`: chat, http, or another agent such as claude")
-	f.IntVarP(&opts.limit, "limit", "n", opts.limit, "show at most `N`")
+	f.BoolVar(&opts.here, "here", false, "list only sessions of this directory (--dir DIR: of that directory)")
+	f.StringVar(&opts.host, "host", "", "list only sessions from this `HOST`: chat, http, or another agent such as claude")
+	f.IntVarP(&opts.limit, "limit", "n", opts.limit, "show at most `N` sessions")
 	mustComplete(cmd, "host", sessionHosts()...)
 	return cmd
 }
@@ -96,7 +98,7 @@ func knownHost(host string) error {
 			return nil
 		}
 	}
-	return usage(meant(host, hosts, "one of "+strings.Join(hosts, ", ")), "--host %.60q: sessions come from nowhere of that name", host)
+	return usage(meant(host, hosts, "write one of "+strings.Join(hosts, ", ")), "unknown --host %.60q", host)
 }
 
 func (a *app) showSessions(list []session.Summary, more bool, q session.Query) error {

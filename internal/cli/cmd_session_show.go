@@ -14,16 +14,18 @@ func newSessionShowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a conversation: messages, tool calls and their results",
-		Long: `Show a conversation from its beginning: what you said, as plugins left it, what the model answered, the
-tools it called and what they gave. What was compacted since is shown, too. ID is one of ` + "`patchbay session list`" + `;
-its beginning is enough.
+		Long: `Show a conversation from its beginning: your messages, as plugins left them, the
+answers of the model, its tool calls and their results. Messages that were
+compacted later are shown too. ID is an id from ` + "`patchbay session list`" + `; its
+beginning is enough.
 
-The messages of another agent's session are kept by that agent: of those, only what Patchbay knows is shown.
-` + "`patchbay trace list --session ID`" + ` has what plugins did in it.`,
+Another agent stores the messages of its sessions itself, so only Patchbay's own
+data is shown for them. ` + "`patchbay trace list --session ID`" + ` lists what plugins
+did in a session.`,
 		Example: `  patchbay session show 01m7ewsr29
   patchbay session show ses_01m7ewsr29qp62vnxax7qgqs14 | less
   patchbay session show 01m7ewsr29 --json | jq '.transcript[].message | select(.role == "user") | .content'`,
-		Annotations:       exits(exit{exitOK, "shown"}, exit{exitNotFound, "there is no such session"}),
+		Annotations:       exits(exit{exitOK, "the conversation was shown"}, exit{exitNotFound, "there is no such session"}),
 		Args:              arguments("ID"),
 		ValidArgsFunction: a.completeIDs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

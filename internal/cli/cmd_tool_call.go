@@ -25,25 +25,25 @@ func newToolCallCommand(a *app) *cobra.Command {
 		Use:   "call NAME [ARGUMENT=VALUE…]",
 		Short: "Call a tool by its name",
 		Long: `Call one tool and print its result. Only plugins that may have the tool are
-started. The end of the name will do where only one tool has it.
+started. The end of a tool's name is enough if only one tool ends with it.
 
-Arguments are written ARGUMENT=VALUE, or all together as a JSON object with
---args: written out, read from a file with @FILE, or from stdin with -. They are
-checked against what the tool says it takes before it is called.`,
+Write each argument as ARGUMENT=VALUE, or all of them as a JSON object with
+--args: written out, read from a file with @FILE, or from stdin with -.
+Arguments are checked against the tool's schema before the call.`,
 		Example: `  patchbay tool call log count=3
   patchbay tool call plugin_git_log --args '{"count":3}'
   patchbay tool call plugin_git_log --args @args.json
   echo '{"count":3}' | patchbay tool call plugin_git_log --args - --json`,
 		Annotations: exits(exit{exitOK, "the tool succeeded"},
 			exit{exitFailed, "the tool failed, timed out or crashed"},
-			exit{exitUsage, "usage error, or the tool does not take these arguments"}, exit{exitNotFound, "no such tool"}),
+			exit{exitUsage, "usage error, or the arguments do not fit the tool's schema"}, exit{exitNotFound, "no such tool"}),
 		Args:              toolCallArgs,
 		ValidArgsFunction: completeOnce(a.completeTools),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runToolCall(cmd.Context(), args[0], args[1:], &opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.args, "args", "", "the arguments, an object: `JSON|@FILE|-` (- is stdin)")
+	cmd.Flags().StringVar(&opts.args, "args", "", "pass these arguments, a JSON object: `JSON|@FILE|-` (- is stdin; default {})")
 	return cmd
 }
 
@@ -111,12 +111,12 @@ func noTool(host *pluginhost.Host, name string, known []string) error {
 	for _, t := range host.Tools() {
 		known = append(known, t.Name)
 	}
-	fix := "`patchbay tool list` lists the tools there are"
+	fix := "`patchbay tool list` lists the tools"
 	if near := nearTool(name, known); near != "" {
 		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
 	}
 	if len(broken) > 0 {
-		fix += fmt.Sprintf("; these plugins are broken and may have it: %s (see `patchbay doctor`)", strings.Join(broken, ", "))
+		fix += fmt.Sprintf("; these broken plugins may have it: %s (see `patchbay doctor`)", strings.Join(broken, ", "))
 	}
 	return withFix(fmt.Errorf("tool %s: %w", name, pluginhost.ErrNotFound), fix)
 }

@@ -17,11 +17,12 @@ func newToolInfoCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "info NAME",
 		Short: "Show what a tool does and which arguments it takes",
-		Long: `Show one tool: what it does, whose it is, and every argument with its type and
-whether it must be given. The end of the name will do where only one tool has it.`,
+		Long: `Show one tool: what it does, its plugin, and every argument with its type and
+whether it is required. The end of a tool's name is enough if only one tool ends
+with it.`,
 		Example: `  patchbay tool info plugin_git_log
   patchbay tool info log --json | jq .parameters`,
-		Annotations:       exits(exit{exitOK, "shown"}, exit{exitNotFound, "no such tool"}),
+		Annotations:       exits(exit{exitOK, "the tool was shown"}, exit{exitNotFound, "no such tool"}),
 		Args:              arguments("NAME"),
 		ValidArgsFunction: completeOnce(a.completeTools),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -14,11 +14,12 @@ func newToolListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the tools of all plugins",
-		Long: `List every tool of the plugins that are ready, under the name it is called by.
-Arguments with a question mark may be left out; --json has their full schemas.`,
+		Long: `List every tool of the plugins that are ready, under the name by which it is
+called. Arguments with a question mark are optional; --json has the full
+schemas.`,
 		Example: `  patchbay tool list
   patchbay tool list --json | jq '.[] | {name, parameters}'`,
-		Annotations: exits(exit{exitOK, "listed"}),
+		Annotations: exits(exit{exitOK, "the tools were listed"}),
 		Args:        arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withHost(cmd.Context(), needTools, a.runToolList)
@@ -35,7 +36,7 @@ func (a *app) runToolList(host *pluginhost.Host) error {
 		return a.printJSON(tools)
 	}
 	if len(tools) == 0 {
-		a.sayf("No plugin offers a tool. The plugins there are: patchbay plugin list\n")
+		a.sayf("No plugin offers a tool. List your plugins with: patchbay plugin list\n")
 		return nil
 	}
 	rows := [][]render.Cell{render.Head("NAME", "PLUGIN", "ARGUMENTS", "DESCRIPTION")}

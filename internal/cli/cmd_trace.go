@@ -7,7 +7,7 @@ import (
 )
 
 func newTraceCommand(a *app) *cobra.Command {
-	cmd := newGroupCommand("trace", "What plugins did: look it up, record it, replay it, export it",
+	cmd := newGroupCommand("trace", "Show, record, replay and export what plugins did",
 		newTraceListCommand(a), newTraceShowCommand(a), newTraceRecordCommand(a), newTraceReplayCommand(a), newTraceExportCommand(a))
 	cmd.GroupID = groupEvents
 	return cmd

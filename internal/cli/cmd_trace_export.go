@@ -33,26 +33,35 @@ func newTraceExportCommand(a *app) *cobra.Command {
 	var opts exportOptions
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Send what plugins did to an OpenTelemetry collector, or write it to a file or a recording",
-		Long: `Export events of the journal as OpenTelemetry spans: a turn is a trace, an event at a point a span, and each plugin that was asked a
-span below it. Spans have names, verdicts, times and errors; payloads are not exported. An event that is exported twice has the same ids.
+		Short: "Export what plugins did, to an OpenTelemetry collector, a file or a recording",
+		Long: `Export events of the journal as OpenTelemetry spans. A turn is a trace, an event
+at a point is a span, and each plugin that was called is a span below it. Spans
+have names, verdicts, times and errors; payloads are not exported. If an event
+is exported twice, its ids are the same.
 
-They go to a collector over OTLP/HTTP, in JSON: to --otlp, or to the one that OTEL_EXPORTER_OTLP_TRACES_ENDPOINT,
-OTEL_EXPORTER_OTLP_ENDPOINT or [telemetry] otlp in the configuration names. A base address gets /v1/traces.
-OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are respected. A collector
-that is busy is asked again a few times, when it says. With --file they are written to a new file, a request a line; - is stdout.
+The spans are sent to a collector over OTLP/HTTP, in JSON. Its address is
+--otlp, or else OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT
+or [telemetry] otlp in the configuration; /v1/traces is added to a base address.
+OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION, OTEL_SERVICE_NAME and
+OTEL_RESOURCE_ATTRIBUTES are used too. If the collector is busy, the command
+tries a few more times, when the collector says so. With --file, the spans are
+written to a new file, one request on each line; - is stdout.
 
-With --recording they are written, as ` + "`patchbay trace record`" + ` would have, to a file for ` + "`patchbay trace replay`" + `: what each plugin was given, sent and
-answered, without secrets. No plugin is started. A recording that is there is replaced, any other file is not. Events that were
-too long for the journal, or do not fit into 64 MiB, are not in it: the file and this command say how many. Calls of tools are not either.
+With --recording, the events are written to a file for ` + "`patchbay trace replay`" + `,
+as ` + "`patchbay trace record`" + ` writes it: what each plugin was given, was sent and
+answered, without secrets. No plugin is started. An existing recording is
+replaced; any other existing file is not. Events that were too long for the
+journal, and events that do not fit into 64 MiB, are left out, and the file and
+this command say how many. Tool calls are left out too.
 
-` + "`patchbay serve`" + ` exports as it goes where the configuration has [telemetry] otlp.`,
+` + "`patchbay serve`" + ` exports events as they happen if the configuration has
+[telemetry] otlp.`,
 		Example: `  patchbay trace export --otlp http://127.0.0.1:4318 --since 24h
   patchbay trace export --file spans.jsonl --session $id
   patchbay trace export --recording turn.trace --session $id --turn $turn
   OTEL_EXPORTER_OTLP_HEADERS=api-key=$KEY patchbay trace export --otlp https://otlp.example.org`,
-		Annotations: exits(exit{exitOK, "exported"}, exit{exitFailed, "the collector did not take everything, or the file cannot be written"},
-			exit{exitNotFound, "there is no such point, or nothing to record"}),
+		Annotations: exits(exit{exitOK, "the events were exported"}, exit{exitFailed, "the collector did not accept everything, or the file cannot be written"},
+			exit{exitNotFound, "no such point, or no event for a recording"}),
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneTarget(cmd); err != nil {
@@ -63,10 +72,10 @@ too long for the journal, or do not fit into 64 MiB, are not in it: the file and
 	}
 	opts.add(a, cmd)
 	f := cmd.Flags()
-	f.StringVar(&opts.otlp, "otlp", "", "send them to the collector at this `URL`")
-	f.StringVar(&opts.file, "file", "", "write them to this `FILE`, or - for stdout")
-	f.StringVar(&opts.recording, "recording", "", "write them to this `FILE` for patchbay trace replay, or - for stdout")
-	f.BoolVar(&opts.gzip, "gzip", false, "compress what is sent")
+	f.StringVar(&opts.otlp, "otlp", "", "send the spans to the collector at this `URL`")
+	f.StringVar(&opts.file, "file", "", "write the spans to this `FILE`, or - for stdout")
+	f.StringVar(&opts.recording, "recording", "", "write the events to this `FILE` for patchbay trace replay, or - for stdout")
+	f.BoolVar(&opts.gzip, "gzip", false, "compress the requests to the collector")
 	f.IntVarP(&opts.limit, "limit", "n", 10_000, "export at most `N` events, the newest")
 	return cmd
 }
@@ -75,11 +84,11 @@ too long for the journal, or do not fit into 64 MiB, are not in it: the file and
 func oneTarget(cmd *cobra.Command) error {
 	given := slices.DeleteFunc([]string{"otlp", "file", "recording"}, func(name string) bool { return !cmd.Flags().Changed(name) })
 	if len(given) > 1 {
-		return usage("run it once for each", "%s: --%s are different places", cmd.CommandPath(), strings.Join(given, " and --"))
+		return usage("run the command once for each", "%s: --%s cannot be used together", cmd.CommandPath(), strings.Join(given, " and --"))
 	}
 	for _, name := range []string{"gzip", "limit"} {
 		if cmd.Flags().Changed("recording") && cmd.Flags().Changed(name) {
-			return usage("leave it out", "%s: --%s has no meaning for a recording", cmd.CommandPath(), name)
+			return usage("leave --"+name+" out", "%s: --%s cannot be used with --recording", cmd.CommandPath(), name)
 		}
 	}
 	return nil
@@ -121,7 +130,7 @@ func (a *app) runExport(ctx context.Context, opts *exportOptions) error {
 		sent, err := otlp.NewClient(to).Send(ctx, spans)
 		if err != nil {
 			return &problem{kind: kindFailed, err: fmt.Errorf("%d of %d spans were sent: %w", sent.Spans, len(spans), err),
-				fix: "see that an OpenTelemetry collector listens there, for OTLP over HTTP (mostly port 4318)"}
+				fix: "make sure that an OpenTelemetry collector listens there, for OTLP over HTTP (usually port 4318)"}
 		}
 		return a.exported(exportJSON{To: to.URL.Redacted(), Events: len(traces), Spans: sent.Spans, Rejected: sent.Rejected, Message: sent.Message})
 	})
@@ -203,7 +212,7 @@ func (a *app) exportFile(file string, resource []otlp.Attribute, spans []otlp.Sp
 func writeNew(path string, text []byte) error {
 	return atomicfile.Write(path, text, atomicfile.Options{Ready: func() error {
 		if _, err := os.Lstat(path); err == nil {
-			return &problem{kind: kindFailed, err: fmt.Errorf("%s is there already", path), fix: "name a file that does not exist yet"}
+			return &problem{kind: kindFailed, err: fmt.Errorf("%s exists already", path), fix: "name a file that does not exist yet"}
 		}
 		return nil
 	}})
@@ -218,7 +227,7 @@ func (a *app) exported(e exportJSON) error {
 		a.printf("exported %s as %s to %s\n", render.Count(e.Events, "event"), render.Count(e.Spans, "span"), render.Line(e.To))
 	}
 	if e.Rejected > 0 {
-		return &problem{kind: kindFailed, err: fmt.Errorf("the collector refused %s: %s", render.Count(e.Rejected, "span"), e.Message)}
+		return &problem{kind: kindFailed, err: fmt.Errorf("the collector rejected %s: %s", render.Count(e.Rejected, "span"), e.Message)}
 	}
 	return nil
 }

@@ -26,12 +26,12 @@ type traceFlags struct {
 
 func (t *traceFlags) add(a *app, cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&t.Session, "session", "", "of the session with this `ID`")
-	f.StringVar(&t.Turn, "turn", "", "of the turn with this `ID`")
-	f.StringVar(&t.point, "point", "", "of events at this `POINT`")
-	f.StringVar(&t.Plugin, "plugin", "", "of events that the plugin `NAME` was asked about")
-	f.BoolVar(&t.Failed, "failed", false, "of events in which a plugin failed")
-	f.StringVar(&t.since, "since", "", "not older than a `TIME`: 2h, 2026-11-16 or 2026-11-16T13:00:00Z")
+	f.StringVar(&t.Session, "session", "", "only events of the session with this `ID`")
+	f.StringVar(&t.Turn, "turn", "", "only events of the turn with this `ID`")
+	f.StringVar(&t.point, "point", "", "only events at this `POINT`")
+	f.StringVar(&t.Plugin, "plugin", "", "only events for which the plugin `NAME` was called")
+	f.BoolVar(&t.Failed, "failed", false, "only events in which a plugin failed")
+	f.StringVar(&t.since, "since", "", "only events since this `TIME`: 2h (ago), 2026-11-16 or 2026-11-16T13:00:00Z")
 	for name, offer := range map[string]func(context.Context) []cobra.Completion{"point": completePoints, "plugin": a.completePlugins} {
 		err := cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return offer(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
@@ -68,7 +68,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, usage("write a span such as 90m or 2h, a day such as 2026-11-16, or a moment such as 2026-11-16T13:00:00Z", "--since %.60q is no time", text)
+	return time.Time{}, usage("write a duration such as 90m or 2h, a day such as 2026-11-16, or a time such as 2026-11-16T13:00:00Z", "--since %.60q is not a time", text)
 }
 
 // withJournal opens the journal, which may be that of a running daemon. No plugin is started.
@@ -92,7 +92,7 @@ func (a *app) openRecords(ctx context.Context, logger *slog.Logger, use func(*da
 	}
 	defer func() {
 		if err := done(); err != nil { // the command's own result stands
-			logger.Warn("the engine did not end well", "err", err)
+			logger.Warn("the engine did not close cleanly", "err", err)
 		}
 	}()
 	return use(r)
@@ -103,13 +103,15 @@ func newTraceListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List what plugins did to events, the newest first",
-		Long: `List events that went through plugins, the newest first: those of the agent's turns, of other agents' hooks and of MCP calls.
-They are kept for a week. A page that is not the last one ends with the command for the next; with --json, next is what to
-give to --after. No plugin is started, and a daemon may run meanwhile.`,
+		Long: `List events that went through plugins, the newest first: those of the agent's
+turns, of other agents' hooks and of MCP calls. Events are kept for a week. If
+there are more, the last line is the command for the next page. With --json,
+pass the value of next to --after. No plugin is started, and a daemon may be
+running.`,
 		Example: `  patchbay trace list --failed --since 2h
   patchbay trace list --plugin shout --point turn.input
   patchbay trace list --session $id --json | jq -r '.traces[].id'`,
-		Annotations: exits(exit{exitOK, "the list was printed"}, exit{exitNotFound, "there is no such point"}),
+		Annotations: exits(exit{exitOK, "the list was printed"}, exit{exitNotFound, "no such point"}),
 		Args:        arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q, err := flags.query()
@@ -123,8 +125,8 @@ give to --after. No plugin is started, and a daemon may run meanwhile.`,
 		},
 	}
 	flags.add(a, cmd)
-	cmd.Flags().IntVarP(&page.Limit, "limit", "n", page.Limit, "show at most `N`")
-	cmd.Flags().StringVar(&page.After, "after", "", "go on behind the page that named this `CURSOR`")
+	cmd.Flags().IntVarP(&page.Limit, "limit", "n", page.Limit, "show at most `N` events")
+	cmd.Flags().StringVar(&page.After, "after", "", "show the page after the one that printed this `CURSOR`")
 	return cmd
 }
 
@@ -168,7 +170,7 @@ type tracePage struct {
 func (a *app) listTraces(cmd *cobra.Command, j *journal.Journal, q daemon.TraceQuery, page httpapi.Page) error {
 	list, err := daemon.ListTraces(cmd.Context(), j, q, page)
 	if is[*httpapi.InvalidRequestError](err) {
-		return usage("give it as the page before printed it, or leave it out", "--after %.80q is not a cursor of `patchbay trace list`", page.After)
+		return usage("copy it from the previous page, or leave it out", "--after %.80q is not a cursor of `patchbay trace list`", page.After)
 	}
 	if err != nil {
 		return err
@@ -203,7 +205,7 @@ const turnColumn = 110
 
 func (a *app) showTraces(list []traceRow) error {
 	if len(list) == 0 {
-		a.sayf("No such event went through plugins.\nEvents of turns, of other agents' hooks and of MCP calls are kept, for a week; those of `patchbay fire` are not.\n")
+		a.sayf("No such events.\nEvents of turns, of other agents' hooks and of MCP calls are kept for a week; events of `patchbay fire` are not stored.\n")
 		return nil
 	}
 	rows := [][]render.Cell{render.Head("ID", "TIME", "POINT", "VERDICT", "PLUGINS", "TOOK", "TURN")}

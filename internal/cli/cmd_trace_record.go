@@ -17,22 +17,25 @@ import (
 func newTraceRecordCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "record FILE -- COMMAND [ARG…]",
-		Short: "Run a patchbay command, and save its plugin traffic to a file",
-		Long: `Run a patchbay command as if it were typed alone, and write down every event and every call that goes
-through its plugins: what each was given, what it was sent, what it answered, what that changed. ` + "`patchbay trace replay`" + `
-plays it again.
+		Short: "Run a patchbay command, and record its plugin traffic in a file",
+		Long: `Run a patchbay command as usual, and record every event and every call that goes
+through its plugins: what each plugin was given, what it was sent, what it
+answered, and what that changed. ` + "`patchbay trace replay`" + ` plays the recording
+again.
 
-Secrets are replaced by [secret]: the values of secrets.toml, the server's token, and variables whose names say that
-they are secret. What else a plugin is sent is in the file: look at it before you give it away. It is JSON, a line an
-event; docs/tracing.md describes it.
+Secrets are replaced by [secret]: the values of secrets.toml, the server's
+token, and environment variables whose names mark them as secret. Everything
+else that a plugin is sent is in the file: read it before you share it. The file
+is JSON, one event on each line; docs/tracing.md describes it.
 
-FILE appears when the command is over, also where it failed or was interrupted, unless no plugin was asked anything.
-Until then it is FILE.partial. A recording that is already there is replaced; any other file is not. What does not fit
-into 64 MiB is left out, and that is noted.`,
+FILE appears when the command has ended, even if it failed or was interrupted,
+but only if a plugin was called. Until then it is FILE.partial. An existing
+recording is replaced; any other existing file is not. Events that do not fit
+into 64 MiB are left out, and the file says how many.`,
 		Example: `  patchbay trace record demo.trace -- demo
   patchbay trace record turn.trace -- chat -p 'count the words in notes.md'
   patchbay trace record calc.trace -- tool call plugin_calc_add a=1 b=2`,
-		Annotations: exits(exit{exitOK, "the exit code of the command is passed on"}, exit{exitFailed, "the file cannot be written, or no plugin was asked anything"}),
+		Annotations: exits(exit{exitOK, "the command succeeded; any other exit code of it is passed on"}, exit{exitFailed, "the file cannot be written, or no plugin was called"}),
 		Args:        recordArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runRecord(cmd.Context(), a.path(args[0]), args[1:])
@@ -51,9 +54,9 @@ func recordArgs(cmd *cobra.Command, args []string) error {
 	case len(args) == 0 || dash == 0:
 		return usage(fix, "%s: missing FILE", cmd.CommandPath())
 	case dash < 0 && len(args) > 1, dash > 1:
-		return usage(fix, "%s: write -- between FILE and the command", cmd.CommandPath())
+		return usage(fix, "%s: missing -- between FILE and COMMAND", cmd.CommandPath())
 	case len(args) == 1:
-		return usage(fix, "%s: missing the command to record", cmd.CommandPath())
+		return usage(fix, "%s: missing COMMAND", cmd.CommandPath())
 	}
 	return nil
 }
@@ -107,8 +110,8 @@ func (a *app) globalWords() []string {
 func (a *app) recorded(s recording.Summary, code int) error {
 	switch nothing := s.Events+s.Calls+s.LeftOut == 0; {
 	case nothing && code == exitOK:
-		return &problem{kind: kindFailed, err: errors.New("nothing was recorded: no plugin was asked anything"),
-			fix: "`patchbay plugin list` lists the plugins; record a command that asks one of them"}
+		return &problem{kind: kindFailed, err: errors.New("nothing was recorded: no plugin was called"),
+			fix: "`patchbay plugin list` lists the plugins; record a command that calls one of them"}
 	case nothing:
 	case a.flags.json:
 		raw, err := encodeJSON(s)
@@ -128,7 +131,7 @@ func (a *app) recorded(s recording.Summary, code int) error {
 func recordedLine(s recording.Summary) string {
 	text := fmt.Sprintf("recorded %s and %s to %s", render.Count(s.Events, "event"), render.Count(s.Calls, "call"), s.File)
 	if s.LeftOut > 0 {
-		text += fmt.Sprintf("; %d more did not fit and are left out", s.LeftOut)
+		text += fmt.Sprintf("; %d more did not fit and were left out", s.LeftOut)
 	}
 	return text
 }
@@ -136,11 +139,11 @@ func recordedLine(s recording.Summary) string {
 func cannotRecord(err error) error {
 	switch {
 	case errors.Is(err, recording.ErrNotOurs):
-		return &problem{kind: kindUsage, err: err, fix: "name another file, or remove this one: only a recording is overwritten"}
+		return &problem{kind: kindUsage, err: err, fix: "name another file, or remove this one: only recordings are overwritten"}
 	case errors.Is(err, recording.ErrBusy):
-		return &problem{kind: kindFailed, err: err, fix: "wait until that command is over, or name another file"}
+		return &problem{kind: kindFailed, err: err, fix: "wait until that command ends, or name another file"}
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
-		return &problem{kind: kindFailed, err: err, fix: "name a file in a directory that is there and that you may write to"}
+		return &problem{kind: kindFailed, err: err, fix: "name a file in an existing directory that you may write to"}
 	}
 	return err
 }

@@ -29,27 +29,34 @@ func newTraceReplayCommand(a *app) *cobra.Command {
 	var opts replayOptions
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
-		Short: "Play recorded traffic against plugins again, and show what differs",
-		Long: `Ask the plugins again what they were asked while FILE was recorded, call after call, and compare: what each was sent,
-what it answered, the verdict, the error. Each plugin is given what it was given then, whatever the others answer now, so a
-difference is that plugin's own. Plugins that are gone, or no longer have the hook, are differences. Plugins that are not in
-the recording take no part.
+		Short: "Send recorded traffic to plugins again, and show what differs",
+		Long: `Call the plugins again as they were called when FILE was recorded, and compare
+what each was sent, what it answered, the verdict and the error. Each plugin
+gets what it got then, whatever the others answer now, so each difference is
+that plugin's own. A plugin that is gone, or no longer has the hook, is a
+difference. Plugins that are not in the recording are not called.
 
-Without --plugin the plugins that are installed are asked, or the demo's for a recording of the demo. With --plugin it is the
-one at PATH alone, installed or not; its part of the recording is the one under its own name, or that of --as.
+Without --plugin, the installed plugins are called, or the demo's plugins for a
+recording of the demo. With --plugin, only the plugin at PATH is called,
+installed or not. It is compared with the calls that were recorded under its own
+name, or under the name of --as.
 
-Plugins are started for the replay and get storage that is empty at first and gone at the end. Nothing is written to the
-journal, to sessions or to what plugins have stored. What a plugin itself does, it does again. A
-recording that somebody else made can have any call in it: look at it before you play it against installed plugins.
+Plugins are started for the replay, with empty storage that is deleted at the
+end. Nothing is written to the journal, to sessions or to the stored data of
+plugins. But plugins act as usual: if a plugin writes files or uses the network,
+it does so again. A recording from somebody else can contain any call: read it
+before you replay it with installed plugins.
 
-Durations never count. Times and generated ids (RFC 3339 times, UUIDs, ULIDs, numbers in fields such as created_at and
-duration_ms) count as the same, unless --exact is given. --ignore leaves out a field of this name, at any depth, or what a
-JSON pointer into the step names; * stands for any one part: --ignore etag --ignore /received/items/*/score`,
+Durations are never compared. Times and generated ids (RFC 3339 times, UUIDs,
+ULIDs, numbers in fields such as created_at and duration_ms) count as equal,
+unless you add --exact. --ignore leaves out a field by its name, at any depth,
+or by a JSON pointer into the step, in which * stands for any one part: --ignore
+etag --ignore /received/items/*/score`,
 		Example: `  patchbay trace replay demo.trace
   patchbay trace replay calc.trace --plugin ./calc
   patchbay trace replay turn.trace --ignore request_id --json | jq '.differences'`,
-		Annotations: exits(exit{exitOK, "everything went as it was recorded"}, exit{exitChecks, "there are differences"},
-			exit{exitFailed, "the file is no recording, or not whole; the plugin at PATH does not start"}, exit{exitNotFound, "there is no plugin at PATH, or the recording has nothing of it"}),
+		Annotations: exits(exit{exitOK, "nothing differs from the recording"}, exit{exitChecks, "there are differences"},
+			exit{exitFailed, "the file is not a complete recording, or the plugin at PATH does not start"}, exit{exitNotFound, "there is no plugin at PATH, or the recording has no calls of it"}),
 		Args:              arguments("FILE"),
 		ValidArgsFunction: completeFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,11 +64,11 @@ JSON pointer into the step names; * stands for any one part: --ignore etag --ign
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.plugin, "plugin", "", "ask the plugin at this `PATH` alone")
-	f.StringVar(&opts.as, "as", "", "with --plugin: play what the recording has of the plugin `NAME`")
-	f.StringArrayVar(&opts.ignore, "ignore", nil, "leave out this `FIELD` or JSON pointer (may be repeated)")
-	f.BoolVar(&opts.exact, "exact", false, "times and generated ids count too")
-	f.BoolVar(&opts.partial, "partial", false, "play a recording that has no end, as far as it goes")
+	f.StringVar(&opts.plugin, "plugin", "", "call only the plugin at this `PATH`")
+	f.StringVar(&opts.as, "as", "", "with --plugin: replay the recorded calls of the plugin `NAME`")
+	f.StringArrayVar(&opts.ignore, "ignore", nil, "do not compare this `FIELD` or JSON pointer (may be repeated)")
+	f.BoolVar(&opts.exact, "exact", false, "also compare times and generated ids")
+	f.BoolVar(&opts.partial, "partial", false, "replay an incomplete recording as far as it goes")
 	return cmd
 }
 
@@ -75,14 +82,14 @@ func completeFile(_ *cobra.Command, args []string, _ string) ([]cobra.Completion
 
 func (a *app) runReplay(ctx context.Context, file string, opts *replayOptions) error {
 	if opts.as != "" && opts.plugin == "" {
-		return usage("add --plugin PATH", "--as names the part of the recording that the plugin at a path plays")
+		return usage("add --plugin PATH", "--as needs --plugin: it names the recorded plugin that the one at PATH is compared with")
 	}
 	r, err := recording.Read(a.path(file), opts.partial)
 	if err != nil {
 		return badRecording(err)
 	}
 	if len(r.Entries) == 0 {
-		return &problem{kind: kindFailed, err: fmt.Errorf("%s: the recording has no event and no call in it", file), fix: "record it again"}
+		return &problem{kind: kindFailed, err: fmt.Errorf("%s: the recording has no events and no calls", file), fix: "record it again"}
 	}
 	if opts.as != "" && !slices.Contains(r.Named(), opts.as) {
 		return nothingOf(opts.as, r)
@@ -137,7 +144,7 @@ func (a *app) replayHost(ctx context.Context, r *recording.Recording, opts *repl
 	}
 	return host, func() {
 		if err := host.Close(); err != nil { // the command's own result stands
-			a.logger().Warn("plugins did not end well", "err", err)
+			a.logger().Warn("plugins did not stop cleanly", "err", err)
 		}
 		done()
 	}, nil
@@ -151,18 +158,18 @@ func needPlugins(names []string) needs {
 }
 
 func nothingOf(plugin string, r *recording.Recording) error {
-	return &problem{kind: kindNotFound, err: fmt.Errorf("the recording has nothing of a plugin %.60q", plugin),
-		fix: "name one of those that it has with --as: " + strings.Join(r.Named(), ", ")}
+	return &problem{kind: kindNotFound, err: fmt.Errorf("the recording has no calls of a plugin %.60q", plugin),
+		fix: "choose one of its plugins with --as: " + strings.Join(r.Named(), ", ")}
 }
 
 func badRecording(err error) error {
 	switch {
 	case errors.Is(err, recording.ErrCut):
-		return &problem{kind: kindFailed, err: err, fix: "record it again, or play what there is with --partial"}
+		return &problem{kind: kindFailed, err: err, fix: "record it again, or replay the existing part with --partial"}
 	case is[*recording.FileError](err):
 		return &problem{kind: kindFailed, err: err, fix: "`patchbay trace record FILE -- COMMAND` makes a recording"}
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, plainfile.ErrKind):
-		return usage("name a file that `patchbay trace record` has made", "%w", err)
+		return usage("name a file that `patchbay trace record` has written", "%w", err)
 	}
 	return err
 }
@@ -184,7 +191,7 @@ func (a *app) printReport(file string, r *recording.Report) error {
 	if r.OK {
 		return nil
 	}
-	return told(kindDifferent, "if that is what you want, record it again", "%s in %s",
+	return told(kindDifferent, "if the new behaviour is right, record it again", "%s in %s",
 		render.Count(len(r.Differences), "difference"), render.Count(r.Played, "call"))
 }
 

@@ -40,7 +40,7 @@ func (a *app) saveRecording(ctx context.Context, file string, r *daemon.Records,
 	case err != nil:
 		return err
 	case s.Bytes == 0:
-		return &problem{kind: kindNotFound, err: errors.New("there is no such event about which a plugin was asked"), fix: traceListFix}
+		return &problem{kind: kindNotFound, err: errors.New("there is no such event for which a plugin was called"), fix: traceListFix}
 	case file == "-":
 		return nil
 	case a.flags.json:

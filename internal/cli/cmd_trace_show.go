@@ -19,20 +19,22 @@ func newTraceShowCommand(a *app) *cobra.Command {
 	turn := ""
 	cmd := &cobra.Command{
 		Use:   "show ID | --turn TURN",
-		Short: "Show one event, or all of a turn: what each plugin was sent, answered and changed",
-		Long: `Show an event of the journal as ` + "`patchbay fire --trace`" + ` does: every plugin with what it was sent, what it answered, what that changed, how long
-it took and what went wrong. Messages are cut to a line; -v shows them whole. ID is one of ` + "`patchbay trace list`" + `. With --turn it is every
-event of a turn, in order. What was too long for the journal is not there, and the trace says so.`,
+		Short: "Show an event, or all events of a turn: what each plugin was sent, answered and changed",
+		Long: `Show an event of the journal as ` + "`patchbay fire --trace`" + ` does: for each plugin
+what it was sent, what it answered, what that changed, how long it took and what
+went wrong. Messages are cut to one line; -v shows them whole. ID is an id from
+` + "`patchbay trace list`" + `. With --turn, show every event of a turn, in order. If a
+message was too long for the journal, the trace says so.`,
 		Example: `  patchbay trace show 42
   patchbay trace show --turn 6f1d -v
   patchbay trace show 42 --json | jq '.outcome.steps[].diff'`,
-		Annotations: exits(exit{exitOK, "shown"}, exit{exitNotFound, "there is no such event or turn, or it is older than a week"}),
+		Annotations: exits(exit{exitOK, "the events were shown"}, exit{exitNotFound, "no such event or turn, or it is older than a week"}),
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case turn == "":
 				return arguments("ID")(cmd, args)
 			case len(args) > 0:
-				return usage("leave one of them out", "%s: --turn goes without ID", cmd.CommandPath())
+				return usage("leave one of them out", "%s: --turn cannot be used with ID", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -50,7 +52,7 @@ event of a turn, in order. What was too long for the journal is not there, and t
 	return cmd
 }
 
-const traceListFix = "`patchbay trace list` lists what there is; events are kept for a week"
+const traceListFix = "`patchbay trace list` lists the events; they are kept for a week"
 
 func (a *app) showTrace(ctx context.Context, j *journal.Journal, text string) error {
 	id, err := strconv.ParseUint(text, 10, 64)
@@ -85,7 +87,7 @@ func (a *app) showTurn(ctx context.Context, j *journal.Journal, turn string) err
 		return err
 	}
 	if len(all) == 0 {
-		return &problem{kind: kindNotFound, err: fmt.Errorf("there are no events of a turn %.60q", turn), fix: traceListFix}
+		return &problem{kind: kindNotFound, err: fmt.Errorf("no events of a turn %.60q", turn), fix: traceListFix}
 	}
 	if a.flags.json {
 		return a.printJSON(turnJSON{turn, all})

@@ -20,8 +20,8 @@ type modelFlags struct {
 
 func (m *modelFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&m.model, "model", "", "answer with this model: `PROVIDER:NAME` (anthropic, openai, offline)")
-	f.StringVar(&m.script, "script", "", "let the offline model play the replies in this `FILE`")
+	f.StringVar(&m.model, "model", "", "use this model: `PROVIDER:NAME`, with anthropic, openai or offline as PROVIDER")
+	f.StringVar(&m.script, "script", "", "let the offline model answer with the replies in this `FILE`")
 	mustComplete(cmd, "model", model.Known()...)
 }
 
@@ -32,8 +32,8 @@ func modelHint(core *daemon.Core) string {
 	if variable == "" || core.ChosenModel() {
 		return ""
 	}
-	return fmt.Sprintf("%s is set, but no model is chosen, so the offline model answers, which only echoes. Choose one: --model %s, "+
-		"/model %s in the chat, or [model] in config.toml (`patchbay config init` writes one)", variable, name, name)
+	return fmt.Sprintf("%s is set, but no model is chosen, so the offline model answers, which only echoes. To choose a model: --model %s, "+
+		"/model %s in the chat, or [model] in config.toml (`patchbay config init` writes the file)", variable, name, name)
 }
 
 // withCore opens everything the agent needs, lets use work with it, and ends it again.
@@ -58,7 +58,7 @@ func (a *app) withCoreOf(ctx context.Context, o daemon.Options, use func(*daemon
 	}
 	defer func() {
 		if closeErr := core.Close(); closeErr != nil { // the command's own result stands
-			a.logger().Warn("not everything ended well", "err", closeErr)
+			a.logger().Warn("not everything stopped cleanly", "err", closeErr)
 		}
 	}()
 	return use(core)

@@ -20,7 +20,7 @@ func (a *app) editor() (string, error) {
 	if editor := strings.TrimSpace(cmp.Or(a.getenv("VISUAL"), a.getenv("EDITOR"))); editor != "" {
 		return editor, nil
 	}
-	return "", withFix(errors.New("neither $VISUAL nor $EDITOR says which editor to use"), "name one: EDITOR=nano patchbay …")
+	return "", withFix(errors.New("neither $VISUAL nor $EDITOR names an editor"), "set one: EDITOR=nano patchbay …")
 }
 
 // edit has the user's editor edit a file, on the command's own terminal, and returns when it has

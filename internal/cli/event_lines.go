@@ -14,7 +14,7 @@ func (a *app) eventLines(giveUp context.CancelFunc) func(chat.Event) {
 			return
 		}
 		if err := a.printLine(e); err != nil {
-			a.logger().Warn("an event is not printed", "event", e.Type, "err", err)
+			a.logger().Warn("cannot print an event", "event", e.Type, "err", err)
 		}
 		if a.out.err != nil {
 			giveUp()

@@ -168,7 +168,7 @@ func callFix(e *hook.Error) string {
 	case hook.Unavailable:
 		return joinFixes("`patchbay doctor` says how to fix it", without(e))
 	case hook.Garbled, hook.TooLarge:
-		return "the plugin breaks its protocol; tell its author, or disable it in the configuration"
+		return "the plugin does not follow its protocol; tell its author, or disable it with `patchbay plugin disable`"
 	}
 	return ""
 }
@@ -179,7 +179,7 @@ func without(err error) string {
 	if !ok || e.Point == "" || e.Kind != hook.Unavailable {
 		return ""
 	}
-	return fmt.Sprintf(`to go on without it, write on_failure = "skip" under [%s] of the configuration`, document.KeyPath("plugins", e.Plugin))
+	return fmt.Sprintf(`to go on without it, write on_failure = "skip" under [%s] in the configuration`, document.KeyPath("plugins", e.Plugin))
 }
 
 func joinFixes(fixes ...string) string {

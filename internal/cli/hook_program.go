@@ -18,11 +18,11 @@ import (
 func (a *app) hookProgram() (hookinstall.Program, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return hookinstall.Program{}, fmt.Errorf("which program is this: %w", err)
+		return hookinstall.Program{}, fmt.Errorf("finding the path of this program: %w", err)
 	}
 	if strings.Contains(filepath.ToSlash(self), "/go-build") {
-		return hookinstall.Program{}, withFix(fmt.Errorf("%s is a program that `go run` made, and will be gone", self),
-			"install patchbay first: `go install ./cmd/...`, or `make build` and bin/patchbay")
+		return hookinstall.Program{}, withFix(fmt.Errorf("%s was built by `go run`, which deletes it when it ends", self),
+			"install patchbay first with `go install ./cmd/...`, or build it with `make build` and use bin/patchbay")
 	}
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err != nil {

@@ -81,7 +81,7 @@ func (a *app) withOptions(ctx context.Context, opts *pluginhost.Options, use fun
 	}
 	defer func() {
 		if err := own.Close(); err != nil {
-			opts.Logger.Warn("what plugins stored could not be closed", "err", err)
+			opts.Logger.Warn("cannot close the storage of plugins", "err", err)
 		}
 	}()
 	host, err := a.open(ctx, opts)
@@ -90,7 +90,7 @@ func (a *app) withOptions(ctx context.Context, opts *pluginhost.Options, use fun
 	}
 	defer func() {
 		if err := host.Close(); err != nil { // the command's own result stands
-			opts.Logger.Warn("plugins did not end well", "err", err)
+			opts.Logger.Warn("plugins did not stop cleanly", "err", err)
 		}
 	}()
 	return use(host)
@@ -134,7 +134,7 @@ func trimExt(file string) string { return strings.TrimSuffix(file, filepath.Ext(
 
 func noPlugin(name string, known []string) error {
 	return withFix(fmt.Errorf("plugin %s: %w", name, pluginhost.ErrNotFound),
-		meant(name, known, "`patchbay plugin list` lists the plugins there are"))
+		meant(name, known, "`patchbay plugin list` lists the plugins"))
 }
 
 // needTool is what a command about one tool needs: the plugins that have it, and those that do not

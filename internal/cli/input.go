@@ -47,7 +47,7 @@ func (a *app) jsonObject(ctx context.Context, f jsonFlag) (json.RawMessage, erro
 		return nil, usage(a.jsonFix(f), "%s", syntaxMessage(f.source(), data, err))
 	}
 	if _, err := rawjson.Parse(data); err != nil {
-		return nil, usage("wrap it in an object, as in {\"name\": …}", "%s is not a JSON object: it is %s", f.source(), jsonType(data))
+		return nil, usage("wrap it in an object, as in {\"name\": …}", "%s is not a JSON object, but %s", f.source(), jsonType(data))
 	}
 	return data, nil
 }

@@ -40,8 +40,8 @@ func (a *app) install(ctx context.Context, f serveFlags) error {
 	_ = svc.run(ctx, u.before) // it fails where nothing is installed yet
 	for _, command := range u.begin {
 		if err := svc.run(ctx, command); err != nil {
-			return &problem{kind: kindFailed, err: fmt.Errorf("wrote %s, but it could not be started: %w", u.path, err),
-				fix: "try it by hand: " + strings.Join(command, " ") + "; `patchbay serve --uninstall` takes the file back"}
+			return &problem{kind: kindFailed, err: fmt.Errorf("wrote %s, but cannot start the service: %w", u.path, err),
+				fix: "try it by hand: " + strings.Join(command, " ") + "; `patchbay serve --uninstall` removes the file"}
 		}
 	}
 	status, err := a.awaitDaemon(ctx)
@@ -62,7 +62,7 @@ func (a *app) plannedUnit(f serveFlags) (unit, error) {
 		return unit{}, err
 	}
 	if strings.Contains(self, "go-build") {
-		return unit{}, usage("build or install the command first: go install ./cmd/patchbay", "--install: %s is gone when go run ends", self)
+		return unit{}, usage("build or install the command first: go install ./cmd/patchbay", "--install: %s was built by `go run`, which deletes it when it ends", self)
 	}
 	return a.unit(runtime.GOOS, dirs, a.serveCommand(self, f))
 }
@@ -71,15 +71,15 @@ func (a *app) plannedUnit(f serveFlags) (unit, error) {
 // is in the way.
 func (a *app) mayInstall(ctx context.Context, svc *services, u unit) error {
 	if err := svc.run(ctx, u.probe); err != nil {
-		return &problem{kind: kindFailed, err: fmt.Errorf("%s does not keep services for you here: %w", u.system, err),
-			fix: "nothing was written; have your own supervisor run: " + strings.Join(u.command, " ")}
+		return &problem{kind: kindFailed, err: fmt.Errorf("%s cannot run services for you here: %w", u.system, err),
+			fix: "nothing was written; make your own supervisor run: " + strings.Join(u.command, " ")}
 	}
 	status, err := a.daemonStatus(ctx)
 	if err != nil || status == nil || status.Hooks || svc.run(ctx, u.active) == nil {
 		return err // what answers is the service of before, which is started again
 	}
 	return &problem{kind: kindTaken, err: fmt.Errorf("a daemon is running already (process %d), and not as a service", status.PID),
-		fix: "`patchbay serve stop` ends it; then install again"}
+		fix: "end it with `patchbay serve stop`, then install again"}
 }
 
 // startWithin is for a service to answer. Its plugins start first.
@@ -99,8 +99,8 @@ func (a *app) awaitDaemon(ctx context.Context) (*httpapi.DaemonStatus, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, &problem{kind: kindFailed, err: fmt.Errorf("the service was started, and does not answer after %s", startWithin),
-			fix: "`patchbay serve logs` may say why; `patchbay serve --uninstall` takes it back"}
+		return nil, &problem{kind: kindFailed, err: fmt.Errorf("the service was started, but does not answer after %s", startWithin),
+			fix: "`patchbay serve logs` may say why; `patchbay serve --uninstall` removes the service"}
 	}
 }
 
@@ -109,17 +109,17 @@ func (a *app) showInstalled(u unit, s *httpapi.DaemonStatus) error {
 	if a.flags.json {
 		return a.printJSON(map[string]any{"path": u.path, "pid": s.PID, "http": s.HTTP, "linger": a.lingers(u), "keys": keys})
 	}
-	a.printf("wrote %s\nThe daemon runs, process %d, on %s: now and at every login.\n", u.path, s.PID, s.HTTP)
+	a.printf("wrote %s\nThe daemon runs now (process %d, on %s), and starts at every login.\n", u.path, s.PID, s.HTTP)
 	warn := func(format string, args ...any) {
 		a.printf("%s %s\n", a.screen().Paint(render.StyleYellow, "!"), fmt.Sprintf(format, args...))
 	}
 	if !a.lingers(u) {
-		warn("It ends when you log out. To keep it: loginctl enable-linger")
+		warn("It ends when you log out. To keep it running: loginctl enable-linger")
 	}
 	for _, name := range keys {
-		warn("%s is in the environment of this shell alone, which a service may not have.\n  Write it into secrets.toml (patchbay config path): %s = \"…\"", name, name)
+		warn("%s is only in the environment of this shell, which the service may not get.\n  Write it into secrets.toml (see patchbay config path): %s = \"…\"", name, name)
 	}
-	a.sayf("Take it back: patchbay serve --uninstall\n")
+	a.sayf("To undo this: patchbay serve --uninstall\n")
 	return nil
 }
 
@@ -165,7 +165,7 @@ func (a *app) uninstall(ctx context.Context) error {
 		return err
 	}
 	if err := ourUnit(u.path); errors.Is(err, fs.ErrNotExist) {
-		return &problem{kind: kindNotFound, err: fmt.Errorf("the daemon is not installed: there is no %s", u.path), fix: "`patchbay serve stop` ends one that runs"}
+		return &problem{kind: kindNotFound, err: fmt.Errorf("the daemon is not installed: there is no %s", u.path), fix: "`patchbay serve stop` ends a running daemon"}
 	} else if err != nil {
 		return err
 	}
@@ -180,12 +180,12 @@ func (a *app) uninstall(ctx context.Context) error {
 		return err
 	}
 	if err := svc.run(ctx, u.reload); len(u.reload) > 0 && err != nil {
-		a.logger().Warn("the service is still known", "command", strings.Join(u.reload, " "), "err", err)
+		a.logger().Warn("cannot make the system forget the service", "command", strings.Join(u.reload, " "), "err", err)
 	}
 	if a.flags.json {
 		return a.printJSON(map[string]string{"removed": u.path})
 	}
-	a.sayf("The daemon has ended, and starts no more by itself: removed %s\n", u.path)
+	a.sayf("The daemon has ended, and does not start at login any more: removed %s\n", u.path)
 	return nil
 }
 
@@ -210,7 +210,7 @@ func ourUnit(path string) error {
 		return err
 	}
 	if !bytes.Contains(old, []byte(installed)) {
-		return &problem{kind: kindRefused, err: fmt.Errorf("%s is there already, and not ours", path), fix: "move it away, and try again"}
+		return &problem{kind: kindRefused, err: fmt.Errorf("%s exists, and was not written by Patchbay", path), fix: "move it away, and run the command again"}
 	}
 	return nil
 }

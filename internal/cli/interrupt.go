@@ -82,7 +82,7 @@ func (w *watchdog) run(ctx context.Context, stderr io.Writer, do func() int) int
 	for told := time.Now(); ; {
 		left := w.left(told)
 		if left <= 0 {
-			go fmt.Fprintf(stderr, "error: interrupted, and not ended within %s\n", w.within) // nobody may be reading it
+			go fmt.Fprintf(stderr, "error: interrupted, but did not end within %s\n", w.within) // nobody may be reading it
 			return exitInterrupted
 		}
 		select {

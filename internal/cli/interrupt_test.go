@@ -74,7 +74,7 @@ func TestEveryCommandHasAWatchdog(t *testing.T) {
 		}
 		_ = read.Close() // what was left behind ends
 		synctest.Wait()
-		if !strings.Contains(said.String(), "interrupted, and not ended within 1m15s") {
+		if !strings.Contains(said.String(), "interrupted, but did not end within 1m15s") {
 			t.Errorf("stderr: %s", said.String())
 		}
 	})

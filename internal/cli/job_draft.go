@@ -26,7 +26,7 @@ type jobDraft struct {
 
 // firstScript is what a new agent runs until its author writes something else.
 const firstScript = `#!/bin/sh
-# What this prints is kept: patchbay job logs shows it. Any exit code but 0 is a failure.
+# Its output is stored: patchbay job logs shows it. Every exit code but 0 is a failure.
 echo "hello from $AGENT_NAME, schedule $AGENT_SCHEDULE_ID"
 `
 
@@ -73,14 +73,14 @@ func (d *jobDraft) when() string {
 	case d.every > 0:
 		return fmt.Sprintf("every %d minutes", d.every)
 	}
-	return "when " + d.cron + " says"
+	return "at the times of " + d.cron
 }
 
 // manifest is the agent.toml.
 func (d *jobDraft) manifest() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# An agent of Patchbay's: docs/jobs.md lists every key.")
+	line("# An agent of Patchbay. docs/jobs.md lists every key.")
 	line("[agent]\nname = %s", quoteTOML(d.name))
 	if d.description != "" {
 		line("description = %s", quoteTOML(d.description))

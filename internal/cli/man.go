@@ -57,7 +57,7 @@ func manExamples(c *cobra.Command) string {
 var everyExit = []exit{
 	{exitOK, "done"}, {exitFailed, "the command failed"}, {exitRefused, "a plugin refused the event"},
 	{exitNotFound, "no such plugin, tool, method or point"}, {exitChecks, "a plugin breaks a rule of its protocol, or differs from a recording"},
-	{exitTaken, "the address of a daemon is taken"}, {exitPipe, "the program that read the output has ended"},
+	{exitTaken, "the address of the daemon is in use"}, {exitPipe, "the reader of the output has ended"},
 }
 
 // A roff is a manual page under way.

@@ -35,7 +35,7 @@ func (a *app) askProject(ctx context.Context) error {
 		return err
 	}
 	if !isYes(answer) {
-		a.sayf("They are left out, and you are not asked again unless they change.\n\n")
+		a.sayf("They do not run, and you are not asked again unless they change.\n\n")
 		return staged.Decline()
 	}
 	if err := staged.Trust(view.capabilities()); err != nil {
@@ -90,7 +90,7 @@ func (a *app) printFromProject() error {
 			parts = append(parts, "the plugin "+f.Name)
 		}
 	} else if status.State != projectfiles.None {
-		parts = append(parts, "plugins, which are left out ("+string(status.State)+")")
+		parts = append(parts, "plugins, which do not run ("+string(status.State)+")")
 	}
 	if agents := p.store.Agents(p.root); agents.Path != "" {
 		parts = append(parts, agents.Banner())

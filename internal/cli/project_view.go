@@ -168,9 +168,9 @@ func (p projectPlugin) may() string {
 	case p.Error != "":
 		return "does not work: " + p.Error
 	case !p.Confined:
-		return "may do all that you may"
+		return "may do everything that you may"
 	case len(p.Capabilities) == 0:
-		return "confined: nothing but its own files"
+		return "confined to its own files"
 	}
 	return "confined to " + strings.Join(p.Capabilities, ", ")
 }
@@ -203,7 +203,7 @@ func (a *app) printProjectPlugins(v *projectView, whole bool) {
 		a.printf("%s\n", o.Paint(render.StyleYellow, "The project belongs to another user."))
 	}
 	if !whole {
-		a.printf("%s brings %s along:\n\n", o.Paint(render.StyleBold, render.Line(v.Root)), render.Count(len(v.Plugins), "plugin"))
+		a.printf("%s has %s:\n\n", o.Paint(render.StyleBold, render.Line(v.Root)), render.Count(len(v.Plugins), "plugin"))
 	}
 	for _, p := range v.Plugins {
 		a.printf("  %s %s\n", o.Paint(render.StyleBold, render.Line(p.Name)), o.Paint(render.StyleDim, p.Dialect))

@@ -12,7 +12,7 @@ func (a *app) reserved(p pluginhost.PluginInfo) (message, fix string) {
 	if len(p.Commands) == 0 || foreignWord(newRootCommand(a), []string{p.Name}) >= 0 {
 		return "", ""
 	}
-	return fmt.Sprintf("its commands are not reached by its name: `patchbay %s` is a command of Patchbay's own", p.Name),
+	return fmt.Sprintf("its commands cannot be called by its name, because `patchbay %s` is a command of Patchbay", p.Name),
 		fmt.Sprintf("rename the plugin, or write `patchbay %s:%s COMMAND`", p.Dialect, p.Name)
 }
 

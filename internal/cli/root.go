@@ -54,7 +54,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.SetHelpCommandGroupID(groupMore)
 	root.SetCompletionCommandGroupID(groupMore)
 	// Cobra's own flag would need a template: see docs/decisions/0017-what-the-linker-drops.md.
-	root.Flags().BoolVar(&version, "version", false, "version for patchbay")
+	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetIn(a.In)
 	root.SetOut(a.out)
 	root.SetErr(a.Err)
@@ -71,10 +71,10 @@ func newRootCommand(a *app) *cobra.Command {
 func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.BoolVar(&a.flags.json, "json", a.flags.json, "print the result, and errors, as JSON")
-	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "show what plugins write to stderr, and a debug log")
-	f.StringVar(&a.flags.config, "config", "", "read the configuration from `FILE` instead of the default one")
+	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "show what plugins write to stderr, and debug messages")
+	f.StringVar(&a.flags.config, "config", "", "read the configuration from `FILE` instead of config.toml (see patchbay config path)")
 	f.StringVar(&a.flags.dir, "dir", "", "work in the directory `DIR` instead of the current one")
-	f.StringArrayVar(&a.flags.dialects, "dialect", nil, "use plugins of this `DIALECT` only (may be repeated)")
+	f.StringArrayVar(&a.flags.dialects, "dialect", nil, "use only plugins of this `DIALECT` (may be repeated)")
 	f.Lookup("json").DefValue = "false" // whatever the command line at hand says
 }
 
@@ -88,10 +88,10 @@ func (a *app) overview() error {
 		{"patchbay plugin list", "the plugins you have"},
 		{"patchbay plugin new", "write one, in the language you like"},
 		{"patchbay tool list", "the tools they offer"},
-		{"patchbay fire --list", "the moments they can hook"},
+		{"patchbay fire --list", "the points that they can hook"},
 		{"patchbay chat", "an agent with your plugins around it"},
 		{"patchbay job list", "agents that run on schedules"},
-		{"patchbay serve", "the same over HTTP, a web page, and the schedules"},
+		{"patchbay serve", "the agent over HTTP, a web page, and the schedules"},
 		{"patchbay doctor", "what is wrong, and how to fix it"},
 	} {
 		rows = append(rows, []render.Cell{{}, {Text: line[0], Style: render.StyleCyan}, {Text: line[1]}})

@@ -47,7 +47,7 @@ func (c *talk) elsewhere() string {
 	if !session.IsHost(c.ID) {
 		return ""
 	}
-	return fmt.Sprintf("%s keeps the messages itself; `patchbay trace list --session %s` has what plugins did", c.Host, c.ID)
+	return fmt.Sprintf("%s stores the messages itself; `patchbay trace list --session %s` lists what plugins did", c.Host, c.ID)
 }
 
 // passages are the conversation from its beginning.
@@ -104,7 +104,7 @@ func compactionNote(c *session.Compaction) string {
 	if c.By != "" {
 		by = " by " + c.By
 	}
-	return fmt.Sprintf("compacted%s (%s): from here on the model knows %s instead of %d", by, c.Strategy, render.Count(len(c.Messages), "message"), c.Before)
+	return fmt.Sprintf("compacted%s (%s): from here on the model gets %s instead of %d", by, c.Strategy, render.Count(len(c.Messages), "message"), c.Before)
 }
 
 func statusNote(s session.Status) string {

@@ -60,7 +60,7 @@ func toolArguments(t pluginhost.Tool, args json.RawMessage, pairs []string) (jso
 	for _, pair := range pairs {
 		name, text, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, usage("write NAME=VALUE, or all of them as JSON with --args", "%q is not an argument of a tool", pair)
+			return nil, usage("write ARGUMENT=VALUE, or all of them as JSON with --args", "%q is not ARGUMENT=VALUE", pair)
 		}
 		object = object.With(rawjson.Field{Name: name, Value: valueOf(t, name, text)})
 	}

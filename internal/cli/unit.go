@@ -38,7 +38,7 @@ func (a *app) unit(goos string, dirs config.Dirs, command []string) (unit, error
 	env, keys := a.keptEnvironment()
 	for _, text := range append(append(slices.Clone(command), env...), keys...) {
 		if strings.ContainsFunc(text, unicode.IsControl) {
-			return unit{}, usage("take them out", "control characters cannot be part of a service: %q", text)
+			return unit{}, usage("remove the control characters", "a service cannot contain control characters: %q", text)
 		}
 	}
 	switch goos {
@@ -47,7 +47,7 @@ func (a *app) unit(goos string, dirs config.Dirs, command []string) (unit, error
 	case "darwin":
 		return launchdUnit(dirs, command, env), nil
 	}
-	return unit{}, &problem{kind: kindFailed, err: fmt.Errorf("--install knows systemd and launchd, not %s; nothing was written", goos),
+	return unit{}, &problem{kind: kindFailed, err: fmt.Errorf("--install supports systemd and launchd, not %s; nothing was written", goos),
 		fix: "run `patchbay serve` from a service manager of your own"}
 }
 
@@ -117,7 +117,7 @@ TimeoutStopSec=90
 		fmt.Fprintf(&b, "Environment=%s\n", systemdQuote(v))
 	}
 	if len(keys) > 0 {
-		fmt.Fprintf(&b, "# Their values are not in this file: secrets.toml has them, or the environment of systemd itself.\nPassEnvironment=%s\n", strings.Join(keys, " "))
+		fmt.Fprintf(&b, "# The values are not in this file: they come from secrets.toml, or from the environment of systemd.\nPassEnvironment=%s\n", strings.Join(keys, " "))
 	}
 	b.WriteString("\n[Install]\nWantedBy=default.target\n")
 	return b.String()

@@ -162,7 +162,7 @@ func (p *picker) row(l look, c columns, r *SessionRow, chosen bool) string {
 	}
 	title := r.Title
 	if title == "" {
-		title = "(nothing was said)"
+		title = "(no messages)"
 	}
 	rest := gap + fmt.Sprintf("%-*s", c.when, p.when(r)) + gap + fmt.Sprintf("%*s", c.turns, render.Count(r.Turns, "turn"))
 	if !r.Here {

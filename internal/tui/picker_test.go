@@ -31,7 +31,7 @@ func TestSessions(t *testing.T) {
 		withSessions(t, func(d *driver) {
 			d.enter("/sessions")
 			d.wantLive("Go on with which session?", "4 sessions", "1 h ago", "2 days ago", "just now", "yesterday", `far away \x1b[31mred\u202e`)
-			order := []string{"near by", "old one", "in other directories", "far away", "(nothing was said)"}
+			order := []string{"near by", "old one", "in other directories", "far away", "(no messages)"}
 			for i, live := 1, d.live(); i < len(order); i++ {
 				if strings.Index(live, order[i-1]) > strings.Index(live, order[i]) {
 					t.Errorf("%s stands behind %s:\n%s", order[i-1], order[i], live)
