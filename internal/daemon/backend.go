@@ -272,7 +272,7 @@ func (t turns) approver() chat.Approver {
 	case config.ApproveAsk:
 		return Deny("the configuration says to ask before things are changed, and over HTTP there is no user to ask")
 	case config.ApproveDeny:
-		return Deny("the configuration allows no tool that changes things")
+		return Deny("the configuration does not allow tools that change things")
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (c *Core) forbidMCP(context.Context, *adapter.Tool, model.ToolCall) string 
 	case config.ApproveAsk:
 		return "not allowed: the configuration says to ask before things are changed, and over MCP there is no user to ask"
 	case config.ApproveDeny:
-		return "not allowed: the configuration allows no tool that changes things"
+		return "not allowed: the configuration does not allow tools that change things"
 	}
 	return ""
 }
