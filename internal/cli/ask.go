@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// ask asks the person at the terminal for a line. It reads no further than the end of that line.
+// ask asks a question on the terminal and returns the answer. It reads no further than the end of
+// that line.
 func (a *app) ask(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(a.Err, question)
 	line, err := interruptible(ctx, func() (string, error) { return readLine(a.In) })
@@ -35,14 +36,14 @@ func readLine(r io.Reader) (string, error) {
 	return string(line), nil
 }
 
-// confirm asks a question to which no answer means yes.
+// confirm asks a question. An empty answer means yes.
 func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	answer, err := a.ask(ctx, question+" [Y/n] ")
 	return err == nil && (answer == "" || isYes(answer)), err
 }
 
-// certain asks before something that cannot be undone; no answer means no. Where nobody can be
-// asked, --yes has to say it.
+// certain asks before an action that cannot be undone. An empty answer means no. Without a
+// terminal, yes must be set.
 func (a *app) certain(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
-// mostPicked is how many sessions there are to choose from: of this directory, and as many of all.
+// mostPicked limits the sessions to choose from: this many of the directory, and this many of all.
 const mostPicked = 250
 
-// flag is the flag that says which session to go on with.
+// flag returns the flag that names the session.
 func (f *chatFlags) flag() string {
 	if f.last {
 		return "--continue"
@@ -23,7 +23,7 @@ func (f *chatFlags) flag() string {
 	return "--resume"
 }
 
-// completeResume offers the ids of sessions behind --resume, with the equals sign and without.
+// completeResume completes session ids after --resume, with the equals sign and without.
 func (a *app) completeResume(cmd *cobra.Command, f *chatFlags) {
 	offer := func(cmd *cobra.Command) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.completeSessions(cmd.Context(), true), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
@@ -42,7 +42,7 @@ func (a *app) completeResume(cmd *cobra.Command, f *chatFlags) {
 	}
 }
 
-// pickSession lets the person choose the session to go on with.
+// pickSession lets the user choose a session to continue.
 func (a *app) pickSession(ctx context.Context, c *conversation) error {
 	rows, err := c.Sessions(ctx)
 	if err != nil {
@@ -62,24 +62,24 @@ func (a *app) pickSession(ctx context.Context, c *conversation) error {
 	return err
 }
 
-// Session is the one that is talked in.
+// Session returns the current session.
 func (c *conversation) Session() session.Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
 }
 
-// History is what was said in it before it was opened here.
+// History returns the messages that the session had when it was opened here.
 func (c *conversation) History() []model.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.history
 }
 
-// Sessions are those that can be gone on with; one in which nothing was said is none.
+// Sessions lists the sessions that can be continued. Sessions without a message cannot.
 func (c *conversation) Sessions(ctx context.Context) ([]tui.SessionRow, error) {
 	var rows []tui.SessionRow
-	for _, dir := range []string{c.core.Dir(), ""} { // those of this directory may be older than all that are asked for
+	for _, dir := range []string{c.core.Dir(), ""} { // sessions of this directory may be older than the newest of all
 		found, _, err := c.core.Sessions.Search(ctx, session.Query{WorkingDir: dir, Own: true, Said: true, Limit: mostPicked})
 		if err != nil {
 			return nil, err
@@ -93,7 +93,7 @@ func (c *conversation) Sessions(ctx context.Context) ([]tui.SessionRow, error) {
 	return rows, nil
 }
 
-// Switch goes on with another session, or with a new one.
+// Switch continues another session, or begins a new one if id is "".
 func (c *conversation) Switch(ctx context.Context, id string) error {
 	next := &conversation{core: c.core, plugins: c.plugins, asks: c.asks}
 	var err error
@@ -112,7 +112,7 @@ func (c *conversation) Switch(ctx context.Context, id string) error {
 		return errors.Join(err, next.end(ctx))
 	}
 	if err := c.end(ctx); err != nil {
-		c.log.Warn("a session did not end well", "session", c.session.ID, "err", err)
+		c.log.Warn("cannot end a session", "session", c.session.ID, "err", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +124,8 @@ func (c *conversation) create(ctx context.Context) (session.Session, error) {
 	return c.core.Sessions.Create(ctx, session.Session{Plugins: c.plugins, WorkingDir: c.core.Dir(), From: session.FromChat})
 }
 
-// find finds a session by its id or a beginning of it, which must be one that goes on here.
+// find returns the session with an id or the beginning of one. Sessions of other agents cannot be
+// continued here.
 func (c *conversation) find(ctx context.Context, id string) (session.Session, error) {
 	found, err := c.core.Sessions.Find(ctx, strings.TrimSpace(id))
 	if err == nil {
@@ -133,7 +134,7 @@ func (c *conversation) find(ctx context.Context, id string) (session.Session, er
 	return found, err
 }
 
-// open reads what was said, and lets others know that the session is in use.
+// open reads the messages of the session, and registers that the session is in use.
 func (c *conversation) open(ctx context.Context) (err error) {
 	if c.history, err = c.core.Sessions.Messages(ctx, c.session.ID); err != nil {
 		return err
@@ -142,7 +143,7 @@ func (c *conversation) open(ctx context.Context) (err error) {
 	return err
 }
 
-// end tells the plugins that the session is over. One in which nothing was said is not kept.
+// end tells the plugins that the session is over. A session without a message is deleted.
 func (c *conversation) end(ctx context.Context) error {
 	var released error
 	if c.release != nil {
@@ -154,7 +155,7 @@ func (c *conversation) end(ctx context.Context) error {
 	return errors.Join(released, c.core.End(ctx, c.session, c.plugins))
 }
 
-// say notes that something is said, and returns the session's id.
+// say records that a message is sent, and returns the session's id.
 func (c *conversation) say() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,8 +163,8 @@ func (c *conversation) say() string {
 	return c.session.ID
 }
 
-// entitle takes over the title that the session got with its first message. Where that fails, the
-// next turn takes it over.
+// entitle reads the title that the session got with its first message. If that fails, the next turn
+// tries again.
 func (c *conversation) entitle(ctx context.Context) {
 	if c.Session().Title != "" {
 		return

@@ -65,7 +65,7 @@ other programs (sh, sudo, env, xargs, python and so on) are refused.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.addApproval(args) },
 	}
-	cmd.Flags().SetInterspersed(false) // options behind the first word belong to the prefix
+	cmd.Flags().SetInterspersed(false) // options after the first word belong to the prefix
 	return cmd
 }
 
@@ -95,7 +95,7 @@ func newApprovalsRemoveCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// approvals are those of the project that a directory belongs to.
+// approvals returns the approvals of the project of a directory.
 func (a *app) approvals(dir string) (approval.Project, error) {
 	dirs, err := a.dirs()
 	if err != nil {
@@ -107,11 +107,11 @@ func (a *app) approvals(dir string) (approval.Project, error) {
 	return approval.Store{Path: filepath.Join(dirs.State, approval.FileName)}.Project(project.Root(dir)), nil
 }
 
-// approvalJSON is an approval as other programs see it.
+// approvalJSON is an approval in JSON.
 type approvalJSON struct {
 	Project string    `json:"project"`
 	Command string    `json:"command"`
-	Exact   bool      `json:"exact"` // this very command and no other
+	Exact   bool      `json:"exact"` // only this command matches
 	Any     bool      `json:"any"`   // any arguments may follow
 	Added   time.Time `json:"added"`
 }
@@ -169,7 +169,7 @@ func (a *app) addApproval(words []string) error {
 	if err != nil {
 		return err
 	}
-	if len(words) == 1 { // 'git status', in quotes as remove takes it
+	if len(words) == 1 { // 'git status' in quotes, as remove accepts it
 		if split, ok := approval.Words(words[0]); ok {
 			words = split
 		}
@@ -223,7 +223,7 @@ func (a *app) completeApprovals(context.Context) []cobra.Completion {
 	}
 	rules, err := p.Rules()
 	if err != nil {
-		return nil // nobody reads an error while they are typing
+		return nil // completion does not show errors
 	}
 	var out []cobra.Completion
 	for _, r := range rules {

@@ -40,12 +40,12 @@ result. The parameters are a JSON object: written out, read from a file with
 	return cmd
 }
 
-// callJSON is a method's result, as other programs see it.
+// callJSON is the result of a method in JSON.
 type callJSON struct {
 	Plugin string          `json:"plugin"`
 	Method string          `json:"method"`
 	Result json.RawMessage `json:"result"`
-	Error  *string         `json:"error"` // null where it answered
+	Error  *string         `json:"error"` // null if the method answered
 }
 
 func (a *app) runCall(ctx context.Context, plugin, method string, opts *callOptions) error {
@@ -68,15 +68,15 @@ func (a *app) runCall(ctx context.Context, plugin, method string, opts *callOpti
 	})
 }
 
-// checkMethod refuses a method the plugin does not declare: most answer such a call with an error
-// that says less.
+// checkMethod refuses a method that the plugin does not declare. The plugin's own error would say
+// less.
 func checkMethod(host *pluginhost.Host, plugin, method string) error {
 	p, err := host.Plugin(plugin)
 	if err != nil {
 		return err
 	}
 	if p.State != dialect.Ready || slices.Contains(p.Methods, method) {
-		return nil // of one that is not ready, the host says why
+		return nil // if the plugin is not ready, the host says why
 	}
 	if len(p.Methods) == 0 {
 		return withFix(fmt.Errorf("plugin %s: method %s: %w: it has no methods of its own", p.Name, method, pluginhost.ErrNotFound),

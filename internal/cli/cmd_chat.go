@@ -26,7 +26,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
-// chatFlags are the flags of chat.
+// chatFlags holds the flags of chat.
 type chatFlags struct {
 	modelFlags
 	prompt  string
@@ -36,16 +36,16 @@ type chatFlags struct {
 	yes     bool
 	stream  bool
 
-	expanded bool // the prompt is one of the project's
+	expanded bool // the prompt is one of the project's prompts
 }
 
-// Values of --resume that are no ids: the letters i, l, o and u are in none.
+// Values of --resume that are not ids: ids never contain the letters i, l, o and u.
 const (
-	resumeChosen = "(choose)" // --resume alone: the person chooses one
+	resumeChosen = "(choose)" // --resume without an id: the user chooses a session
 	resumeLast   = "(last)"   // --continue
 )
 
-// maxPrompt bounds a prompt from stdin: more than any model reads.
+// maxPrompt limits a prompt from stdin. It is more than any model reads.
 const maxPrompt = 8 << 20
 
 func newChatCommand(a *app) *cobra.Command {
@@ -110,7 +110,8 @@ With -p, only approved commands run; other tools that change things need --yes.`
 	return cmd
 }
 
-// arguments lets `--resume ID` be written without the equals sign that an optional value needs.
+// arguments accepts `--resume ID` without an equals sign, which cobra requires for an optional
+// value.
 func (f *chatFlags) arguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case f.last && f.resume != "":
@@ -149,7 +150,7 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 			return err
 		}
 	}
-	if prompt == "" { // the screen is taken: what plugins say goes to a file
+	if prompt == "" { // the conversation uses the screen, so the log goes to a file
 		dirs, err := config.Locate(a.getenv, runtime.GOOS)
 		if err != nil {
 			return err
@@ -179,7 +180,7 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 	})
 }
 
-// prompt is what to send without a conversation; "": there is one.
+// prompt returns the text to send, or "" for a conversation on the terminal.
 func (a *app) prompt(ctx context.Context, f chatFlags, once, terminal bool) (string, error) {
 	if !once && terminal {
 		return "", nil
@@ -207,8 +208,8 @@ func (a *app) prompt(ctx context.Context, f chatFlags, once, terminal bool) (str
 	return text, nil
 }
 
-// takenCommand refuses a prompt that begins with a command where no plugin could take it: to a
-// model it would mean nothing, and it may be misspelt. What is piped in is not looked at: it may
+// takenCommand refuses a prompt that begins with a command if no plugin could handle it. It would
+// mean nothing to a model, and may be misspelt. Input from a pipe is not checked, because it may
 // begin with anything.
 func takenCommand(core *daemon.Core, f chatFlags) error {
 	name, near := tui.CommandOf(f.prompt)
@@ -252,8 +253,8 @@ func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*co
 	return c, nil
 }
 
-// approver is who decides about tools that change things. asks is where the one at a terminal is
-// put.
+// approver returns what decides about tools that change things. If the user is asked on the
+// terminal, asks is set to the approver that does it.
 func approver(configured config.Approve, yes bool, asks **tui.Approver) chat.Approver {
 	switch {
 	case configured == config.ApproveDeny:
@@ -265,7 +266,7 @@ func approver(configured config.Approve, yes bool, asks **tui.Approver) chat.App
 	return (*asks).Approve
 }
 
-// runTUI is the conversation on a terminal.
+// runTUI runs the conversation on a terminal.
 func (a *app) runTUI(ctx context.Context, c *conversation) error {
 	if err := c.open(ctx); err != nil {
 		return err
@@ -276,8 +277,8 @@ func (a *app) runTUI(ctx context.Context, c *conversation) error {
 	return errors.Join(err, c.end(context.WithoutCancel(ctx)))
 }
 
-// attached is a prompt with the files that it mentions. What is piped in mentions nothing: it may
-// have any @ in it.
+// attached returns a prompt with the files that it mentions. Input from a pipe is not searched for
+// mentions, because it may contain any @.
 func (a *app) attached(c *conversation, typed, prompt string) string {
 	m := attach.Compose(c.Session().WorkingDir, prompt, attach.Mentions(typed))
 	for _, left := range m.Left {
@@ -288,7 +289,7 @@ func (a *app) attached(c *conversation, typed, prompt string) string {
 	return m.Text
 }
 
-// printTurn is one message and its answer.
+// printTurn sends one message and prints its answer.
 func (a *app) printTurn(ctx context.Context, c *conversation, prompt string, stream bool) error {
 	refused := refusals{remembered: c.remembered}
 	if c.asks != nil {
@@ -328,15 +329,15 @@ func (a *app) printTurn(ctx context.Context, c *conversation, prompt string, str
 	return nil
 }
 
-// refusals are the tools that were not run because nobody could be asked.
+// refusals collects the tools that were not run because there was no terminal to ask on.
 type refusals struct {
-	mu    sync.Mutex // protects tools: several may be called at once
+	mu    sync.Mutex // protects tools: several may be called at the same time
 	tools []string
 
-	remembered *approval.Project // what needs no question in this project; nil: nothing
+	remembered *approval.Project // the approvals of this project; nil: none
 }
 
-// refuse is a [chat.Approver].
+// refuse allows approved commands and refuses all others. It is a [chat.Approver].
 func (r *refusals) refuse(_ context.Context, t chat.Tool, c model.ToolCall) (chat.Approval, error) {
 	if r.remembered != nil {
 		if allowed, _, err := r.remembered.Judge(t.Name, t.Plugin, c.Arguments); allowed || err != nil {
@@ -351,7 +352,7 @@ func (r *refusals) refuse(_ context.Context, t chat.Tool, c model.ToolCall) (cha
 	return chat.Approval{Reason: "tools that change things need --yes if there is no terminal to ask on"}, nil
 }
 
-// words is how a person sees the turn as it happens.
+// words returns the observer that shows a turn as it happens.
 func (a *app) words() *words {
 	w := &words{}
 	if a.OutTTY && !a.flags.json {
@@ -364,7 +365,7 @@ func (a *app) words() *words {
 	return w
 }
 
-// firstPart is enough of a tool's arguments to know it by.
+// firstPart returns the beginning of a tool's arguments, enough to recognize the call.
 func firstPart(s string) string {
 	const most = 100
 	if runes := []rune(s); len(runes) > most {

@@ -25,7 +25,7 @@ edit the file so that it never contains a mistake.`
 	return cmd
 }
 
-// configDirs says where things are. --config names another file, which need not be there.
+// configDirs returns Patchbay's directories. The file of --config need not exist.
 func (a *app) configDirs() (config.Dirs, error) {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err == nil && a.flags.config != "" {
@@ -34,7 +34,7 @@ func (a *app) configDirs() (config.Dirs, error) {
 	return dirs, err
 }
 
-// projectRoot is the project that the command works in.
+// projectRoot returns the root of the project in which the command works.
 func (a *app) projectRoot() (string, error) {
 	dir, err := filepath.Abs(cmp.Or(a.dir(), "."))
 	return project.Root(dir), err
@@ -56,11 +56,11 @@ overwritten.`,
 	}
 }
 
-// written is the result of a command that wrote a file, as other programs see it.
+// written is the result of a command that wrote a file, in JSON.
 type written struct {
 	Path    string `json:"path"`
 	Written bool   `json:"written"`
-	Backup  string `json:"backup,omitempty"` // where the text from before is
+	Backup  string `json:"backup,omitempty"` // the path of the old file
 }
 
 func (a *app) runConfigInit() error {
@@ -108,12 +108,12 @@ Nothing is created.`,
 	}
 }
 
-// A configPlace is one of Patchbay's places, as `config path --json` prints it.
+// A configPlace is a file or directory of Patchbay, as `config path --json` prints it.
 type configPlace struct {
 	What    string `json:"what"`
 	Path    string `json:"path"`
 	Exists  bool   `json:"exists"`
-	MovedBy string `json:"moved_by"` // the variable, flag or key that moves it; "": it goes with another
+	MovedBy string `json:"moved_by"` // the variable, flag or key that moves it; "": it moves with another place
 }
 
 func (a *app) runConfigPath() error {
@@ -133,7 +133,7 @@ func (a *app) runConfigPath() error {
 		rows = append(rows, []render.Cell{{Text: p.What, Style: render.StyleBold}, {Text: p.Path}, there, {Text: orDash(p.MovedBy), Style: render.StyleDim}})
 	}
 	screen := a.screen()
-	screen.Width = 0 // a path that is cut cannot be copied
+	screen.Width = 0 // a shortened path could not be copied
 	return render.Table(a.out, rows, screen)
 }
 
@@ -147,7 +147,7 @@ func (a *app) configPlaces() ([]configPlace, error) {
 		return nil, err
 	}
 	agents, err := dirs.JobDirs(config.Default())
-	if c, loadErr := config.Load(dirs.ConfigFile); loadErr == nil { // where it is at fault, other commands say so
+	if c, loadErr := config.Load(dirs.ConfigFile); loadErr == nil { // other commands report errors in it
 		agents, err = dirs.JobDirs(c)
 	}
 	if err != nil {

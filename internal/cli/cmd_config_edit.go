@@ -67,8 +67,7 @@ func (a *app) runConfigEdit(ctx context.Context) error {
 	return a.printWritten(result)
 }
 
-// editUntilValid has the draft edited, again and again, until it has no mistakes or the user gives
-// up.
+// editUntilValid opens the draft in the editor until it has no mistakes or the user stops.
 func (a *app) editUntilValid(ctx context.Context, d *draft) error {
 	for {
 		failed := a.edit(ctx, d.path)
@@ -113,19 +112,19 @@ func (a *app) printWritten(r editfile.Result) error {
 	return nil
 }
 
-// A draft is the copy of a file that is edited.
+// A draft is the copy of a file in the editor.
 type draft struct {
-	file  string // the one that it becomes, links followed
-	old   []byte // its text; nil: there is no file
-	begin []byte // the draft's text at first
-	text  []byte // and now
-	dir   string // the draft's own, readable by nobody else
+	file  string // the file to write, with symbolic links followed
+	old   []byte // the text of file; nil: it does not exist
+	begin []byte // the first text of the draft
+	text  []byte // the present text of the draft
+	dir   string // a directory for the draft, which only the user can read
 	path  string
 }
 
 func newDraft(file string) (*draft, error) {
 	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real // editors of dotfiles keep links here
+		file = real // config.toml may be a link into a directory of dotfiles
 	}
 	d := &draft{file: file}
 	var err error
@@ -153,14 +152,14 @@ func (d *draft) read() (err error) {
 	return err
 }
 
-// remove takes the copy away; what cannot be removed is swept by the next command that makes one.
+// remove deletes the copy. If that fails, the next command that makes a copy deletes it.
 func (d *draft) remove() { _ = os.RemoveAll(d.dir) }
 
 func (d *draft) place() editfile.Place {
 	return editfile.Place{Dir: filepath.Dir(d.file), Name: filepath.Base(d.file), Mode: 0o600}
 }
 
-// replace is the change of the file: the draft's text, unless somebody else has changed the file.
+// replace returns the draft's text, unless another program has changed the file.
 func (d *draft) replace(now []byte) ([]byte, error) {
 	if (now == nil) != (d.old == nil) || !bytes.Equal(now, d.old) {
 		return nil, editfile.ErrChanged
@@ -168,7 +167,7 @@ func (d *draft) replace(now []byte) ([]byte, error) {
 	return d.text, nil
 }
 
-// keep keeps the text that was not written, and says where.
+// keep writes the text of the draft beside the file, and says where.
 func (d *draft) keep(why error) error {
 	place := d.place()
 	place.Name += ".patchbay.draft"

@@ -94,7 +94,7 @@ func (a *app) settingsInForce(o configShowOptions) ([]config.Setting, error) {
 		return nil, err
 	}
 	if !projectfiles.In(dirs).ReadsConfig(root) {
-		root = "" // its config is not in force
+		root = "" // the project's config is not in force
 	}
 	return config.InForce(dirs, config.Overrides{Getenv: a.getenv, Model: o.model, Script: a.path(o.script), Listen: o.listen, Project: root})
 }
@@ -124,7 +124,7 @@ func (a *app) printSettings(settings []config.Setting) error {
 	return render.Table(a.out, rows, a.screen())
 }
 
-// settingText is a value as one would write it, or what stands in for it.
+// settingText returns a value as it is written in the file, or a note in parentheses.
 func settingText(s config.Setting) string {
 	switch {
 	case s.Secret && s.Note != "":
@@ -141,8 +141,8 @@ func settingText(s config.Setting) string {
 	return string(raw)
 }
 
-// settingOrigin names the file and line, the variable or the flag. A path is short where it is
-// below the working directory.
+// settingOrigin returns the file and line, the variable or the flag that sets a value. Paths of the
+// project are relative to its root.
 func (a *app) settingOrigin(s config.Setting) string {
 	switch s.Source {
 	case config.FromEnvironment:

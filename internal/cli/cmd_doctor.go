@@ -38,7 +38,7 @@ Nothing is changed.`,
 	}
 }
 
-// diagnosis is the result, as other programs see it.
+// diagnosis is the result of doctor in JSON.
 type diagnosis struct {
 	OK       bool                 `json:"ok"`
 	Findings []pluginhost.Finding `json:"findings"`
@@ -64,7 +64,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 		return err
 	})
 	if bad, ok := errors.AsType[*config.Error](err); ok && ctx.Err() == nil {
-		d.Findings, err = configFindings(bad), nil // a bad configuration is what doctors are for
+		d.Findings, err = configFindings(bad), nil // errors in the configuration are findings too
 	}
 	if err != nil {
 		return err
@@ -77,19 +77,20 @@ func (a *app) runDoctor(ctx context.Context) error {
 	return told(kindFailed, "each finding says how to fix it", "%s found", render.Count(failed, "error"))
 }
 
-// hookFindings is what is wrong with Patchbay in the files of other agents, whose hooks are tried.
+// hookFindings returns what is wrong with Patchbay in the files of other agents. It tries each
+// hook.
 func (a *app) hookFindings(ctx context.Context) []pluginhost.Finding {
 	home, err := a.home()
 	if err != nil {
-		return nil // without a home nothing is installed in it
+		return nil // without a home directory nothing can be installed there
 	}
 	dir, err := filepath.Abs(a.dir())
 	if err != nil {
-		return nil // nor in a directory that is gone
+		return nil // the directory is gone, so nothing is installed there
 	}
 	root := pluginhost.ProjectRoot(dir)
 	findings := daemon.HookFindings(home, root, a.getenv)
-	all, _ := hookinstall.All(home, root, a.getenv) // a file that cannot be read is the agent's to tell of
+	all, _ := hookinstall.All(home, root, a.getenv) // HookFindings reports files that cannot be read
 	prober := hookinstall.Prober{Environ: a.Environ, Dir: root, Logger: a.logger()}
 	for _, in := range all {
 		faults, _ := tryHook(ctx, prober, in)
@@ -140,13 +141,13 @@ func countFindings(n int, s pluginhost.Severity) string {
 	return render.Count(n, string(s))
 }
 
-// examineEngine tells of damage to an embedded engine's store, and of a disk that cannot be
-// written. Blocks are read only where the engine does not run and their files have changed since it
+// examineEngine returns damage to the store of an embedded engine, and a disk that cannot be
+// written. It reads blocks only if the engine does not run and their files have changed since it
 // last stopped.
 func (a *app) examineEngine() []pluginhost.Finding {
 	dir, err := a.engineDir("")
 	if err != nil {
-		return nil // it is elsewhere, or the configuration is at fault, which is told already
+		return nil // the engine is another server, or the configuration has an error, which is reported elsewhere
 	}
 	r, err := engine.Check(dir, true, a.logger())
 	if err != nil {

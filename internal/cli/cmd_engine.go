@@ -22,8 +22,8 @@ the tools of that server.`
 	return cmd
 }
 
-// engineDir is the data directory of the embedded engine. instead says what to use where the engine
-// is elsewhere.
+// engineDir returns the data directory of the embedded engine. If the engine is another server, the
+// error has instead as its fix.
 func (a *app) engineDir(instead string) (string, error) {
 	if err := a.checkPlaces(); err != nil {
 		return "", err
@@ -50,7 +50,7 @@ func (a *app) engineDir(instead string) (string, error) {
 	return o.Dir, nil
 }
 
-// stopFirst says how to end the process that keeps a command from working on the files.
+// stopFirst adds to an error which process uses the files, and how to end it.
 func stopFirst(err error) error {
 	used, ok := errors.AsType[*engine.InUseError](err)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// natsCheck is what a server elsewhere has in place of check and repair.
+// natsCheck is the fix of check and repair if the engine is another server.
 const natsCheck = "in a cluster every server has a copy; `nats stream report` shows their state"
 
 func newEngineCheckCommand(a *app) *cobra.Command {
@@ -79,7 +79,7 @@ func (a *app) showCheck(r *engine.CheckResult) {
 	}
 }
 
-// showReports lists what engines have found before.
+// showReports prints the damage that engines have found before.
 func (a *app) showReports(reports []engine.Report) {
 	for _, r := range reports {
 		a.printf("  found on %s, kept in %s\n", r.Time.Local().Format("2006-01-02 15:04:05"), render.Line(r.Dir))

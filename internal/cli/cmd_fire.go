@@ -56,7 +56,7 @@ as soon as it is done.`,
 	return cmd
 }
 
-// fireArgs: a point, or one of the flags that go without.
+// fireArgs accepts a point, or one of the flags that replace it.
 func fireArgs(opts *fireOptions) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -99,8 +99,7 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 	})
 }
 
-// refusal is the error of an event that a plugin refused: nothing went wrong, but a script wants to
-// know.
+// refusal returns the error of an event that a plugin refused, so that scripts get the exit code.
 func refusal(out *hook.Outcome) error {
 	if out.Verdict != hook.Deny {
 		return nil
@@ -112,8 +111,8 @@ func refusal(out *hook.Outcome) error {
 	return told(kindRefused, out.Suggest, "%s", text)
 }
 
-// warnOfPayload says that a payload lacks what its point is about. Plugins whose hooks are for some
-// commands or tools only are not asked then, and the others are asked about nothing.
+// warnOfPayload warns if a payload lacks the field that its point is about. Hooks that are limited
+// to some commands or tools are then not called, and the others have nothing to decide on.
 func (a *app) warnOfPayload(point hook.Point, data json.RawMessage) {
 	spec, _ := point.Spec()
 	object, err := rawjson.Parse(data)
@@ -144,7 +143,7 @@ func (a *app) printOutcome(out *hook.Outcome, hooked []string, trace bool) error
 	return render.JSON(a.out, out.Payload, a.screen())
 }
 
-// noPoint is the error of a point that does not exist, with those that do.
+// noPoint returns the error for a point that does not exist, with a list of the points.
 func noPoint(name string) error {
 	names := pointNames()
 	return withFix(fmt.Errorf("%w %q", hook.ErrUnknownPoint, name),
@@ -159,7 +158,7 @@ func pointNames() []string {
 	return names
 }
 
-// wrapWords lists words over as many lines as they need.
+// wrapWords joins words, with a line break before a line gets wider than width.
 func wrapWords(words []string, width int) string {
 	var b strings.Builder
 	used := 0
@@ -178,7 +177,7 @@ func wrapWords(words []string, width int) string {
 	return b.String()
 }
 
-// pointJSON is a point, as other programs see it.
+// pointJSON is a point in JSON.
 type pointJSON struct {
 	Point  hook.Point `json:"point"`
 	Mode   hook.Mode  `json:"mode"`

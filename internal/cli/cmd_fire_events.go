@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// runFireEvents takes many events through one set of plugin processes.
+// runFireEvents sends many events through the same plugin processes.
 func (a *app) runFireEvents(ctx context.Context, opts *fireOptions) error {
 	in := a.In
 	if opts.events != "-" {
@@ -32,8 +32,8 @@ func (a *app) runFireEvents(ctx context.Context, opts *fireOptions) error {
 	})
 }
 
-// fireEvents writes one line for each line it reads, in order, as soon as it has it. A bad line is
-// an answer too: the events after it are none the worse.
+// fireEvents writes one line for each line that it reads, in order, as soon as the event is done.
+// The answer to a bad line is an error, and the events after it are still fired.
 func (a *app) fireEvents(ctx context.Context, host *pluginhost.Host, in io.Reader, trace bool) error {
 	lines := readLines(ctx, in)
 	failed := 0
@@ -62,8 +62,8 @@ func (a *app) fireEvents(ctx context.Context, host *pluginhost.Host, in io.Reade
 	return nil
 }
 
-// fireLine answers one line. ok is false where the event had an error; the error is not nil where
-// there is no going on.
+// fireLine fires the event of one line and prints the result. ok is false if the event had an
+// error. err is not nil if no more events can be fired.
 func (a *app) fireLine(ctx context.Context, host *pluginhost.Host, line inputLine, number int, trace bool) (ok bool, err error) {
 	point, data, err := parseEvent(line, number)
 	var out *hook.Outcome
@@ -81,7 +81,7 @@ func (a *app) fireLine(ctx context.Context, host *pluginhost.Host, line inputLin
 	return err == nil, writeErr
 }
 
-// eventResult is the line of one event: its outcome, and its error where it has one.
+// eventResult returns the line of one event: its outcome, and its error if it has one.
 func eventResult(ctx context.Context, point hook.Point, out *hook.Outcome, err error, trace bool) ([]byte, error) {
 	var result any = map[string]hook.Point{"point": point}
 	switch {
@@ -103,7 +103,7 @@ func eventResult(ctx context.Context, point hook.Point, out *hook.Outcome, err e
 	return object.With(rawjson.Field{Name: "error", Value: text}).JSON(), encodeErr
 }
 
-// parseEvent reads {"point", "data"}; the data may be left out.
+// parseEvent reads {"point", "data"}. data is optional.
 func parseEvent(line inputLine, number int) (hook.Point, json.RawMessage, error) {
 	if line.err != nil {
 		return "", nil, usage("", "line %d: %w", number, line.err)
@@ -128,13 +128,13 @@ func parseEvent(line inputLine, number int) (hook.Point, json.RawMessage, error)
 	return point, data, nil
 }
 
-// An inputLine is a line, or why there is none in its place.
+// An inputLine is a line, or the error of reading it.
 type inputLine struct {
 	text []byte
 	err  error
 }
 
-// next waits for a line, for the end of them, or for the caller to give up.
+// next waits for the next line, for the end of the input, or for ctx.
 func next(ctx context.Context, lines <-chan inputLine) (inputLine, error) {
 	select {
 	case line, ok := <-lines:
@@ -147,9 +147,9 @@ func next(ctx context.Context, lines <-chan inputLine) (inputLine, error) {
 	}
 }
 
-// readLines reads on a goroutine of its own, which owns the reader: a read from a terminal or a
-// pipe cannot be interrupted, but waiting for it can. The goroutine ends with its input, or once
-// ctx has ended and its read returns.
+// readLines reads on its own goroutine, which owns the reader. A read from a terminal or a pipe
+// cannot be interrupted, but waiting for it can. The goroutine ends with its input, or after ctx
+// has ended and its read returns.
 func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 	lines := make(chan inputLine)
 	go func() {
@@ -159,11 +159,11 @@ func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 			line := inputLine{}
 			line.text, line.err = r.ReadLine()
 			last := line.err != nil && !errors.Is(line.err, wire.ErrTooLarge)
-			if errors.Is(line.err, io.EOF) { // with it comes a last line that has no line end
+			if errors.Is(line.err, io.EOF) { // the last line has no line end
 				line.err = nil
 			}
 			select {
-			case lines <- line: // an empty one is passed over
+			case lines <- line: // the receiver skips empty lines
 			case <-ctx.Done():
 				return
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// foreignWord finds the first word of a command line that is none of our own commands, and so may
-// be a plugin: patchbay PLUGIN COMMAND [ARG…]. It returns -1 where there is none.
+// foreignWord returns the index of the first word of a command line that is not one of our
+// commands, and so may be a plugin: patchbay PLUGIN COMMAND [ARG…]. It returns -1 if there is none.
 func foreignWord(root *cobra.Command, args []string) int {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
@@ -26,7 +26,7 @@ func foreignWord(root *cobra.Command, args []string) int {
 			if takesValue(root, word) {
 				i++
 			}
-		case word == "help" || word == "completion" || strings.HasPrefix(word, "__"): // Cobra makes these as it goes
+		case word == "help" || word == "completion" || strings.HasPrefix(word, "__"): // Cobra adds these later
 			return -1
 		case slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) }):
 			return -1
@@ -37,14 +37,14 @@ func foreignWord(root *cobra.Command, args []string) int {
 	return -1
 }
 
-// takesValue tells a global flag whose value is the next word.
+// takesValue reports whether a word is a global flag whose value is the next word.
 func takesValue(root *cobra.Command, word string) bool {
 	f := root.PersistentFlags().Lookup(strings.TrimLeft(word, "-"))
 	return f != nil && f.NoOptDefVal == ""
 }
 
-// runForeign runs a plugin's own command. What comes after the plugin's name is not ours: it is
-// passed on untouched, flags and all.
+// runForeign runs a command of a plugin. The words after the plugin's name are passed on unchanged,
+// flags too.
 func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string, at int) error {
 	if err := root.ParseFlags(args[:at]); err != nil {
 		return badFlag(root, err)
@@ -80,7 +80,7 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 	})
 }
 
-// noCommands is the error of a plugin that has no commands of its own.
+// noCommands returns the error for a plugin without commands.
 func noCommands(plugin string, rest []string) error {
 	command := ""
 	if len(rest) > 0 {
@@ -104,7 +104,7 @@ func (a *app) runPluginCommand(ctx context.Context, host *pluginhost.Host, name 
 		c.Failed = func(message string) { said = message }
 	} else if t, end := a.terminal(); t != nil {
 		defer end()
-		c.Terminal, ctx = t, context.WithoutCancel(ctx) // a signal is the program's affair
+		c.Terminal, ctx = t, context.WithoutCancel(ctx) // signals go to the program, which decides what they mean
 	}
 	if !slices.Contains(p.Commands, c.Name) {
 		return withFix(fmt.Errorf("plugin %s: command %s: %w", p.Name, c.Name, pluginhost.ErrNotFound),
@@ -117,7 +117,7 @@ func (a *app) runPluginCommand(ctx context.Context, host *pluginhost.Host, name 
 	return err
 }
 
-// commandExit is the exit of a plugin's command, with what it said where we are to say it.
+// commandExit returns the exit of a plugin's command, with its message if we have to print it.
 func commandExit(plugin string, code int, said string) error {
 	exit := &programExit{code: code}
 	if said != "" {
@@ -126,7 +126,8 @@ func commandExit(plugin string, code int, said string) error {
 	return exit
 }
 
-// terminal is the user's, for a program in the foreground; nil: nobody sits at one.
+// terminal returns the user's terminal for a program in the foreground, or nil if there is no
+// terminal.
 func (a *app) terminal() (t *dialect.Terminal, end func()) {
 	in, out, errOut := isFile(a.In), isFile(a.Out), isFile(a.Err)
 	if !a.InTTY && !a.OutTTY || in == nil || out == nil || errOut == nil {
@@ -137,7 +138,7 @@ func (a *app) terminal() (t *dialect.Terminal, end func()) {
 	return &dialect.Terminal{In: in, Out: out, ErrOut: errOut, Signals: signals}, func() { yielded(); stop() }
 }
 
-// printPluginCommands lists what a plugin can be told to do.
+// printPluginCommands lists the commands of a plugin.
 func (a *app) printPluginCommands(p *pluginhost.PluginDetail) error {
 	if a.flags.json {
 		return a.printJSON(p.CommandDocs)

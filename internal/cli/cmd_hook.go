@@ -60,7 +60,7 @@ until stdin ends.`,
 	}
 	cmd.Flags().StringVar(&event, "event", "", "the agent's `NAME` for the event, if stdin does not contain it")
 	cmd.Flags().BoolVar(&standIn, strings.TrimPrefix(hookroad.StandInFlag, "--"), false, "read a request, and write the answer")
-	_ = cmd.Flags().MarkHidden(strings.TrimPrefix(hookroad.StandInFlag, "--")) // it was added a line above
+	_ = cmd.Flags().MarkHidden(strings.TrimPrefix(hookroad.StandInFlag, "--")) // the flag was added a line above
 	cmd.AddCommand(newHookDaemonCommand(a), newHookInstallCommand(a), newHookStatusCommand(a))
 	return cmd
 }
@@ -73,11 +73,11 @@ func agentNames() []string {
 	return names
 }
 
-// runHook is what patchbay-hook does, but that it has the plugins itself where no daemon answers.
+// runHook does what patchbay-hook does, but opens the plugins itself if no daemon answers.
 func (a *app) runHook(ctx context.Context, agent codehook.Agent, event string) error {
 	dir := a.dir()
 	if dir == "" {
-		dir, _ = os.Getwd() // an agent whose directory is gone still has its event answered
+		dir, _ = os.Getwd() // events are answered even if the agent's directory is gone
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -96,7 +96,7 @@ func (a *app) runHook(ctx context.Context, agent codehook.Agent, event string) e
 	return nil
 }
 
-// standIn answers for patchbay-hook, which has no plugins.
+// standIn answers a request of patchbay-hook, which cannot open plugins.
 func (a *app) standIn(ctx context.Context, agent codehook.Agent) error {
 	text, err := io.ReadAll(io.LimitReader(a.In, hookroad.MaxAnswer))
 	if err != nil {
@@ -127,7 +127,7 @@ func (a *app) answerHook(ctx context.Context, agent codehook.Agent, r hookroad.R
 	return answer, err
 }
 
-// hookDir is the first of these directories that is there.
+// hookDir returns the first of these directories that exists.
 func hookDir(dirs ...string) string {
 	i := slices.IndexFunc(dirs, func(dir string) bool {
 		info, err := os.Stat(dir)
@@ -139,7 +139,7 @@ func hookDir(dirs ...string) string {
 	return dirs[i]
 }
 
-// newHookDaemonCommand is for hooks to start.
+// newHookDaemonCommand returns the command that hooks start.
 func newHookDaemonCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "daemon",
@@ -163,8 +163,8 @@ func (a *app) runHookDaemon(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Another one may have come since the hook looked. One that hangs is not waited for: the socket
-	// says so below.
+	// Another daemon may have started since the hook looked. A daemon that hangs is not waited for:
+	// claiming the socket fails then.
 	if there, err := daemon.Serves(ctx, dirs); err == nil && there {
 		return a.hooksReady(daemon.Addresses{})
 	}
@@ -184,7 +184,7 @@ func (a *app) runHookDaemon(ctx context.Context) error {
 	return err
 }
 
-// hooksReady tells who has started the daemon that there is one.
+// hooksReady tells the process that started the daemon that a daemon answers.
 func (a *app) hooksReady(at daemon.Addresses) error {
 	return json.NewEncoder(a.Out).Encode(map[string]string{"socket": at.Socket})
 }

@@ -61,7 +61,7 @@ or install with --trust, which writes the approval for you.`,
 	return cmd
 }
 
-// hookAgent is an agent by its name.
+// hookAgent returns the agent with a name.
 func hookAgent(name string) (codehook.Agent, error) {
 	for _, agent := range codehook.Agents() {
 		if string(agent) == name {
@@ -71,7 +71,7 @@ func hookAgent(name string) (codehook.Agent, error) {
 	return "", usage(meant(name, agentNames(), "it is one of "+strings.Join(agentNames(), ", ")), "unknown host %q", name)
 }
 
-// hookPlace is the file of an agent: the user's, or that of the project at hand.
+// hookPlace returns the file of an agent: the user's, or that of the current project.
 func (a *app) hookPlace(agent codehook.Agent, ofProject bool) (hookinstall.Place, error) {
 	home, err := a.home()
 	if err != nil {
@@ -131,7 +131,7 @@ func (a *app) runHookInstall(agent codehook.Agent, o hookInstallOptions) error {
 	return a.printHookChange(shown)
 }
 
-// approve finds out what Codex wants to have approved, and writes it where a person asked for that.
+// approve finds the approvals that Codex needs, and writes them if the user asked for it.
 func (a *app) approve(place hookinstall.Place, shown *hookChange, o hookInstallOptions) error {
 	text := []byte(shown.Change.New)
 	var err error
@@ -151,7 +151,7 @@ func (a *app) approve(place hookinstall.Place, shown *hookChange, o hookInstallO
 	return err
 }
 
-// hookChange is what became of a file.
+// hookChange is the change of an agent's file.
 type hookChange struct {
 	Host        codehook.Agent
 	Project     bool
@@ -161,8 +161,8 @@ type hookChange struct {
 	Program     []string
 	Events      []string
 	Approvals   []hookinstall.Approval
-	Trusted     string // where approvals were written; "": nowhere
-	WouldTrust  string // where they would be, but for the dry run
+	Trusted     string // the file in which approvals were written; "": none were
+	WouldTrust  string // the file in which approvals would be written without --dry-run
 }
 
 func (a *app) printHookChange(c hookChange) error {
@@ -189,8 +189,8 @@ func (a *app) printHookChange(c hookChange) error {
 	return nil
 }
 
-// printDryRun says what would become of which file, shows the change, and says that nothing was
-// done: the summary may have scrolled away by then.
+// printDryRun prints what would change in which file, then the change, and at the end that nothing
+// was written, because the beginning may have scrolled away.
 func (a *app) printDryRun(c hookChange) error {
 	o := a.screen()
 	if !c.Change.Changed {
@@ -218,7 +218,7 @@ func (a *app) printDryRun(c hookChange) error {
 	return err
 }
 
-// summary says in one line what happened to the file.
+// summary returns in one line what happened to the file.
 func (c hookChange) summary() string {
 	will := func(did, would string) string {
 		if c.DryRun {
@@ -239,7 +239,7 @@ func (c hookChange) summary() string {
 	return will("installed in ", "would be installed in ") + c.Change.Path
 }
 
-// scope is the flag that goes with the file.
+// scope returns the flag that chooses the file.
 func (c hookChange) scope() string {
 	if c.Project {
 		return " --project"
@@ -247,7 +247,7 @@ func (c hookChange) scope() string {
 	return ""
 }
 
-// printApprovals tells what Codex must be told before it runs anything.
+// printApprovals prints how to approve the hooks in Codex.
 func (a *app) printApprovals(c hookChange) {
 	if len(c.Approvals) == 0 {
 		return

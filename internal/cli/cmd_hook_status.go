@@ -34,14 +34,14 @@ hooks it would run.`,
 	}
 }
 
-// hookState is one installation.
+// hookState is the state of one installation.
 type hookState struct {
 	in     hookinstall.Installed
 	proof  hookinstall.Proof
 	faults []hookinstall.Fault
 }
 
-// hookStates looks at every file that may have Patchbay in it, and tries what is there.
+// hookStates inspects every file that may contain Patchbay, and tries the hooks in it.
 func (a *app) hookStates(ctx context.Context) (states []hookState, faults []hookinstall.Fault, err error) {
 	dir, err := filepath.Abs(a.dir())
 	if err != nil {
@@ -65,7 +65,7 @@ func (a *app) hookStates(ctx context.Context) (states []hookState, faults []hook
 	return states, append(faults, hookinstall.Doubles(all)...), ctx.Err()
 }
 
-// tryHook starts what is installed as the agent would, and asks Codex whether it would at all.
+// tryHook starts the installed command as the agent would, and asks Codex whether it would run it.
 func tryHook(ctx context.Context, prober hookinstall.Prober, in hookinstall.Installed) (faults []hookinstall.Fault, proof hookinstall.Proof) {
 	if len(in.Faults) == 0 {
 		proof = prober.Probe(ctx, in)
@@ -79,7 +79,7 @@ func tryHook(ctx context.Context, prober hookinstall.Prober, in hookinstall.Inst
 	return faults, proof
 }
 
-// unapproved asks Codex which of our hooks it would pass over.
+// unapproved asks Codex which of our hooks it would not run.
 func unapproved(ctx context.Context, prober hookinstall.Prober, in hookinstall.Installed) []hookinstall.Fault {
 	hooks, err := prober.AskCodex(ctx)
 	if err != nil {
@@ -124,10 +124,10 @@ func (a *app) runHookStatus(ctx context.Context) error {
 	return told(kindFailed, "each problem says how to fix it", "%s found", render.Count(bad, "problem"))
 }
 
-// mostUnasked is how many events are shown that nobody could be asked about: the last ones.
+// mostUnasked limits how many of the events without an answer are shown.
 const mostUnasked = 10
 
-// unasked are the last events that nobody could be asked about.
+// unasked returns the last events that no plugin could be asked about.
 func (a *app) unasked() ([]hookroad.Entry, error) {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err != nil {

@@ -30,16 +30,15 @@ told of failures. Patchbay looks for agents in the directories of [jobs] dirs.
 	return cmd
 }
 
-// jobPoints are where plugins can take part in jobs.
+// jobPoints lists the points at which plugins can take part in jobs.
 var jobPoints = []hook.Point{hook.JobPreflight, hook.JobSink, hook.JobNotify}
 
-// withJobs opens what jobs need: the engine, and the plugins that take part in them. Runs whose
-// process has died are looked after first, so that no command shows them as running, or waits for
-// them, where there is no daemon.
+// withJobs opens the engine and the plugins that take part in jobs. It first ends runs whose
+// process has died, so that no command shows them as running, or waits for them, if no daemon runs.
 func (a *app) withJobs(ctx context.Context, use func(*daemon.Jobs) error) error {
 	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(needPoints(jobPoints...)), NoModel: true},
 		func(core *daemon.Core) error {
-			if err := core.Jobs.ReapDeadRuns(ctx); err != nil && ctx.Err() == nil { // what is asked for may work nevertheless
+			if err := core.Jobs.ReapDeadRuns(ctx); err != nil && ctx.Err() == nil { // the command may work nevertheless
 				a.logger().Warn("cannot check whether the process of a run has died", "err", err)
 			}
 			return use(core.Jobs)
@@ -98,7 +97,7 @@ func jobRow(i daemon.JobInfo, now time.Time) []render.Cell {
 	return []render.Cell{{Text: i.Agent, Style: render.StyleBold}, {Text: i.Schedule}, next, lastCell(i, now), {Text: streak(i.Streak)}}
 }
 
-// streak is how many runs in a row had the same result.
+// streak returns the number of runs in a row with the same result.
 func streak(n int) string {
 	if n == 0 {
 		return "-"
@@ -125,12 +124,12 @@ func lastCell(i daemon.JobInfo, now time.Time) render.Cell {
 	return c
 }
 
-// span is a time that a person can take in at a glance.
+// span returns a duration in a form that is easy to read.
 func span(d time.Duration) string {
 	if s := d.Round(time.Second); s < time.Minute {
 		return s.String()
 	}
-	minutes := int(d.Round(time.Minute).Minutes()) // to the nearest: a moment after it was said, "in 5m" is still five
+	minutes := int(d.Round(time.Minute).Minutes()) // rounded to the nearest, so that "in 5m" is still right a moment later
 	switch {
 	case minutes < 60:
 		return fmt.Sprintf("%dm", minutes)
@@ -200,8 +199,8 @@ func (a *app) showRuns(runs []job.Run) error {
 	return a.fitRuns(rows)
 }
 
-// fitRuns shows a table of runs. On a screen too narrow for a table each run has a line for its id,
-// which is never cut, and others below for the rest.
+// fitRuns prints a table of runs. On a screen that is too narrow for a table, each run has a line
+// with its id, which is never cut, and more lines below it.
 func (a *app) fitRuns(rows [][]render.Cell) error {
 	o, last := a.screen(), len(rows[0])-1
 	if o.Width == 0 {
@@ -229,7 +228,7 @@ func (a *app) fitRuns(rows [][]render.Cell) error {
 	return nil
 }
 
-// minError is how wide the column of errors is at least: less is not read but guessed.
+// minError is the smallest width of the error column. Narrower, an error could not be understood.
 const minError = 24
 
 func runRow(r job.Run) []render.Cell {
@@ -255,11 +254,11 @@ func runRow(r job.Run) []render.Cell {
 	return []render.Cell{{Text: r.ID, Whole: true}, status, {Text: fmt.Sprintf("%d of %d", len(r.Attempts), r.Most)}, {Text: took}, {Text: reason}}
 }
 
-// completeAgents reads the manifests alone.
+// completeAgents completes the names of agents from their manifests.
 func (a *app) completeAgents(context.Context) []cobra.Completion {
 	dirs, err := a.jobDirs()
 	if err != nil {
-		return nil // a press of the tab key has nobody to complain to
+		return nil // completion does not show errors
 	}
 	var out []cobra.Completion
 	for _, m := range job.LoadDirs(dirs).Manifests {
@@ -268,7 +267,7 @@ func (a *app) completeAgents(context.Context) []cobra.Completion {
 	return out
 }
 
-// noJob is the error of an agent that is not there, with what was probably meant.
+// noJob returns the error for an agent that does not exist, with the name that was probably meant.
 func noJob(err error) error {
 	if n, ok := errors.AsType[*daemon.NoJobError](err); ok {
 		return &problem{kind: kindNotFound, err: err, fix: meant(cmp.Or(n.Schedule, n.Agent), n.Known, "`patchbay job list` lists them")}

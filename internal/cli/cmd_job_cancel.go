@@ -63,7 +63,8 @@ func (a *app) cancelJob(ctx context.Context, j *daemon.Jobs, id string) error {
 	return nil
 }
 
-// underWay is the id of the run that is meant: itself, or that of an agent.
+// underWay returns the id of the run to cancel: id itself, or the current run of the agent with
+// that name.
 func underWay(ctx context.Context, j *daemon.Jobs, id string) (string, error) {
 	if strings.Contains(id, "/") {
 		return id, nil
@@ -84,7 +85,7 @@ func underWay(ctx context.Context, j *daemon.Jobs, id string) (string, error) {
 	return "", usage("name the run to cancel", "agent %s has several runs in progress: %s", id, strings.Join(runs, ", "))
 }
 
-// activeRuns are the ids of the runs that are not over, of one agent or, where it is "", of all.
+// activeRuns returns the ids of the runs in progress, of one agent or, if agent is "", of all.
 func activeRuns(ctx context.Context, j *daemon.Jobs, agent string) ([]string, error) {
 	states, err := j.Store.States(ctx)
 	var ids []string
@@ -97,14 +98,14 @@ func activeRuns(ctx context.Context, j *daemon.Jobs, agent string) ([]string, er
 	return ids, err
 }
 
-// completeRuns offers the runs under way. It starts no plugin.
+// completeRuns completes the runs in progress. It starts no plugin.
 func (a *app) completeRuns(ctx context.Context) []cobra.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
 	o := daemon.Options{Host: *a.options(func(pluginhost.Candidate) bool { return false }), NoModel: true}
 	o.Host.Logger = slog.New(slog.DiscardHandler)
 	var out []cobra.Completion
-	_ = a.withCoreOf(ctx, o, func(core *daemon.Core) error { // a press of the tab key has nobody to complain to
+	_ = a.withCoreOf(ctx, o, func(core *daemon.Core) error { // completion does not show errors
 		ids, err := activeRuns(ctx, core.Jobs, "")
 		out = append(out, ids...)
 		return err

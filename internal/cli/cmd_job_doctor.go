@@ -64,7 +64,7 @@ func (a *app) runJobDoctor(ctx context.Context, reach bool) error {
 	return told(kindFailed, "each finding says how to fix it", "%s found", render.Count(failed, "error"))
 }
 
-// verdict is a diagnosis in a few words.
+// verdict returns a diagnosis in a few words.
 func (a *app) verdict(findings []pluginhost.Finding) string {
 	if len(findings) == 0 {
 		return a.screen().Paint(render.StyleGreen, "all is well")
@@ -72,7 +72,7 @@ func (a *app) verdict(findings []pluginhost.Finding) string {
 	return render.Count(len(findings), "finding")
 }
 
-// examineJobs looks at the agents there are, and counts them.
+// examineJobs checks all agents, and counts them.
 func (a *app) examineJobs(ctx context.Context, host *pluginhost.Host, reach bool) ([]pluginhost.Finding, int, error) {
 	dirs, err := a.jobDirs()
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *app) examineJobs(ctx context.Context, host *pluginhost.Host, reach bool
 	return x.Of(ctx, loaded), len(loaded.Manifests) + len(loaded.Broken), nil
 }
 
-// jobDirs are where agents are looked for.
+// jobDirs returns the directories in which agents are searched.
 func (a *app) jobDirs() ([]string, error) {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err != nil {
@@ -140,7 +140,7 @@ directories of [jobs] dirs. After the import, only the copy runs.`,
 	}
 }
 
-// An importedJob is what became of one agent.
+// An importedJob is the result of importing one agent.
 type importedJob struct {
 	Agent string `json:"agent"`
 	From  string `json:"from"`
@@ -183,7 +183,7 @@ func (a *app) importJobs(from string) error {
 	return a.showImported(list, broken)
 }
 
-// has tells whether an agent is among those that were loaded, under whatever directory.
+// has reports whether an agent is among the loaded ones, in whatever directory.
 func has(l job.Loaded, agent string) bool {
 	return slices.ContainsFunc(l.Manifests, func(m *job.Manifest) bool { return m.Agent.Name == agent })
 }
@@ -214,7 +214,8 @@ func (a *app) showImported(list []importedJob, broken int) error {
 	return nil
 }
 
-// copyAgent copies a directory as a whole: beside its place first, then into it.
+// copyAgent copies a directory in one step: to a temporary directory beside its place, then by a
+// rename.
 func copyAgent(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fs.ErrExist

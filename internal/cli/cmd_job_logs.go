@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// jobLogsFlags are the flags of job logs.
+// jobLogsFlags holds the flags of job logs.
 type jobLogsFlags struct {
 	follow bool
 	raw    bool
@@ -60,19 +60,19 @@ func (a *app) showLogs(ctx context.Context, j *daemon.Jobs, id string, f jobLogs
 		return a.logLine(l, f.raw)
 	})
 	if f.follow && ctx.Err() != nil {
-		return nil // Ctrl-C is how one stops following
+		return nil // Ctrl-C is the normal way to stop following
 	}
 	if err != nil {
 		return err
 	}
-	run, err := j.Store.Run(ctx, id) // it may be over by now
+	run, err := j.Store.Run(ctx, id) // it may have ended by now
 	if err != nil {
 		return err
 	}
 	return a.endLogs(&run, lines, f)
 }
 
-// runOf is the id of the run that is meant: itself, or an agent's last.
+// runOf returns the id of a run: id itself, or the last run of the agent with that name.
 func runOf(ctx context.Context, j *daemon.Jobs, id string) (string, error) {
 	if !strings.Contains(id, "/") {
 		runs, err := j.Store.Runs(ctx, id, 1)
@@ -109,7 +109,7 @@ func (a *app) logLine(l job.Line, raw bool) error {
 	return nil
 }
 
-// fit is foreign text for whoever reads it: as it is for a program.
+// fit makes foreign text safe for a terminal. Programs get it unchanged.
 func (a *app) fit(text string) string {
 	if a.OutTTY {
 		return render.Line(text)
@@ -117,7 +117,7 @@ func (a *app) fit(text string) string {
 	return text
 }
 
-// endLogs says how the run ended. Where it has printed nothing, it says so and why, to programs
+// endLogs prints how the run ended. If the run has printed nothing, it says so and why, in JSON
 // too.
 func (a *app) endLogs(run *job.Run, lines int, f jobLogsFlags) error {
 	text := run.ID + " " + standing(run, f.follow)
@@ -136,7 +136,7 @@ func (a *app) endLogs(run *job.Run, lines int, f jobLogsFlags) error {
 	return nil
 }
 
-// silence is why there is no output of a run.
+// silence returns why a run has no output.
 func silence(run *job.Run, now time.Time) string {
 	switch {
 	case len(run.Attempts) == 0:
@@ -149,7 +149,7 @@ func silence(run *job.Run, now time.Time) string {
 	return "printed nothing"
 }
 
-// standing is how far a run has come, in words.
+// standing returns the state of a run in words.
 func standing(run *job.Run, followed bool) string {
 	attempts := render.Count(len(run.Attempts), "attempt")
 	switch run.Status {
@@ -174,11 +174,11 @@ func standing(run *job.Run, followed bool) string {
 	return "is still running (-f follows it)"
 }
 
-// mendEvery is how often a command that waits for a run looks whether the run's process has died.
+// mendEvery is how often a command that waits for a run checks whether the run's process has died.
 const mendEvery = time.Second
 
-// keepMending looks after runs whose process has died, until stop: there may be no daemon to do it,
-// and who follows such a run would wait for ever.
+// keepMending ends runs whose process has died, until stop is called. There may be no daemon that
+// does it, and following such a run would never end.
 func (a *app) keepMending(ctx context.Context, j *daemon.Jobs) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -198,7 +198,7 @@ func (a *app) keepMending(ctx context.Context, j *daemon.Jobs) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// showLine prints a line of output, as JSON or as it is.
+// showLine prints a line of output, as JSON or as text.
 func (a *app) showLine(l job.Line) error {
 	if a.flags.json {
 		return a.printJSON(l)

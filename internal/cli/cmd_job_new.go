@@ -56,7 +56,7 @@ the agent runs only when you start it with ` + "`patchbay job run`" + `.`,
 	return cmd
 }
 
-// take reads the arguments: a name, and after -- a command.
+// take reads the arguments: a name, and a command after --.
 func (d *jobDraft) take(args []string, dash int) error {
 	names := args
 	if dash >= 0 {
@@ -75,7 +75,7 @@ func (d *jobDraft) take(args []string, dash int) error {
 	return nil
 }
 
-// newJob asks for what is missing, checks the agent, and writes it.
+// newJob asks for missing values, checks the agent, and writes it.
 func (a *app) newJob(ctx context.Context, d jobDraft) error {
 	dirs, err := a.jobDirs()
 	if err != nil {
@@ -103,7 +103,7 @@ func (a *app) newJob(ctx context.Context, d jobDraft) error {
 	return a.showNewJob(m, &d)
 }
 
-// checkJob reads the manifest as a daemon will.
+// checkJob parses the manifest as a daemon will.
 func (a *app) checkJob(d *jobDraft, dir string, dirs []string) (*job.Manifest, error) {
 	path := filepath.Join(dir, "agent.toml")
 	m, err := job.Parse(path, []byte(d.manifest()))
@@ -122,7 +122,8 @@ func (a *app) checkJob(d *jobDraft, dir string, dirs []string) (*job.Manifest, e
 	return m, nil
 }
 
-// complaints are what is wrong with a manifest, without the places in a file that does not exist.
+// complaints returns the errors of a manifest, without their positions in a file that does not
+// exist yet.
 func complaints(err error) string {
 	bad, ok := errors.AsType[*config.Error](err)
 	if !ok {
@@ -135,7 +136,7 @@ func complaints(err error) string {
 	return strings.Join(all, "; ")
 }
 
-// agentCalled is the manifest of an agent of that name; "" where there is none.
+// agentCalled returns the path of the manifest of the agent with a name, or "".
 func (a *app) agentCalled(name string, dirs []string) string {
 	list := job.LoadDirs(dirs).Manifests
 	if i := slices.IndexFunc(list, func(m *job.Manifest) bool { return m.Agent.Name == name }); i >= 0 {
@@ -144,7 +145,7 @@ func (a *app) agentCalled(name string, dirs []string) string {
 	return ""
 }
 
-// startable looks for a program as a run does.
+// startable reports whether a run would find a program.
 func (a *app) startable(command string) bool {
 	if filepath.IsAbs(command) {
 		return dialect.Executable(command)
@@ -152,7 +153,8 @@ func (a *app) startable(command string) bool {
 	return slices.ContainsFunc(filepath.SplitList(a.getenv("PATH")), func(dir string) bool { return dialect.Executable(filepath.Join(dir, command)) })
 }
 
-// writeAgent writes the directory as a whole: beside its place first, then into it.
+// writeAgent writes the directory in one step: a temporary directory beside its place, then a
+// rename.
 func writeAgent(dir string, d *jobDraft) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
@@ -174,7 +176,7 @@ func writeAgent(dir string, d *jobDraft) error {
 			return err
 		}
 	}
-	return os.Rename(target, dir) // it fails where somebody has made the directory meanwhile, unless that is empty
+	return os.Rename(target, dir) // it fails if the directory exists by now and is not empty
 }
 
 func (a *app) showNewJob(m *job.Manifest, d *jobDraft) error {
@@ -205,7 +207,7 @@ func (a *app) showNewJob(m *job.Manifest, d *jobDraft) error {
 	return render.Table(a.out, rows, o)
 }
 
-// askForJob asks for what the command line leaves open.
+// askForJob asks for the values that the command line does not have.
 func (a *app) askForJob(ctx context.Context, d *jobDraft, dirs []string) (err error) {
 	for d.name == "" || a.agentCalled(d.name, dirs) != "" {
 		if d.name != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// jobRunFlags are the flags of job run.
+// jobRunFlags holds the flags of job run.
 type jobRunFlags struct {
 	schedule string
 	dryRun   bool
@@ -23,12 +23,12 @@ type jobRunFlags struct {
 	attempts string // a number, "all", or "" for the default
 }
 
-// maxAttempts is as many as a manifest may ask for.
+// maxAttempts is the largest number of attempts that a manifest may have.
 const maxAttempts = 100
 
-// most is how many attempts a run makes; 0: as many as the manifest says. A person at a terminal
-// gets one, and is told how to make the others: nobody wants to sit through a wait of minutes
-// unasked.
+// most returns the number of attempts of a run; 0: the number of the manifest. On a terminal the
+// default is one, because a user does not expect a command to wait for minutes. The error says how
+// to make the other attempts.
 func (f *jobRunFlags) most(a *app) (int, error) {
 	switch {
 	case f.once && f.attempts != "" && f.attempts != "1":
@@ -96,7 +96,7 @@ func (a *app) runJob(ctx context.Context, j *daemon.Jobs, agent string, f jobRun
 	}
 	j.Runner.Watch = func(_ string, l job.Line) {
 		if !a.flags.json {
-			_ = a.showLine(l) // the output keeps its error
+			_ = a.showLine(l) // a.out keeps the error
 		}
 	}
 	if f.dryRun {
@@ -119,7 +119,7 @@ func (a *app) runJob(ctx context.Context, j *daemon.Jobs, agent string, f jobRun
 	return err
 }
 
-// moreAttempts adds to a failure how to make the attempts that were not made.
+// moreAttempts adds to a failure how to make the remaining attempts.
 func moreAttempts(err error, agent, schedule string, most int) error {
 	command := "patchbay job run " + agent
 	if schedule != "" {

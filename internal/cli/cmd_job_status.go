@@ -36,9 +36,9 @@ and says how many agents were left out; ` + "`patchbay job list`" + ` has all of
 	}
 }
 
-// A jobOverview is what job status prints.
+// A jobOverview is the result of job status in JSON.
 type jobOverview struct {
-	Daemon *httpapi.DaemonStatus `json:"daemon"` // null: none is running
+	Daemon *httpapi.DaemonStatus `json:"daemon"` // null: no daemon is running
 	Agents []daemon.JobInfo      `json:"agents"`
 }
 
@@ -67,7 +67,7 @@ func (a *app) jobStatus(ctx context.Context, j *daemon.Jobs) error {
 	return a.jobScreen(o.Agents, now)
 }
 
-// daemonStatus is the daemon that runs the agents; nil where none does.
+// daemonStatus returns the state of the running daemon, or nil if none runs.
 func (a *app) daemonStatus(ctx context.Context) (*httpapi.DaemonStatus, error) {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err != nil {
@@ -80,8 +80,7 @@ func (a *app) daemonStatus(ctx context.Context) (*httpapi.DaemonStatus, error) {
 	return &s, err
 }
 
-// urgency sorts agents: what is broken or failing, what runs, what is late, what is well, what
-// rests.
+// urgency orders agents: broken, failing, stale, running, scheduled, and those without a schedule.
 func urgency(i daemon.JobInfo) int {
 	switch {
 	case i.Error != "":
@@ -98,7 +97,7 @@ func urgency(i daemon.JobInfo) int {
 	return 5
 }
 
-// soonest is when an agent does something next.
+// soonest returns when an agent runs next.
 func soonest(i daemon.JobInfo) time.Time {
 	switch {
 	case i.NextAttempt != nil:
@@ -109,7 +108,7 @@ func soonest(i daemon.JobInfo) time.Time {
 	return time.Time{}
 }
 
-// jobSummary is the overview in one or two lines.
+// jobSummary returns the overview in one or two lines.
 func (a *app) jobSummary(o jobOverview, now time.Time) string {
 	counts := map[string]int{}
 	agents := map[string]bool{}
@@ -137,11 +136,11 @@ func (a *app) jobSummary(o jobOverview, now time.Time) string {
 	}
 }
 
-// screenRest is the height that the overview needs beside its rows: the summary, the heading, the
-// note and the prompt.
+// screenRest is the number of lines that the overview needs beside its rows: the summary, the
+// heading, the note and the prompt.
 const screenRest = 7
 
-// jobScreen prints a row for each schedule, as many as fit.
+// jobScreen prints a row for each schedule, as many as fit on the screen.
 func (a *app) jobScreen(list []daemon.JobInfo, now time.Time) error {
 	shown := list
 	if room := a.Height - screenRest; a.OutTTY && room > 0 && len(list) > room {

@@ -8,8 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// TestRunsOnANarrowScreen: the id of a run is whole on every screen, and what went wrong can be
-// read.
+// TestRunsOnANarrowScreen: the id of a run is never cut, and errors can be read on every screen.
 func TestRunsOnANarrowScreen(t *testing.T) {
 	began := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 	good := job.Run{ID: "disk-report/daily/20261116T192950.287Z-manual", Status: job.Succeeded, Most: 1, Attempts: make([]job.Attempt, 1), Began: began, Ended: began.Add(time.Second)}

@@ -12,40 +12,41 @@ import (
 )
 
 // A waiter shows that a run waits for its next attempt. On a terminal it counts down, and Enter
-// makes the attempt now.
+// starts the attempt at once.
 type waiter struct {
 	app   *app
-	enter chan struct{} // a line was typed; nil: the terminal is not ours to read
-	drawn chan struct{} // closed when the last countdown is off the screen; nil: there was none
+	enter chan struct{} // receives when a line was typed; nil: we must not read from the terminal
+	drawn chan struct{} // closed when the last countdown is removed from the screen; nil: there was none
 }
 
 func (a *app) newWaiter() *waiter { return &waiter{app: a} }
 
-// listen reads what is typed. It begins with the run, so that an Enter from before the wait does
-// not end the wait.
+// listen reads lines from the terminal. It starts with the run, so that an Enter from before the
+// wait does not end the wait.
 func (w *waiter) listen() {
 	in := isFile(w.app.In)
 	if !w.live() || in == nil || !w.app.InTTY || !inForeground(in) {
 		return
 	}
 	w.enter = make(chan struct{})
-	go func() { // ends with the process, which may be waiting here when the run is over
+	go func() { // ends with the process; it may still wait here when the run has ended
 		for {
 			if _, err := readLine(in); err != nil {
 				return
 			}
 			select {
 			case w.enter <- struct{}{}:
-			default: // no attempt is waited for
+			default: // the run does not wait for an attempt
 			}
 		}
 	}()
 }
 
-// live tells whether a person watches.
+// live reports whether a user watches on a terminal.
 func (w *waiter) live() bool { return w.app.person() && w.app.ErrTTY }
 
-// wait tells why a run waits, and how long.
+// wait prints why a run waits, and for how long. The channel is closed when the user asks for the
+// next attempt.
 func (w *waiter) wait(ctx context.Context, r job.Run) <-chan struct{} {
 	a := w.app
 	if a.flags.json {
@@ -66,15 +67,15 @@ func (w *waiter) wait(ctx context.Context, r job.Run) <-chan struct{} {
 	return skip
 }
 
-// over waits until the screen is free for others.
+// over waits until the countdown is removed from the screen.
 func (w *waiter) over() {
 	if w.drawn != nil {
 		<-w.drawn
 	}
 }
 
-// count shows the seconds that are left, until the wait is over or a line is typed. It is the only
-// writer to the terminal meanwhile.
+// count shows the remaining seconds, until the wait ends or a line is typed. No other code writes
+// to the terminal during that time.
 func (w *waiter) count(ctx context.Context, r job.Run, skip chan<- struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -106,7 +107,7 @@ func (w *waiter) draw(r job.Run) {
 
 func (w *waiter) clear() { fmt.Fprint(w.app.Err, "\r\x1b[K") }
 
-// clock is the time that is left, as a kitchen timer shows it.
+// clock returns a duration as minutes and seconds, with hours if there are any.
 func clock(d time.Duration) string {
 	s := max(int(d.Round(time.Second).Seconds()), 0)
 	if s >= 3600 {
@@ -115,10 +116,10 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// person tells whether a person typed the command and reads its result.
+// person reports whether a user typed the command on a terminal and reads its result there.
 func (a *app) person() bool { return a.InTTY && a.OutTTY && !a.flags.json }
 
-// columns is how wide the terminal is.
+// columns returns the width of the terminal.
 func (a *app) columns() int {
 	return cmp.Or(a.errScreen().Width, a.Width, 80)
 }

@@ -43,7 +43,7 @@ patchbay-plugin-list.1 and so on.`,
 	return cmd
 }
 
-// completeCommands offers the commands below the words that are there.
+// completeCommands completes the subcommands of the words so far.
 func completeCommands(cmd *cobra.Command, words []string, _ string) ([]string, cobra.ShellCompDirective) {
 	at, rest, err := cmd.Root().Find(words)
 	if err != nil || len(rest) > 0 {
@@ -78,8 +78,8 @@ func (a *app) writeManPages(root *cobra.Command, dir string, words []string) err
 	return nil
 }
 
-// manFile is what to give to man for the first page in a directory: with a slash man takes it for a
-// file, wherever man looks for pages.
+// manFile returns the argument of man for the first page in a directory. With a slash in it, man
+// reads it as a file, wherever it searches for pages.
 func manFile(dir string) string {
 	file := filepath.Join(dir, "patchbay.1")
 	if !strings.ContainsRune(file, filepath.Separator) {
@@ -88,7 +88,7 @@ func manFile(dir string) string {
 	return file
 }
 
-// manCommands are the commands that have a page: the listed ones.
+// manCommands returns the commands that have a page: a command and all listed ones below it.
 func manCommands(c *cobra.Command) []*cobra.Command {
 	out := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
@@ -99,10 +99,10 @@ func manCommands(c *cobra.Command) []*cobra.Command {
 	return out
 }
 
-// manName is what a page is called: the command with hyphens between its words.
+// manName returns the name of a page: the words of the command, joined by hyphens.
 func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// manSeeAlso are the pages next to a command's: above it and below it.
+// manSeeAlso returns the pages of the command above and of the commands below.
 func manSeeAlso(c *cobra.Command) string {
 	var pages []string
 	if c.HasParent() {

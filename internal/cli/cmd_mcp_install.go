@@ -47,7 +47,7 @@ nothing.`,
 	return cmd
 }
 
-// mcpInstalled is what was done, as other programs see it.
+// mcpInstalled is the result of mcp install in JSON.
 type mcpInstalled struct {
 	Host    string `json:"host"`
 	File    string `json:"file"`
@@ -81,7 +81,7 @@ func (a *app) runMCPInstall(name string, o mcpInstallOptions) error {
 	return nil
 }
 
-// installedLine says what was done, or would be.
+// installedLine returns what was done, or what would be done.
 func installedLine(e *mcpinstall.Entry, done editfile.Result, o mcpInstallOptions) string {
 	what, would := "is in "+e.File()+" already", ""
 	if o.dryRun {
@@ -102,8 +102,8 @@ func installedLine(e *mcpinstall.Entry, done editfile.Result, o mcpInstallOption
 	return line
 }
 
-// mcpEntry is Patchbay in an agent's file. The program is named by its path: agents have a PATH of
-// their own.
+// mcpEntry returns the entry for Patchbay in an agent's file. It has the full path of the program,
+// because agents may have another PATH.
 func (a *app) mcpEntry(name string, o mcpInstallOptions) (*mcpinstall.Entry, error) {
 	self, err := os.Executable()
 	if err != nil {

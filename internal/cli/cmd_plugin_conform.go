@@ -19,7 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// conformFlags are the flags of plugin test.
+// conformFlags holds the flags of plugin test.
 type conformFlags struct {
 	only    []string
 	junit   string
@@ -73,12 +73,12 @@ lists every check.`,
 	cmd.Flags().DurationVar(&f.timeout, "timeout", conformance.DefaultTimeout, "stop after this `DURATION`; checks that did not run by then fail")
 	cmd.Flags().BoolVar(&f.bare, "no-sandbox", false, "run plugins of kaged and mine without their sandbox")
 	if err := cmd.RegisterFlagCompletionFunc("only", completeChecks); err != nil {
-		panic(err) // a flag that was added a few lines above
+		panic(err) // the flag was added a few lines above
 	}
 	return cmd
 }
 
-// check wants one plugin, or a command behind a dash, or none with --list.
+// check accepts one plugin, a command after --, or with --list neither.
 func (f *conformFlags) check(cmd *cobra.Command, args []string) error {
 	fix := "usage: " + cmd.UseLine()
 	switch dash := cmd.ArgsLenAtDash(); {
@@ -96,13 +96,13 @@ func (f *conformFlags) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// completeConform offers plugins by name, and files.
+// completeConform completes the names of plugins, and files.
 func (a *app) completeConform(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	names, _ := completeOnce(a.completePlugins)(cmd, args, toComplete)
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-// completeChecks offers the ids of checks.
+// completeChecks completes the ids of checks.
 func completeChecks(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion
 	for _, d := range conformance.Dialects() {
@@ -113,7 +113,7 @@ func completeChecks(*cobra.Command, []string, string) ([]cobra.Completion, cobra
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// listChecks shows the checks there are.
+// listChecks lists the checks of the dialects.
 func (a *app) listChecks() error {
 	all := []conformance.Check{}
 	for _, d := range conformance.Dialects() {
@@ -138,10 +138,10 @@ func (a *app) runConform(ctx context.Context, f *conformFlags, args []string, co
 	var found []pluginhost.Candidate
 	opts := a.options(func(c pluginhost.Candidate) bool {
 		found = append(found, c)
-		return false // the host starts none of them
+		return false // start no plugin
 	})
 	opts.NoSearch = command || a.isPath(args[0])
-	if f.junit != "" { // before anything is run: a report that cannot be written is worth nothing
+	if f.junit != "" { // before the test, so that a path that cannot be written does not waste it
 		if err := writable(a.path(f.junit)); err != nil {
 			return usage("name a file in a directory that can be written to", "--junit: %w", err)
 		}
@@ -155,7 +155,7 @@ func (a *app) runConform(ctx context.Context, f *conformFlags, args []string, co
 	})
 }
 
-// writable tries whether a file can be made at a path.
+// writable checks whether a file can be created at a path.
 func writable(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".patchbay-*")
 	if err != nil {
@@ -164,7 +164,7 @@ func writable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// conform makes the test, and shows it as it goes.
+// conform runs the test, and shows each result as it comes.
 func (a *app) conform(ctx context.Context, f *conformFlags, host *pluginhost.Host, target conformance.Target) error {
 	opts := conformance.Options{Environ: a.Environ, Timeout: f.timeout, Only: f.only, Bare: f.bare, Log: a.logger()}
 	if info := target.Found.Info; info != nil {
@@ -205,7 +205,7 @@ func (a *app) conform(ctx context.Context, f *conformFlags, host *pluginhost.Hos
 	return told(kindChecks, "", "plugin %s fails %s", report.Plugin, render.Count(report.Count(conformance.Fail), "check"))
 }
 
-// conformTarget is what the command line names.
+// conformTarget returns the plugin that the command line names.
 func (a *app) conformTarget(host *pluginhost.Host, found []pluginhost.Candidate, args []string, command bool) (conformance.Target, error) {
 	only, err := a.onlyDialect()
 	if err != nil {
@@ -222,8 +222,7 @@ func (a *app) conformTarget(host *pluginhost.Host, found []pluginhost.Candidate,
 	return a.targetAt(args[0], only)
 }
 
-// onlyDialect is the dialect that --dialect names, for commands about one plugin; "" where it names
-// none.
+// onlyDialect returns the dialect of --dialect, for commands that take one plugin, or "".
 func (a *app) onlyDialect() (string, error) {
 	switch len(a.flags.dialects) {
 	case 0:
@@ -234,7 +233,7 @@ func (a *app) onlyDialect() (string, error) {
 	return "", usage("name one dialect", "--dialect: the command takes one plugin, which has one dialect")
 }
 
-// targetAt is the plugin at a path of the command line.
+// targetAt returns the plugin at a path of the command line.
 func (a *app) targetAt(path, only string) (conformance.Target, error) {
 	target, err := conformance.At(a.path(path), only, dialect.Env{Vars: a.Environ})
 	switch {
@@ -250,7 +249,7 @@ func (a *app) targetAt(path, only string) (conformance.Target, error) {
 
 func notFound(err error, fix string) error { return &problem{kind: kindNotFound, err: err, fix: fix} }
 
-// workDir is the directory that the command works in, as an absolute path.
+// workDir returns the directory in which the command works, as an absolute path.
 func (a *app) workDir() string {
 	if dir, err := filepath.Abs(a.dir()); err == nil {
 		return dir
@@ -258,7 +257,7 @@ func (a *app) workDir() string {
 	return a.dir()
 }
 
-// installed is a plugin by its name.
+// installed returns an installed plugin by its name.
 func (a *app) installed(host *pluginhost.Host, found []pluginhost.Candidate, name, only string) (conformance.Target, error) {
 	if command, environ, ok, err := host.Program(name); ok && (only == "" || only == "mcp") {
 		if errors.Is(err, errors.ErrUnsupported) {

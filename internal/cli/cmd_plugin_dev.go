@@ -66,7 +66,7 @@ func (a *app) runPluginDev(ctx context.Context, path string, watch []string) err
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // SIGHUP means that the terminal was closed
 	defer stop()
 	defer func() {
 		if err := d.storage.Close(); err != nil {
@@ -79,11 +79,11 @@ func (a *app) runPluginDev(ctx context.Context, path string, watch []string) err
 	return d.byLines(ctx)
 }
 
-// A devRun is one `plugin dev`.
+// A devRun is one run of `plugin dev`.
 type devRun struct {
 	*app
-	path    string // as it was named, absolute
-	dialect string // that the user says it has; "": the first that knows it
+	path    string // of the plugin, absolute
+	dialect string // as given by --dialect; "": the first dialect that recognizes the plugin
 	watch   []string
 	storage *storage.Own
 }
@@ -114,7 +114,7 @@ func (a *app) newDevRun(path string, watch []string) (*devRun, error) {
 	return d, nil
 }
 
-// start starts the session. The configuration counts as if it were one of the plugin's files.
+// start starts the session. It watches the configuration like the plugin's own files.
 func (d *devRun) start(ctx context.Context, emit func(plugindev.Event)) (*plugindev.Session, error) {
 	watch := d.watch
 	if dirs, err := d.configDirs(); err == nil {
@@ -126,8 +126,8 @@ func (d *devRun) start(ctx context.Context, emit func(plugindev.Event)) (*plugin
 	return plugindev.Start(ctx, plugindev.Options{Path: d.path, Watch: watch, Open: d.open, Emit: emit, Verbose: d.flags.verbose})
 }
 
-// open opens a host with the plugin alone. It is not held against patchbay.lock: its author changes
-// it all the time.
+// open opens a host with only this plugin. The plugin is not checked against patchbay.lock, because
+// its author changes it all the time.
 func (d *devRun) open(ctx context.Context, log *slog.Logger, notify func(pluginhost.Notification)) (*pluginhost.Host, error) {
 	opts := d.options(nil)
 	opts.Logger, opts.OnNotification = log, notify
@@ -137,7 +137,7 @@ func (d *devRun) open(ctx context.Context, log *slog.Logger, notify func(pluginh
 	if d.dialect == "mcp" {
 		return d.openServer(ctx, opts)
 	}
-	target, err := d.targetAt(d.path, d.dialect) // again: its author may have renamed it
+	target, err := d.targetAt(d.path, d.dialect) // again, because its author may have renamed it
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (d *devRun) open(ctx context.Context, log *slog.Logger, notify func(pluginh
 	return d.app.open(ctx, opts)
 }
 
-// openServer opens an MCP server, as [[mcp]] in the configuration would.
+// openServer opens an MCP server as [[mcp]] in the configuration would.
 func (d *devRun) openServer(ctx context.Context, opts *pluginhost.Options) (*pluginhost.Host, error) {
 	dirs, err := d.configDirs()
 	if err != nil {
@@ -167,13 +167,13 @@ func (d *devRun) openServer(ctx context.Context, opts *pluginhost.Options) (*plu
 	return d.app.open(ctx, opts)
 }
 
-// byLines reads commands from stdin and prints what happens, a line or a block each.
+// byLines reads commands from stdin and prints each event as a line or a block.
 func (d *devRun) byLines(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s, err := d.start(ctx, func(e plugindev.Event) {
 		d.printEvent(e)
-		if d.out.err != nil { // nobody reads it any more
+		if d.out.err != nil { // the reader of the output is gone
 			cancel()
 		}
 	})
@@ -195,7 +195,7 @@ func (d *devRun) byLines(ctx context.Context) (err error) {
 	return nil
 }
 
-// printEvent prints an event, for programs or for people.
+// printEvent prints an event as JSON or as text.
 func (d *devRun) printEvent(e plugindev.Event) {
 	if !d.flags.json {
 		d.printf("%s\n", strings.Join(plugindev.Lines(e, d.screen()), "\n"))
@@ -209,7 +209,7 @@ func (d *devRun) printEvent(e plugindev.Event) {
 	d.printf("%s\n", raw)
 }
 
-// obey carries out the commands of stdin until one says quit, or there are no more.
+// obey runs the commands of stdin until quit or the end of stdin.
 func (d *devRun) obey(ctx context.Context, s *plugindev.Session) (failed, all int) {
 	lines := d.commandLines(ctx)
 	for {
@@ -238,8 +238,8 @@ func (d *devRun) obey(ctx context.Context, s *plugindev.Session) (failed, all in
 	}
 }
 
-// commandLines are the lines of stdin. The goroutine that reads them may outlive the command, when
-// nothing comes any more; the process ends then.
+// commandLines returns the lines of stdin. The reading goroutine may outlive the command if no more
+// input comes; it ends with the process.
 func (d *devRun) commandLines(ctx context.Context) <-chan string {
 	lines := make(chan string)
 	go func() {
@@ -263,5 +263,5 @@ func (d *devRun) commandLines(ctx context.Context) <-chan string {
 	return lines
 }
 
-// devName is the plugin as the status line has it, before it was ever ready.
+// devName returns the name of the plugin in the status line until it is first ready.
 func devName(path string) string { return cmp.Or(filepath.Base(path), path) }

@@ -27,15 +27,15 @@ type devDesk struct {
 	log     *os.File
 
 	mu      sync.Mutex // protects the fields below
-	state   string     // of the plugin, for the status line
+	state   string     // the state of the plugin, for the status line
 	style   render.Style
-	busy    string // what is under way
+	busy    string // the running command, or ""
 	verbose bool
 	targets []plugindev.Target
-	edited  plugindev.Command // the last one, with the payload that the user made of it
+	edited  plugindev.Command // the last command, with the payload as the user edited it
 }
 
-// atTerminal shows what happens above a line of keys.
+// atTerminal shows events above a line of keys.
 func (d *devRun) atTerminal(ctx context.Context) error {
 	dirs, err := d.configDirs()
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *devRun) atTerminal(ctx context.Context) error {
 	slow := time.AfterFunc(time.Second, func() { fmt.Fprintln(d.Err, "ending the plugin …") })
 	closeErr := k.session.Close()
 	slow.Stop()
-	for _, draw := range k.console.Rest() { // what came after the last key
+	for _, draw := range k.console.Rest() { // events that came after the last key
 		d.printf("%s\n", strings.Join(draw(d.screen()), "\n"))
 	}
 	if err == nil && ctx.Err() != nil {
@@ -65,7 +65,7 @@ func (d *devRun) atTerminal(ctx context.Context) error {
 	return errors.Join(err, closeErr)
 }
 
-// emit shows an event, and keeps it in the log.
+// emit shows an event, and writes it to the log.
 func (k *devDesk) emit(e plugindev.Event) {
 	k.note(e)
 	k.mu.Lock()
@@ -76,12 +76,12 @@ func (k *devDesk) emit(e plugindev.Event) {
 		return plugindev.Lines(e, o)
 	})
 	lines := plugindev.Lines(e, render.Options{Verbose: true})
-	if _, err := io.WriteString(k.log, strings.Join(lines, "\n")+"\n"); err != nil { // what is shown stands
+	if _, err := io.WriteString(k.log, strings.Join(lines, "\n")+"\n"); err != nil { // the event is shown nevertheless
 		k.console.Print(func(render.Options) []string { return []string{"cannot write the log: " + err.Error()} })
 	}
 }
 
-// note takes from an event what the status line says.
+// note updates the status line after an event.
 func (k *devDesk) note(e plugindev.Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -113,8 +113,8 @@ func (k *devDesk) doing() string {
 	return k.busy
 }
 
-// while does something that is shown as under way. One thing at a time: false says that something
-// else is.
+// while calls do and shows what as running. It reports false, and does nothing, if something else
+// is running.
 func (k *devDesk) while(what string, do func()) bool {
 	k.mu.Lock()
 	if k.busy != "" {
@@ -130,9 +130,9 @@ func (k *devDesk) while(what string, do func()) bool {
 	return true
 }
 
-// send sends a command, unless one is under way.
+// send sends a command, unless another one is running.
 func (k *devDesk) send(ctx context.Context, c plugindev.Command) {
-	sent := k.while(c.Verb+" "+c.Name, func() { _ = k.session.Do(ctx, c) }) // its events tell what went wrong
+	sent := k.while(c.Verb+" "+c.Name, func() { _ = k.session.Do(ctx, c) }) // events report what went wrong
 	if !sent {
 		k.say("a command is still running: wait for it, or press r to restart the plugin")
 	}
@@ -155,7 +155,7 @@ func (k *devDesk) keys() []tui.ConsoleKey {
 	}
 }
 
-// choices are what the plugin can be sent.
+// choices lists what can be sent to the plugin.
 func (k *devDesk) choices() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -175,7 +175,7 @@ func (k *devDesk) choices() []string {
 
 func (k *devDesk) fire(ctx context.Context, choice int) {
 	k.mu.Lock()
-	if choice >= len(k.targets) { // it was started anew meanwhile
+	if choice >= len(k.targets) { // the plugin was restarted in the meantime
 		k.mu.Unlock()
 		return
 	}
@@ -184,13 +184,13 @@ func (k *devDesk) fire(ctx context.Context, choice int) {
 	k.send(ctx, plugindev.Command{Verb: t.Verb, Name: t.Name, Payload: t.Sample})
 }
 
-// restart gives up what is under way.
+// restart cancels the running command and restarts the plugin.
 func (k *devDesk) restart(ctx context.Context, _ int) {
 	k.mu.Lock()
 	k.state, k.style = render.Line(devName(k.path))+" is restarting", render.StyleDim
 	k.mu.Unlock()
 	k.session.GiveUp()
-	_ = k.session.Do(ctx, plugindev.Command{Verb: "restart"}) // its events tell what went wrong
+	_ = k.session.Do(ctx, plugindev.Command{Verb: "restart"}) // events report what went wrong
 }
 
 func (k *devDesk) toggle(context.Context, int) {
@@ -201,7 +201,7 @@ func (k *devDesk) toggle(context.Context, int) {
 	k.say(map[bool]string{true: "messages are shown whole from now on", false: "messages are shown on one line from now on"}[now])
 }
 
-// editLast has the last payload edited, in the user's editor.
+// editLast opens the last payload in the user's editor.
 func (k *devDesk) editLast(ctx context.Context, _ int) error {
 	last, ok := k.session.Last()
 	if !ok {
@@ -253,7 +253,7 @@ func (k *devDesk) openLog(ctx context.Context) error {
 	return k.runOn(ctx, pager, k.log.Name(), [3]*os.File{streams.in.file, streams.out.file, streams.err.file})
 }
 
-// help is what the keys do; in short, how to begin.
+// help explains the keys, or only how to begin.
 func (k *devDesk) help(whole bool) tui.Draw {
 	return func(o render.Options) []string {
 		if !whole {

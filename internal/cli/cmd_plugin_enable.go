@@ -17,7 +17,7 @@ func newPluginDisableCommand(a *app) *cobra.Command {
 	return a.newSwitchCommand("disable", "Keep a plugin installed, but do not start it", false)
 }
 
-// newSwitchCommand is one of the two.
+// newSwitchCommand returns the command enable or disable.
 func (a *app) newSwitchCommand(verb, short string, on bool) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " NAME",

@@ -84,10 +84,11 @@ func (a *app) printPluginHead(p *pluginhost.PluginDetail) {
 		a.labelled("priority", strconv.Itoa(p.Priority)),
 		a.labelled("calls", counterText(p.Counters)),
 	}...)
-	_ = render.Table(a.out, rows, render.Options{Color: o.Color}) // the output keeps the error
+	_ = render.Table(a.out, rows, render.Options{Color: o.Color}) // a.out keeps the error
 }
 
-// authorRows are who made the plugin and on what terms, as far as it says so.
+// authorRows returns the author, the license, the homepage and the protocol, as far as the plugin
+// declares them.
 func (a *app) authorRows(p *pluginhost.PluginDetail) [][]render.Cell {
 	var rows [][]render.Cell
 	for _, r := range [][2]string{{"author", p.Author}, {"license", p.License}, {"homepage", p.Homepage}, {"protocol", p.Protocol}} {
@@ -102,7 +103,7 @@ func (a *app) labelled(label, text string) []render.Cell {
 	return []render.Cell{{}, {Text: label, Style: render.StyleDim}, {Text: text}}
 }
 
-// trustText says how a plugin stands to the lock, and where it came from.
+// trustText returns the state of a plugin in the lock, and its source.
 func trustText(p *pluginhost.PluginDetail) string {
 	parts := []string{orDash(string(p.Trust))}
 	if r := p.Lock.Recorded; r != nil {
@@ -138,7 +139,7 @@ func counterText(c pluginhost.Counters) string {
 	return strings.Join(parts, ", ")
 }
 
-// printWiring lists the native wires, or those that the configuration adds.
+// printWiring lists the hooks that the plugin declares, or those that the configuration connects.
 func (a *app) printWiring(title string, wires []pluginhost.Wire, connected bool) {
 	var rows [][]render.Cell
 	for _, w := range wires {
@@ -150,7 +151,7 @@ func (a *app) printWiring(title string, wires []pluginhost.Wire, connected bool)
 	a.printSection(title, rows)
 }
 
-// wireText says how a hook is asked: "transform (chain), within 5s, priority 500".
+// wireText returns how a hook is called: "transform (chain), within 5s, priority 500".
 func wireText(w pluginhost.Wire) string {
 	parts := []string{string(w.Mode)}
 	if w.OwnMode != "" && w.OwnMode != string(w.Mode) {
@@ -162,7 +163,7 @@ func wireText(w pluginhost.Wire) string {
 	return strings.Join(append(parts, fmt.Sprintf("priority %d", w.Priority)), ", ")
 }
 
-// commandDocRows lists a plugin's commands, with what it says of them where it does.
+// commandDocRows lists the commands of a plugin, with their descriptions if it has any.
 func commandDocRows(p *pluginhost.PluginDetail) [][]render.Cell {
 	if len(p.CommandDocs) == 0 {
 		return cellRows(p.Commands)
@@ -174,17 +175,17 @@ func commandDocRows(p *pluginhost.PluginDetail) [][]render.Cell {
 	return rows
 }
 
-// printSection writes a titled table, and nothing where it is empty.
+// printSection writes a table with a title, or nothing if there are no rows.
 func (a *app) printSection(title string, rows [][]render.Cell) {
 	if len(rows) == 0 {
 		return
 	}
 	o := a.screen()
 	a.printf("\n%s\n", o.Paint(render.StyleBold, title))
-	_ = render.Table(a.out, rows, o) // the output keeps the error
+	_ = render.Table(a.out, rows, o) // a.out keeps the error
 }
 
-// toolRows lists a plugin's tools; of one that is not ready only the names are known.
+// toolRows lists the tools of a plugin. If the plugin is not ready, only their names are known.
 func toolRows(host *pluginhost.Host, p *pluginhost.PluginDetail) [][]render.Cell {
 	var rows [][]render.Cell
 	for _, t := range host.Tools() {
@@ -198,7 +199,7 @@ func toolRows(host *pluginhost.Host, p *pluginhost.PluginDetail) [][]render.Cell
 	return rows
 }
 
-// shownNotifications is how many of the last ones a person is shown; --json has all that are kept.
+// shownNotifications limits the notifications that are shown as text; --json has all stored ones.
 const shownNotifications = 5
 
 func notificationRows(all []dialect.Notification) [][]render.Cell {
@@ -218,8 +219,8 @@ func cellRows(names []string) [][]render.Cell {
 	return rows
 }
 
-// mountRows lists what a confined plugin sees. Parts of the system, which every plugin sees, are
-// one row; --json has them all.
+// mountRows lists the files that a confined plugin sees. Parts of the system, which every plugin
+// sees, are one row; --json lists them.
 func mountRows(mounts []pluginhost.Mount) [][]render.Cell {
 	var rows [][]render.Cell
 	system := 0
@@ -250,11 +251,11 @@ func (a *app) capabilityRows(caps []pluginhost.Capability) [][]render.Cell {
 	return rows
 }
 
-// pluginFindings are those about one plugin.
+// pluginFindings returns the findings about one plugin.
 func pluginFindings(all []pluginhost.Finding, p *pluginhost.PluginDetail) []pluginhost.Finding {
 	var out []pluginhost.Finding
 	for _, f := range all {
-		shown := f.Severity == pluginhost.SeverityInfo && p.State == "ready" // among the capabilities
+		shown := f.Severity == pluginhost.SeverityInfo && p.State == "ready" // shown among the capabilities
 		if f.Plugin == p.Name && f.Dialect == p.Dialect && !shown {
 			out = append(out, f)
 		}

@@ -55,7 +55,7 @@ loses no event.`,
 	return cmd
 }
 
-// installing is for whom plugins are installed.
+// installing returns the options for installing plugins.
 func (a *app) installing() (plugininstall.Options, error) {
 	dirs, err := a.dirs()
 	if err != nil {
@@ -64,7 +64,7 @@ func (a *app) installing() (plugininstall.Options, error) {
 	o := plugininstall.Options{Environ: a.Environ, Dirs: dirs, Log: a.logger(), Progress: a.progress}
 	o.Secrets = func() []string { return a.secretTexts(dirs) }
 	if _, err := config.LoadSecrets(dirs.SecretsFile); err != nil {
-		o.Dirs.LockTexts = "" // which texts are secret is not known: none are kept
+		o.Dirs.LockTexts = "" // store no texts, because the secrets in them cannot be found
 	}
 	if len(a.flags.dialects) > 0 {
 		o.Dialects = a.flags.dialects
@@ -72,7 +72,7 @@ func (a *app) installing() (plugininstall.Options, error) {
 	return o, nil
 }
 
-// dirs are where things are kept, the lock beside the configuration file in force.
+// dirs returns Patchbay's directories. The lock is beside the configuration file in use.
 func (a *app) dirs() (config.Dirs, error) {
 	if err := a.checkPlaces(); err != nil {
 		return config.Dirs{}, err
@@ -84,7 +84,7 @@ func (a *app) dirs() (config.Dirs, error) {
 	return dirs.WithConfig(a.path(a.flags.config))
 }
 
-// progress tells a person what is being done, on stderr.
+// progress prints on stderr what is being done.
 func (a *app) progress(text string) {
 	if !a.flags.json {
 		fmt.Fprintln(a.Err, a.errScreen().Paint(render.StyleDim, render.Line(text)+" …"))
@@ -124,7 +124,7 @@ func (a *app) runPluginInstall(ctx context.Context, text string, opts installOpt
 	return a.finish(ctx, placed)
 }
 
-// installProblem is the error of a source or a plugin that is not installed.
+// installProblem returns the error of a source or a plugin that cannot be installed.
 func installProblem(ctx context.Context, err error) error {
 	if ctx.Err() != nil || is[*config.Error](err) {
 		return err
@@ -136,7 +136,7 @@ func installProblem(ctx context.Context, err error) error {
 	return &problem{kind: k, err: err, fix: fixOf(err)}
 }
 
-// choose says which of the plugins in a source are meant. It never guesses.
+// choose returns the plugins of a source that the user wants. It never guesses.
 func (a *app) choose(ctx context.Context, f *plugininstall.Fetched, opts installOptions) ([]plugininstall.Plugin, error) {
 	switch {
 	case len(f.Plugins) == 0:
@@ -181,7 +181,7 @@ func ids(plugins []plugininstall.Plugin) []string {
 	return out
 }
 
-// askWhich asks the person at the terminal.
+// askWhich asks on the terminal which plugins to install.
 func (a *app) askWhich(ctx context.Context, f *plugininstall.Fetched) ([]plugininstall.Plugin, error) {
 	a.sayf("The source has several plugins:\n")
 	for i, p := range f.Plugins {
@@ -207,8 +207,7 @@ func (a *app) askWhich(ctx context.Context, f *plugininstall.Fetched) ([]plugini
 	return chosenByName(f, words)
 }
 
-// finish has the daemon go on with the new plugins, removes the old ones' files, and prints what
-// was done.
+// finish reloads the daemon, removes the files of replaced plugins, and prints what was done.
 func (a *app) finish(ctx context.Context, placed []*plugininstall.Placed) error {
 	if len(placed) == 0 {
 		return nil

@@ -125,8 +125,8 @@ func noKnob(p *pluginhost.PluginDetail, key string) error {
 	return withFix(fmt.Errorf("plugin %s: knob %s: %w", p.Name, key, pluginhost.ErrNotFound), fix)
 }
 
-// knobValue reads a value as it is typed: a text needs no quotes, and one of an enum may be named
-// by its label.
+// knobValue parses a value as it is typed: a text needs no quotes, and a value of an enum may be
+// given by its label.
 func knobValue(k dialect.Knob, text string) (json.RawMessage, error) {
 	switch k.Type {
 	case "range", "int_range":
@@ -204,7 +204,7 @@ func (a *app) printKnobChange(c *pluginhost.KnobChange, running bool) {
 	}
 }
 
-// knobText is a knob's value and where it comes from.
+// knobText returns the value of a knob, with its label if it has one.
 func knobText(k pluginhost.Knob) string {
 	if k.Source == "" {
 		return "(not set)"
@@ -237,7 +237,7 @@ func knobRows(knobs []pluginhost.Knob) [][]render.Cell {
 	return rows
 }
 
-// allowedText says which values a knob can have.
+// allowedText returns the values that a knob can have.
 func allowedText(k dialect.Knob) string {
 	switch {
 	case len(k.Values) > 0:

@@ -53,9 +53,9 @@ func (a *app) runPluginList(host *pluginhost.Host) error {
 	return nil
 }
 
-// listed are the findings that belong to a list of plugins: why some do not work, which are not as
-// they were recorded, and which files would be plugins and are none, such as one that is not
-// executable.
+// listed returns the findings that belong to a list of plugins: why plugins do not work, which
+// differ from what was recorded, and which files look like plugins but cannot be used, such as one
+// that is not executable.
 func listed(all []pluginhost.Finding) []pluginhost.Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f pluginhost.Finding) bool {
 		noPlugin := f.Plugin == "" && f.Dialect != ""
@@ -78,7 +78,8 @@ func pluginRows(plugins []pluginhost.PluginInfo) [][]render.Cell {
 	return rows
 }
 
-// stateCell is how a plugin is. One that is not as it was recorded says so.
+// stateCell returns the state of a plugin. It adds whether the plugin differs from what was
+// recorded.
 func stateCell(p pluginhost.PluginInfo) render.Cell {
 	c := render.Cell{Text: string(p.State), Style: stateStyle(p.State)}
 	if p.Trust == trust.Changed || p.Trust == trust.Unreadable {
@@ -113,7 +114,7 @@ func stateStyle(s dialect.State) render.Style {
 	return render.StyleYellow
 }
 
-// orDash stands in for what is empty, so that a column is never a hole.
+// orDash returns s, or a dash if it is empty, so that a column has no gaps.
 func orDash(s string) string {
 	if s == "" {
 		return "-"
@@ -121,7 +122,7 @@ func orDash(s string) string {
 	return s
 }
 
-// printNoPlugins tells a newcomer where plugins go.
+// printNoPlugins prints where plugins are searched.
 func (a *app) printNoPlugins() error {
 	a.sayf("No plugins found. Patchbay looked here:\n\n")
 	var rows [][]render.Cell

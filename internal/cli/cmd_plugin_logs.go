@@ -42,13 +42,13 @@ not started.`,
 	return cmd
 }
 
-// pluginLogs is the result, as other programs see it.
+// pluginLogs is the result of plugin logs in JSON.
 type pluginLogs struct {
 	Plugin  string           `json:"plugin"`
 	Dialect string           `json:"dialect"`
 	File    string           `json:"file"`
 	Lines   []pluginlog.Line `json:"lines"`
-	Note    string           `json:"note"` // why there are none
+	Note    string           `json:"note"` // why there are no lines
 }
 
 func (a *app) runPluginLogs(ctx context.Context, name string, opts logOptions) error {
@@ -77,14 +77,14 @@ func (a *app) runPluginLogs(ctx context.Context, name string, opts logOptions) e
 	return a.followLogs(ctx, follower)
 }
 
-// emptyLog says why there is nothing.
+// emptyLog returns why the log is empty.
 func (a *app) emptyLog(p pluginhost.Sighted, file string) string {
 	return fmt.Sprintf("%s has written nothing to stderr yet, and Patchbay has logged nothing about it; the log will be %s", p.Name, file)
 }
 
 func (a *app) showPluginLogs(l pluginLogs, follow bool) error {
 	switch {
-	case a.flags.json && follow: // lines, as those that come
+	case a.flags.json && follow: // one object for each line, like the lines that follow
 		for _, line := range l.Lines {
 			if err := a.printJSON(line); err != nil {
 				return err
@@ -118,7 +118,7 @@ func (a *app) printLogLine(l pluginlog.Line) {
 	a.printf("%s %s\n", o.Paint(render.StyleDim, l.Time.Local().Format(time.DateTime)), o.Paint(style, word+l.Text))
 }
 
-// followLogs shows lines until somebody has enough of it, which is no failure.
+// followLogs prints new lines until ctx ends, which is not a failure.
 func (a *app) followLogs(ctx context.Context, f *pluginlog.Follower) error {
 	for {
 		lines, err := f.Next(ctx)

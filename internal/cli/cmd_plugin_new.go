@@ -58,7 +58,7 @@ are written beside them. An existing directory is never changed.
 	return cmd
 }
 
-// completeFlag offers choices for a flag.
+// completeFlag completes a flag with choices.
 func completeFlag(cmd *cobra.Command, name string, choices func() []newplugin.Choice) {
 	err := cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var out []cobra.Completion
@@ -68,7 +68,7 @@ func completeFlag(cmd *cobra.Command, name string, choices func() []newplugin.Ch
 		return out, cobra.ShellCompDirectiveNoFileComp
 	})
 	if err != nil {
-		panic(err) // a flag that was added a line above
+		panic(err) // the flag was added a line above
 	}
 }
 
@@ -111,7 +111,7 @@ func (a *app) runPluginNew(ctx context.Context, o pluginNewOptions) error {
 	return nil
 }
 
-// pluginNewUsage is the error of a request that cannot be met.
+// pluginNewUsage turns an error of newplugin into a usage error.
 func pluginNewUsage(err error) error {
 	if e, ok := errors.AsType[*newplugin.Error](err); ok {
 		return usage(e.Fix, "%s", e.Message)
@@ -119,8 +119,8 @@ func pluginNewUsage(err error) error {
 	return err
 }
 
-// askPluginNew asks for what the command line does not say. Where nobody can be asked, that is an
-// error which lists it.
+// askPluginNew asks for missing arguments. Without a terminal, missing arguments are an error that
+// lists them.
 func (a *app) askPluginNew(ctx context.Context, r *newplugin.Request) error {
 	var missing []string
 	for _, m := range []struct{ what, have string }{{"NAME", r.Name}, {"--dialect", r.Dialect}, {"--lang", r.Language}} {
@@ -137,7 +137,7 @@ func (a *app) askPluginNew(ctx context.Context, r *newplugin.Request) error {
 	return a.fillPluginNew(ctx, r)
 }
 
-// pluginNewFix says what the missing words can be, and has an example that works.
+// pluginNewFix lists the possible values of missing arguments, with an example.
 func pluginNewFix(r newplugin.Request) string {
 	var fixes []string
 	if r.Dialect == "" {
@@ -149,8 +149,8 @@ func pluginNewFix(r newplugin.Request) string {
 	return strings.Join(append(fixes, "for example: patchbay plugin new hello --dialect scaffold --lang bash"), "; ")
 }
 
-// fillPluginNew asks at the terminal. What was given is checked first, lest somebody answers in
-// vain.
+// fillPluginNew asks for missing arguments on the terminal. It checks the given ones first, so that
+// the user does not answer questions for nothing.
 func (a *app) fillPluginNew(ctx context.Context, r *newplugin.Request) error {
 	ask := func(answer *string, q tui.Question) (err error) {
 		if *answer != "" {
@@ -192,7 +192,7 @@ func choices(list []newplugin.Choice) [][2]string {
 	return out
 }
 
-// pluginNewResult is the result, as other programs see it.
+// pluginNewResult is the result of plugin new in JSON.
 type pluginNewResult struct {
 	newplugin.Request
 	Dir    string           `json:"dir"`
@@ -226,7 +226,7 @@ func (a *app) printPluginNew(p *newplugin.Plan, dryRun bool) {
 	}
 }
 
-// fileList names the files of a plugin, those of an SDK by their folder.
+// fileList names the files of a plugin. Files in a folder are named by the folder.
 func fileList(files []newplugin.File) string {
 	var names []string
 	for _, f := range files {

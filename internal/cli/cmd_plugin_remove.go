@@ -72,7 +72,7 @@ func (a *app) runPluginRemove(ctx context.Context, name string, opts removeOptio
 	return err
 }
 
-// found is a plugin by its name, without starting any.
+// found returns the plugin with a name, without starting any.
 func (a *app) found(ctx context.Context, name string) (p pluginhost.Sighted, err error) {
 	var known []string
 	o := a.options(func(c pluginhost.Candidate) bool {

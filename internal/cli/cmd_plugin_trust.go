@@ -52,7 +52,7 @@ With trust = "locked" in the configuration, only recorded plugins are started.`,
 	return cmd
 }
 
-// completeNames offers plugins for each argument.
+// completeNames completes plugins for each argument.
 func (a *app) completeNames(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return a.completePlugins(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 }
@@ -85,7 +85,7 @@ func (a *app) runPluginTrust(ctx context.Context, names []string, opts trustOpti
 	return a.tellDaemon(ctx)
 }
 
-// trustProblem says what is wrong with a plugin that cannot be recorded.
+// trustProblem returns why a plugin cannot be recorded, with a fix.
 func trustProblem(name string, err error) error {
 	switch {
 	case errors.Is(err, pluginhost.ErrOfProject):
@@ -100,7 +100,7 @@ func trustProblem(name string, err error) error {
 	return &problem{kind: kindFailed, err: err, fix: "make sure that you can read every file of the plugin, and that all are regular files"}
 }
 
-// tracked are the plugins that the lock can have, by dialect and name.
+// tracked returns the plugins that the lock can contain, as DIALECT:NAME.
 func tracked(host *pluginhost.Host) []string {
 	var names []string
 	for _, p := range host.Plugins() {
@@ -144,8 +144,8 @@ func (a *app) withFound(ctx context.Context, use func(*pluginhost.Host) error) e
 	return a.withOptions(ctx, o, use)
 }
 
-// tellDaemon has a daemon that runs read everything again. Where that fails the command's own work
-// stands, and the error says so.
+// tellDaemon makes a running daemon reload. If that fails, the command's own work is done
+// nevertheless, and the error says so.
 func (a *app) tellDaemon(ctx context.Context) error {
 	dirs, err := config.Locate(dialect.Env{Vars: a.Environ}.Get, runtime.GOOS)
 	if err != nil {

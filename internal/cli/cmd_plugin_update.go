@@ -71,7 +71,7 @@ func (a *app) runPluginUpdate(ctx context.Context, names []string, opts installO
 	return a.finish(ctx, placed)
 }
 
-// installedEntries are those that a source is known for.
+// installedEntries returns the lock entries with a source, of all plugins or of the named ones.
 func installedEntries(lock *trust.Lock, names []string) ([]*trust.Entry, error) {
 	var entries []*trust.Entry
 	var known []string
@@ -119,8 +119,8 @@ func (a *app) update(ctx context.Context, o plugininstall.Options, e *trust.Entr
 	return fetched.Place(ctx, found[0], plugininstall.PlaceOptions{DryRun: opts.dryRun, Force: opts.force, Update: true})
 }
 
-// insteadOf says what to do about a plugin that its source has no more. What is installed stays
-// until then.
+// insteadOf returns how to replace a plugin that its source no longer has. Until then the installed
+// one stays.
 func insteadOf(e *trust.Entry, f *plugininstall.Fetched, source string) string {
 	if len(f.Plugins) == 0 {
 		return "the installed plugin stays as it is; install it from another source, or remove it"

@@ -33,7 +33,7 @@ python plugin that is given by its name is loaded as usual.`,
 		Args:        arguments("PATH|NAME"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			names, _ := completeOnce(a.completePlugins)(cmd, args, toComplete)
-			return names, cobra.ShellCompDirectiveDefault // and files
+			return names, cobra.ShellCompDirectiveDefault // files too
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runPluginValidate(cmd.Context(), args[0])
@@ -41,7 +41,7 @@ python plugin that is given by its name is loaded as usual.`,
 	}
 }
 
-// validation is the result, as other programs see it.
+// validation is the result of plugin validate in JSON.
 type validation struct {
 	OK       bool          `json:"ok"`
 	Plugin   string        `json:"plugin"`
@@ -70,7 +70,7 @@ func (a *app) runPluginValidate(ctx context.Context, target string) error {
 		if code {
 			return a.validateCode(ctx, host, a.path(target))
 		}
-		return a.validate(host, host.Plugins()[0].Name) // a path that is no plugin is an error of Open
+		return a.validate(host, host.Plugins()[0].Name) // Open fails if there is no plugin at the path
 	})
 	if !opened && errors.Is(err, pluginhost.ErrNotFound) {
 		return withFix(err, noPluginFix)
@@ -78,10 +78,11 @@ func (a *app) runPluginValidate(ctx context.Context, target string) error {
 	return err
 }
 
-// noPluginFix is what to do about a path at which there is no plugin.
+// noPluginFix is the fix for a path at which there is no plugin.
 const noPluginFix = "name a plugin's file or directory, or a plugin by its name"
 
-// isPath tells a path from a plugin's name: it looks like one, or is there.
+// isPath reports whether target is a path, not the name of a plugin: it contains a slash, or
+// exists.
 func (a *app) isPath(target string) bool {
 	if strings.ContainsRune(target, os.PathSeparator) || strings.Contains(target, "/") {
 		return true
@@ -105,7 +106,7 @@ func (a *app) validate(host *pluginhost.Host, name string) error {
 	return v.failure()
 }
 
-// failure is the error of a command that has printed what is wrong.
+// failure returns the error of a command that has printed the errors.
 func (v *validation) failure() error {
 	return told(kindFailed, "", "plugin %s has %s", v.Plugin, render.Count(len(v.Errors), "error"))
 }
@@ -135,8 +136,8 @@ func (a *app) validateCode(ctx context.Context, host *pluginhost.Host, path stri
 	return v.failure()
 }
 
-// codeProblem is what is wrong with code. Where it may lack only what the sandbox keeps from it,
-// the fix is to trust it.
+// codeProblem returns an error in code. If the code may only lack what the sandbox denies, the fix
+// is to trust it.
 func codeProblem(fault *pythonfile.CodeError) problemJSON {
 	p := problemJSON(fault.Problem)
 	if p.Fix == "" && fault.Tried() {
@@ -156,7 +157,7 @@ func newValidation(p *pluginhost.PluginDetail, findings []pluginhost.Finding) *v
 		}
 		if p.State == dialect.Broken {
 			v.Errors = append(v.Errors, why)
-		} else { // disabled, skipped, unsupported: nothing is wrong with the plugin itself
+		} else { // disabled, skipped or unsupported: the plugin itself has no error
 			v.Warnings = append(v.Warnings, why)
 		}
 	}
@@ -190,7 +191,7 @@ func (a *app) printValidation(v *validation, p *pluginhost.PluginDetail) error {
 	return nil
 }
 
-// text is the problem on a line that editors jump to, and how to fix it on the next.
+// text returns the problem on a line that editors can jump to, and its fix on the next.
 func (p problemJSON) text() string {
 	where := p.Path
 	if p.Line > 0 {

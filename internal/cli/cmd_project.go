@@ -127,7 +127,7 @@ state. A project whose plugins have changed since is listed as changed.`,
 	}
 }
 
-// atMostDir lets one directory be named.
+// atMostDir accepts at most one directory.
 func atMostDir(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return usage("usage: "+cmd.UseLine(), "%s: too many arguments: %q", cmd.CommandPath(), args[1])
@@ -139,13 +139,13 @@ func completeDirs(*cobra.Command, []string, string) ([]cobra.Completion, cobra.S
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// A projectRef is a project and the store that knows whether it is trusted.
+// A projectRef is a project, with the store that knows whether it is trusted.
 type projectRef struct {
 	root  string
 	store projectfiles.Store
 }
 
-// projectNamed is the project of a directory, which need not be there.
+// projectNamed returns the project of a directory, which need not exist.
 func (a *app) projectNamed(args []string) (projectRef, error) {
 	dirs, err := a.configDirs()
 	if err != nil {
@@ -160,7 +160,7 @@ func (a *app) projectNamed(args []string) (projectRef, error) {
 	return projectRef{root, projectfiles.In(dirs)}, err
 }
 
-// projectAt is the project of a directory that is there.
+// projectAt returns the project of a directory that exists.
 func (a *app) projectAt(args []string) (projectRef, error) {
 	p, err := a.projectNamed(args)
 	if err != nil {
@@ -178,7 +178,7 @@ func (a *app) runProjectStatus(p projectRef, diff bool) error {
 		return err
 	}
 	if staged != nil {
-		defer staged.Close() // a copy that stays is removed with the next one
+		defer staged.Close() // if the copy cannot be removed, the next command removes it
 	}
 	if a.flags.json {
 		return a.printJSON(view)
@@ -198,7 +198,7 @@ func (a *app) runProjectTrust(ctx context.Context, p projectRef, opts projectTru
 	if staged == nil {
 		return untrustable(view)
 	}
-	defer staged.Close() // one that is trusted is not removed
+	defer staged.Close() // Close does not remove a trusted copy
 	if opts.digest != "" && opts.digest != staged.Digest {
 		return &problem{kind: kindRefused, err: errors.New("the plugins have another digest; nothing was trusted"),
 			fix: "`patchbay project status` shows them"}
@@ -225,7 +225,7 @@ func (a *app) runProjectTrust(ctx context.Context, p projectRef, opts projectTru
 // trustQuestion says what a yes means.
 const trustQuestion = "\nTrust these plugins? They run as you, whenever you work in this project."
 
-// trusted says that a project is trusted, tells a daemon, and removes what was trusted before.
+// trusted prints that a project is trusted, tells the daemon, and removes older copies.
 func (a *app) trusted(ctx context.Context, p projectRef, view *projectView, verb string) error {
 	if a.flags.json {
 		if err := a.printJSON(view); err != nil {
@@ -245,7 +245,7 @@ func (a *app) sweepProject(p projectRef) {
 	}
 }
 
-// untrustable is why there is nothing that could be trusted.
+// untrustable returns why there is nothing to trust.
 func untrustable(v *projectView) error {
 	if v.State == projectfiles.Refused {
 		return &problem{kind: kindFailed, err: fmt.Errorf("the plugins of %s cannot be trusted as they are: %s", v.Root, v.Reason), fix: "change that in the project, then trust it"}

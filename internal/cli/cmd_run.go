@@ -19,7 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// What a shell exits with for a program that it cannot run.
+// The exit codes of a shell for a program that it cannot run.
 const (
 	exitNotExecutable = 126
 	exitNoProgram     = 127
@@ -50,7 +50,7 @@ as it comes, unless a plugin wants to transform it.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runRun(cmd.Context(), args) },
 	}
-	cmd.Flags().SetInterspersed(false) // the program's flags are its own
+	cmd.Flags().SetInterspersed(false) // flags after PROGRAM belong to the program
 	return cmd
 }
 
@@ -68,8 +68,8 @@ func (a *app) runRun(ctx context.Context, args []string) error {
 	})
 }
 
-// warnOfFlags tells of plugins that set flags: a wrapped program has its flags among its arguments,
-// and none of ours.
+// warnOfFlags warns of plugins that set flags. The flags of a wrapped program are among its
+// arguments, so such a change has no effect.
 func (a *app) warnOfFlags(out *hook.Outcome) {
 	for i := range out.Steps {
 		s := &out.Steps[i]
@@ -82,11 +82,11 @@ func (a *app) warnOfFlags(out *hook.Outcome) {
 	}
 }
 
-// programExit is the exit of a program that ran, or the one a shell gives for a program that could
-// not be run: its code is ours.
+// programExit is the exit code of a program that ran, or the code of a shell for a program that
+// could not run. It becomes our exit code.
 type programExit struct {
 	code int
-	err  error // why it could not be run; nil where it ran, and said what there was to say
+	err  error // why it could not run; nil if it ran and printed its own messages
 }
 
 func (e *programExit) Error() string {
@@ -98,27 +98,27 @@ func (e *programExit) Error() string {
 
 func (e *programExit) Unwrap() error { return e.err }
 
-// wrapped is a program run in the command's place.
+// wrapped is the program of `patchbay run`, as a [command.Program].
 type wrapped struct {
 	*app
 	path  string // as the user named it
 	group *proc.Group
 	code  int
-	tie   func()      // lets the end of the command's context end the stages
-	untie func() bool // undoes it; false: the context has ended
-	over  func() bool // whether the context has ended
+	tie   func()      // makes the end of the command's context end the stages
+	untie func() bool // undoes tie; false: the context has ended
+	over  func() bool // reports whether the context has ended
 }
 
-// programResult is a program's result, as plugins see it.
+// programResult is the result of a program, as plugins see it.
 type programResult struct {
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
 	ExitCode int    `json:"exit_code"`
 }
 
-// Parse leaves the arguments alone. A signal ends the stages before and after the program. While
-// the program runs, a signal is its affair: what it makes of Ctrl-C counts, and the stages after it
-// still run.
+// Parse does not change the arguments. A signal ends the stages before and after the program. While
+// the program runs, signals go to the program, which decides what Ctrl-C means, and the stages
+// after it still run.
 func (w *wrapped) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
 	stages, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -129,9 +129,9 @@ func (w *wrapped) Parse(ctx context.Context, c command.Command, then func(contex
 	return then(stages, c)
 }
 
-// Execute runs the program on the streams of this one, or with its output captured.
+// Execute runs the program on our streams, or captures its output.
 func (w *wrapped) Execute(ctx context.Context, c command.Command, capture bool) (json.RawMessage, error) {
-	signals, stop := w.signals() // before the stages are let go, so that no signal is lost between
+	signals, stop := w.signals() // before untie, so that no signal is lost
 	defer stop()
 	if !w.untie() {
 		<-ctx.Done()
@@ -165,7 +165,7 @@ func (w *wrapped) execute(ctx context.Context, c command.Command, capture bool, 
 	return json.Marshal(programResult{streams.out.captured.String(), streams.err.captured.String(), w.code})
 }
 
-// program is the path the user gave, unless a plugin renamed the command.
+// program returns the path that the user gave, unless a plugin renamed the command.
 func (w *wrapped) program(c command.Command) string {
 	if c.Name == filepath.Base(w.path) {
 		return w.path
@@ -184,8 +184,8 @@ func (w *wrapped) noProgram(err error) error {
 	return &programExit{exitNotExecutable, err}
 }
 
-// Show prints a result that was captured, or that a plugin brought. A result of another shape than
-// a program's is text for stdout.
+// Show prints a captured result, or the result of a plugin. A result that does not look like a
+// program's is printed to stdout.
 func (w *wrapped) Show(c command.Command) error {
 	var result programResult
 	if err := json.Unmarshal(c.Result, &result); err != nil {
@@ -203,5 +203,5 @@ func (w *wrapped) Show(c command.Command) error {
 	return err
 }
 
-// isFile tells a stream that a program can be given as it is.
+// isFile returns a stream as a file, or nil if it is not a file.
 func isFile(v any) *os.File { f, _ := v.(*os.File); return f }

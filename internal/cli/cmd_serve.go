@@ -79,7 +79,7 @@ written there: put them into secrets.toml.`,
 	return cmd
 }
 
-// serveFlags are the flags of serve.
+// serveFlags holds the flags of serve.
 type serveFlags struct {
 	listen    string
 	access    bool
@@ -117,8 +117,7 @@ func (a *app) runServe(ctx context.Context, f serveFlags) error {
 	return err
 }
 
-// keepServeLog has the log written to a file, too, and returns its path; "" where that does not
-// work.
+// keepServeLog also writes the log to a file, and returns its path, or "" if that fails.
 func (a *app) keepServeLog() string {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err == nil {
@@ -135,8 +134,8 @@ func (a *app) keepServeLog() string {
 	return a.log.also.path
 }
 
-// hangups are the signals upon which everything is read again. SIGHUP also tells that the terminal
-// has gone away; then, if it is the one that the daemon was started in, the context ends.
+// hangups returns a channel that receives when SIGHUP asks for a reload. SIGHUP also reports that
+// the terminal is gone. If the daemon was started in that terminal, the context ends.
 func (a *app) hangups(parent context.Context) (<-chan struct{}, context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals, again := make(chan os.Signal, 1), make(chan struct{}, 1)
@@ -154,27 +153,27 @@ func (a *app) hangups(parent context.Context) (<-chan struct{}, context.Context,
 			}
 			select {
 			case again <- struct{}{}:
-			default: // one is to come anyway
+			default: // a reload is already waiting
 			}
 		}
 	}()
 	return again, ctx, func() { signal.Stop(signals); cancel() }
 }
 
-// reloads reads everything again each time that it is told to. What is wrong is in the core's log
-// and in its findings.
+// reloads reloads everything each time that it is asked to. The core logs errors and adds them to
+// its findings.
 func reloads(ctx context.Context, again <-chan struct{}, core *daemon.Core) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-again:
-			_ = core.Reload(ctx) // it has told of its error
+			_ = core.Reload(ctx) // Reload has logged the error
 		}
 	}
 }
 
-// serving tells where the daemon answers. Other programs wait for this line.
+// serving prints the address of the daemon. Other programs wait for this line.
 func (a *app) serving(ctx context.Context, core *daemon.Core, at daemon.Addresses) {
 	a.log.also.begins(at.HTTP)
 	if a.flags.json {
@@ -189,7 +188,7 @@ func (a *app) serving(ctx context.Context, core *daemon.Core, at daemon.Addresse
 	}
 	o := a.screen()
 	a.printf("%s on %s\n", o.Paint(render.StyleBold, "patchbay"), o.Paint(render.StyleCyan, at.HTTP))
-	status.HTTP = "" // the line above has it
+	status.HTTP = "" // the line above has the address
 	if core.Model().Info().Offline {
 		status.Model += " (choose another with --model PROVIDER:NAME)"
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// serveLog is the name of the daemon's log, below the state directory.
+// serveLog is the name of the daemon's log in the state directory.
 const serveLog = "serve.log"
 
 func newServeLogsCommand(a *app) *cobra.Command {

@@ -46,8 +46,8 @@ func (a *app) serveStatus(ctx context.Context) error {
 	return nil
 }
 
-// statusRows says what a daemon has, a line each. The banner of serve and its status have them in
-// common.
+// statusRows prints the state of a daemon, one row for each value. Serve prints them when it
+// starts, and serve status on request.
 func (a *app) statusRows(s *httpapi.DaemonStatus, now time.Time) {
 	row := func(name, format string, args ...any) {
 		a.printf("  %-8s %s\n", name, render.Line(fmt.Sprintf(format, args...)))
@@ -129,7 +129,7 @@ func (a *app) serveStop(ctx context.Context) error {
 	return nil
 }
 
-// endProcess asks a process to end, and waits until it has.
+// endProcess sends SIGTERM to a process, and waits until it has ended.
 func (a *app) endProcess(ctx context.Context, pid int) error {
 	p, err := os.FindProcess(pid)
 	if err != nil {

@@ -23,16 +23,16 @@ func newSessionCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// sessionListFix is said where a session is not found.
+// sessionListFix is the fix for a session that is not found.
 const sessionListFix = "`patchbay session list` lists the sessions"
 
-// findSession finds a session by its id or a beginning of it.
+// findSession returns the session with an id or the beginning of one.
 func findSession(ctx context.Context, s *sessionstore.Store, id string) (session.Session, error) {
 	found, err := s.Find(ctx, id)
 	return found, sessionProblem(err, sessionListFix)
 }
 
-// sessionProblem gives the errors about sessions their kinds, and says what to do about them.
+// sessionProblem gives errors about sessions a kind and a fix.
 func sessionProblem(err error, missing string) error {
 	switch {
 	case err == nil:
@@ -47,7 +47,7 @@ func sessionProblem(err error, missing string) error {
 	return err
 }
 
-// goesOnHere refuses another agent's session: its messages are not here.
+// goesOnHere refuses sessions of other agents, because their messages are not stored here.
 func goesOnHere(s session.Session) error {
 	if !session.IsHost(s.ID) {
 		return nil
@@ -55,15 +55,14 @@ func goesOnHere(s session.Session) error {
 	return usage("continue it in that agent; its id there is "+render.Line(s.HostSession), "session %s belongs to %s and cannot be continued here", s.ID, s.Host)
 }
 
-// workingDir is the directory that the command works in, as sessions name it.
+// workingDir returns the directory in which the command works, in the form that sessions store.
 func (a *app) workingDir() (string, error) { return filepath.Abs(a.dir()) }
 
-// shortDigits is how many characters of an id are shown: those that tell the millisecond in which
-// the session was made.
+// shortDigits is how many characters of an id are shown: those that encode the millisecond in which
+// the session was created.
 const shortDigits = session.TimeDigits
 
-// shortIDs are the ids as a table shows them: beginnings without ses_, as long as it takes to tell
-// them apart.
+// shortIDs returns ids for a table: their beginnings without ses_, long enough to be different.
 func shortIDs(list []session.Summary) []string {
 	out := make([]string, len(list))
 	for i := range list {
@@ -79,16 +78,16 @@ func shortIDs(list []session.Summary) []string {
 	return out
 }
 
-// mostCompleted bounds how many sessions a press of the tab key offers.
+// mostCompleted limits how many sessions completion offers.
 const mostCompleted = 100
 
-// completeSessions offers the ids of sessions with their titles, the newest first. own leaves out
-// those of other agents.
+// completeSessions returns the ids of sessions with their titles, the newest first. If own is set,
+// sessions of other agents are left out.
 func (a *app) completeSessions(ctx context.Context, own bool) []cobra.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
 	var out []cobra.Completion
-	_ = a.openRecords(ctx, slog.New(slog.DiscardHandler), func(r *daemon.Records) error { // an error offers nothing: a person is typing
+	_ = a.openRecords(ctx, slog.New(slog.DiscardHandler), func(r *daemon.Records) error { // completion does not show errors
 		found, _, err := r.Sessions.Search(ctx, session.Query{Own: own, Limit: mostCompleted})
 		for _, one := range found {
 			out = append(out, cobra.CompletionWithDesc(one.ID, render.Line(sessionTitle(one.Session))))
@@ -98,7 +97,8 @@ func (a *app) completeSessions(ctx context.Context, own bool) []cobra.Completion
 	return out
 }
 
-// completeIDs is completeSessions for the arguments of a command, which names a session once.
+// completeIDs completes session ids for the arguments of a command, each id once. It offers at most
+// the given number of arguments; 0 is no limit.
 func (a *app) completeIDs(most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if most > 0 && len(args) >= most {
@@ -112,7 +112,7 @@ func (a *app) completeIDs(most int) cobra.CompletionFunc {
 	}
 }
 
-// sessionTitle is what a session is called where people read it.
+// sessionTitle returns the title of a session, or a placeholder.
 func sessionTitle(s session.Session) string {
 	if s.Title == "" {
 		return "(no messages)"

@@ -44,7 +44,7 @@ only Patchbay's data is deleted; the files of the agent stay as they are.`,
 	return cmd
 }
 
-// deletedJSON is `session delete --json`.
+// deletedJSON is the result of session delete in JSON.
 type deletedJSON struct {
 	Deleted []string    `json:"deleted"`
 	Failed  []failedOne `json:"failed"`
@@ -74,7 +74,7 @@ func (a *app) runSessionDelete(ctx context.Context, ids []string, yes bool) erro
 	})
 }
 
-// deleteQuestion names what would be deleted, five at the most.
+// deleteQuestion names the sessions that would be deleted, at most five.
 func deleteQuestion(list []session.Session) string {
 	const most = 5
 	if len(list) == 1 {
@@ -91,7 +91,7 @@ func deleteQuestion(list []session.Session) string {
 	return fmt.Sprintf("%sdelete these %d sessions?", b.String(), len(list))
 }
 
-// deleteSessions deletes each that can be, and tells of the others.
+// deleteSessions deletes the sessions that can be deleted, and reports the others.
 func (a *app) deleteSessions(ctx context.Context, r *daemon.Records, list []session.Session) error {
 	done := deletedJSON{Deleted: []string{}, Failed: []failedOne{}}
 	var errs []error
@@ -117,5 +117,5 @@ func (a *app) deleteSessions(ctx context.Context, r *daemon.Records, list []sess
 	return firstError(err, sessionProblem(errors.Join(errs...), sessionListFix))
 }
 
-// quoted is a title within a sentence.
+// quoted returns a title for use in a sentence.
 func quoted(title string) string { return `"` + render.Cut(render.Line(title), 60) + `"` }

@@ -46,7 +46,7 @@ The file must not exist yet. It appears whole or not at all.`,
 	return cmd
 }
 
-// exportedJSON is `session export --file FILE --json`.
+// exportedJSON is the result of `session export --file FILE --json`.
 type exportedJSON struct {
 	Session string `json:"session_id"`
 	File    string `json:"file"`
@@ -85,7 +85,7 @@ func (a *app) runSessionExport(ctx context.Context, id string, opts sessionExpor
 	})
 }
 
-// encode is the conversation in a format. JSON is indented: people look into files.
+// encode returns the conversation in a format. JSON is indented, because people open the file.
 func (c *talk) encode(format string) ([]byte, error) {
 	if format == formatMarkdown {
 		return []byte(c.markdown()), nil

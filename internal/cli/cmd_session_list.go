@@ -54,7 +54,7 @@ running.`,
 	return cmd
 }
 
-// sessionHosts are the places that sessions come from.
+// sessionHosts returns the possible values of --host.
 func sessionHosts() []string {
 	hosts := []string{session.FromChat, session.FromHTTP}
 	for _, agent := range codehook.Agents() {
@@ -90,7 +90,7 @@ func (a *app) runSessionList(ctx context.Context, opts sessionListOptions) error
 	})
 }
 
-// knownHost refuses a word that no session can have come from.
+// knownHost refuses a value of --host that no session can have.
 func knownHost(host string) error {
 	hosts := sessionHosts()
 	for _, known := range hosts {
@@ -112,7 +112,7 @@ func (a *app) showSessions(list []session.Summary, more bool, q session.Query) e
 	for i := range list {
 		rows = append(rows, sessionCells(&list[i], ids[i], home, now))
 	}
-	if q.WorkingDir != "" { // all have the same
+	if q.WorkingDir != "" { // all sessions have the same directory
 		for i := range rows {
 			rows[i] = rows[i][:len(rows[i])-1]
 		}
@@ -127,7 +127,7 @@ func (a *app) showSessions(list []session.Summary, more bool, q session.Query) e
 	return nil
 }
 
-// noSessions says what was looked for in vain.
+// noSessions says which sessions were not found.
 func noSessions(q session.Query) string {
 	text := "No session"
 	if q.Host != "" {
@@ -152,7 +152,7 @@ func sessionCells(s *session.Summary, id, home string, now time.Time) []render.C
 		{Text: strconv.Itoa(s.Turns), Right: true}, title, {Text: fromHome(s.WorkingDir, home), Style: render.StyleDim}}
 }
 
-// shortTime is a moment to the minute; a day of another year has its year, and no minute.
+// shortTime returns a time to the minute, or only the date if it is in another year.
 func shortTime(t, now time.Time) string {
 	t, now = t.Local(), now.Local()
 	if t.Year() != now.Year() {
@@ -161,7 +161,7 @@ func shortTime(t, now time.Time) string {
 	return t.Format("Jan _2 15:04")
 }
 
-// fromHome is a path with ~ for the home directory.
+// fromHome returns a path with ~ for the home directory.
 func fromHome(path, home string) string {
 	if home == "" || home == "/" {
 		return path
@@ -175,10 +175,10 @@ func fromHome(path, home string) string {
 	return path
 }
 
-// maxDirectory is how wide the column of directories is on a terminal with so many columns.
+// maxDirectory returns the width of the directory column on a terminal of this width.
 func maxDirectory(width int) int { return max(width/5, 12) }
 
-// fitDirectories cuts directories at their beginning: the end is what tells them apart.
+// fitDirectories cuts the beginnings of directories, because their ends differ.
 func (a *app) fitDirectories(rows [][]render.Cell) {
 	const last = 5
 	if a.screen().Width == 0 {

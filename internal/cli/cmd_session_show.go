@@ -40,8 +40,8 @@ did in a session.`,
 	}
 }
 
-// A talk is a conversation as it is kept: `session show --json`, and `session export --format
-// json`.
+// A talk is a stored conversation, in the form of `session show --json` and `session export
+// --format json`.
 type talk struct {
 	session.Summary
 	Transcript []session.Entry `json:"transcript"`
@@ -58,7 +58,7 @@ func (a *app) withConversation(ctx context.Context, id string, use func(*talk) e
 		if c.Summary, err = r.Sessions.Summarize(ctx, one); err != nil {
 			return err
 		}
-		if c.Transcript, err = r.Sessions.Transcript(ctx, one.ID); err != nil { // it may have been deleted since
+		if c.Transcript, err = r.Sessions.Transcript(ctx, one.ID); err != nil { // the session may have been deleted since
 			return sessionProblem(err, sessionListFix)
 		}
 		if c.Transcript == nil {
@@ -82,7 +82,7 @@ func (a *app) showConversation(c *talk) {
 	}
 }
 
-// passageText draws one passage: a head, and its text below.
+// passageText draws one passage: a heading, and its text below.
 func (a *app) passageText(p passage) string {
 	o := a.screen()
 	switch p.kind {
@@ -104,10 +104,10 @@ func (a *app) passageText(p passage) string {
 	return render.Block(trimEnd(p.text)) + "\n"
 }
 
-// hangingText is foreign text whose lines after the first are indented by two.
+// hangingText returns foreign text with the lines after the first indented by two.
 func hangingText(text string) string { return indentRest(render.Block(trimEnd(text)), "  ") }
 
-// gutterText is foreign text with a bar before each line.
+// gutterText returns foreign text with a bar before each line.
 func gutterText(text string) string {
 	if text = trimEnd(text); text == "" {
 		return ""

@@ -76,8 +76,8 @@ func (a *app) runToolCall(ctx context.Context, name string, pairs []string, opts
 	})
 }
 
-// callTool prints what the call came to. A call that had no answer is a failed one to other
-// programs, and an error to a person.
+// callTool calls a tool and prints the result. A call without an answer is a failed result in JSON,
+// and an error in text.
 func (a *app) callTool(ctx context.Context, host *pluginhost.Host, name string, args json.RawMessage) error {
 	result, err := host.CallTool(ctx, name, args)
 	if err != nil {
@@ -100,7 +100,7 @@ func (a *app) callTool(ctx context.Context, host *pluginhost.Host, name string, 
 	return nil
 }
 
-// noTool says that a tool is not there, and who might have had it.
+// noTool returns the error for a tool that does not exist, with the plugins that may have it.
 func noTool(host *pluginhost.Host, name string, known []string) error {
 	var broken []string
 	for _, p := range host.Plugins() {
@@ -121,7 +121,7 @@ func noTool(host *pluginhost.Host, name string, known []string) error {
 	return withFix(fmt.Errorf("tool %s: %w", name, pluginhost.ErrNotFound), fix)
 }
 
-// nearTool is the tool that was probably meant: by its whole name, or by the end of it.
+// nearTool returns the tool that was probably meant, by its whole name or by the end of it.
 func nearTool(name string, known []string) string {
 	if near := nearest.Word(name, known); near != "" {
 		return near
@@ -139,7 +139,7 @@ func nearTool(name string, known []string) string {
 	return whole[nearest.Word(name, ends)]
 }
 
-// firstError is the first that is not nil.
+// firstError returns the first error that is not nil.
 func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

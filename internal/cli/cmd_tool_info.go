@@ -45,22 +45,22 @@ func (a *app) printTool(t pluginhost.Tool) error {
 	return nil
 }
 
-// parameter is one argument, as far as its schema is of the usual form.
+// parameter is one argument of a tool, as far as its schema has the usual form.
 type parameter struct {
 	name        string
 	required    bool
-	Type        json.RawMessage `json:"type"` // a name, or a list of them
+	Type        json.RawMessage `json:"type"` // a name, or a list of names
 	Description string          `json:"description"`
 }
 
-// parameters lists the required ones in their order, then the others.
+// parameters lists the required arguments in their order, then the others.
 func parameters(schema json.RawMessage) []parameter {
 	var object struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 		Required   []string                   `json:"required"`
 	}
 	if err := json.Unmarshal(schema, &object); err != nil {
-		return nil // a schema of another form has none that could be listed
+		return nil // a schema of another form has no arguments to list
 	}
 	names := slices.Clone(object.Required)
 	for _, name := range slices.Sorted(maps.Keys(object.Properties)) {
@@ -70,7 +70,7 @@ func parameters(schema json.RawMessage) []parameter {
 	}
 	out := make([]parameter, len(names))
 	for i, name := range names {
-		_ = json.Unmarshal(object.Properties[name], &out[i]) // true is a schema too, and says nothing
+		_ = json.Unmarshal(object.Properties[name], &out[i]) // the schema true has no fields
 		out[i].name, out[i].required = name, i < len(object.Required)
 	}
 	return out
@@ -101,7 +101,7 @@ func argumentRows(schema json.RawMessage) [][]render.Cell {
 	return rows
 }
 
-// usageOf shows the required arguments as they are typed.
+// usageOf returns the required arguments as they are typed.
 func usageOf(schema json.RawMessage) string {
 	var b strings.Builder
 	for _, p := range parameters(schema) {

@@ -27,7 +27,7 @@ schemas.`,
 	}
 }
 
-// needTools: the plugins with tools, and those that do not say before they run.
+// needTools selects the plugins with tools, and those that declare them only when they run.
 func needTools(c pluginhost.Candidate) bool { return !c.Known || len(c.Tools) > 0 }
 
 func (a *app) runToolList(host *pluginhost.Host) error {
@@ -47,8 +47,8 @@ func (a *app) runToolList(host *pluginhost.Host) error {
 	return render.Table(a.out, rows, a.screen())
 }
 
-// signature lists the arguments of a tool in a few words: the required ones in their order, then
-// the others. A schema that is not of the usual form has none.
+// signature lists the arguments of a tool: the required ones in their order, then the others with a
+// question mark. A schema of another form has none.
 func signature(schema json.RawMessage) string {
 	var names []string
 	for _, p := range parameters(schema) {

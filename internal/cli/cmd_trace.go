@@ -13,7 +13,8 @@ func newTraceCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// recorder is told what goes through plugins, where `trace record` runs this command.
+// recorder returns the function that records plugin traffic if `trace record` runs this command, or
+// nil.
 func (a *app) recorder() func(*pluginhost.Traffic) {
 	if a.record == nil {
 		return nil

@@ -80,7 +80,7 @@ this command say how many. Tool calls are left out too.
 	return cmd
 }
 
-// oneTarget wants one place to export to, and no flag that means nothing there.
+// oneTarget refuses more than one target, and flags that do not apply to the target.
 func oneTarget(cmd *cobra.Command) error {
 	given := slices.DeleteFunc([]string{"otlp", "file", "recording"}, func(name string) bool { return !cmd.Flags().Changed(name) })
 	if len(given) > 1 {
@@ -94,13 +94,13 @@ func oneTarget(cmd *cobra.Command) error {
 	return nil
 }
 
-// exportJSON is `trace export --json`.
+// exportJSON is the result of trace export in JSON.
 type exportJSON struct {
 	To       string `json:"to"`
 	Events   int    `json:"events"`
 	Spans    int    `json:"spans"`
 	Rejected int    `json:"rejected"`
-	Message  string `json:"message,omitempty"` // what the collector said about those it rejected
+	Message  string `json:"message,omitempty"` // the collector's message about rejected spans
 }
 
 func (a *app) runExport(ctx context.Context, opts *exportOptions) error {
@@ -136,8 +136,8 @@ func (a *app) runExport(ctx context.Context, opts *exportOptions) error {
 	})
 }
 
-// exportConfig says where to: the flag, the environment, the configuration. A file needs no
-// collector.
+// exportConfig returns the collector: from the flag, the environment or the configuration. A file
+// needs no collector.
 func (a *app) exportConfig(opts *exportOptions) (otlp.Config, error) {
 	c, err := otlp.FromEnviron(opts.otlp, a.getenv)
 	if errors.Is(err, otlp.ErrNoEndpoint) {
@@ -146,7 +146,7 @@ func (a *app) exportConfig(opts *exportOptions) (otlp.Config, error) {
 			return c, readErr
 		}
 		if opts.file != "" && address == "" {
-			address = "http://127.0.0.1:4318" // it is not asked; the rest of the variables count
+			address = "http://127.0.0.1:4318" // never contacted; FromEnviron needs an address to read the other variables
 		}
 		if address != "" {
 			c, err = otlp.FromEnviron(address, a.getenv)
@@ -159,7 +159,7 @@ func (a *app) exportConfig(opts *exportOptions) (otlp.Config, error) {
 	return c, nil
 }
 
-// telemetry is the collector of the configuration.
+// telemetry returns the address of the collector in the configuration.
 func (a *app) telemetry() (string, error) {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err != nil {
@@ -185,7 +185,7 @@ func exportEvents(traces []daemon.KeptTrace) []otlp.Event {
 	return events
 }
 
-// spansOfLine is how many spans stand on one line of a file.
+// spansOfLine is the number of spans on one line of a file.
 const spansOfLine = 512
 
 // exportFile writes spans to a new file, or to stdout.
@@ -208,7 +208,7 @@ func (a *app) exportFile(file string, resource []otlp.Attribute, spans []otlp.Sp
 	return a.exported(exportJSON{To: file, Events: events, Spans: len(spans)})
 }
 
-// writeNew writes a file that is not there yet: it appears whole or not at all.
+// writeNew writes a file that must not exist yet. It appears whole or not at all.
 func writeNew(path string, text []byte) error {
 	return atomicfile.Write(path, text, atomicfile.Options{Ready: func() error {
 		if _, err := os.Lstat(path); err == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// traceFlags say which traces of the journal are meant.
+// traceFlags holds the flags that select traces of the journal.
 type traceFlags struct {
 	daemon.TraceQuery
 	point string
@@ -37,12 +37,12 @@ func (t *traceFlags) add(a *app, cmd *cobra.Command) {
 			return offer(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 		})
 		if err != nil {
-			panic(err) // a flag that was added above
+			panic(err) // the flag was added above
 		}
 	}
 }
 
-// query is what the flags say.
+// query returns the query of the flags.
 func (t *traceFlags) query() (daemon.TraceQuery, error) {
 	q := t.TraceQuery
 	if q.Point = hook.Point(t.point); t.point != "" {
@@ -55,7 +55,7 @@ func (t *traceFlags) query() (daemon.TraceQuery, error) {
 	return q, err
 }
 
-// parseSince reads a span of time before now, a day or a moment.
+// parseSince parses a duration before now, a day or a time.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -76,7 +76,8 @@ func (a *app) withJournal(ctx context.Context, use func(*journal.Journal) error)
 	return a.withRecords(ctx, func(r *daemon.Records) error { return use(r.Journal) })
 }
 
-// withRecords opens what is kept, which a running daemon may have open. No plugin is started.
+// withRecords opens sessions and the journal, which a running daemon may have open. No plugin is
+// started.
 func (a *app) withRecords(ctx context.Context, use func(*daemon.Records) error) error {
 	return a.openRecords(ctx, a.logger(), use)
 }
@@ -91,7 +92,7 @@ func (a *app) openRecords(ctx context.Context, logger *slog.Logger, use func(*da
 		return err
 	}
 	defer func() {
-		if err := done(); err != nil { // the command's own result stands
+		if err := done(); err != nil { // the result of the command is not affected
 			logger.Warn("the engine did not close cleanly", "err", err)
 		}
 	}()
@@ -130,7 +131,7 @@ running.`,
 	return cmd
 }
 
-// traceRow is a trace in a list, as other programs see it.
+// traceRow is a trace of a list in JSON.
 type traceRow struct {
 	ID         uint64       `json:"id"`
 	Time       time.Time    `json:"time"`
@@ -139,9 +140,9 @@ type traceRow struct {
 	Point      hook.Point   `json:"point"`
 	Verdict    hook.Verdict `json:"verdict"`
 	By         string       `json:"by,omitempty"`
-	Plugins    []string     `json:"plugins"` // that were asked
-	Changed    []string     `json:"changed"` // of those, that changed something
-	Failed     []string     `json:"failed"`  // of those, that failed
+	Plugins    []string     `json:"plugins"` // that were called
+	Changed    []string     `json:"changed"` // those of them that changed something
+	Failed     []string     `json:"failed"`  // those of them that failed
 	DurationUS int64        `json:"duration_us"`
 }
 
@@ -161,7 +162,7 @@ func newTraceRow(t *daemon.KeptTrace) traceRow {
 	return r
 }
 
-// tracePage is `trace list --json`.
+// tracePage is the result of trace list in JSON.
 type tracePage struct {
 	Traces []traceRow `json:"traces"`
 	Next   string     `json:"next,omitempty"`
@@ -189,7 +190,7 @@ func (a *app) listTraces(cmd *cobra.Command, j *journal.Journal, q daemon.TraceQ
 	return nil
 }
 
-// nextPage is the command line for the next page: the same flags, and its cursor.
+// nextPage returns the command line for the next page: the same flags, and the cursor.
 func nextPage(cmd *cobra.Command, cursor string) string {
 	words := []string{cmd.CommandPath()}
 	for _, name := range []string{"session", "turn", "point", "plugin", "failed", "since", "limit"} {
@@ -200,7 +201,7 @@ func nextPage(cmd *cobra.Command, cursor string) string {
 	return strings.Join(append(words, "--after", cursor), " ")
 }
 
-// turnColumn is how wide a screen is at least on which the list has the turns.
+// turnColumn is the smallest width of a screen on which the list shows turns.
 const turnColumn = 110
 
 func (a *app) showTraces(list []traceRow) error {
@@ -212,7 +213,7 @@ func (a *app) showTraces(list []traceRow) error {
 	for i := range list {
 		rows = append(rows, a.traceCells(&list[i]))
 	}
-	if width := a.screen().Width; width > 0 && width < turnColumn { // trace show has the turn; cut in half nothing is left of it
+	if width := a.screen().Width; width > 0 && width < turnColumn { // leave out the turn, which trace show prints: shortened it would be useless
 		for i := range rows {
 			rows[i] = rows[i][:len(rows[i])-1]
 		}

@@ -47,7 +47,7 @@ into 64 MiB are left out, and the file says how many.`,
 	return cmd
 }
 
-// recordArgs: a file, then -- and a command.
+// recordArgs accepts a file, then -- and a command.
 func recordArgs(cmd *cobra.Command, args []string) error {
 	fix := "usage: " + cmd.UseLine()
 	switch dash := cmd.ArgsLenAtDash(); {
@@ -85,10 +85,10 @@ func (a *app) runRecord(ctx context.Context, path string, words []string) error 
 	return a.recorded(s, code)
 }
 
-// pluginsOfDemo says of a recording that its plugins are those of the demo.
+// pluginsOfDemo marks a recording as one of the demo's plugins.
 const pluginsOfDemo = "demo"
 
-// globalWords are the global flags of this command line, for the command that is recorded.
+// globalWords returns the global flags of this command line, for the recorded command.
 func (a *app) globalWords() []string {
 	var words []string
 	if a.flags.verbose {
@@ -106,7 +106,7 @@ func (a *app) globalWords() []string {
 	return slices.Clip(words)
 }
 
-// recorded tells what was recorded, beside what the command printed, and passes its exit code on.
+// recorded prints what was recorded, after the output of the command, and passes its exit code on.
 func (a *app) recorded(s recording.Summary, code int) error {
 	switch nothing := s.Events+s.Calls+s.LeftOut == 0; {
 	case nothing && code == exitOK:

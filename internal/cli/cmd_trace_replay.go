@@ -72,7 +72,7 @@ etag --ignore /received/items/*/score`,
 	return cmd
 }
 
-// completeFile offers files for the first argument.
+// completeFile completes files for the first argument.
 func completeFile(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -123,7 +123,7 @@ func (a *app) runReplay(ctx context.Context, file string, opts *replayOptions) e
 	return a.printReport(file, report)
 }
 
-// replayHost opens the plugins that are asked again, with storage of their own.
+// replayHost opens the plugins for a replay, with temporary storage.
 func (a *app) replayHost(ctx context.Context, r *recording.Recording, opts *replayOptions, ear *recording.Ear) (*pluginhost.Host, func(), error) {
 	o, done := a.options(needPlugins(r.Named())), func() {}
 	switch {
@@ -143,14 +143,15 @@ func (a *app) replayHost(ctx context.Context, r *recording.Recording, opts *repl
 		return nil, nil, err
 	}
 	return host, func() {
-		if err := host.Close(); err != nil { // the command's own result stands
+		if err := host.Close(); err != nil { // the result of the command is not affected
 			a.logger().Warn("plugins did not stop cleanly", "err", err)
 		}
 		done()
 	}, nil
 }
 
-// needPlugins is what a command about plugins of these names needs.
+// needPlugins selects the plugins with these names, and those whose names are not known before they
+// run.
 func needPlugins(names []string) needs {
 	return func(c pluginhost.Candidate) bool {
 		return !c.Known || slices.Contains(names, c.Name) || slices.Contains(names, c.Place)
@@ -174,7 +175,7 @@ func badRecording(err error) error {
 	return err
 }
 
-// reportJSON is a replay, as other programs see it.
+// replayJSON is the result of a replay in JSON.
 type replayJSON struct {
 	File string `json:"file"`
 	*recording.Report

@@ -11,8 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// exportRecording writes events of the journal to a file that `trace replay` plays. No plugin is
-// started.
+// exportRecording writes events of the journal to a file for `trace replay`. No plugin is started.
 func (a *app) exportRecording(ctx context.Context, file string, q daemon.TraceQuery) error {
 	at := &recording.Place{}
 	options := a.options(func(c pluginhost.Candidate) bool {
@@ -50,7 +49,7 @@ func (a *app) saveRecording(ctx context.Context, file string, r *daemon.Records,
 	return nil
 }
 
-// createRecording begins a recording in a file, or on stdout.
+// createRecording creates a recording in a file, or on stdout.
 func (a *app) createRecording(file string, o recording.Options) (*recording.Recorder, error) {
 	if file == "-" {
 		return recording.NewSaver(safeLines{a.out}, o), nil
@@ -58,7 +57,7 @@ func (a *app) createRecording(file string, o recording.Options) (*recording.Reco
 	return recording.Create(a.path(file), o)
 }
 
-// safeLines writes lines of JSON that may go to a terminal.
+// safeLines writes lines of JSON that are safe for a terminal.
 type safeLines struct{ to io.Writer }
 
 func (s safeLines) Write(line []byte) (int, error) {
@@ -68,7 +67,7 @@ func (s safeLines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// queryWords are the flags that mean a query.
+// queryWords returns the flags of a query.
 func queryWords(q *daemon.TraceQuery) []string {
 	var words []string
 	for _, f := range [][2]string{{"--session", q.Session}, {"--turn", q.Turn}, {"--point", string(q.Point)}, {"--plugin", q.Plugin}} {

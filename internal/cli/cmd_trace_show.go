@@ -72,10 +72,10 @@ func (a *app) showTrace(ctx context.Context, j *journal.Journal, text string) er
 	return a.drawTrace(&t)
 }
 
-// maxTurnTraces bounds a turn that is shown: one with more has gone wrong.
+// maxTurnTraces limits how many events of a turn are shown. A turn with more has gone wrong.
 const maxTurnTraces = 10_000
 
-// turnJSON is `trace show --turn --json`.
+// turnJSON is the result of `trace show --turn --json`.
 type turnJSON struct {
 	Turn   string             `json:"turn"`
 	Traces []daemon.KeptTrace `json:"traces"`

@@ -22,7 +22,7 @@ func newVersionCommand(a *app) *cobra.Command {
 	}
 }
 
-// versionJSON is the version, as other programs see it.
+// versionJSON is the version in JSON.
 type versionJSON struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"` // empty: not built from a checkout
@@ -44,7 +44,7 @@ func (a *app) runVersion() error {
 	return nil
 }
 
-// commit is the revision the program was built from, as the Go tool noted it.
+// commit returns the revision that the program was built from, as the Go tool recorded it.
 func commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

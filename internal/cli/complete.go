@@ -14,10 +14,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// completionTime bounds what a press of the tab key may cost.
+// completionTime limits how long completion may take.
 const completionTime = 2 * time.Second
 
-// completeOnce offers completions for the first argument, and nothing after it.
+// completeOnce completes the first argument, and no other.
 func completeOnce(offer func(context.Context) []cobra.Completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -27,7 +27,7 @@ func completeOnce(offer func(context.Context) []cobra.Completion) cobra.Completi
 	}
 }
 
-// mustComplete offers a few words for a flag that the command has.
+// mustComplete completes a flag with a few words. The command must have the flag.
 func mustComplete(cmd *cobra.Command, flag string, words ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the caller has added the flag
@@ -42,7 +42,7 @@ func completePoints(context.Context) []cobra.Completion {
 	return out
 }
 
-// completeSections offers the tables of the configuration.
+// completeSections completes the tables of the configuration.
 func completeSections(context.Context) []cobra.Completion {
 	var out []cobra.Completion
 	for _, s := range config.Sections() {
@@ -53,8 +53,8 @@ func completeSections(context.Context) []cobra.Completion {
 	return out
 }
 
-// completeForeign offers the plugins that have commands of their own, and after one of them its
-// commands. It starts nothing.
+// completeForeign completes plugins with commands, and after one of them its commands. It starts no
+// plugin.
 func (a *app) completeForeign(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion
 	a.peek(cmd.Context(), func(c pluginhost.Candidate) bool {
@@ -67,7 +67,7 @@ func (a *app) completeForeign(cmd *cobra.Command, args []string, _ string) ([]co
 		return false
 	})
 	if len(args) > 1 {
-		return nil, cobra.ShellCompDirectiveDefault // what follows is the plugin's own
+		return nil, cobra.ShellCompDirectiveDefault // further arguments belong to the plugin
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
@@ -76,8 +76,7 @@ func (a *app) completeDialects(*cobra.Command, []string, string) ([]cobra.Comple
 	return pluginhost.Dialects(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completePlugins starts nothing: the names that are known before plugins run are good enough to
-// press tab for.
+// completePlugins completes the names that are known without starting plugins.
 func (a *app) completePlugins(ctx context.Context) []cobra.Completion {
 	var out []cobra.Completion
 	a.peek(ctx, func(c pluginhost.Candidate) bool {
@@ -87,7 +86,7 @@ func (a *app) completePlugins(ctx context.Context) []cobra.Completion {
 	return out
 }
 
-// completeTools starts only the plugins that do not say what they have before they run.
+// completeTools starts only the plugins that do not declare their tools before they run.
 func (a *app) completeTools(ctx context.Context) []cobra.Completion {
 	var out []cobra.Completion
 	tools := a.peek(ctx, func(c pluginhost.Candidate) bool {
@@ -102,8 +101,8 @@ func (a *app) completeTools(ctx context.Context) []cobra.Completion {
 	return out
 }
 
-// peek opens a host for a moment, silently: nobody reads an error while they are typing, so one
-// just offers nothing.
+// peek opens a host for a moment, without any messages. On an error it offers nothing, because
+// completion does not show errors.
 func (a *app) peek(ctx context.Context, n needs) (tools []pluginhost.Tool) {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()

@@ -10,12 +10,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A conformView shows a test as it goes: a line a check, and below it what to know of one that did
+// A conformView shows a test as it runs: a line for each check, and details below a check that did
 // not pass.
 type conformView struct {
 	*app
 	began time.Time
-	shown bool // a line of progress stands on the terminal
+	shown bool // the terminal shows a line of progress
 
 	untried []string // why checks were not tried, in order
 	counts  map[string]int
@@ -30,7 +30,7 @@ func (v *conformView) head(t conformance.Target) {
 	v.printf("%s %s  %s\n", o.Paint(render.StyleBold, t.Name), o.Paint(render.StyleDim, "("+t.Dialect+")"), o.Paint(render.StyleDim, where))
 }
 
-// begin shows which check is under way, where a person waits for it.
+// begin shows the running check on a terminal.
 func (v *conformView) begin(c conformance.Check) {
 	if v.OutTTY && v.ErrTTY && v.colors() {
 		fmt.Fprintf(v.Err, "\r\x1b[K  …     %s", c.ID)
@@ -38,10 +38,10 @@ func (v *conformView) begin(c conformance.Check) {
 	}
 }
 
-// clear takes the line of progress away.
+// clear removes the line of progress.
 func (v *conformView) clear() {
 	if v.shown {
-		_, _ = io.WriteString(v.Err, "\r\x1b[K") // what cannot be shown is lost
+		_, _ = io.WriteString(v.Err, "\r\x1b[K") // progress that cannot be shown is not important
 		v.shown = false
 	}
 }
@@ -75,8 +75,8 @@ func (v *conformView) result(r conformance.Result) {
 	v.printf("        fix:  %s\n", render.Line(r.Fix))
 }
 
-// leaveOut counts a check that was not tried because of another, for one line in the end: twenty
-// that say the same hide the one that says why.
+// leaveOut counts a check that was not tried because another one failed. One line at the end
+// reports them together, so that they do not hide the check that failed.
 func (v *conformView) leaveOut(why string) {
 	if v.counts == nil {
 		v.counts = make(map[string]int)

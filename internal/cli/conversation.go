@@ -20,33 +20,33 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
-// A conversation is one session of the agent's, as the terminal program and -p see it.
+// A conversation is one session of the agent, for the terminal program and for -p.
 type conversation struct {
 	core    *daemon.Core
-	home    string // of the person; "": none is known
+	home    string // the user's home directory; "": unknown
 	log     *slog.Logger
-	plugins []string // of code, that take part; nil: all
+	plugins []string // the python plugins that take part; nil: all
 	approve chat.Approver
-	asks    *tui.Approver // approve, where a person is asked; nil: nobody is
+	asks    *tui.Approver // asks the user on the terminal; nil: approve does not ask
 
-	approvals  func(dir string) (approval.Project, error) // finds what is remembered for a project; nil: no person is asked
-	remembered *approval.Project                          // what runs without a question; nil: no person is asked
+	approvals  func(dir string) (approval.Project, error) // finds the approvals of a project; nil: the user is not asked
+	remembered *approval.Project                          // the approvals of the session's project; nil: the user is not asked
 
-	mu      sync.Mutex // protects the fields below: the screen asks while a turn runs or the session is changed
+	mu      sync.Mutex // protects the fields below: the screen reads them while a turn runs or the session changes
 	session session.Session
-	history []model.Message             // as it was when the session was opened
-	sent    bool                        // something was said
-	release func(context.Context) error // it is not open here any more; nil: nobody was told that it is
+	history []model.Message             // the messages when the session was opened
+	sent    bool                        // a message was sent
+	release func(context.Context) error // unregisters the session as open; nil: it is not registered
 
-	prompts   []tui.PromptCommand // of the project
-	promptsOf string              // the directory they were read for
-	promptsAt time.Time           // when
+	prompts   []tui.PromptCommand // the project's prompts
+	promptsOf string              // the directory that prompts were read for
+	promptsAt time.Time           // when prompts were read
 }
 
 var _ tui.Conversation = (*conversation)(nil)
 
-// remember has the person asked by what is remembered for the session's project. What was allowed
-// in another session is forgotten.
+// remember loads the approvals of the session's project. Approvals of another session are
+// forgotten.
 func (c *conversation) remember(find func(dir string) (approval.Project, error)) error {
 	if c.asks == nil {
 		return nil
@@ -63,15 +63,15 @@ func (c *conversation) remember(find func(dir string) (approval.Project, error))
 func (c *conversation) Model() model.Info  { return c.core.Model().Info() }
 func (c *conversation) Tools() []chat.Tool { return c.core.Tools() }
 
-// UseModel has another model answer.
+// UseModel sets the model that answers.
 func (c *conversation) UseModel(name string) error { return c.core.UseModel(name) }
 
-// Intercepts tells whether a plugin reads what is sent before the model does.
+// Intercepts reports whether a plugin reads messages before the model does.
 func (c *conversation) Intercepts() bool {
 	return c.core.Alters(c.Session().ID, c.plugins, hook.TurnInput)
 }
 
-// Plugins lists who is there.
+// Plugins lists the plugins.
 func (c *conversation) Plugins() []tui.PluginRow {
 	var rows []tui.PluginRow
 	for _, p := range c.core.Host.Plugins() {
@@ -92,7 +92,7 @@ func (c *conversation) takesPart(p pluginhost.PluginInfo) bool {
 		slices.Contains(c.plugins, trimExt(filepath.Base(p.Path)))
 }
 
-// knownPlugins refuses names in --plugins that are not there.
+// knownPlugins refuses names in --plugins that do not exist.
 func (c *conversation) knownPlugins(ctx context.Context) error {
 	if c.plugins == nil {
 		return nil
@@ -122,7 +122,7 @@ func (c *conversation) Send(ctx context.Context, text string, observe func(chat.
 	return result, err
 }
 
-// Shell runs a command of the person's own.
+// Shell runs a command of the user.
 func (c *conversation) Shell(ctx context.Context, line string) (string, error) {
 	output, err := c.core.Shell(ctx, daemon.ShellRequest{Session: c.Session(), Line: line, Plugins: c.plugins})
 	if fix := fixOf(err); err != nil && fix != "" {
@@ -136,19 +136,19 @@ func (c *conversation) Compact(ctx context.Context, strategy string) (*session.C
 	return c.core.Compact(ctx, daemon.CompactRequest{Session: c.Session().ID, Strategy: strategy, Plugins: c.plugins})
 }
 
-// Generate writes a plugin's code.
+// Generate writes the code of a plugin.
 func (c *conversation) Generate(ctx context.Context, d tui.PluginDraft) (string, error) {
 	return c.core.DraftPlugin(ctx, daemon.Draft(d))
 }
 
-// Validate says what is wrong with a plugin's code.
+// Validate returns what is wrong with the code of a plugin.
 func (c *conversation) Validate(ctx context.Context, name, content string) error {
 	_, err := pythonfile.Of(c.core.Host).Check(ctx, name, content)
 	return err
 }
 
-// Save writes a plugin's file and loads it. It takes part from the next turn on, whatever --plugins
-// said.
+// Save writes the file of a plugin and loads it. The plugin takes part from the next turn on,
+// whatever --plugins said.
 func (c *conversation) Save(ctx context.Context, name, content string, replace bool) (string, error) {
 	save := pythonfile.Of(c.core.Host).Create
 	if replace {

@@ -10,12 +10,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// modelFlags say which model answers, for the commands that have one.
+// modelFlags holds the flags that choose the model.
 type modelFlags struct {
 	model  string
 	script string
 
-	noAgents bool // AGENTS.md is left out; only chat has a flag for it
+	noAgents bool // leave out AGENTS.md; only chat has a flag for it
 }
 
 func (m *modelFlags) add(cmd *cobra.Command) {
@@ -25,8 +25,8 @@ func (m *modelFlags) add(cmd *cobra.Command) {
 	mustComplete(cmd, "model", model.Known()...)
 }
 
-// modelHint tells how to choose a model, where none is configured and the environment has the key
-// of a provider.
+// modelHint returns how to choose a model, if none is configured and the environment has the key of
+// a provider.
 func modelHint(core *daemon.Core) string {
 	variable, name := core.Suggest()
 	if variable == "" || core.ChosenModel() {
@@ -36,7 +36,7 @@ func modelHint(core *daemon.Core) string {
 		"/model %s in the chat, or [model] in config.toml (`patchbay config init` writes the file)", variable, name, name)
 }
 
-// withCore opens everything the agent needs, lets use work with it, and ends it again.
+// withCore opens everything that the agent needs, calls use, and closes it again.
 func (a *app) withCore(ctx context.Context, m modelFlags, use func(*daemon.Core) error) error {
 	if m.model != "" {
 		if _, _, err := model.ParseName(m.model); err != nil {
@@ -46,7 +46,7 @@ func (a *app) withCore(ctx context.Context, m modelFlags, use func(*daemon.Core)
 	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(nil), Model: m.model, Script: a.path(m.script), NoAgentsMD: m.noAgents}, use)
 }
 
-// withCoreOf is withCore for a command that has no model, or no need for all plugins.
+// withCoreOf is withCore with other options, for commands without a model or without all plugins.
 func (a *app) withCoreOf(ctx context.Context, o daemon.Options, use func(*daemon.Core) error) error {
 	if err := a.checkPlaces(); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (a *app) withCoreOf(ctx context.Context, o daemon.Options, use func(*daemon
 		return err
 	}
 	defer func() {
-		if closeErr := core.Close(); closeErr != nil { // the command's own result stands
+		if closeErr := core.Close(); closeErr != nil { // the result of the command is not affected
 			a.logger().Warn("not everything stopped cleanly", "err", closeErr)
 		}
 	}()

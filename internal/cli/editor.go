@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/scratch"
 )
 
-// editor is the command that the environment names; it may have arguments, as in "code --wait".
+// editor returns the command of $VISUAL or $EDITOR. It may have arguments, as in "code --wait".
 func (a *app) editor() (string, error) {
 	if editor := strings.TrimSpace(cmp.Or(a.getenv("VISUAL"), a.getenv("EDITOR"))); editor != "" {
 		return editor, nil
@@ -23,8 +23,8 @@ func (a *app) editor() (string, error) {
 	return "", withFix(errors.New("neither $VISUAL nor $EDITOR names an editor"), "set one: EDITOR=nano patchbay …")
 }
 
-// edit has the user's editor edit a file, on the command's own terminal, and returns when it has
-// ended.
+// edit opens a file in the user's editor, on the command's own terminal, and returns when the
+// editor ends.
 func (a *app) edit(ctx context.Context, path string) error {
 	streams, err := a.streams(false)
 	if err != nil {
@@ -34,8 +34,8 @@ func (a *app) edit(ctx context.Context, path string) error {
 	return errors.Join(err, streams.close())
 }
 
-// editText has a text edited in a file of that name, which nobody else can read, and returns what
-// became of it.
+// editText opens a text in the user's editor, in a file that only the user can read, and returns
+// the edited text.
 func (a *app) editText(ctx context.Context, name, text string) (string, error) {
 	dir, _, err := scratch.Make("edit")
 	if err != nil {
@@ -53,7 +53,7 @@ func (a *app) editText(ctx context.Context, name, text string) (string, error) {
 	return string(edited), err
 }
 
-// editMessage is editText for the chat, whose screen shows an error as one text.
+// editMessage is editText for the chat, whose screen shows an error with its fix as one text.
 func (a *app) editMessage(ctx context.Context, text string) (string, error) {
 	edited, err := a.editText(ctx, "message.md", text)
 	if fix := fixOf(err); err != nil && fix != "" {
@@ -74,8 +74,8 @@ func (a *app) editOn(ctx context.Context, path string, on [3]*os.File) error {
 	return nil
 }
 
-// runOn runs a command of the user's environment, which may have arguments, on a file and on given
-// streams.
+// runOn runs a command of the user's environment, which may have arguments, with a file as its last
+// argument and on given streams.
 func (a *app) runOn(ctx context.Context, command, path string, on [3]*os.File) error {
 	signals, stop := a.signals()
 	defer stop()
@@ -93,7 +93,8 @@ func (a *app) runOn(ctx context.Context, command, path string, on [3]*os.File) e
 	return nil
 }
 
-// shellSpec has a shell take the words of a command apart, as git does: they may be quoted.
+// shellSpec returns a program that runs command in a shell, which splits its words as git does:
+// they may be quoted.
 func shellSpec(command, path, dir string, environ []string) proc.Spec {
 	s := proc.Spec{Path: "sh", Args: []string{"-c", command + ` "$@"`, command, path}, Dir: dir, Env: environ}
 	if runtime.GOOS == "windows" {

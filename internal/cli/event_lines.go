@@ -6,8 +6,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 )
 
-// eventLines prints a turn's events, one a line, as `chat -p --json --stream` has them. When the
-// reader is gone the turn is given up. The end of the turn is left out: the result follows.
+// eventLines prints the events of a turn, one on each line, for `chat -p --json --stream`. If the
+// reader is gone it calls giveUp. The end of the turn is not printed, because the result follows.
 func (a *app) eventLines(giveUp context.CancelFunc) func(chat.Event) {
 	return func(e chat.Event) {
 		if e.Type == chat.TurnFinished {
@@ -22,12 +22,12 @@ func (a *app) eventLines(giveUp context.CancelFunc) func(chat.Event) {
 	}
 }
 
-// printLine writes a value as one line of JSON, also on a terminal.
+// printLine writes a value as one line of JSON, on a terminal too.
 func (a *app) printLine(v any) error {
 	raw, err := encodeJSON(v)
 	if err != nil {
 		return err
 	}
-	_, _ = a.out.Write(append(raw, '\n')) // the output keeps the error
+	_, _ = a.out.Write(append(raw, '\n')) // a.out keeps the error
 	return nil
 }

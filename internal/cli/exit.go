@@ -20,21 +20,21 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// The exit codes. The last two are what a shell makes of SIGINT and SIGPIPE.
+// The exit codes. The last two are the codes that a shell reports for SIGINT and SIGPIPE.
 const (
 	exitOK          = 0
-	exitFailed      = 1   // what was asked for failed
+	exitFailed      = 1   // the command failed
 	exitUsage       = 2   // usage error
 	exitRefused     = 3   // a plugin refused the event
 	exitNotFound    = 4   // no such plugin, tool, method or point
 	exitConfig      = 5   // the configuration has an error
-	exitChecks      = 6   // a plugin breaks a rule of its protocol, or does otherwise than in a recording
-	exitTaken       = 7   // the address or the place of a daemon is taken
-	exitInterrupted = 130 // Ctrl-C, or a supervisor
-	exitPipe        = 141 // the program that read the output has ended
+	exitChecks      = 6   // a plugin breaks a rule of its protocol, or differs from a recording
+	exitTaken       = 7   // the address or the socket of the daemon is in use
+	exitInterrupted = 130 // by Ctrl-C or a supervisor
+	exitPipe        = 141 // the reader of the output has ended
 )
 
-// A kind is a class of errors, as other programs see it.
+// A kind is a class of errors, as it appears in JSON.
 type kind string
 
 // The kinds of errors.
@@ -42,20 +42,21 @@ const (
 	kindUsage       kind = "usage"
 	kindNotFound    kind = "not_found"
 	kindConfig      kind = "config"
-	kindRefused     kind = "refused"     // by a plugin, as its verdict on an event
-	kindFailed      kind = "failed"      // the command worked, and the answer is no
-	kindChecks      kind = "checks"      // a plugin that was tested has failed
+	kindRefused     kind = "refused"     // a plugin refused the event
+	kindFailed      kind = "failed"      // the command ran, and its result is a failure
+	kindChecks      kind = "checks"      // a tested plugin failed a check
 	kindPlugin      kind = "plugin"      // a call to a plugin failed; the cause is a hook.Kind
-	kindDifferent   kind = "different"   // the command worked, and plugins do otherwise than in the recording
-	kindTaken       kind = "taken"       // another program, or a daemon, has the address
-	kindInterrupted kind = "interrupted" // by a signal, or on purpose from elsewhere
+	kindDifferent   kind = "different"   // a replay differs from the recording
+	kindTaken       kind = "taken"       // another program or daemon uses the address
+	kindInterrupted kind = "interrupted" // by a signal, or cancelled by another command
 	kindInternal    kind = "internal"    // anything else
 )
 
-// classify is THE switch from errors to kinds and exit codes.
+// classify returns the kind and the exit code of an error. No other function maps errors to exit
+// codes.
 func classify(ctx context.Context, err error) (kind, int) {
 	if p, ok := errors.AsType[*programExit](err); ok {
-		return kindFailed, p.code // whatever happened on the way, it is the program's to say
+		return kindFailed, p.code // the exit code of a program is passed on, whatever else happened
 	}
 	switch k := statedKind(err); {
 	case ctx.Err() != nil, k == kindInterrupted:
@@ -89,12 +90,12 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// A problem is an error of a command, with what to do about it.
+// A problem is an error of a command, with its fix.
 type problem struct {
 	err  error
-	kind kind   // empty: classify finds out
-	fix  string // empty: nothing is known to help
-	told bool   // stdout says it already; a person need not read it twice
+	kind kind   // empty: classify derives it from err
+	fix  string // how to fix it; empty: unknown
+	told bool   // stdout has it already, so it is not printed again
 }
 
 func (p *problem) Error() string { return p.err.Error() }
@@ -107,12 +108,12 @@ func statedKind(err error) kind {
 	return ""
 }
 
-// usage is the error of a command line that makes no sense.
+// usage returns the error of a command line that cannot be carried out as written.
 func usage(fix, format string, args ...any) error {
 	return &problem{kind: kindUsage, err: fmt.Errorf(format, args...), fix: fix}
 }
 
-// withFix adds what to do about an error.
+// withFix adds a fix to an error.
 func withFix(err error, fix string) error {
 	if err == nil {
 		return nil
@@ -120,12 +121,12 @@ func withFix(err error, fix string) error {
 	return &problem{kind: statedKind(err), err: err, fix: fix}
 }
 
-// told is the error of a command whose result, on stdout, is that it failed.
+// told returns the error of a command that has printed its failure on stdout.
 func told(k kind, fix, format string, args ...any) error {
 	return &problem{kind: k, err: fmt.Errorf(format, args...), fix: fix, told: true}
 }
 
-// fixOf finds what mends an error.
+// fixOf returns how to fix an error, or "".
 func fixOf(err error) string {
 	if p, ok := errors.AsType[*problem](err); ok && p.fix != "" {
 		return p.fix
@@ -148,13 +149,13 @@ func fixOf(err error) string {
 	return ""
 }
 
-// A fixer is an error that says how to fix it, at the end of its text.
+// A fixer is an error that knows its fix. Its text ends with the fix.
 type fixer interface {
 	error
 	Fix() string
 }
 
-// callFix is what to do about a failed call to a plugin, by the way it failed.
+// callFix returns how to fix a failed call to a plugin, by the kind of failure.
 func callFix(e *hook.Error) string {
 	switch e.Kind {
 	case hook.Timeout:
@@ -173,7 +174,7 @@ func callFix(e *hook.Error) string {
 	return ""
 }
 
-// without is how to go on without a plugin whose hook ended an event because it cannot be asked.
+// without returns how to go on without a plugin that ended an event because it cannot be called.
 func without(err error) string {
 	e, ok := errors.AsType[*hook.Error](err)
 	if !ok || e.Point == "" || e.Kind != hook.Unavailable {
@@ -186,9 +187,9 @@ func joinFixes(fixes ...string) string {
 	return strings.Join(slices.DeleteFunc(fixes, func(f string) bool { return f == "" }), "; ")
 }
 
-// report tells the error, if there is one, and returns the exit code.
+// report prints the error, if there is one, and returns the exit code.
 func (a *app) report(ctx context.Context, err error) int {
-	if a.out.err != nil { // whatever else happened, its report was lost
+	if a.out.err != nil { // this error comes first, because the output is incomplete
 		err = fmt.Errorf("writing the output: %w", a.out.err)
 	}
 	if err == nil {
@@ -206,20 +207,20 @@ func (a *app) report(ctx context.Context, err error) int {
 	return code
 }
 
-// ranToItsEnd tells the exit of a program that has said itself what there was to say.
+// ranToItsEnd reports whether err is the exit of a program that ran and printed its own messages.
 func ranToItsEnd(err error) bool {
 	p, ok := errors.AsType[*programExit](err)
 	return ok && p.err == nil
 }
 
-// errorJSON is an error as other programs see it.
+// errorJSON is an error in JSON.
 type errorJSON struct {
 	Kind     kind          `json:"kind"`
 	Cause    hook.Kind     `json:"cause,omitempty"` // how the call to a plugin failed
 	Plugin   string        `json:"plugin,omitempty"`
 	Message  string        `json:"message"`
 	Fix      string        `json:"fix"`
-	Problems []problemJSON `json:"problems,omitempty"` // what is wrong with a file, one by one
+	Problems []problemJSON `json:"problems,omitempty"` // the errors in a file
 }
 
 func newErrorJSON(k kind, err error) errorJSON {
@@ -242,8 +243,8 @@ func (a *app) reportJSON(k kind, err error) {
 	fmt.Fprintf(a.Err, "%s\n", raw)
 }
 
-// reportText writes an error for a person: what happened, then what to do. The lines after the
-// first begin at the edge: editors jump to file:line:column.
+// reportText prints an error as text: first what happened, then the fix. Lines after the first are
+// not indented, so that editors can jump to file:line:column.
 func (a *app) reportText(k kind, err error) {
 	screen := a.errScreen()
 	head := screen.Paint(render.StyleRed, "error:")
@@ -253,18 +254,19 @@ func (a *app) reportText(k kind, err error) {
 	}
 }
 
-// fixText is how to fix something, to be shown below it.
+// fixText returns a fix, to be shown below an error.
 func fixText(o render.Options, fix string) string {
 	const indent = "       "
 	return "  " + o.Paint(render.StyleGreen, "fix:") + " " + indentRest(render.Wrap(render.Block(fix), o.Width-len(indent), ""), indent)
 }
 
-// problemText is a problem below a heading.
+// problemText returns a problem, to be shown below a heading.
 func problemText(o render.Options, problem string) string {
 	return "  " + indentRest(render.Wrap(render.Block(problem), o.Width-2, ""), "  ")
 }
 
-// message says what happened. An interrupt is reported as one, not as whatever it broke.
+// message returns what happened. After an interrupt it is "interrupted", not the errors that the
+// interrupt caused.
 func message(k kind, err error) string {
 	if k == kindInterrupted && statedKind(err) != kindInterrupted {
 		return "interrupted"
@@ -274,7 +276,7 @@ func message(k kind, err error) string {
 	}
 	text := err.Error()
 	if start, ok := errors.AsType[*program.StartError](err); ok && start.Fix != "" {
-		text = strings.TrimSuffix(text, "; "+start.Fix) // the fix is told beside it
+		text = strings.TrimSuffix(text, "; "+start.Fix) // the fix is printed after it
 	}
 	if m, ok := errors.AsType[*model.Error](err); ok && m.Fix != "" {
 		text = strings.TrimSuffix(text, "; "+m.Fix) // likewise

@@ -19,19 +19,19 @@ func TestClassify(t *testing.T) {
 		kind kind
 		code int
 	}{
-		"a bad command line is usage":             {usage("", "bad"), kindUsage, exitUsage},
-		"a payload that is no object is usage":    {fmt.Errorf("x: %w", hook.ErrBadPayload), kindUsage, exitUsage},
-		"a plugin that is not there":              {fmt.Errorf("x: %w", pluginhost.ErrNotFound), kindNotFound, exitNotFound},
-		"with a fix it is still not there":        {withFix(pluginhost.ErrNotFound, "look"), kindNotFound, exitNotFound},
-		"a point that is not there":               {hook.ErrUnknownPoint, kindNotFound, exitNotFound},
-		"a bad configuration":                     {fmt.Errorf("x: %w", &config.Error{}), kindConfig, exitConfig},
-		"no home":                                 {config.ErrNoHome, kindConfig, exitConfig},
-		"a refused event":                         {told(kindRefused, "", "no"), kindRefused, exitRefused},
-		"a failed tool":                           {told(kindFailed, "", "no"), kindFailed, exitFailed},
-		"a plugin that timed out":                 {hook.Failure(hook.Timeout, errors.New("late")), kindPlugin, exitFailed},
-		"a plugin that refused a call":            {hook.Failure(hook.Refused, errors.New("no")), kindPlugin, exitFailed},
-		"a program that does not start":           {&program.StartError{}, kindPlugin, exitFailed},
-		"anything else is internal and a failure": {errors.New("?"), kindInternal, exitFailed},
+		"a bad command line is usage":              {usage("", "bad"), kindUsage, exitUsage},
+		"a payload that is not an object is usage": {fmt.Errorf("x: %w", hook.ErrBadPayload), kindUsage, exitUsage},
+		"a plugin that does not exist":             {fmt.Errorf("x: %w", pluginhost.ErrNotFound), kindNotFound, exitNotFound},
+		"a fix does not change the kind":           {withFix(pluginhost.ErrNotFound, "look"), kindNotFound, exitNotFound},
+		"a point that does not exist":              {hook.ErrUnknownPoint, kindNotFound, exitNotFound},
+		"a bad configuration":                      {fmt.Errorf("x: %w", &config.Error{}), kindConfig, exitConfig},
+		"no home directory":                        {config.ErrNoHome, kindConfig, exitConfig},
+		"a refused event":                          {told(kindRefused, "", "no"), kindRefused, exitRefused},
+		"a failed tool":                            {told(kindFailed, "", "no"), kindFailed, exitFailed},
+		"a plugin that timed out":                  {hook.Failure(hook.Timeout, errors.New("late")), kindPlugin, exitFailed},
+		"a plugin that refused a call":             {hook.Failure(hook.Refused, errors.New("no")), kindPlugin, exitFailed},
+		"a program that does not start":            {&program.StartError{}, kindPlugin, exitFailed},
+		"any other error is internal":              {errors.New("?"), kindInternal, exitFailed},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestClassify(t *testing.T) {
 			}
 		})
 	}
-	t.Run("an interrupt is one whatever it broke", func(t *testing.T) {
+	t.Run("an interrupt counts, not the errors that it causes", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if k, code := classify(ctx, hook.Failure(hook.Crash, ctx.Err())); k != kindInterrupted || code != exitInterrupted {
@@ -63,6 +63,6 @@ func TestFixOf(t *testing.T) {
 		t.Errorf("a hook that timed out: %q", got)
 	}
 	if got := fixOf(withFix(start, "reinstall it")); got != "reinstall it" {
-		t.Errorf("the command's own fix goes first: %q", got)
+		t.Errorf("the command's own fix comes first: %q", got)
 	}
 }

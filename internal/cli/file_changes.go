@@ -8,15 +8,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// unify writes into each change what became of its text.
+// unify fills in the diff of each change.
 func unify(changes []trust.FileChange) {
 	for i := range changes {
 		changes[i].Diff = render.Unified(changes[i].Old, changes[i].New)
 	}
 }
 
-// printFileChanges shows the files of a plugin that are not as they were, and what became of their
-// texts.
+// printFileChanges shows the changed files of a plugin, with diffs of their texts.
 func (a *app) printFileChanges(changes []trust.FileChange) {
 	o := a.screen()
 	for _, c := range changes {
@@ -24,11 +23,11 @@ func (a *app) printFileChanges(changes []trust.FileChange) {
 		if note := stateNote(c); note != "" {
 			a.printf("    %s\n", o.Paint(render.StyleDim, render.Line(note)))
 		}
-		_ = render.PrintUnified(a.out, c.Diff, "    ", o) // as printf, which leaves it to the end to tell of a broken stdout
+		_ = render.PrintUnified(a.out, c.Diff, "    ", o) // a.out keeps the error
 	}
 }
 
-// changeLine is one file of a diff.
+// changeLine returns the line of one file in a list of changes.
 func changeLine(o render.Options, c trust.Change) string {
 	path := render.Line(c.Path)
 	switch c.Kind {
@@ -40,8 +39,8 @@ func changeLine(o render.Options, c trust.Change) string {
 	return o.Paint(render.StyleYellow, "~ "+path)
 }
 
-// stateNote says of a file what its text does not show: what kind of file it is now, or sizes and
-// sums in the place of a text.
+// stateNote returns what the diff of a file does not show: its new kind, or sizes and checksums
+// instead of a text.
 func stateNote(c trust.FileChange) string {
 	var notes []string
 	if c.Before != nil && c.Now != nil && c.Before.Mode != c.Now.Mode {
@@ -66,7 +65,7 @@ func kindOf(m trust.Mode) string {
 	return "a plain file"
 }
 
-// stateText is a file without its text.
+// stateText returns the size and the checksum of a file.
 func stateText(s *trust.FileState) string {
 	switch {
 	case s == nil:

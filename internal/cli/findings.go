@@ -6,7 +6,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// findingsOf picks the findings of one severity.
+// findingsOf returns the findings of one severity.
 func findingsOf(all []pluginhost.Finding, s pluginhost.Severity) []pluginhost.Finding {
 	var out []pluginhost.Finding
 	for _, f := range all {
@@ -17,7 +17,7 @@ func findingsOf(all []pluginhost.Finding, s pluginhost.Severity) []pluginhost.Fi
 	return out
 }
 
-// printFindings writes each finding with how to fix it, a blank line before each.
+// printFindings prints each finding with its fix, after a blank line.
 func (a *app) printFindings(findings []pluginhost.Finding) {
 	o := a.screen()
 	for _, f := range findings {
@@ -49,7 +49,7 @@ func severityStyle(s pluginhost.Severity) render.Style {
 	return render.StyleBlue
 }
 
-// problemJSON is one thing wrong with a file.
+// problemJSON is an error in a file, in JSON.
 type problemJSON struct {
 	Path    string `json:"path"`
 	Line    int    `json:"line"`

@@ -21,8 +21,8 @@ func (s *stopper) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-// TestCtrlCEndsFollowing: Ctrl-C is how one stops following a log, and no failure. That of a run is
-// in the script job_cancel.
+// TestCtrlCEndsFollowing: Ctrl-C ends the following of a log with exit code 0. The script
+// job_cancel has the same test for a run.
 func TestCtrlCEndsFollowing(t *testing.T) {
 	for _, line := range [][]string{{"serve", "logs", "-f"}, {"plugin", "logs", "shout", "-f"}} {
 		c := newConsole(t)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inForeground tells whether this process may read from a terminal: a read from the background
+// inForeground reports whether this process may read from a terminal. A read from the background
 // would stop the process.
 func inForeground(terminal *os.File) bool {
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)

@@ -2,5 +2,5 @@ package cli
 
 import "os"
 
-// inForeground: Windows stops no process that reads from its console.
+// inForeground returns true: Windows does not stop a process that reads from its console.
 func inForeground(*os.File) bool { return true }

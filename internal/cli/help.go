@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// exitKey is the annotation that holds a command's EXIT STATUS section.
+// exitKey is the annotation that holds the EXIT STATUS section of a command.
 const exitKey = "exit status"
 
 // An exit is one line of an EXIT STATUS section.
@@ -25,13 +25,13 @@ type exit struct {
 	meaning string
 }
 
-// exits is the section: what is particular to the command, and what all have in common.
+// exits returns the EXIT STATUS section: the codes of the command, and those of all commands.
 func exits(own ...exit) map[string]string {
 	all := own
 	for _, e := range []exit{
 		{exitUsage, "usage error"}, {exitConfig, "the configuration has an error"}, {exitInterrupted, "interrupted"},
 	} {
-		if !slices.ContainsFunc(own, func(o exit) bool { return o.code == e.code }) { // the command may say it better
+		if !slices.ContainsFunc(own, func(o exit) bool { return o.code == e.code }) { // the text of the command wins
 			all = append(all, e)
 		}
 	}
@@ -43,7 +43,7 @@ func exits(own ...exit) map[string]string {
 	return map[string]string{exitKey: b.String()}
 }
 
-// help writes a command's help: styled where a person reads it, plain elsewhere.
+// help writes the help of a command: styled on a terminal with colours, else plain.
 func (a *app) help(cmd *cobra.Command, _ []string) {
 	if a.screen().Color && a.styledHelp(cmd) == nil {
 		a.writeSection("examples", fitExamples(cmd.Example, a.screen().Width-2))
@@ -55,9 +55,9 @@ func (a *app) help(cmd *cobra.Command, _ []string) {
 	a.writeSection("exit status", hang(strings.TrimSuffix(cmd.Annotations[exitKey], "\n"), a.screen().Width-2, len("  130  ")))
 }
 
-// styledHelp has the help drawn by fang, but for examples, flags and exit codes. It gets a tree of
-// its own and nothing but the help flag: errors, exit codes and output stay ours. It also gets the
-// terminal itself, whose colours it asks for.
+// styledHelp makes fang draw the help without examples, flags and exit codes. Fang gets its own
+// tree of commands with only the help flag, so errors, exit codes and output stay ours. It also
+// gets the terminal itself, to ask for its colours.
 func (a *app) styledHelp(cmd *cobra.Command) error {
 	fresh := *a
 	root := newRootCommand(&fresh)
@@ -73,7 +73,7 @@ func (a *app) styledHelp(cmd *cobra.Command) error {
 		fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
 }
 
-// writeSection writes a section of the help, where fang would put it on a screen.
+// writeSection writes a section of the help, with the indent that fang uses on a screen.
 func (a *app) writeSection(title, text string) {
 	switch {
 	case text == "":
@@ -84,10 +84,10 @@ func (a *app) writeSection(title, text string) {
 	}
 }
 
-// fangTitle is how fang's ANSI colours draw a heading: bold and blue.
+// fangTitle is the style of headings in fang's ANSI colours: bold and blue.
 const fangTitle render.Style = "1;34"
 
-// plainHelp is the help for pipes, files and terminals without colours.
+// plainHelp writes the help for pipes, files and terminals without colours.
 func (a *app) plainHelp(cmd *cobra.Command) {
 	width, text := a.screen().Width, cmp.Or(cmd.Long, cmd.Short)
 	if width > 0 {
@@ -102,7 +102,7 @@ func (a *app) plainHelp(cmd *cobra.Command) {
 }
 
 func useLine(cmd *cobra.Command) string {
-	if cmd.HasAvailableSubCommands() && cmd.Use == cmd.Name() { // it does nothing by itself
+	if cmd.HasAvailableSubCommands() && cmd.Use == cmd.Name() { // it only shows its help
 		return cmd.CommandPath() + " COMMAND [flags]"
 	}
 	return cmd.UseLine()
@@ -115,8 +115,8 @@ func globalFlagsOf(cmd *cobra.Command) *pflag.FlagSet {
 	return cmd.PersistentFlags()
 }
 
-// A helpText is a command or a flag as it is shown: its name, with what its value is called, and
-// what it does, with its default.
+// A helpText is a row of the help: the name of a command or flag with its metavariable, and its
+// description with its default.
 type helpText struct{ name, usage string }
 
 func commandTexts(cmd *cobra.Command, group string) []helpText {
@@ -129,18 +129,18 @@ func commandTexts(cmd *cobra.Command, group string) []helpText {
 	return out
 }
 
-// flagLines are flags, a line each or more.
+// flagLines returns the rows of flags.
 func (a *app) flagLines(flags *pflag.FlagSet) string { return a.rows(flagTexts(flags)) }
 
-// rows puts names into a column and what they do behind it; below it on a screen too narrow for
-// that.
+// rows puts names into one column and descriptions into the next. On a narrow screen the
+// descriptions are below the names.
 func (a *app) rows(texts []helpText) string {
 	widest, width := 0, a.screen().Width
 	for _, t := range texts {
 		widest = max(widest, ansi.StringWidth(t.name))
 	}
 	if a.screen().Color {
-		width -= 2 // where sections begin
+		width -= 2 // the indent of sections
 	}
 	lines := make([]string, len(texts))
 	for i, t := range texts {
@@ -175,7 +175,7 @@ func flagTexts(flags *pflag.FlagSet) []helpText {
 	return out
 }
 
-// hasDefault tells whether a flag that is left out means something, and its text does not say what.
+// hasDefault reports whether the default of a flag has to be added to its description.
 func hasDefault(f *pflag.Flag) bool {
 	return f.DefValue != "" && f.DefValue != "0" && f.DefValue != "false" && f.DefValue != "[]" && !strings.Contains(f.Usage, "default")
 }

@@ -10,24 +10,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// reflow fits a command's texts to the screen, before fang draws them: fang breaks lines where they
-// are too long, which leaves shreds of lines that were broken already, and does not break what it
-// writes behind names. It cuts examples off, and leaves out what the value of a flag is called:
-// both are drawn by us.
+// reflow changes the texts of a command before fang draws them. Fang breaks long lines again, which
+// leaves fragments of lines that were broken before, and does not wrap descriptions after names. It
+// also cuts examples off and leaves out metavariables, so examples and flags are drawn by us.
 func reflow(cmd *cobra.Command, width int) {
 	cmd.Long, cmd.Example = unbroken(cmd.Long), ""
 	cmd.InitDefaultHelpFlag()
-	cmd.InheritedFlags() // has cmd.Flags hold them, too
+	cmd.InheritedFlags() // adds them to cmd.Flags
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 	room := max(width-helpIndent-widestName(cmd), 20)
 	for _, c := range append(cmd.Commands(), cmd) {
-		c.Use = strings.TrimSuffix(c.Use, " [COMMAND]") // fang says [command] itself
+		c.Use = strings.TrimSuffix(c.Use, " [COMMAND]") // fang adds [command] itself
 		c.Short = render.Wrap(c.Short, room, "")
 	}
 }
 
-// hang breaks the lines of a section, and moves what goes on to where the text of its first line
-// begins.
+// hang wraps the lines of a section. Continuation lines begin in the given column.
 func hang(text string, width, column int) string {
 	if width <= column {
 		return text
@@ -41,10 +39,11 @@ func hang(text string, width, column int) string {
 	return strings.Join(lines, "\n")
 }
 
-// helpIndent is what fang leaves free before and behind a name.
+// helpIndent is the width that fang leaves free before and after a name.
 const helpIndent = 4 + 2
 
-// widestName is how wide the names of commands are at most, with what fang says of their arguments.
+// widestName returns the width of the longest command name, with the words that fang adds for
+// arguments.
 func widestName(cmd *cobra.Command) int {
 	widest := 0
 	for _, c := range cmd.Commands() {
@@ -60,8 +59,8 @@ func widestName(cmd *cobra.Command) int {
 	return widest
 }
 
-// fitExamples breaks the examples that are wider than the screen where a shell goes on reading: at
-// a space outside of quotes, behind a backslash.
+// fitExamples breaks examples that are wider than the screen: at a space outside of quotes, with a
+// backslash, so that a shell reads them as one line.
 func fitExamples(text string, width int) string {
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	for i, line := range lines {
@@ -110,10 +109,10 @@ func shellParts(line string) []string {
 	return parts
 }
 
-// brokenAt is how long a line is at least that was broken because the next word did not fit.
+// brokenAt is the shortest line that counts as broken because the next word did not fit.
 const brokenAt = 60
 
-// unbroken joins the lines of each paragraph. Lists and what is indented stay.
+// unbroken joins the lines of each paragraph. Lists and indented lines stay.
 func unbroken(text string) string {
 	lines := strings.Split(text, "\n")
 	var b strings.Builder

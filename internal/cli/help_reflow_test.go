@@ -8,7 +8,7 @@ import (
 )
 
 // TestHelpFitsWithoutColours: on a terminal without colours no line of any help is wider than the
-// screen, unless it is an example that a shell would not read in two lines.
+// screen, except examples that cannot be broken.
 func TestHelpFitsWithoutColours(t *testing.T) {
 	for _, width := range []int{80, 40} {
 		for _, cmd := range manCommands(newRootCommand(&app{})) {

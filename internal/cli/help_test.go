@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestHelpIsWhole: every command has examples and says what its exit codes mean, every flag names
-// its value.
+// TestHelpIsWhole: every command has examples and exit codes, and every flag names its value.
 func TestHelpIsWhole(t *testing.T) {
 	for _, c := range manCommands(newRootCommand(&app{})) {
 		if c.Short == "" {
@@ -28,7 +27,7 @@ func TestHelpIsWhole(t *testing.T) {
 	}
 }
 
-// TestManPages: a page obeys no text of ours, whatever it begins with.
+// TestManPages: no text of ours is read as a roff request, whatever it begins with.
 func TestManPages(t *testing.T) {
 	for text, want := range map[string]string{
 		".TH x": `\&.TH x`, "'a": `\&'a`, `a\b`: `a\eb`, "--json": `\-\-json`, "a\n.b": "a\n\\&.b",

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// hookProgram is what other agents are told to start: the small program where it lies beside this
-// one, else this one.
+// hookProgram returns the program that other agents start: patchbay-hook if it is beside this
+// program, else this program.
 func (a *app) hookProgram() (hookinstall.Program, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -40,8 +40,8 @@ func (a *app) hookProgram() (hookinstall.Program, error) {
 	return p, nil
 }
 
-// asFound is this program as the PATH finds it, where that is the same file: such a path outlives
-// the next version's.
+// asFound returns the path of this program on PATH, if it is the same file. Such a path stays valid
+// after an update.
 func (a *app) asFound(self string) string {
 	own, err := os.Stat(self)
 	if err != nil {

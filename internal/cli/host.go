@@ -18,12 +18,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
-// needs tells whether a command has a use for a plugin; nil: for all.
+// needs reports whether a command needs a plugin; nil: it needs all.
 type needs func(pluginhost.Candidate) bool
 
-// options is what the global flags say about a host.
+// options returns the options of a host as the global flags say.
 func (a *app) options(n needs) *pluginhost.Options {
-	starting := a.onStarting() // before the logger, which shares the terminal with it
+	starting := a.onStarting() // before the logger, because both write to the terminal
 	return &pluginhost.Options{
 		OnStarting: starting,
 		Logger:     a.logger(),
@@ -39,8 +39,8 @@ func (a *app) options(n needs) *pluginhost.Options {
 	}
 }
 
-// open opens a host. What is wrong before any plugin is asked is wrong with the configuration,
-// unless the error says otherwise.
+// open opens a host. An error before any plugin is called counts as an error of the configuration,
+// unless it has another kind.
 func (a *app) open(ctx context.Context, opts *pluginhost.Options) (*pluginhost.Host, error) {
 	if err := a.checkPlaces(); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (a *app) open(ctx context.Context, opts *pluginhost.Options) (*pluginhost.H
 	return host, err
 }
 
-// checkPlaces looks at the paths of the global flags, where the error can name the flag.
+// checkPlaces checks the paths of the global flags, so that the error names the flag.
 func (a *app) checkPlaces() error {
 	if a.flags.dir != "" {
 		if info, err := os.Stat(a.dir()); err != nil || !info.IsDir() {
@@ -69,7 +69,7 @@ func (a *app) checkPlaces() error {
 	return nil
 }
 
-// withHost opens a host, lets use work with it, and stops its plugins again.
+// withHost opens a host, calls use, and stops its plugins again.
 func (a *app) withHost(ctx context.Context, n needs, use func(*pluginhost.Host) error) error {
 	return a.withOptions(ctx, a.options(n), use)
 }
@@ -89,16 +89,16 @@ func (a *app) withOptions(ctx context.Context, opts *pluginhost.Options, use fun
 		return err
 	}
 	defer func() {
-		if err := host.Close(); err != nil { // the command's own result stands
+		if err := host.Close(); err != nil { // the result of the command is not affected
 			opts.Logger.Warn("plugins did not stop cleanly", "err", err)
 		}
 	}()
 	return use(host)
 }
 
-// withPlugin is withHost for a command about one plugin, by its name. Those whose names are known,
-// or guessed from their files, come first; only where none of them is the one, the others are
-// started and asked for theirs.
+// withPlugin is withHost for a command about one plugin. It first opens the plugins whose names are
+// known or can be guessed from their files. Only if none of them has the name does it start the
+// others to ask for theirs.
 func (a *app) withPlugin(ctx context.Context, name string, use func(*pluginhost.Host) error) error {
 	var known []string
 	guess := func(c pluginhost.Candidate) bool {
@@ -124,7 +124,7 @@ func (a *app) withPlugin(ctx context.Context, name string, use func(*pluginhost.
 	})
 }
 
-// hasPlugin: an ambiguous name is there, more than once.
+// hasPlugin reports whether a plugin exists. An ambiguous name exists more than once.
 func hasPlugin(h *pluginhost.Host, name string) bool {
 	_, err := h.Plugin(name)
 	return !errors.Is(err, pluginhost.ErrNotFound)
@@ -137,8 +137,8 @@ func noPlugin(name string, known []string) error {
 		meant(name, known, "`patchbay plugin list` lists the plugins"))
 }
 
-// needTool is what a command about one tool needs: the plugins that have it, and those that do not
-// say before they run. It notes the tools it passes over.
+// needTool selects the plugins that have a tool, and those that declare their tools only when they
+// run. It appends the tools of all other plugins to passed.
 func needTool(name string, passed *[]string) needs {
 	return func(c pluginhost.Candidate) bool {
 		has := func(full string) bool { return full == name || shortFor(full, name) }
@@ -150,10 +150,10 @@ func needTool(name string, passed *[]string) needs {
 	}
 }
 
-// needHooks is what firing any event needs: the plugins with hooks.
+// needHooks selects the plugins with hooks.
 func needHooks(c pluginhost.Candidate) bool { return len(c.Points) > 0 }
 
-// needPoints is what firing events at these points needs.
+// needPoints selects the plugins with hooks at these points.
 func needPoints(points ...hook.Point) needs {
 	return func(c pluginhost.Candidate) bool {
 		return slices.ContainsFunc(points, func(p hook.Point) bool { return slices.Contains(c.Points, p) })

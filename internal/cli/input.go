@@ -12,18 +12,18 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// maxInput bounds what is read from a file or stdin: no protocol takes a message nearly as large,
-// and a wrong file name must not fill the memory.
+// maxInput limits what is read from a file or stdin. No protocol has a message nearly as large, and
+// a wrong file name must not fill the memory.
 const maxInput = 64 << 20
 
 // A jsonFlag is a flag whose value is a JSON object: written out, in a file (@FILE), or on stdin
 // (-).
 type jsonFlag struct {
 	name  string // without the dashes
-	value string // empty: not given, which is an empty object
+	value string // empty: an empty object
 }
 
-// source names where the JSON came from, for errors.
+// source names the origin of the JSON, for errors.
 func (f jsonFlag) source() string {
 	switch {
 	case f.value == "-":
@@ -34,7 +34,7 @@ func (f jsonFlag) source() string {
 	return "--" + f.name
 }
 
-// jsonObject reads the object that a flag stands for.
+// jsonObject reads the object of a flag.
 func (a *app) jsonObject(ctx context.Context, f jsonFlag) (json.RawMessage, error) {
 	if f.value == "" {
 		return json.RawMessage("{}"), nil
@@ -81,7 +81,7 @@ func readCapped(r io.Reader, f jsonFlag) (json.RawMessage, error) {
 	return data, nil
 }
 
-// jsonFix is the way to say what was probably meant.
+// jsonFix returns how to write what was probably meant.
 func (a *app) jsonFix(f jsonFlag) string {
 	if _, err := os.Stat(a.path(f.value)); err == nil {
 		return fmt.Sprintf("to read the file, write --%s @%s", f.name, f.value)
@@ -103,8 +103,8 @@ func syntaxMessage(source string, data []byte, err error) string {
 	return fmt.Sprintf("%s is not JSON: line %d, column %d: %s\n%s", source, line, column, why, snippet(data, offset))
 }
 
-// syntaxOffset is the byte at fault. The decoder counts the bytes it has read, that one included;
-// where it ran out of them the fault is past the end.
+// syntaxOffset returns the offset of the first wrong byte. The decoder counts the bytes that it has
+// read, including that one. If the input is too short, the offset is its length.
 func syntaxOffset(err *json.SyntaxError, size int) int {
 	if strings.Contains(err.Error(), "unexpected end") {
 		return size
@@ -112,7 +112,7 @@ func syntaxOffset(err *json.SyntaxError, size int) int {
 	return min(max(int(err.Offset)-1, 0), size)
 }
 
-// jsonType names what a valid JSON text is, by its first byte.
+// jsonType names the type of a valid JSON text, by its first byte.
 func jsonType(data []byte) string {
 	switch c := strings.TrimLeft(string(data), " \t\r\n")[0]; c {
 	case '[':

@@ -19,9 +19,9 @@ func TestSyntaxMessage(t *testing.T) {
 		"the end": {`{"a":1`, "line 1, column 7: unexpected end of JSON input\n" +
 			"  {\"a\":1\n" +
 			"        ^"},
-		"nothing at all":        {"", "line 1, column 1: unexpected end of JSON input\n  \n  ^"},
-		"wide characters count": {`{"世界":x}`, "line 1, column 7: invalid character 'x' looking for beginning of value\n  {\"世界\":x}\n          ^"},
-		"a tab is shown":        {"{\t\"a\":x}", "line 1, column 7: invalid character 'x' looking for beginning of value\n  {\\t\"a\":x}\n         ^"},
+		"empty input":              {"", "line 1, column 1: unexpected end of JSON input\n  \n  ^"},
+		"columns count characters": {`{"世界":x}`, "line 1, column 7: invalid character 'x' looking for beginning of value\n  {\"世界\":x}\n          ^"},
+		"a tab is escaped":         {"{\t\"a\":x}", "line 1, column 7: invalid character 'x' looking for beginning of value\n  {\\t\"a\":x}\n         ^"},
 		"a long line is cut around the fault": {long, "line 1, column 212: invalid character ',' looking for beginning of object key string\n" +
 			"  …" + strings.Repeat("x", 32) + `",,"more":"` + strings.Repeat("y", 25) + "…\n" +
 			"  " + strings.Repeat(" ", 35) + "^"},
@@ -48,7 +48,8 @@ func FuzzSyntaxMessage(f *testing.F) {
 	})
 }
 
-// FuzzEvent: a line of --events is a point there is with its data, or an error that names the line.
+// FuzzEvent: a line of --events is an existing point with its data, or an error that names the
+// line.
 func FuzzEvent(f *testing.F) {
 	for _, seed := range []string{`{"point":"turn.input","data":{"message":"x"}}`, `{"point":"turn.input","data":null}`, `{"point":"no.such"}`, `{"point":7}`, `[]`, ``, "\xff", `{"point":"\u001b[2J"}`} {
 		f.Add([]byte(seed))

@@ -22,8 +22,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// install has the system keep the daemon running, and starts it. Where the system cannot, it writes
-// nothing.
+// install makes the system keep the daemon running, and starts it. If the system cannot, nothing is
+// written.
 func (a *app) install(ctx context.Context, f serveFlags) error {
 	u, err := a.plannedUnit(f)
 	if err != nil {
@@ -37,7 +37,7 @@ func (a *app) install(ctx context.Context, f serveFlags) error {
 	if err := writeUnit(u); err != nil {
 		return err
 	}
-	_ = svc.run(ctx, u.before) // it fails where nothing is installed yet
+	_ = svc.run(ctx, u.before) // it fails if nothing is installed yet
 	for _, command := range u.begin {
 		if err := svc.run(ctx, command); err != nil {
 			return &problem{kind: kindFailed, err: fmt.Errorf("wrote %s, but cannot start the service: %w", u.path, err),
@@ -51,7 +51,7 @@ func (a *app) install(ctx context.Context, f serveFlags) error {
 	return a.showInstalled(u, status)
 }
 
-// plannedUnit is the service as the command line wants it.
+// plannedUnit returns the service for the command line.
 func (a *app) plannedUnit(f serveFlags) (unit, error) {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err != nil {
@@ -67,8 +67,8 @@ func (a *app) plannedUnit(f serveFlags) (unit, error) {
 	return a.unit(runtime.GOOS, dirs, a.serveCommand(self, f))
 }
 
-// mayInstall refuses what could not work: a system without what keeps services, and a daemon that
-// is in the way.
+// mayInstall refuses if the service could not work: the system does not run services, or another
+// daemon is running.
 func (a *app) mayInstall(ctx context.Context, svc *services, u unit) error {
 	if err := svc.run(ctx, u.probe); err != nil {
 		return &problem{kind: kindFailed, err: fmt.Errorf("%s cannot run services for you here: %w", u.system, err),
@@ -76,13 +76,13 @@ func (a *app) mayInstall(ctx context.Context, svc *services, u unit) error {
 	}
 	status, err := a.daemonStatus(ctx)
 	if err != nil || status == nil || status.Hooks || svc.run(ctx, u.active) == nil {
-		return err // what answers is the service of before, which is started again
+		return err // the old service answers, and will be restarted
 	}
 	return &problem{kind: kindTaken, err: fmt.Errorf("a daemon is running already (process %d), and not as a service", status.PID),
 		fix: "end it with `patchbay serve stop`, then install again"}
 }
 
-// startWithin is for a service to answer. Its plugins start first.
+// startWithin is how long a service may take to answer. Its plugins start first.
 const startWithin = time.Minute
 
 // awaitDaemon waits until the service answers.
@@ -123,16 +123,16 @@ func (a *app) showInstalled(u unit, s *httpapi.DaemonStatus) error {
 	return nil
 }
 
-// lingers tells whether the user's services go on after a logout.
+// lingers reports whether the user's services keep running after a logout.
 func (a *app) lingers(u unit) bool {
 	if u.linger == "" {
-		return true // this system has another rule
+		return true // this system has no lingering
 	}
 	_, err := os.Stat(u.linger)
 	return err == nil
 }
 
-// keysToMove are the keys of models that only the environment has.
+// keysToMove returns the keys of models that are only in the environment.
 func (a *app) keysToMove() []string {
 	names := []string{}
 	secrets := a.secrets()
@@ -144,8 +144,8 @@ func (a *app) keysToMove() []string {
 	return names
 }
 
-// secrets are those of the user's file; none where it cannot be read, which the daemon complains
-// about.
+// secrets returns the user's secrets, or none if the file cannot be read. The daemon reports that
+// error.
 func (a *app) secrets() *config.Secrets {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err != nil {
@@ -172,7 +172,7 @@ func (a *app) uninstall(ctx context.Context) error {
 	svc := a.services()
 	defer svc.close()
 	for _, command := range u.end {
-		if err := svc.run(ctx, command); err != nil { // what is left of it goes with the file
+		if err := svc.run(ctx, command); err != nil { // without the file it does not start again
 			a.logger().Warn("the service may still be running", "command", strings.Join(command, " "), "err", err)
 		}
 	}
@@ -189,10 +189,10 @@ func (a *app) uninstall(ctx context.Context) error {
 	return nil
 }
 
-// maxUnit is more than any unit has.
+// maxUnit limits the size of a unit file. It is more than any unit has.
 const maxUnit = 1 << 20
 
-// writeUnit writes the file as a whole, unless there is one of somebody else's.
+// writeUnit writes the file in one step, unless another program wrote the existing one.
 func writeUnit(u unit) error {
 	if err := ourUnit(u.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -203,7 +203,7 @@ func writeUnit(u unit) error {
 	return atomicfile.Write(u.path, []byte(u.text), atomicfile.Options{Mode: 0o644})
 }
 
-// ourUnit refuses a file that somebody else wrote.
+// ourUnit refuses a file that another program wrote.
 func ourUnit(path string) error {
 	old, err := plainfile.Read(path, maxUnit)
 	if err != nil {
@@ -215,7 +215,7 @@ func ourUnit(path string) error {
 	return nil
 }
 
-// serveCommand is the command line of the service: this one's flags, with whole paths.
+// serveCommand returns the command line of the service: the flags of this one, with absolute paths.
 func (a *app) serveCommand(self string, f serveFlags) []string {
 	command := []string{self, "serve"}
 	for _, flag := range [][2]string{{"--config", a.path(a.flags.config)}, {"--dir", a.flags.dir}, {"--listen", f.listen}, {"--model", f.model.model}, {"--script", a.path(f.model.script)}} {

@@ -50,17 +50,17 @@ func TestUnit(t *testing.T) {
 			t.Error(u.text)
 		}
 	})
-	t.Run("another system is told so", func(t *testing.T) {
+	t.Run("another system is refused", func(t *testing.T) {
 		if _, err := a.unit("plan9", dirs, command); err == nil {
 			t.Error("no error")
 		}
 	})
-	t.Run("no line can be smuggled in", func(t *testing.T) {
+	t.Run("a value cannot add a line", func(t *testing.T) {
 		if _, err := a.unit("linux", dirs, a.serveCommand("/p", serveFlags{model: modelFlags{model: "a:b\nExecStartPre=/bin/evil"}})); err == nil {
 			t.Error("no error")
 		}
 	})
-	t.Run("a file of somebody else's stays", func(t *testing.T) {
+	t.Run("a file of another program is not overwritten", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "patchbay.service")
 		if err := writeUnit(unit{path: path, text: "# " + installed + "\n1"}); err != nil {
 			t.Fatal(err)

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// endWithin is how long a command may take to end after a signal. Turns have 10 s then, answers 5
-// s, and a kaged plugin up to 30 s (shutdown_timeout_sec) and the stop ladder; supervisors kill
-// after 90 s.
+// endWithin is how long a command may take to end after a signal. Turns get 10 s, answers 5 s, and
+// a kaged plugin up to 30 s (shutdown_timeout_sec) and the stop ladder. Supervisors kill after 90
+// s.
 const endWithin = 75 * time.Second
 
-// interruptible waits for what cannot be interrupted, such as a read from a pipe, but no longer
-// than ctx. The process ends then, and what is waited for with it.
+// interruptible waits for a call that cannot be interrupted, such as a read from a pipe, but no
+// longer than ctx. After that the process ends, and the call with it.
 func interruptible[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -34,17 +34,17 @@ func interruptible[T any](ctx context.Context, do func() (T, error)) (T, error) 
 	}
 }
 
-// A watchdog sees that a command ends when it is told to.
+// A watchdog makes sure that a command ends after a signal.
 type watchdog struct {
 	within time.Duration
 
 	mu         sync.Mutex // protects the fields below
-	foreground bool       // a program runs to which signals are passed on: it decides when it ends
+	foreground bool       // a program in the foreground gets the signals, and decides when it ends
 	ended      time.Time  // when the last such program ended
 }
 
-// yield says that a program in the foreground decides from now on; the function it returns says
-// that it has ended.
+// yield says that a program in the foreground decides from now on. The returned function says that
+// it has ended.
 func (w *watchdog) yield() (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +56,7 @@ func (w *watchdog) yield() (end func()) {
 	}
 }
 
-// left is how much of its time a command has left that was told to end at a moment.
+// left returns the remaining time of a command that was told to end at a time.
 func (w *watchdog) left(told time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,8 +69,8 @@ func (w *watchdog) left(told time.Time) time.Duration {
 	return w.within - time.Since(told)
 }
 
-// run runs a command. Once ctx has ended, a command that still waits, for instance for somebody to
-// read its output, is left where it is: the guardian ends its plugins.
+// run runs a command. If the command does not end in time after ctx has ended, for instance because
+// its output is not read, run returns without it. The guardian ends its plugins.
 func (w *watchdog) run(ctx context.Context, stderr io.Writer, do func() int) int {
 	done := make(chan int, 1)
 	go func() { done <- do() }()
@@ -82,7 +82,7 @@ func (w *watchdog) run(ctx context.Context, stderr io.Writer, do func() int) int
 	for told := time.Now(); ; {
 		left := w.left(told)
 		if left <= 0 {
-			go fmt.Fprintf(stderr, "error: interrupted, but did not end within %s\n", w.within) // nobody may be reading it
+			go fmt.Fprintf(stderr, "error: interrupted, but did not end within %s\n", w.within) // on a goroutine, because stderr may not be read
 			return exitInterrupted
 		}
 		select {

@@ -20,20 +20,20 @@ func TestWatchdog(t *testing.T) {
 		took time.Duration // from the signal on
 	}{
 		{"a command that ends by itself", func(ctx context.Context, _ *watchdog) int { <-ctx.Done(); time.Sleep(5 * time.Second); return 7 }, 7, 5 * time.Second},
-		{"one that never does", func(context.Context, *watchdog) int { time.Sleep(time.Hour); return 7 }, exitInterrupted, 10 * time.Second},
-		{"a program in the foreground has its time", func(_ context.Context, w *watchdog) int {
+		{"a command that never ends", func(context.Context, *watchdog) int { time.Sleep(time.Hour); return 7 }, exitInterrupted, 10 * time.Second},
+		{"a program in the foreground has no limit", func(_ context.Context, w *watchdog) int {
 			defer w.yield()()
 			time.Sleep(time.Minute)
 			return 7
 		}, 7, 59 * time.Second},
-		{"what follows the program has its own", func(_ context.Context, w *watchdog) int {
+		{"the stages after the program have their own limit", func(_ context.Context, w *watchdog) int {
 			end := w.yield()
 			time.Sleep(30 * time.Second)
 			end()
 			time.Sleep(9 * time.Second)
 			return 7
 		}, 7, 38 * time.Second},
-		{"and no more", func(_ context.Context, w *watchdog) int {
+		{"the stages after the program end at their limit", func(_ context.Context, w *watchdog) int {
 			end := w.yield()
 			time.Sleep(30 * time.Second)
 			end()
@@ -51,19 +51,18 @@ func TestWatchdog(t *testing.T) {
 				if took := time.Since(began) - time.Second; code != c.code || took != c.took {
 					t.Errorf("code %d after %s, want %d after %s", code, took, c.code, c.took)
 				}
-				time.Sleep(2 * time.Hour) // until what was left behind is over
+				time.Sleep(2 * time.Hour) // until the abandoned command has ended
 			})
 		})
 	}
 }
 
-// TestEveryCommandHasAWatchdog: a command that waits for somebody to read its output ends all the
-// same.
+// TestEveryCommandHasAWatchdog: a command ends in time even if its output is not read.
 func TestEveryCommandHasAWatchdog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		read, write := io.Pipe()
 		c := newConsole(t)
-		var said plugtest.Log // the command that is left behind may write too
+		var said plugtest.Log // the abandoned command may write too
 		c.Out, c.Err = write, &said
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
@@ -72,7 +71,7 @@ func TestEveryCommandHasAWatchdog(t *testing.T) {
 		if took := time.Since(began) - time.Second; code != exitInterrupted || took != endWithin {
 			t.Errorf("code %d after %s, want %d after %s", code, took, exitInterrupted, endWithin)
 		}
-		_ = read.Close() // what was left behind ends
+		_ = read.Close() // the abandoned command ends
 		synctest.Wait()
 		if !strings.Contains(said.String(), "interrupted, but did not end within 1m15s") {
 			t.Errorf("stderr: %s", said.String())

@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// A jobDraft is what a new agent is to be.
+// A jobDraft holds the values of a new agent.
 type jobDraft struct {
 	name        string
 	description string
@@ -24,16 +24,16 @@ type jobDraft struct {
 	notify      string // desktop, or ntfy:TOPIC
 }
 
-// firstScript is what a new agent runs until its author writes something else.
+// firstScript is the script of a new agent without a command.
 const firstScript = `#!/bin/sh
 # Its output is stored: patchbay job logs shows it. Every exit code but 0 is a failure.
 echo "hello from $AGENT_NAME, schedule $AGENT_SCHEDULE_ID"
 `
 
-// scripted tells whether the agent runs a script that is written with it.
+// scripted reports whether the agent runs a script that is written with it.
 func (d *jobDraft) scripted() bool { return len(d.command) == 0 }
 
-// localise makes the path of a program whole: the manifest will be elsewhere.
+// localise makes the path of a program absolute, because the manifest will be in another directory.
 func (d *jobDraft) localise(dir string) {
 	if d.scripted() || !strings.ContainsRune(d.command[0], filepath.Separator) || strings.HasPrefix(d.command[0], "~") {
 		return
@@ -43,7 +43,7 @@ func (d *jobDraft) localise(dir string) {
 	}
 }
 
-// schedule reads an answer to "when?".
+// schedule parses an answer to "when?".
 func (d *jobDraft) schedule(line string) error {
 	if minutes, ok := strings.CutPrefix(line, "every "); ok {
 		n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(minutes), "m")))
@@ -65,7 +65,7 @@ func (d *jobDraft) schedule(line string) error {
 	return nil
 }
 
-// when says in words when the agent runs.
+// when returns in words when the agent runs.
 func (d *jobDraft) when() string {
 	switch {
 	case d.at != "":
@@ -76,7 +76,7 @@ func (d *jobDraft) when() string {
 	return "at the times of " + d.cron
 }
 
-// manifest is the agent.toml.
+// manifest returns the text of agent.toml.
 func (d *jobDraft) manifest() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -127,8 +127,8 @@ func (d *jobDraft) writeSchedule(line func(string, ...any)) {
 	}
 }
 
-// number is part of a time of day, as TOML wants it. What is no number stays a string, which the
-// manifest's reader refuses.
+// number returns a part of a time of day for TOML. Text that is not a number stays a string, which
+// the parser of manifests refuses.
 func number(text string) string {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -145,8 +145,7 @@ func quoteList(words []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// splitCommand takes a line apart as a shell would where that is simple. What needs a shell gets
-// one.
+// splitCommand splits a simple line into words. Any other line is run by a shell.
 func splitCommand(line string) []string {
 	if strings.ContainsAny(line, "|&;<>()$`\\\"'*?[]#~=%{}!\n") {
 		return []string{"sh", "-c", line}
@@ -154,12 +153,12 @@ func splitCommand(line string) []string {
 	return strings.Fields(line)
 }
 
-// quoteTOML is a string of TOML. Its escapes are those of JSON, but for one character that JSON
-// leaves as it is.
+// quoteTOML returns a string of TOML. Its escapes are those of JSON, except for one character that
+// JSON does not escape.
 func quoteTOML(text string) string {
 	raw, err := encodeJSON(text)
 	if err != nil {
-		return `""` // a string encodes
+		return `""` // a string can always be encoded
 	}
 	return strings.ReplaceAll(string(raw), "\x7f", `\u007f`)
 }

@@ -8,16 +8,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A liveLine is the last line on a person's terminal: drawn over itself, and gone when there is
-// nothing to say. It writes to stderr. A nil one draws nothing: nobody watches.
+// A liveLine is the last line on the user's terminal. It is drawn over itself, and removed when
+// there is nothing to show. It writes to stderr. A nil liveLine draws nothing.
 type liveLine struct {
 	app *app
 
 	mu    sync.Mutex // protects the field below, and serialises writes
-	shown string     // fit to be shown; "": there is no line
+	shown string     // the text on the screen; "": there is no line
 }
 
-// line is the command's live line; nil where no person watches, or the result is for a program.
+// line returns the live line of the command, or nil if stderr is not a terminal or the result is
+// JSON.
 func (a *app) line() *liveLine {
 	if !a.ErrTTY || a.flags.json {
 		return nil
@@ -28,11 +29,11 @@ func (a *app) line() *liveLine {
 	return a.live
 }
 
-// clearLine goes to the beginning of the line and empties it.
+// clearLine moves to the beginning of the line and clears it.
 const clearLine = "\r\x1b[K"
 
-// set draws a text in the place of the one before; "" takes the line away. A terminal that is gone
-// ends the command elsewhere.
+// set replaces the text of the line; "" removes the line. Write errors are ignored, because other
+// code notices that the terminal is gone.
 func (l *liveLine) set(text string) {
 	if l == nil {
 		return
@@ -46,7 +47,7 @@ func (l *liveLine) set(text string) {
 	}
 }
 
-// drawn is the line as the terminal is sent it. l.mu is held.
+// drawn returns the bytes that draw the line. l.mu is held.
 func (l *liveLine) drawn() string {
 	return clearLine + l.app.errScreen().Paint(render.StyleDim, l.shown)
 }
@@ -66,7 +67,7 @@ func (l *liveLine) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// errLines is stderr for whole lines.
+// errLines returns stderr for whole lines.
 func (a *app) errLines() io.Writer {
 	if a.live != nil {
 		return a.live
@@ -74,24 +75,23 @@ func (a *app) errLines() io.Writer {
 	return a.Err
 }
 
-// slowWork is how long a person waits before being told what for.
+// slowWork is how long a command works before it shows what it waits for.
 const slowWork = 500 * time.Millisecond
 
-// A waitLine says what a person waits for, and for how long already. It is not shown for a short
-// wait.
+// A waitLine shows what the command waits for, and for how long. Short waits are not shown.
 type waitLine struct {
-	line *liveLine // nil: nobody watches
+	line *liveLine // nil: stderr is not a terminal
 
 	mu    sync.Mutex // protects the fields below
-	what  string     // "": nothing is waited for
+	what  string     // "": the command does not wait
 	since time.Time
 	timer *time.Timer
 }
 
-// begin says what is waited for from now on.
+// begin begins a new wait.
 func (w *waitLine) begin(what string) { w.waitFor(what, true) }
 
-// update says it in other words: the wait is the same.
+// update changes the text of the same wait.
 func (w *waitLine) update(what string) { w.waitFor(what, false) }
 
 func (w *waitLine) waitFor(what string, anew bool) {
@@ -109,7 +109,7 @@ func (w *waitLine) waitFor(what string, anew bool) {
 	}
 }
 
-// tick draws the line, again every second.
+// tick draws the line, and again after each slowWork.
 func (w *waitLine) tick() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,7 +120,7 @@ func (w *waitLine) tick() {
 	w.timer.Reset(slowWork)
 }
 
-// end takes the line away: something else is shown, or the wait is over.
+// end removes the line, because the wait is over or other text follows.
 func (w *waitLine) end() {
 	if w.line == nil {
 		return

@@ -21,20 +21,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// A logStyle is how a command that runs for long keeps its log. The zero value is for the others.
+// A logStyle is how a long-running command logs. The zero value is for all other commands.
 type logStyle struct {
-	file  *os.File // in place of stderr, where the screen is the command's own
-	also  *logFile // beside stderr; nil: nowhere else
+	file  *os.File // instead of stderr, if the command uses the screen
+	also  *logFile // also written to; nil: no file
 	level slog.Level
 	times bool
 }
 
-// longLog is the log of a command that runs for long: what plugins say belongs into it, and when.
+// longLog returns the style of a long-running command: its log has messages of plugins, with times.
 func longLog(file *os.File) *logStyle {
 	return &logStyle{file: file, level: slog.LevelInfo, times: true}
 }
 
-// logger writes for a person, on stderr: warnings, and everything with -v.
+// logger returns a logger for stderr. It shows warnings, and with -v everything.
 func (a *app) logger() *slog.Logger {
 	h := &logHandler{sink: &logSink{w: a.errLines()}, level: slog.LevelWarn, screen: a.errScreen(), reported: a.reportsPlugins && !a.flags.verbose}
 	if a.ErrTTY {
@@ -61,20 +61,20 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(all)
 }
 
-// pluginLog is where what plugins say is kept; nil where there is no place for it.
+// pluginLog returns the store for messages of plugins, or nil if there is no directory for it.
 func (a *app) pluginLog() *pluginlog.Store {
 	if a.plugins == nil {
 		dirs, err := config.Locate(dialect.Env{Vars: a.Environ}.Get, runtime.GOOS)
 		if err != nil {
-			return nil // whoever needs a place says so
+			return nil // commands that need a directory report the error
 		}
 		a.plugins = &pluginlog.Store{Dir: pluginlog.Dir(dirs.State), Secrets: func() []string { return a.secretTexts(dirs) }}
 	}
 	return a.plugins
 }
 
-// secretTexts are what is taken out of what plugins say. Files that cannot be read are told of by
-// whoever opens the plugins.
+// secretTexts returns the texts that are removed from messages of plugins. Opening the plugins
+// reports files that cannot be read.
 func (a *app) secretTexts(dirs config.Dirs) []string {
 	var texts []string
 	if secrets, err := config.LoadSecrets(dirs.SecretsFile); err == nil {
@@ -91,7 +91,8 @@ func (a *app) secretTexts(dirs config.Dirs) []string {
 	return texts
 }
 
-// openLog opens a log file below the state directory, a new one when the old has grown large.
+// openLog opens a log file in the state directory. It begins a new one when the old one has grown
+// large.
 func openLog(dir, name string) (*os.File, error) {
 	const most = 4 << 20
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -109,21 +110,21 @@ func openLog(dir, name string) (*os.File, error) {
 	return os.OpenFile(path, mode, 0o600)
 }
 
-// A logHandler writes one short line a record: "warning: plugin NAME: message: error (key value);
-// fix: what to do".
+// A logHandler writes one short line for each record: "warning: plugin NAME: message: error (key
+// value); fix: what to do".
 type logHandler struct {
 	sink   *logSink
 	level  slog.Level
 	screen render.Options
 	attrs  []slog.Attr // from With
-	times  bool        // a line begins with the time
-	width  func() int  // the columns of the terminal that the log is for; nil: none
+	times  bool        // lines begin with the time
+	width  func() int  // returns the columns of the terminal; nil: no terminal
 
-	noStderr bool // what plugins write to stderr is left out: `patchbay plugin logs` has it
-	reported bool // the command itself says which plugins do not start, and why
+	noStderr bool // leave out stderr of plugins, which `patchbay plugin logs` shows
+	reported bool // the command itself lists plugins that do not start
 }
 
-// A logSink is the writer that a handler shares with all made from it.
+// A logSink is the writer that a handler shares with the handlers made from it.
 type logSink struct {
 	mu sync.Mutex // serialises writes
 	w  io.Writer
@@ -131,7 +132,7 @@ type logSink struct {
 
 func (h *logHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
 
-// WithGroup keeps the keys as they are: the module's log has no groups.
+// WithGroup keeps the keys as they are, because our logs have no groups.
 func (h *logHandler) WithGroup(string) slog.Handler { return h }
 
 func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
@@ -158,7 +159,7 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// parts sorts a record.
+// parts sorts the attributes of a record.
 func (h *logHandler) parts(r slog.Record) parts {
 	p := parts{message: r.Message}
 	for _, a := range h.attrs {
@@ -191,15 +192,15 @@ func levelWord(l slog.Level) (string, render.Style) {
 	return "debug", render.StyleDim
 }
 
-// parts are a record sorted by what a reader wants first.
+// parts holds the parts of a record in the order in which they are printed.
 type parts struct {
 	plugin  string
 	message string
 	err     string
-	stderr  *string // a line the plugin wrote there
-	finding bool    // those who list findings tell it as well
+	stderr  *string // a line that the plugin wrote to stderr
+	finding bool    // lists of findings have it too
 	rest    []string
-	fix     string // what to do about it
+	fix     string // how to fix it
 }
 
 func (p *parts) add(a slog.Attr) {
@@ -215,8 +216,8 @@ func (p *parts) add(a slog.Attr) {
 		p.finding = true
 	case a.Key == "fix":
 		p.fix = value
-	case a.Key == "dialect": // the plugin's name says enough
-	case strings.HasPrefix(value, a.Key+" "): // "exit code 3" of the key exit says what it is
+	case a.Key == "dialect": // left out: the name of the plugin is enough
+	case strings.HasPrefix(value, a.Key+" "): // such as "exit code 3" of the key exit
 		p.rest = append(p.rest, value)
 	default:
 		p.rest = append(p.rest, fmt.Sprintf("%s %s", a.Key, value))

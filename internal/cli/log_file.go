@@ -17,22 +17,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// maxLogFile is how large a log grows before a new one begins. One old log is kept, so a daemon
-// takes twice that at most.
+// maxLogFile is the size at which a new log begins. One old log is kept, so a daemon uses at most
+// twice that size.
 const maxLogFile = 4 << 20
 
-// A logFile is a log that a daemon keeps for as long as it runs. When it has grown large it is
-// renamed to NAME.1, over the one before, and begins anew.
+// A logFile is the log of a daemon. At maxLogFile it is renamed to NAME.1, over the old one, and a
+// new file begins.
 type logFile struct {
 	path  string
-	fault func(error) // told once that lines are lost; nil: nobody
+	fault func(error) // called once when lines are lost; may be nil
 
 	mu   sync.Mutex // protects the fields below
 	file *os.File
 	size int64
 }
 
-// openLogFile opens a log below the state directory, and goes on behind what it holds.
+// openLogFile opens a log in the state directory, and appends to it.
 func openLogFile(dir, name string) (*logFile, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -55,14 +55,14 @@ func (l *logFile) open() (err error) {
 	return err
 }
 
-// begins writes that a daemon listens. Stderr need not have it: stdout says it beside it.
+// begins writes that the daemon answers. Stderr does not need this line, because stdout has it.
 func (l *logFile) begins(address string) {
 	if l != nil {
-		_, _ = fmt.Fprintf(l, "%s info: the daemon answers on %s (process %d, version %s)\n", time.Now().Format(time.DateTime), address, os.Getpid(), pluginhost.Version) // fault has told of an error
+		_, _ = fmt.Fprintf(l, "%s info: the daemon answers on %s (process %d, version %s)\n", time.Now().Format(time.DateTime), address, os.Getpid(), pluginhost.Version) // fault has reported the error
 	}
 }
 
-// Write adds whole lines.
+// Write appends whole lines.
 func (l *logFile) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,16 +85,16 @@ func (l *logFile) add(p []byte) (int, error) {
 	return n, err
 }
 
-// A logReader reads the lines of a log, those that there are and those that come.
+// A logReader reads the lines of a log, and follows new ones.
 type logReader struct {
 	path string
 	each func(line string) error
 
 	file *os.File
-	rest []byte // of a line that is not whole yet
+	rest []byte // the beginning of an incomplete line
 }
 
-// last calls each with the last lines of the log.
+// last calls each with the last n lines of the log.
 func (r *logReader) last(n int) error {
 	file, err := os.Open(r.path)
 	if err != nil {
@@ -124,11 +124,10 @@ func (r *logReader) last(n int) error {
 	return nil
 }
 
-// followLog is how often a reader looks for more.
+// followLog is how often a reader looks for new lines.
 const followLog = 200 * time.Millisecond
 
-// follow calls each with the lines that come, until ctx ends. A log that begins anew is gone on
-// with.
+// follow calls each with new lines until ctx ends. It continues with a new file when one begins.
 func (r *logReader) follow(ctx context.Context) error {
 	for pause.For(ctx, followLog) == nil {
 		if err := r.more(); err != nil {
@@ -136,7 +135,7 @@ func (r *logReader) follow(ctx context.Context) error {
 		}
 		now, err := os.Stat(r.path)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it is about to begin anew
+			continue // a new file is about to begin
 		}
 		if err != nil {
 			return err
@@ -154,7 +153,7 @@ func (r *logReader) follow(ctx context.Context) error {
 	return nil
 }
 
-// more calls each with the lines that have come.
+// more calls each with the lines that are new.
 func (r *logReader) more() error {
 	text, err := io.ReadAll(r.file)
 	if err != nil {
@@ -162,7 +161,7 @@ func (r *logReader) more() error {
 	}
 	r.rest = append(r.rest, text...)
 	for {
-		advance, line, _ := bufio.ScanLines(r.rest, false) // it has no error
+		advance, line, _ := bufio.ScanLines(r.rest, false) // ScanLines never fails
 		if advance == 0 {
 			return nil
 		}
@@ -175,6 +174,6 @@ func (r *logReader) more() error {
 
 func (r *logReader) close() {
 	if r.file != nil {
-		_ = r.file.Close() // it was read
+		_ = r.file.Close() // only read, so an error loses nothing
 	}
 }

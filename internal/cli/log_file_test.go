@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestLogFile: a log that has grown large begins anew, the old one stays beside it, and whoever
-// follows the log misses no line.
+// TestLogFile: at its limit a new log begins, the old one is kept, and a reader that follows the
+// log misses no line.
 func TestLogFile(t *testing.T) {
 	dir := t.TempDir()
 	l, err := openLogFile(dir, "serve.log")
@@ -48,7 +48,7 @@ func TestLogFile(t *testing.T) {
 	long := strings.Repeat("x", maxLogFile-100)
 	write(long)
 	want(long)
-	write(strings.Repeat("y", 200)) // it does not fit any more
+	write(strings.Repeat("y", 200)) // too large for the old file
 	want(strings.Repeat("y", 200))
 	cancel()
 	if err := <-ended; err != nil {

@@ -16,18 +16,18 @@ func TestLog(t *testing.T) {
 		"a warning names its plugin and error": {false, func(l *slog.Logger) {
 			l.With("plugin", "git-context", "dialect", "scaffold").Warn("plugin left out", "err", errors.New("no answer"))
 		}, "warning: plugin git-context: plugin left out: no answer\n"},
-		"other keys follow": {false, func(l *slog.Logger) {
+		"other keys follow the message": {false, func(l *slog.Logger) {
 			l.Warn("odd", "count", 2, "what", "x y")
 		}, "warning: odd (count 2, what x y)\n"},
-		"a value that begins with its key has it once": {false, func(l *slog.Logger) {
+		"a key is not repeated if the value begins with it": {false, func(l *slog.Logger) {
 			l.Warn("it ended", "exit", "exit code 3")
 		}, "warning: it ended (exit code 3)\n"},
 		"less than a warning is not shown": {false, func(l *slog.Logger) { l.Info("hello"); l.Debug("hello") }, ""},
-		"but verbosely it is":              {true, func(l *slog.Logger) { l.Info("hi"); l.Debug("ho") }, "info: hi\ndebug: ho\n"},
-		"a plugin's stderr is its own line": {true, func(l *slog.Logger) {
+		"with -v everything is shown":      {true, func(l *slog.Logger) { l.Info("hi"); l.Debug("ho") }, "info: hi\ndebug: ho\n"},
+		"stderr of a plugin is a line with its name": {true, func(l *slog.Logger) {
 			l.With("plugin", "chatty").Info("stderr", "line", "good morning")
 		}, "chatty │ good morning\n"},
-		"control characters are shown": {false, func(l *slog.Logger) {
+		"control characters are escaped": {false, func(l *slog.Logger) {
 			l.With("plugin", "e\x1bvil").Warn("odd", "err", errors.New("a\nb\x1b[2J"))
 		}, "warning: plugin e\\x1bvil: odd: a\\nb\\x1b[2J\n"},
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// IO is the world around one command line.
+// IO holds the streams, the environment and the terminal of one command line.
 type IO struct {
 	In      io.Reader
 	Out     io.Writer
@@ -24,16 +24,16 @@ type IO struct {
 	Environ []string // "NAME=value"
 	Dir     string   // the working directory; empty: the process's own
 
-	InTTY  bool // whether a person types In
-	OutTTY bool // whether a person reads Out
-	ErrTTY bool // whether a person reads Err
-	Width  int  // columns of the terminal behind Out; 0: none
-	Height int  // its lines; 0: none
+	InTTY  bool // whether In is a terminal
+	OutTTY bool // whether Out is a terminal
+	ErrTTY bool // whether Err is a terminal
+	Width  int  // columns of the terminal of Out; 0: no terminal
+	Height int  // lines of that terminal; 0: no terminal
 
-	ErrWidth func() int // the columns of the terminal behind Err, as they are now; nil or 0: none
+	ErrWidth func() int // returns the present columns of the terminal of Err; nil or 0: no terminal
 }
 
-// System is the IO of this process.
+// System returns the IO of this process.
 func System() IO {
 	std := IO{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
@@ -57,14 +57,14 @@ func System() IO {
 }
 
 // Main runs one command line, without the program's name, and returns the exit code. When ctx ends,
-// what is under way is given up and plugins are stopped. It returns soon after that, whatever the
-// command waits for.
+// Main cancels the command, stops the plugins, and returns soon after that, whatever the command
+// waits for.
 func Main(ctx context.Context, args []string, std IO) int {
 	a := &app{IO: std, out: &output{w: std.Out}, end: &watchdog{within: endWithin}}
 	return a.end.run(ctx, std.Err, func() int { return a.main(ctx, args) })
 }
 
-// main runs the command line.
+// main runs the command line under the watchdog.
 func (a *app) main(ctx context.Context, args []string) int {
 	a.flags.json = asksForJSON(args)
 	root := newRootCommand(a)
@@ -80,23 +80,23 @@ func (a *app) main(ctx context.Context, args []string) int {
 	return a.report(ctx, err)
 }
 
-// An app is one command line under way.
+// An app is one command line in progress.
 type app struct {
 	IO
 	flags globalFlags
-	out   *output   // Out, with its first error kept
-	log   *logStyle // nil: as most commands keep it
+	out   *output   // writes to Out, and keeps its first error
+	log   *logStyle // how the command logs; nil: as most commands do
 	end   *watchdog
 
-	live     *liveLine  // nil: nobody watches, or nothing had to be said yet
-	starting *startLine // names plugins that are slow to start; nil: nobody watches
+	live     *liveLine  // nil: stderr is not a terminal, or no line was drawn yet
+	starting *startLine // names plugins that are slow to start; nil: stderr is not a terminal
 
-	plugins        *pluginlog.Store    // what plugins say is kept there; nil until it is first needed
-	record         *recording.Recorder // of `trace record`, whose command this is; nil: nothing is recorded
-	reportsPlugins bool                // the command's result says which plugins do not start
+	plugins        *pluginlog.Store    // stores what plugins write to stderr; nil until it is first needed
+	record         *recording.Recorder // set by `trace record`; nil: nothing is recorded
+	reportsPlugins bool                // the result of the command lists the plugins that do not start
 }
 
-// globalFlags are the flags that every command has.
+// globalFlags holds the flags that every command has.
 type globalFlags struct {
 	json     bool
 	verbose  bool
@@ -105,8 +105,8 @@ type globalFlags struct {
 	dialects []string
 }
 
-// asksForJSON looks for --json before the flags are parsed: the error of a command line that does
-// not parse has a form too.
+// asksForJSON looks for --json before the flags are parsed, because errors of parsing are printed
+// as JSON too.
 func asksForJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]
@@ -114,12 +114,12 @@ func asksForJSON(args []string) bool {
 	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
-// screen is how results are drawn.
+// screen returns how results are drawn.
 func (a *app) screen() render.Options {
 	return render.Options{Color: a.OutTTY && a.colors(), Width: a.Width, Verbose: a.flags.verbose}
 }
 
-// errScreen is how errors and the log are drawn.
+// errScreen returns how errors and the log are drawn.
 func (a *app) errScreen() render.Options {
 	o := render.Options{Color: a.ErrTTY && a.colors()}
 	if a.ErrTTY && a.ErrWidth != nil {
@@ -128,15 +128,15 @@ func (a *app) errScreen() render.Options {
 	return o
 }
 
-// colors tells whether the environment allows any: NO_COLOR, set to anything, forbids them, and so
-// does a terminal that calls itself dumb.
+// colors reports whether the environment allows colours. NO_COLOR with any value forbids them, and
+// so does TERM=dumb.
 func (a *app) colors() bool {
 	return a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
 }
 
 func (a *app) getenv(name string) string { return dialect.Env{Vars: a.Environ}.Get(name) }
 
-// dir is the directory the command works in: --dir counts from Dir.
+// dir returns the directory in which the command works. A relative --dir is below Dir.
 func (a *app) dir() string {
 	if a.flags.dir == "" || filepath.IsAbs(a.flags.dir) || a.Dir == "" {
 		return cmp.Or(a.flags.dir, a.Dir)
@@ -144,7 +144,8 @@ func (a *app) dir() string {
 	return filepath.Join(a.Dir, a.flags.dir)
 }
 
-// path is a path from the command line, which counts from the directory the command works in.
+// path returns a path of the command line. A relative one is below the directory in which the
+// command works.
 func (a *app) path(p string) string {
 	if p == "" || filepath.IsAbs(p) {
 		return p

@@ -23,7 +23,7 @@ type console struct {
 	IO
 }
 
-// newConsole is a console in an empty home.
+// newConsole returns a console in an empty home.
 func newConsole(t *testing.T, environ ...string) *console {
 	t.Helper()
 	c := &console{}
@@ -66,14 +66,14 @@ func TestColours(t *testing.T) {
 	}
 }
 
-func TestTheVersionFlag(t *testing.T) {
+func TestVersionFlag(t *testing.T) {
 	c := newConsole(t)
 	if code := c.run("--version"); code != exitOK || c.out.String() != "patchbay "+pluginhost.Version+"\n" || c.err.String() != "" {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, c.out.String(), c.err.String())
 	}
 }
 
-func TestJSONIsIndentedForPeople(t *testing.T) {
+func TestJSONIsIndentedOnATerminal(t *testing.T) {
 	c := newConsole(t, "NO_COLOR=1")
 	c.OutTTY = true
 	c.run("version", "--json")
@@ -98,7 +98,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 			t.Errorf("stderr is %q", got)
 		}
 	})
-	t.Run("because nobody reads it is told to nobody", func(t *testing.T) {
+	t.Run("no message if the reader is gone", func(t *testing.T) {
 		c := newConsole(t)
 		c.Out = brokenWriter{&os.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}}
 		if code := c.run("fire", "--list"); code != exitPipe {
@@ -126,7 +126,7 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-func TestEventsStopWhenTheCallerGivesUp(t *testing.T) {
+func TestEventsStopWithTheContext(t *testing.T) {
 	c := newConsole(t)
 	in, feed := io.Pipe()
 	c.In = in
@@ -138,12 +138,12 @@ func TestEventsStopWhenTheCallerGivesUp(t *testing.T) {
 	if _, err := io.WriteString(feed, `{"point":"session.end"}`+"\n"); err != nil {
 		t.Fatal(err)
 	}
-	<-written // the result is there although more events may come
+	<-written // the result comes before the input ends
 	cancel()
 	if got := <-code; got != exitInterrupted {
 		t.Errorf("exit code %d, want %d", got, exitInterrupted)
 	}
-	feed.Close() // the reading goroutine was left behind in its read; now it ends
+	feed.Close() // ends the goroutine that still reads
 	if !strings.Contains(c.out.String(), `"point":"session.end"`) {
 		t.Errorf("stdout is %q", c.out.String())
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// manPage writes the manual page of a command in roff, the language of man.
+// manPage returns the manual page of a command in roff, the language of man.
 func manPage(c *cobra.Command) string {
 	var p roff
 	p.line(`.TH "%s" 1 "" "patchbay %s" "Patchbay"`, strings.ToUpper(manName(c)), pluginhost.Version)
@@ -35,8 +35,8 @@ func manPage(c *cobra.Command) string {
 	return p.String()
 }
 
-// manExamples are the examples of a command. A command that has none of its own shows the first of
-// each command below it.
+// manExamples returns the examples of a command. If it has none, they are the first examples of the
+// commands below it.
 func manExamples(c *cobra.Command) string {
 	if c.Example != "" {
 		return c.Example
@@ -53,22 +53,23 @@ func manExamples(c *cobra.Command) string {
 	return strings.Join(lines, "\n")
 }
 
-// everyExit is what the exit codes mean in general. A command says what they mean for it.
+// everyExit lists what exit codes mean in general. The help of a command says what they mean for
+// it.
 var everyExit = []exit{
 	{exitOK, "done"}, {exitFailed, "the command failed"}, {exitRefused, "a plugin refused the event"},
 	{exitNotFound, "no such plugin, tool, method or point"}, {exitChecks, "a plugin breaks a rule of its protocol, or differs from a recording"},
 	{exitTaken, "the address of the daemon is in use"}, {exitPipe, "the reader of the output has ended"},
 }
 
-// A roff is a manual page under way.
+// A roff is a manual page that is being written.
 type roff struct{ strings.Builder }
 
 func (p *roff) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 func (p *roff) section(title string) { p.line(".SH %s", strings.ToUpper(title)) }
 
-// paragraphs writes a text that is wrapped already: indented parts as they stand, the rest filled
-// to the reader's width.
+// paragraphs writes a text that is already wrapped. Indented parts stay as they are; the rest is
+// filled to the reader's width.
 func (p *roff) paragraphs(text string) {
 	for _, part := range strings.Split(strings.Trim(text, "\n"), "\n\n") {
 		if strings.HasPrefix(part, "  ") {
@@ -111,8 +112,8 @@ func (p *roff) flags(title string, flags *pflag.FlagSet) {
 	}
 }
 
-// roffText escapes what roff would obey: backslashes, hyphens, and dots and quotes at the beginning
-// of a line.
+// roffText escapes what roff would interpret: backslashes, hyphens, and dots and quotes at the
+// beginning of a line.
 func roffText(text string) string {
 	lines := strings.Split(strings.NewReplacer(`\`, `\e`, `-`, `\-`).Replace(text), "\n")
 	for i, l := range lines {

@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// An output keeps its first write error, so that commands need not ask at every line: [app.report]
-// looks once, at the end.
+// An output keeps its first write error, so that commands need not check every line. [app.report]
+// checks once, at the end.
 type output struct {
 	w   io.Writer
 	err error
@@ -25,7 +25,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// printJSON writes a result: on one line for programs, indented for a person.
+// printJSON writes a result: on one line for programs, indented on a terminal.
 func (a *app) printJSON(v any) error {
 	raw, err := encodeJSON(v)
 	if err != nil {
@@ -38,8 +38,8 @@ func (a *app) printJSON(v any) error {
 	return err
 }
 
-// encodeJSON encodes without escaping what need not be, but for characters that must not reach a
-// terminal: nobody knows where the output ends up.
+// encodeJSON encodes without needless escapes, but escapes characters that must not reach a
+// terminal, because the output may be shown on one.
 func encodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -50,21 +50,21 @@ func encodeJSON(v any) ([]byte, error) {
 	return render.SafeJSON(bytes.TrimSpace(b.Bytes())), nil
 }
 
-// printf writes to stdout. What is foreign in args must have passed through package render.
+// printf writes to stdout. Foreign text in args must have passed through package render.
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
 
-// sayf is printf for sentences: where a person reads them, lines are broken at words.
+// sayf is printf for sentences. On a terminal, lines are broken at words.
 func (a *app) sayf(format string, args ...any) {
-	_, _ = io.WriteString(a.out, render.Wrap(fmt.Sprintf(format, args...), a.screen().Width, "")) // the output keeps the error
+	_, _ = io.WriteString(a.out, render.Wrap(fmt.Sprintf(format, args...), a.screen().Width, "")) // a.out keeps the error
 }
 
 // tellf is sayf for stderr.
 func (a *app) tellf(format string, args ...any) {
-	_, _ = io.WriteString(a.Err, render.Wrap(fmt.Sprintf(format, args...), a.errScreen().Width, "")) // a remark that nobody can read
+	_, _ = io.WriteString(a.Err, render.Wrap(fmt.Sprintf(format, args...), a.errScreen().Width, "")) // a remark that cannot be shown is lost
 }
 
-// printForeign writes a plugin's own text as the result: as it is for a program, fit to be shown
-// for a person. It ends with a line end in any case.
+// printForeign writes a plugin's own text as the result: unchanged for a program, and safe for a
+// terminal. It always ends with a line end.
 func (a *app) printForeign(text string) {
 	if a.OutTTY {
 		text = render.Block(text)
@@ -72,5 +72,5 @@ func (a *app) printForeign(text string) {
 	if len(text) == 0 || text[len(text)-1] != '\n' {
 		text += "\n"
 	}
-	_, _ = io.WriteString(a.out, text) // the output keeps the error
+	_, _ = io.WriteString(a.out, text) // a.out keeps the error
 }

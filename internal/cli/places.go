@@ -7,7 +7,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// places is where plugins are looked for, for people who have none yet.
+// places returns the directories in which plugins are searched.
 func (a *app) places() []dialect.Place {
 	all := pluginhost.Places(a.Environ)
 	if len(a.flags.dialects) == 0 {

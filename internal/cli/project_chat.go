@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
-// askProject asks the person who begins a conversation about plugins of the project that nobody has
-// decided on. An answer counts for exactly what was shown.
+// askProject asks the user, before a conversation, about plugins of the project without a decision.
+// The answer is valid for exactly the files that were shown.
 func (a *app) askProject(ctx context.Context) error {
 	p, err := a.projectNamed(nil)
 	if err != nil {
@@ -23,9 +23,9 @@ func (a *app) askProject(ctx context.Context) error {
 	}
 	view, staged, err := a.projectView(p)
 	if err != nil || staged == nil {
-		return err // why there is none is told in the conversation
+		return err // the conversation shows why there is none
 	}
-	defer staged.Close() // one that is trusted is not removed
+	defer staged.Close() // Close does not remove a trusted copy
 	a.printProjectPlugins(view, false)
 	if err := a.printProjectChanges(staged, false); err != nil {
 		return err
@@ -45,23 +45,23 @@ func (a *app) askProject(ctx context.Context) error {
 	return a.trusted(ctx, p, view, "trusted")
 }
 
-// expandPrompt is the text that a line such as "/review main.go" stands for in this project.
+// expandPrompt returns the text of a project's prompt for a line such as "/review main.go".
 func (a *app) expandPrompt(line string) (string, bool) {
 	if name, _ := tui.CommandOf(line); name == "" {
 		return "", false
 	}
 	p, err := a.projectNamed(nil)
 	if err != nil {
-		return "", false // whoever opens the project says so
+		return "", false // opening the project reports the error
 	}
 	prompts, _ := p.store.Prompts(p.root, tui.Reserved)
 	return projectfiles.Expand(prompts, line)
 }
 
-// promptsFor is how long prompts count as read: the menu asks for them at every key.
+// promptsFor is how long prompts stay cached. The menu reads them at every key.
 const promptsFor = time.Second
 
-// promptCommands are the prompts of the project that the session works in.
+// promptCommands returns the prompts of the session's project.
 func (c *conversation) promptCommands() []tui.PromptCommand {
 	dir := c.Session().WorkingDir
 	c.mu.Lock()
@@ -69,7 +69,7 @@ func (c *conversation) promptCommands() []tui.PromptCommand {
 	if c.promptsOf == dir && time.Since(c.promptsAt) < promptsFor {
 		return c.prompts
 	}
-	prompts, _ := projectfiles.In(c.core.Dirs).Prompts(pluginhost.ProjectRoot(dir), tui.Reserved) // the banner told of the others
+	prompts, _ := projectfiles.In(c.core.Dirs).Prompts(pluginhost.ProjectRoot(dir), tui.Reserved) // the banner shows the problems
 	var out []tui.PromptCommand
 	for _, p := range prompts {
 		out = append(out, tui.PromptCommand{Name: p.Name, About: p.About, Text: p.With})
@@ -78,7 +78,7 @@ func (c *conversation) promptCommands() []tui.PromptCommand {
 	return out
 }
 
-// printFromProject says what else than values comes from the project.
+// printFromProject prints what comes from the project beside settings.
 func (a *app) printFromProject() error {
 	p, err := a.projectNamed(nil)
 	if err != nil {
@@ -101,7 +101,8 @@ func (a *app) printFromProject() error {
 	return nil
 }
 
-// banner says what the project brings along: in one line what is used, in one each what is not.
+// banner returns what the project has for Patchbay: one line for everything that is used, and one
+// line for each thing that is not.
 func (c *conversation) banner() []tui.BannerLine {
 	root := pluginhost.ProjectRoot(c.Session().WorkingDir)
 	var used []string

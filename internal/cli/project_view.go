@@ -17,34 +17,35 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
-// A projectView is what a project brings along, as `patchbay project status --json` prints it.
+// A projectView is what a project has for Patchbay, in the form of `patchbay project status
+// --json`.
 type projectView struct {
 	Root     string                 `json:"root"`
 	State    projectfiles.State     `json:"state"`
-	Reason   string                 `json:"reason"` // why its plugins are not used; "": they are, or there are none
+	Reason   string                 `json:"reason"` // why its plugins do not run; "": they run, or there are none
 	Fix      string                 `json:"fix"`
 	Digest   string                 `json:"digest"` // of the plugins; "": there are none
 	Plugins  []projectPlugin        `json:"plugins"`
 	Files    []string               `json:"files"`
-	Changes  []trust.Change         `json:"changes"` // since they were trusted
+	Changes  []trust.Change         `json:"changes"` // since the plugins were trusted
 	Agents   *projectAgents         `json:"agents_md"`
 	Prompts  []projectfiles.Prompt  `json:"prompts"`
-	Problems []projectfiles.Problem `json:"problems"` // files that are not used
-	Config   []string               `json:"config"`   // values that its config.toml sets
-	Foreign  bool                   `json:"foreign"`  // it belongs to another user
+	Problems []projectfiles.Problem `json:"problems"` // files that cannot be used
+	Config   []string               `json:"config"`   // settings in its config.toml
+	Foreign  bool                   `json:"foreign"`  // the project belongs to another user
 }
 
 type projectPlugin struct {
 	Name         string   `json:"name"`
 	Dialect      string   `json:"dialect"`
-	Path         string   `json:"path"` // in the project
+	Path         string   `json:"path"` // its path in the project
 	Error        string   `json:"error"`
-	Known        bool     `json:"known"` // whether its files say what it hooks; else only it does, when it runs
+	Known        bool     `json:"known"` // its files declare its hooks; else it declares them when it runs
 	Hooks        []string `json:"hooks"`
 	Tools        []string `json:"tools"`
 	Commands     []string `json:"commands"`
 	Capabilities []string `json:"capabilities"`
-	Confined     bool     `json:"confined"` // it is held to them; else it may do all that you may
+	Confined     bool     `json:"confined"` // the sandbox enforces the capabilities; else it may do everything that the user may
 }
 
 type projectAgents struct {
@@ -54,8 +55,8 @@ type projectAgents struct {
 	Error string `json:"error"`
 }
 
-// projectView looks at a project. staged is the copy of its plugins that was looked at; nil: there
-// are none that could be trusted.
+// projectView inspects a project. staged is a copy of its plugins, or nil if there are none that
+// could be trusted.
 func (a *app) projectView(p projectRef) (*projectView, *projectfiles.Staged, error) {
 	v := &projectView{Root: p.root, Plugins: []projectPlugin{}, Files: []string{}, Changes: []trust.Change{}, Config: []string{}}
 	status := p.store.Look(p.root)
@@ -90,7 +91,7 @@ func orNone[T any](list []T) []T {
 	return list
 }
 
-// projectConfig lists the values that the project's config sets.
+// projectConfig lists the settings in the project's config.toml.
 func (a *app) projectConfig(v *projectView, p projectRef) error {
 	dirs, err := a.configDirs()
 	if err != nil || !p.store.ReadsConfig(p.root) {
@@ -151,7 +152,7 @@ func viewOf(f dialect.Found, staged *projectfiles.Staged, sandbox config.Sandbox
 	return p
 }
 
-// capabilities are what is recorded as granted.
+// capabilities returns the capabilities to record as granted.
 func (v *projectView) capabilities() []string {
 	list := []string{}
 	for _, p := range v.Plugins {
@@ -162,7 +163,7 @@ func (v *projectView) capabilities() []string {
 	return list
 }
 
-// may says what a plugin may do.
+// may returns what a plugin may do.
 func (p projectPlugin) may() string {
 	switch {
 	case p.Error != "":
@@ -175,7 +176,7 @@ func (p projectPlugin) may() string {
 	return "confined to " + strings.Join(p.Capabilities, ", ")
 }
 
-// does says what a plugin takes part in.
+// does returns the hooks, tools and commands of a plugin.
 func (p projectPlugin) does() string {
 	if !p.Known {
 		return "says what it hooks when it runs"
@@ -192,11 +193,11 @@ func (p projectPlugin) does() string {
 	return strings.Join(append(parts, ""), "; ")
 }
 
-// shownFiles is how many files a question lists.
+// shownFiles limits how many files a question lists.
 const shownFiles = 12
 
-// printProjectPlugins shows what is to be trusted. A question shows the first files, whole is for
-// those who want to know all.
+// printProjectPlugins shows the plugins to trust. Before a question only the first files are
+// listed, unless whole is set.
 func (a *app) printProjectPlugins(v *projectView, whole bool) {
 	o := a.screen()
 	if v.Foreign {
@@ -226,11 +227,11 @@ func (a *app) printProjectPlugins(v *projectView, whole bool) {
 	a.printProjectFiles(files, whole)
 }
 
-// shownLines is how many changed lines a question shows.
+// shownLines limits how many changed lines a question shows.
 const shownLines = 40
 
-// printProjectChanges shows the lines that have changed, where they are few enough to be read
-// before a question.
+// printProjectChanges shows the changed lines, if there are few enough to read before a question,
+// or all is set.
 func (a *app) printProjectChanges(staged *projectfiles.Staged, all bool) error {
 	changes, err := staged.Explain()
 	if err != nil || len(changes) == 0 {
@@ -267,14 +268,14 @@ func (a *app) printProjectFiles(changes []trust.Change, whole bool) {
 	}
 }
 
-// printProject shows all that a project brings along.
+// printProject shows everything that a project has for Patchbay.
 func (a *app) printProject(v *projectView) {
 	o := a.screen()
 	a.printf("%s\n", o.Paint(render.StyleBold, render.Line(v.Root)))
 	rows := [][]render.Cell{a.labelled("AGENTS.md", agentsText(v.Agents)), a.labelled("prompts", promptsText(v.Prompts)),
 		a.labelled("config", orDash(strings.Join(v.Config, ", "))),
 		{{}, {Text: "plugins", Style: render.StyleDim}, {Text: string(v.State), Style: projectStyle(v.State)}}}
-	_ = render.Table(a.out, rows, o) // the output keeps the error
+	_ = render.Table(a.out, rows, o) // a.out keeps the error
 	if v.Reason != "" {
 		a.printf("\n%s\n", render.Block(v.Reason))
 		if v.Fix != "" {

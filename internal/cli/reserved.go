@@ -6,8 +6,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// reserved warns of a plugin whose commands cannot be typed: its name is that of one of our own
-// commands, which comes first.
+// reserved returns a warning for a plugin whose commands cannot be called, because its name is that
+// of one of our commands.
 func (a *app) reserved(p pluginhost.PluginInfo) (message, fix string) {
 	if len(p.Commands) == 0 || foreignWord(newRootCommand(a), []string{p.Name}) >= 0 {
 		return "", ""
@@ -16,7 +16,7 @@ func (a *app) reserved(p pluginhost.PluginInfo) (message, fix string) {
 		fmt.Sprintf("rename the plugin, or write `patchbay %s:%s COMMAND`", p.Dialect, p.Name)
 }
 
-// reservedFindings are the warnings for all plugins.
+// reservedFindings returns the warnings for all plugins.
 func (a *app) reservedFindings(plugins []pluginhost.PluginInfo) []pluginhost.Finding {
 	var findings []pluginhost.Finding
 	for _, p := range plugins {

@@ -20,8 +20,8 @@ const (
 	groupMore    = "more"
 )
 
-// newRootCommand is the whole tree. Everything a command keeps between its flags and its run is in
-// the app, so a tree can be made at any time, and twice.
+// newRootCommand returns the whole tree of commands. The state of a command between its flags and
+// its run is in the app, so a tree can be built at any time, and more than once.
 func newRootCommand(a *app) *cobra.Command {
 	version := false
 	root := &cobra.Command{
@@ -75,10 +75,10 @@ func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	f.StringVar(&a.flags.config, "config", "", "read the configuration from `FILE` instead of config.toml (see patchbay config path)")
 	f.StringVar(&a.flags.dir, "dir", "", "work in the directory `DIR` instead of the current one")
 	f.StringArrayVar(&a.flags.dialects, "dialect", nil, "use only plugins of this `DIALECT` (may be repeated)")
-	f.Lookup("json").DefValue = "false" // whatever the command line at hand says
+	f.Lookup("json").DefValue = "false" // the help must not show --json of this command line as the default
 }
 
-// overview is what patchbay alone prints: where to begin.
+// overview prints the most useful commands, for patchbay without arguments.
 func (a *app) overview() error {
 	o := a.screen()
 	a.printf("%s %s: plugins of any dialect, in any program\n\n", o.Paint(render.StyleBold, "patchbay"), pluginhost.Version)
@@ -111,8 +111,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return unknownCommand(cmd, args[0], nil)
 }
 
-// unknownCommand is the error of a word that is no subcommand, and none of the others that could
-// stand there.
+// unknownCommand returns the error for a word that is neither a subcommand nor one of others.
 func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	names := others
 	for _, c := range cmd.Commands() {
@@ -124,7 +123,8 @@ func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 		"unknown command %q for %q", word, cmd.CommandPath())
 }
 
-// badFlag says which flag was probably meant.
+// badFlag returns the error for a flag that cannot be parsed. It suggests the flag that was
+// probably meant.
 func badFlag(cmd *cobra.Command, err error) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
@@ -135,7 +135,7 @@ func badFlag(cmd *cobra.Command, err error) error {
 	return usage(meant(word, names, fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())), "%w", err)
 }
 
-// arguments wants exactly the named arguments.
+// arguments checks that a command line has exactly the named arguments.
 func arguments(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		fix := "usage: " + useLine(cmd)
@@ -149,7 +149,7 @@ func arguments(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// addCompletion adds cobra's own command for shells, which has to refuse those that it does not
+// addCompletion adds cobra's own completion command, and makes it refuse shells that it does not
 // know.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
@@ -163,8 +163,8 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-// stateUsage makes usage errors of what cobra refuses before a command runs: arguments, flags that
-// exclude each other, flags that are missing.
+// stateUsage turns the errors that cobra finds before a command runs into usage errors: wrong
+// arguments, flags that exclude each other, and missing flags.
 func stateUsage(cmd *cobra.Command) {
 	check := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -179,7 +179,7 @@ func stateUsage(cmd *cobra.Command) {
 	}
 }
 
-// asUsage returns err as a usage error that has a fix: its own, or else how the command is used.
+// asUsage turns an error about the command line into a usage error with a fix.
 func asUsage(cmd *cobra.Command, err error) error {
 	if err == nil || statedKind(err) != "" && fixOf(err) != "" {
 		return err
@@ -191,7 +191,7 @@ func asUsage(cmd *cobra.Command, err error) error {
 	return &problem{kind: kindUsage, err: err, fix: fix}
 }
 
-// newGroupCommand is a command that only has subcommands; alone it shows its help.
+// newGroupCommand returns a command that only has subcommands. Without one it shows its help.
 func newGroupCommand(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     use,

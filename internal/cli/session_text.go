@@ -10,12 +10,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A passage is a part of a conversation, as people read it.
+// A passage is a part of a conversation as it is shown.
 type passage struct {
 	kind   passageKind
-	name   string // of a tool
+	name   string // the name of a tool
 	text   string // foreign
-	failed bool   // a result
+	failed bool   // a result that is an error
 	at     time.Time
 }
 
@@ -27,10 +27,10 @@ const (
 	passageCall
 	passageResult
 	passageSystem
-	passageNote // of ours, about the conversation
+	passageNote // a remark of Patchbay
 )
 
-// facts say which session it is.
+// facts returns the id, the origin and the size of the session.
 func (c *talk) facts() [][2]string {
 	facts := [][2]string{{"session", c.ID}, {"began", c.CreatedAt.Local().Format(time.DateTime)}}
 	if c.Host != "" {
@@ -42,7 +42,7 @@ func (c *talk) facts() [][2]string {
 	return append(facts, [2]string{"directory", c.WorkingDir}, [2]string{"turns", fmt.Sprint(c.Turns)})
 }
 
-// elsewhere says where the messages are of a session that another agent has.
+// elsewhere says where the messages of another agent's session are.
 func (c *talk) elsewhere() string {
 	if !session.IsHost(c.ID) {
 		return ""
@@ -50,10 +50,10 @@ func (c *talk) elsewhere() string {
 	return fmt.Sprintf("%s stores the messages itself; `patchbay trace list --session %s` lists what plugins did", c.Host, c.ID)
 }
 
-// passages are the conversation from its beginning.
+// passages returns the conversation from its beginning.
 func (c *talk) passages() []passage {
 	if session.IsHost(c.ID) && c.silent() {
-		return nil // turns are counted, and no more is known about them
+		return nil // only the number of turns is known
 	}
 	var out []passage
 	for i := range c.Transcript {
@@ -117,8 +117,8 @@ func statusNote(s session.Status) string {
 	return "the turn failed"
 }
 
-// markdown is a conversation for a file. What a terminal would obey is escaped, so that the file
-// can be shown on one.
+// markdown returns a conversation for a file. Control characters are escaped, so that the file can
+// be shown on a terminal.
 func (c *talk) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", render.Line(sessionTitle(c.Session)))
@@ -156,7 +156,7 @@ func (p *passage) markdown() string {
 	return fmt.Sprintf("## Agent, %s\n\n%s\n", when, text)
 }
 
-// harmless is foreign text in which nothing is left that a terminal would obey. Tabs stay.
+// harmless escapes everything in foreign text that a terminal would interpret, except tabs.
 func harmless(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -169,13 +169,13 @@ func harmless(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// fenced is a block of code, in a fence that the text does not close.
+// fenced returns a block of code, in a fence that the text does not close.
 func fenced(language, text string) string {
 	fence := strings.Repeat("`", max(longestRun(text)+1, 3))
 	return fence + language + "\n" + text + "\n" + fence + "\n"
 }
 
-// codeSpan is code within a line.
+// codeSpan returns code for a line of text.
 func codeSpan(text string) string {
 	marks := strings.Repeat("`", longestRun(text)+1)
 	if len(marks) > 1 {
@@ -184,7 +184,7 @@ func codeSpan(text string) string {
 	return marks + text + marks
 }
 
-// longestRun is how many backquotes stand in a row at most.
+// longestRun returns the largest number of backquotes in a row.
 func longestRun(text string) int {
 	longest, run := 0, 0
 	for i := range len(text) {

@@ -10,10 +10,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// snippetWidth is how much of a line is shown around a fault.
+// snippetWidth limits how much of a line is shown around an error.
 const snippetWidth = 70
 
-// position is the line and the column, in characters, of a byte; both from 1.
+// position returns the line and the column of a byte, both from 1. Columns count characters.
 func position(data []byte, offset int) (line, column int) {
 	before := data[:offset]
 	line = 1 + bytes.Count(before, []byte("\n"))
@@ -21,7 +21,7 @@ func position(data []byte, offset int) (line, column int) {
 	return line, 1 + utf8.RuneCount(before[begin:])
 }
 
-// snippet shows the line of a fault with a caret below it.
+// snippet returns the line of an error, with a caret below it.
 func snippet(data []byte, offset int) string {
 	begin := bytes.LastIndexByte(data[:offset], '\n') + 1
 	end := len(data)
@@ -34,7 +34,7 @@ func snippet(data []byte, offset int) string {
 		"  " + strings.Repeat(" ", ansi.StringWidth(before)) + "^"
 }
 
-// lastPart is the end of a text, in at most so many columns.
+// lastPart returns the end of a text, in at most width columns.
 func lastPart(s string, width int) string {
 	if over := ansi.StringWidth(s) - width; over > 0 {
 		return "…" + ansi.TruncateLeft(s, over+1, "")

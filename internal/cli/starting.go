@@ -9,8 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// slowStart is how long plugins may take to start before a person is told which of them is waited
-// for.
+// slowStart is how long plugins may take to start before the command shows which ones it waits for.
 const slowStart = time.Second
 
 // A startLine names the plugins that are slow to start, on the live line, until they have started.
@@ -19,12 +18,12 @@ type startLine struct {
 
 	mu    sync.Mutex // protects the fields below
 	now   pluginhost.Starting
-	wait  *time.Timer // until it is drawn; nil: nothing is being started
+	wait  *time.Timer // draws the line when it fires; nil: no plugin is starting
 	drawn bool
-	over  bool // the command has begun its work
+	over  bool // the command has begun its work, and draws no more
 }
 
-// see is told how far the start has come.
+// see records the progress of the start.
 func (l *startLine) see(s pluginhost.Starting) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +49,8 @@ func (l *startLine) show() {
 	}
 }
 
-// stop is for a command whose plugins have started: what starts later is not what it waits for.
+// stop ends the line when the command's plugins have started. The command does not wait for plugins
+// that start later.
 func (l *startLine) stop() {
 	if l == nil {
 		return
@@ -61,7 +61,7 @@ func (l *startLine) stop() {
 	l.end()
 }
 
-// end takes the line away. l.mu is held.
+// end removes the line. l.mu is held.
 func (l *startLine) end() {
 	if l.wait != nil {
 		l.wait.Stop()
@@ -73,7 +73,7 @@ func (l *startLine) end() {
 	}
 }
 
-// startText names those that are waited for, three at the most.
+// startText names at most three of the plugins that are starting.
 func startText(s pluginhost.Starting) string {
 	names := s.Names
 	more := ""
@@ -83,7 +83,8 @@ func startText(s pluginhost.Starting) string {
 	return fmt.Sprintf("starting %s%s, %d of %d ready", strings.Join(names, ", "), more, s.Ready, s.All)
 }
 
-// onStarting has slow plugins named where a person watches, also where the result goes into a pipe.
+// onStarting returns the function that shows slow plugins, or nil if stderr is not a terminal. It
+// works even if the result goes into a pipe.
 func (a *app) onStarting() func(pluginhost.Starting) {
 	line := a.line()
 	if line == nil {

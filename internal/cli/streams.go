@@ -9,19 +9,18 @@ import (
 	"syscall"
 )
 
-// streams are the three files a program in the foreground is given.
+// streams holds the three files of a program in the foreground.
 type streams struct{ in, out, err stream }
 
-// A stream is one of them: the command's own file, or the program's end of a pipe that a goroutine
-// copies.
+// A stream is one of them: our own file, or the program's end of a pipe that a goroutine copies.
 type stream struct {
 	file     *os.File
-	captured *bytes.Buffer // what came through the pipe, where it is captured
-	copied   chan error    // nil where there is no pipe
+	captured *bytes.Buffer // the output of the pipe, if it is captured
+	copied   chan error    // receives when the pipe is copied; nil: there is no pipe
 }
 
-// streams gives a program the command's own streams; where capture is set, pipes in the place of
-// stdout and stderr.
+// streams returns our own streams for a program, or, if capture is set, pipes instead of stdout and
+// stderr.
 func (a *app) streams(capture bool) (*streams, error) {
 	s := new(streams)
 	var errs [3]error
@@ -34,7 +33,7 @@ func (a *app) streams(capture bool) (*streams, error) {
 	return s, nil
 }
 
-// inStream is stdin: a file as it is; anything else is read as the program asks for it.
+// inStream returns stdin: a file as it is, or a pipe that is filled from the reader.
 func inStream(r io.Reader) (stream, error) {
 	if f := isFile(r); f != nil {
 		return stream{file: f}, nil
@@ -48,13 +47,13 @@ func inStream(r io.Reader) (stream, error) {
 		return stream{}, err
 	}
 	go func() {
-		_, _ = io.Copy(ours, r) // a program that does not read it all has its reasons
+		_, _ = io.Copy(ours, r) // a program need not read all of its input
 		ours.Close()
 	}()
 	return stream{file: child}, nil
 }
 
-// outStream is stdout or stderr.
+// outStream returns stdout or stderr.
 func outStream(w io.Writer, capture bool) (stream, error) {
 	if f := isFile(w); f != nil && !capture {
 		return stream{file: f}, nil
@@ -75,7 +74,7 @@ func outStream(w io.Writer, capture bool) (stream, error) {
 	return s, nil
 }
 
-// close closes the program's ends of pipes and waits until all was copied.
+// close closes the program's ends of pipes and waits until everything is copied.
 func (s *streams) close() error {
 	var errs []error
 	for _, x := range []*stream{&s.out, &s.err} {
@@ -86,14 +85,14 @@ func (s *streams) close() error {
 	return errors.Join(errs...)
 }
 
-// signals are what is passed on to a program in the foreground. What a terminal sends on a key, it
-// sends to the program itself, and we only see to it that it does not end us: that is for the
-// program to decide.
+// signals returns the signals to pass on to a program in the foreground. A terminal sends the
+// signals of its keys to the program itself. We only catch them, so that they do not end us: the
+// program decides.
 func (a *app) signals() (<-chan os.Signal, func()) {
 	pass, ignore := make(chan os.Signal, 16), make(chan os.Signal, 1)
 	keys := pass
 	if a.InTTY {
-		keys = ignore // nobody reads it
+		keys = ignore // never received from
 	}
 	signal.Notify(pass, syscall.SIGTERM, syscall.SIGHUP)
 	signal.Notify(keys, os.Interrupt, syscall.SIGQUIT)

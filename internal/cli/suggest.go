@@ -6,7 +6,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
-// meant is the fix for a name that is not there: the one that was probably meant, and where to look
+// meant returns the fix for a name that does not exist: the name that was probably meant, and
 // otherwise.
 func meant(name string, known []string, otherwise string) string {
 	if near := nearest.Word(name, known); near != "" && near != name {

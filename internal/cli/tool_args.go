@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// withTool opens the plugins that may have a tool, and lets use work with it.
+// withTool opens the plugins that may have a tool, and calls use with it.
 func (a *app) withTool(ctx context.Context, name string, use func(*pluginhost.Host, pluginhost.Tool) error) error {
 	var passed []string
 	return a.withHost(ctx, needTool(name, &passed), func(host *pluginhost.Host) error {
@@ -22,7 +22,7 @@ func (a *app) withTool(ctx context.Context, name string, use func(*pluginhost.Ho
 	})
 }
 
-// findTool is the tool of that name, or the only one whose name ends with it.
+// findTool returns the tool with a name, or the only tool whose name ends with it.
 func findTool(host *pluginhost.Host, name string, passed []string) (pluginhost.Tool, error) {
 	var near []pluginhost.Tool
 	for _, t := range host.Tools() {
@@ -46,12 +46,12 @@ func findTool(host *pluginhost.Host, name string, passed []string) (pluginhost.T
 	return pluginhost.Tool{}, withFix(fmt.Errorf("tool %s: %w: %d tools end with it", name, pluginhost.ErrNotFound, len(near)), "write one of "+strings.Join(names, ", "))
 }
 
-// shortFor tells whether name is the end of a tool's full name.
+// shortFor reports whether name is the end of a tool's full name.
 func shortFor(full, name string) bool {
 	return strings.HasSuffix(full, "_"+name) || strings.HasSuffix(full, "."+name)
 }
 
-// toolArguments are the arguments of a call: those of --args, and NAME=VALUE over them.
+// toolArguments returns the arguments of a call: those of --args, replaced by NAME=VALUE pairs.
 func toolArguments(t pluginhost.Tool, args json.RawMessage, pairs []string) (json.RawMessage, error) {
 	object, err := rawjson.Parse(args)
 	if err != nil {
@@ -67,7 +67,8 @@ func toolArguments(t pluginhost.Tool, args json.RawMessage, pairs []string) (jso
 	return object.JSON(), nil
 }
 
-// valueOf is the value of NAME=VALUE: a string where the tool wants one; else JSON where it is any.
+// valueOf returns the value of NAME=VALUE: a string if the tool wants one, else JSON if it is valid
+// JSON.
 func valueOf(t pluginhost.Tool, name, text string) json.RawMessage {
 	for _, p := range parameters(t.Parameters) {
 		if p.name == name && p.kind() == "string" {
@@ -80,7 +81,7 @@ func valueOf(t pluginhost.Tool, name, text string) json.RawMessage {
 	return rawjson.String(text)
 }
 
-// checkArguments refuses what the tool does not take.
+// checkArguments refuses arguments that do not fit the tool's schema.
 func checkArguments(t pluginhost.Tool, args json.RawMessage) error {
 	if wrong := pluginhost.Misfits(t, args); len(wrong) > 0 {
 		return usage(fmt.Sprintf("`patchbay tool info %s` lists its arguments", t.Name), "tool %s does not take these arguments: %s", t.Name, strings.Join(wrong, "; "))

@@ -15,25 +15,25 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// A unit is how a system is told to keep the daemon running for a user.
+// A unit is a service that keeps the daemon running for a user.
 type unit struct {
-	system  string // who keeps it
-	path    string // of the file
+	system  string // the name of the service manager
+	path    string // the path of the service file
 	text    string
-	command []string   // what it runs
-	probe   []string   // fails where the system keeps no services
-	active  []string   // succeeds where the service runs
-	before  []string   // make room for it; it fails where there is nothing
-	begin   [][]string // start it, now and at every login
-	end     [][]string // end it
-	reload  []string   // after the file is gone
-	linger  string     // a file that is there where services survive a logout; "": another rule holds
+	command []string   // the command of the service
+	probe   []string   // fails if the service manager does not work
+	active  []string   // succeeds if the service runs
+	before  []string   // removes an old service; fails if there is none
+	begin   [][]string // start the service, now and at every login
+	end     [][]string // end the service
+	reload  []string   // runs after the file is removed
+	linger  string     // a file that exists if services survive a logout; "": the system has no such file
 }
 
-// installed marks a file as ours: what somebody else wrote is not overwritten.
+// installed marks a file as ours. Files without it are not overwritten.
 const installed = "written by patchbay serve, with its install flag"
 
-// unit is the service of a system.
+// unit returns the service for a system.
 func (a *app) unit(goos string, dirs config.Dirs, command []string) (unit, error) {
 	env, keys := a.keptEnvironment()
 	for _, text := range append(append(slices.Clone(command), env...), keys...) {
@@ -75,13 +75,13 @@ func launchdUnit(dirs config.Dirs, command, env []string) unit {
 		end: [][]string{{"launchctl", "unload", "-w", path}}}
 }
 
-// kept are the variables that say where things are. A service that did not have them would find
-// other plugins, or none.
+// kept lists the variables that say where files are. Without them the service would find other
+// plugins, or none.
 var kept = []string{"PATH", "PATCHBAY_HOME", "PATCHBAY_MODEL", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME",
 	"DOTAGENT_PLUGIN_PATH", "SCAFFOLD_HOME"}
 
-// keptEnvironment is what the service gets of this environment: variables that say where things
-// are, as NAME=VALUE, and the names of keys, whose values are in no file of ours.
+// keptEnvironment returns the environment of the service: the variables that say where files are,
+// as NAME=VALUE, and the names of keys, whose values we never write to a file.
 func (a *app) keptEnvironment() (env, keys []string) {
 	for _, name := range kept {
 		if value := a.getenv(name); value != "" {
@@ -91,8 +91,7 @@ func (a *app) keptEnvironment() (env, keys []string) {
 	return env, secretenv.Keys(a.Environ)
 }
 
-// systemdText is the file for systemd. Exit codes that another start does not mend are not tried
-// again.
+// systemdText returns the file for systemd. Exit codes that a restart cannot fix do not cause one.
 func systemdText(command, env, keys []string) string {
 	var b strings.Builder
 	quoted := make([]string, len(command))
@@ -123,7 +122,7 @@ TimeoutStopSec=90
 	return b.String()
 }
 
-// systemdQuote makes a word safe where % has a meaning and quotes group.
+// systemdQuote quotes a word for systemd, where % has a meaning and quotes group words.
 func systemdQuote(s string) string {
 	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`).Replace(s)
 	if s == "" || strings.ContainsAny(s, " \t';") {
@@ -132,7 +131,7 @@ func systemdQuote(s string) string {
 	return s
 }
 
-// launchdText is the file for launchd.
+// launchdText returns the file for launchd.
 func launchdText(label string, command, env []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?>
@@ -166,7 +165,7 @@ func xmlQuote(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// services runs the programs by which a system keeps services.
+// services runs the programs of a service manager.
 type services struct {
 	group *proc.Group
 	env   []string
@@ -176,12 +175,12 @@ func (a *app) services() *services {
 	return &services{proc.NewGroup(a.logger()), secretenv.Without(a.Environ)}
 }
 
-func (s *services) close() { _ = s.group.Close() } // what it ran has ended
+func (s *services) close() { _ = s.group.Close() } // its programs have ended
 
-// serviceTime is for one such program; systemd waits for a service to end.
+// serviceTime limits how long one such program may run. systemd waits for a service to end.
 const serviceTime = 2 * time.Minute
 
-// run runs one of them. An exit code other than 0 is an error with what it said.
+// run runs a program. An exit code other than 0 is an error with the program's output.
 func (s *services) run(ctx context.Context, command []string) error {
 	if len(command) == 0 {
 		return nil

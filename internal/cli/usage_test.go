@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestUsageErrors: whatever command it is, a command line that makes no sense is a usage error, has
-// the exit code of one, and says what to type.
+// TestUsageErrors: for every command, a wrong command line is a usage error with its exit code and
+// a fix.
 func TestUsageErrors(t *testing.T) {
 	many := strings.Fields("a b c d e f")
 	lines := [][]string{{"serve", "--install", "--uninstall"}, {"job", "run", "x", "--once", "--attempts", "2"}, {"hook", "install", "claude", "--trust"},
@@ -41,7 +41,7 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// TestFlagGroups: so do flags that cobra was told of, as required or as excluding each other.
+// TestFlagGroups: flags that cobra declares as required or exclusive cause usage errors too.
 func TestFlagGroups(t *testing.T) {
 	for _, args := range [][]string{{"--a", "--b"}, {}, {"--a"}} {
 		cmd := &cobra.Command{Use: "x", SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error { return errors.New("it ran") }}

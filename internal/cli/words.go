@@ -9,21 +9,21 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// words shows a turn of `chat -p` on a terminal as it happens: what the model says as it says it,
-// what else goes on as remarks. A turn tells one observer one event at a time, so that nothing here
-// is guarded.
+// words shows a turn of `chat -p` on a terminal as it happens: the text of the model as it comes,
+// and everything else as remarks. A turn calls its observer with one event at a time, so no lock is
+// needed.
 type words struct {
-	out     io.Writer // the terminal for replies; nil: they are printed when the turn is over
-	remarks io.Writer // the one for the rest; nil: nobody reads it
-	wait    waitLine  // what is waited for, on the same terminal as the remarks
+	out     io.Writer // the terminal for replies; nil: they are printed when the turn has ended
+	remarks io.Writer // the terminal for remarks; nil: there is none
+	wait    waitLine  // what the command waits for, on the terminal for remarks
 
-	line strings.Builder // the reply under way, as far as it is on the screen
-	last string          // the last whole reply that was shown
+	line strings.Builder // the part of the current reply that is on the screen
+	last string          // the last complete reply that was shown
 
-	tools int // that run
+	tools int // the number of running tools
 }
 
-// see is a turn's observer.
+// see shows an event. It is the observer of a turn.
 func (w *words) see(e chat.Event) {
 	switch e.Type {
 	case chat.TurnStarted:
@@ -57,10 +57,10 @@ func (w *words) add(text string) {
 	}
 	w.wait.end()
 	w.line.WriteString(text)
-	_, _ = io.WriteString(w.out, render.Block(text)) // the output keeps the error
+	_, _ = io.WriteString(w.out, render.Block(text)) // a.out keeps the error
 }
 
-// reply shows a whole reply, unless it is on the screen already.
+// reply shows a complete reply, unless it is on the screen already.
 func (w *words) reply(text string) {
 	if w.out == nil || text == "" && w.line.Len() == 0 {
 		return
@@ -73,7 +73,7 @@ func (w *words) reply(text string) {
 	w.last = text
 }
 
-// finish shows the text that a turn came to, unless it is on the screen already.
+// finish shows the final text of a turn, unless it is on the screen already.
 func (w *words) finish(text string) {
 	w.wait.end()
 	if w.line.Len() > 0 || text != w.last {
@@ -81,7 +81,7 @@ func (w *words) finish(text string) {
 	}
 }
 
-// endLine ends the line on which a reply is.
+// endLine ends the line of a reply.
 func (w *words) endLine() {
 	if w.line.Len() > 0 {
 		_, _ = io.WriteString(w.out, "\n")

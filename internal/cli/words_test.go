@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 )
 
-// pieces keeps each write on its own: what was written at once was shown at once.
+// pieces keeps each write separately.
 type pieces struct{ list []string }
 
 func (p *pieces) Write(b []byte) (int, error) {
@@ -69,7 +69,7 @@ func TestAnAnswerOnATerminal(t *testing.T) {
 			t.Errorf("written %q, beside it %q", out, remarks)
 		}
 	})
-	t.Run("is held where a plugin may change it", func(t *testing.T) {
+	t.Run("is held if a plugin may change it", func(t *testing.T) {
 		out, remarks := ask(t, shouter)
 		if !slices.Equal(out, []string{"IT IS NONE", "\n"}) {
 			t.Errorf("written %q", out)
@@ -89,19 +89,19 @@ func TestWords(t *testing.T) {
 		"a reply that was streamed is not printed again": {
 			events: []chat.Event{{Type: chat.TextDelta, Text: "a "}, {Type: chat.TextDelta, Text: "b"}, {Type: chat.ModelReplied, Text: "a b"}},
 			result: "a b", want: "a b\n"},
-		"what is said before a tool has its own line": {
+		"text before a tool call has its own line": {
 			events: []chat.Event{{Type: chat.TextDelta, Text: "let me look"}, {Type: chat.ModelReplied, Text: "let me look"},
 				{Type: chat.ToolStarted, Tool: &chat.ToolUse{Name: "read_file"}}, {Type: chat.TextDelta, Text: "there"}, {Type: chat.ModelReplied, Text: "there"}},
 			result: "there", want: "let me look\nthere\n"},
-		"a reply that was void stays on its line": {
+		"a reply that is retried keeps its line": {
 			events: []chat.Event{{Type: chat.TextDelta, Text: "half a"}, {Type: chat.Retrying, Text: "lost"},
 				{Type: chat.TextDelta, Text: "whole"}, {Type: chat.ModelReplied, Text: "whole"}},
 			result: "whole", want: "half a\nwhole\n"},
-		"what was cut off ends its line": {
+		"an interrupted reply ends its line": {
 			events: []chat.Event{{Type: chat.TextDelta, Text: "once upon"}}, result: "once upon", want: "once upon\n"},
-		"an empty reply is no line": {
+		"an empty reply prints no line": {
 			events: []chat.Event{{Type: chat.ModelReplied}}, want: ""},
-		"a terminal obeys nothing of it": {
+		"control characters are escaped": {
 			events: []chat.Event{{Type: chat.TextDelta, Text: "a\x1b[2J"}, {Type: chat.ModelReplied, Text: "a\x1b[2J"}},
 			result: "a\x1b[2J", want: `a\x1b[2J` + "\n"},
 	}
