@@ -42,9 +42,9 @@ func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	return err == nil && (answer == "" || isYes(answer)), err
 }
 
-// certain asks before an action that cannot be undone. An empty answer means no. Without a
+// confirmIrreversible asks before an action that cannot be undone. An empty answer means no. Without a
 // terminal, yes must be set.
-func (a *app) certain(ctx context.Context, question string, yes bool) error {
+func (a *app) confirmIrreversible(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil
 	}

@@ -129,7 +129,7 @@ func (c *conversation) create(ctx context.Context) (session.Session, error) {
 func (c *conversation) find(ctx context.Context, id string) (session.Session, error) {
 	found, err := c.core.Sessions.Find(ctx, strings.TrimSpace(id))
 	if err == nil {
-		err = goesOnHere(found)
+		err = checkOwnSession(found)
 	}
 	return found, err
 }
@@ -155,17 +155,17 @@ func (c *conversation) end(ctx context.Context) error {
 	return errors.Join(released, c.core.End(ctx, c.session, c.plugins))
 }
 
-// say records that a message is sent, and returns the session's id.
-func (c *conversation) say() string {
+// markSent records that a message is sent, and returns the session's id.
+func (c *conversation) markSent() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sent = true
 	return c.session.ID
 }
 
-// entitle reads the title that the session got with its first message. If that fails, the next turn
+// readTitle reads the title that the session got with its first message. If that fails, the next turn
 // tries again.
-func (c *conversation) entitle(ctx context.Context) {
+func (c *conversation) readTitle(ctx context.Context) {
 	if c.Session().Title != "" {
 		return
 	}

@@ -83,7 +83,7 @@ func checkMethod(host *pluginhost.Host, plugin, method string) error {
 			fmt.Sprintf("`patchbay plugin info %s` lists what it has", p.Name))
 	}
 	return withFix(fmt.Errorf("plugin %s: method %s: %w", p.Name, method, pluginhost.ErrNotFound),
-		meant(method, p.Methods, fmt.Sprintf("`patchbay plugin info %s` lists its methods", p.Name)))
+		suggestName(method, p.Methods, fmt.Sprintf("`patchbay plugin info %s` lists its methods", p.Name)))
 }
 
 func newCallJSON(plugin, method string, result json.RawMessage, err error) callJSON {

@@ -105,7 +105,7 @@ func noSetting(prefix string, all []config.Setting) error {
 		names = append(names, s.Key)
 	}
 	return &problem{kind: kindNotFound, err: fmt.Errorf("no setting begins with %q", prefix),
-		fix: meant(prefix, names, "`patchbay config show` lists all settings; settings of plugins are listed only if a file sets them")}
+		fix: suggestName(prefix, names, "`patchbay config show` lists all settings; settings of plugins are listed only if a file sets them")}
 }
 
 func (a *app) printSettings(settings []config.Setting) error {

@@ -74,7 +74,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 	if err := a.printDiagnosis(&d); err != nil || d.OK {
 		return err
 	}
-	return told(kindFailed, "each finding says how to fix it", "%s found", render.Count(failed, "error"))
+	return alreadyPrinted(kindFailed, "each finding says how to fix it", "%s found", render.Count(failed, "error"))
 }
 
 // hookFindings returns what is wrong with Patchbay in the files of other agents. It tries each

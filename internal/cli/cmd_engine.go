@@ -50,8 +50,8 @@ func (a *app) engineDir(instead string) (string, error) {
 	return o.Dir, nil
 }
 
-// stopFirst adds to an error which process uses the files, and how to end it.
-func stopFirst(err error) error {
+// withStopFix adds to an error which process uses the files, and how to end it.
+func withStopFix(err error) error {
 	used, ok := errors.AsType[*engine.InUseError](err)
 	if !ok {
 		return err

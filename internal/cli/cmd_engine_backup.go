@@ -84,7 +84,7 @@ func (a *app) runEngineRestore(ctx context.Context, file string) error {
 	}
 	r, err := engine.Restore(ctx, dir, file, a.logger())
 	if err != nil {
-		return stopFirst(err)
+		return withStopFix(err)
 	}
 	if a.flags.json {
 		return a.printJSON(r)

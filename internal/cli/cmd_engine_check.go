@@ -45,7 +45,7 @@ func (a *app) runEngineCheck() error {
 	if err != nil || r.OK() {
 		return err
 	}
-	return told(kindFailed, "`patchbay engine repair` recovers the intact messages and acknowledges the damage", "the store is damaged, or earlier damage is not acknowledged")
+	return alreadyPrinted(kindFailed, "`patchbay engine repair` recovers the intact messages and acknowledges the damage", "the store is damaged, or earlier damage is not acknowledged")
 }
 
 type checkJSON struct {
@@ -115,7 +115,7 @@ func (a *app) runEngineRepair(ctx context.Context) error {
 	}
 	r, err := engine.Repair(ctx, dir, a.logger())
 	if err != nil {
-		return stopFirst(err)
+		return withStopFix(err)
 	}
 	if a.flags.json {
 		return a.printJSON(r)

@@ -108,7 +108,7 @@ func refusal(out *hook.Outcome) error {
 	if out.Reason != "" {
 		text += ": " + out.Reason
 	}
-	return told(kindRefused, out.Suggest, "%s", text)
+	return alreadyPrinted(kindRefused, out.Suggest, "%s", text)
 }
 
 // warnOfPayload warns if a payload lacks the field that its point is about. Hooks that are limited
@@ -147,7 +147,7 @@ func (a *app) printOutcome(out *hook.Outcome, hooked []string, trace bool) error
 func noPoint(name string) error {
 	names := pointNames()
 	return withFix(fmt.Errorf("%w %q", hook.ErrUnknownPoint, name),
-		meant(name, names, "the points are:")+"\n"+wrapWords(names, 64))
+		suggestName(name, names, "the points are:")+"\n"+wrapWords(names, 64))
 }
 
 func pointNames() []string {

@@ -57,7 +57,7 @@ func (a *app) fireEvents(ctx context.Context, host *pluginhost.Host, in io.Reade
 		}
 	}
 	if failed > 0 {
-		return told(kindFailed, "the line of each event has its error", "%s had an error", render.Count(failed, "event"))
+		return alreadyPrinted(kindFailed, "the line of each event has its error", "%s had an error", render.Count(failed, "event"))
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func parseEvent(line inputLine, number int) (hook.Point, json.RawMessage, error)
 	point := hook.Point(name)
 	if _, ok := point.Spec(); !ok {
 		return point, nil, withFix(fmt.Errorf("line %d: %w %q", number, hook.ErrUnknownPoint, name),
-			meant(name, pointNames(), "`patchbay fire --list` lists the points"))
+			suggestName(name, pointNames(), "`patchbay fire --list` lists the points"))
 	}
 	data := object.Get("data")
 	if string(data) == "null" {

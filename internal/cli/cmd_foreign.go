@@ -108,7 +108,7 @@ func (a *app) runPluginCommand(ctx context.Context, host *pluginhost.Host, name 
 	}
 	if !slices.Contains(p.Commands, c.Name) {
 		return withFix(fmt.Errorf("plugin %s: command %s: %w", p.Name, c.Name, pluginhost.ErrNotFound),
-			meant(c.Name, p.Commands, fmt.Sprintf("`patchbay %s` lists its commands", p.Name)))
+			suggestName(c.Name, p.Commands, fmt.Sprintf("`patchbay %s` lists its commands", p.Name)))
 	}
 	code, err := host.RunCommand(ctx, name, c)
 	if err == nil && code != 0 {

@@ -68,7 +68,7 @@ func hookAgent(name string) (codehook.Agent, error) {
 			return agent, nil
 		}
 	}
-	return "", usage(meant(name, agentNames(), "it is one of "+strings.Join(agentNames(), ", ")), "unknown host %q", name)
+	return "", usage(suggestName(name, agentNames(), "it is one of "+strings.Join(agentNames(), ", ")), "unknown host %q", name)
 }
 
 // hookPlace returns the file of an agent: the user's, or that of the current project.

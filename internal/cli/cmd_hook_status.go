@@ -121,7 +121,7 @@ func (a *app) runHookStatus(ctx context.Context) error {
 	if err != nil || bad == 0 {
 		return err
 	}
-	return told(kindFailed, "each problem says how to fix it", "%s found", render.Count(bad, "problem"))
+	return alreadyPrinted(kindFailed, "each problem says how to fix it", "%s found", render.Count(bad, "problem"))
 }
 
 // mostUnasked limits how many of the events without an answer are shown.

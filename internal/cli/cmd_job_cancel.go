@@ -42,7 +42,7 @@ its current run.`,
 }
 
 func (a *app) cancelJob(ctx context.Context, j *daemon.Jobs, id string) error {
-	id, err := underWay(ctx, j, id)
+	id, err := runToCancel(ctx, j, id)
 	if err != nil {
 		return err
 	}
@@ -63,9 +63,9 @@ func (a *app) cancelJob(ctx context.Context, j *daemon.Jobs, id string) error {
 	return nil
 }
 
-// underWay returns the id of the run to cancel: id itself, or the current run of the agent with
+// runToCancel returns the id of the run to cancel: id itself, or the current run of the agent with
 // that name.
-func underWay(ctx context.Context, j *daemon.Jobs, id string) (string, error) {
+func runToCancel(ctx context.Context, j *daemon.Jobs, id string) (string, error) {
 	if strings.Contains(id, "/") {
 		return id, nil
 	}

@@ -61,7 +61,7 @@ func (a *app) runJobDoctor(ctx context.Context, reach bool) error {
 	if d.OK {
 		return nil
 	}
-	return told(kindFailed, "each finding says how to fix it", "%s found", render.Count(failed, "error"))
+	return alreadyPrinted(kindFailed, "each finding says how to fix it", "%s found", render.Count(failed, "error"))
 }
 
 // verdict returns a diagnosis in a few words.
@@ -209,7 +209,7 @@ func (a *app) showImported(list []importedJob, broken int) error {
 		}
 	}
 	if broken > 0 {
-		return told(kindFailed, "`patchbay job doctor` says what is wrong with each", "%s broken", render.Count(broken, "manifest"))
+		return alreadyPrinted(kindFailed, "`patchbay job doctor` says what is wrong with each", "%s broken", render.Count(broken, "manifest"))
 	}
 	return nil
 }

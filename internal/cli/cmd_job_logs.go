@@ -43,13 +43,13 @@ how the run ended. --raw prints only the output. RUN is an id from ` + "`patchba
 }
 
 func (a *app) showLogs(ctx context.Context, j *daemon.Jobs, id string, f jobLogsFlags) error {
-	id, err := runOf(ctx, j, id)
+	id, err := runToShow(ctx, j, id)
 	if err != nil {
 		return err
 	}
 	lines, read := 0, j.Store.Output
 	if f.follow {
-		defer a.keepMending(ctx, j)()
+		defer a.keepEndingDeadRuns(ctx, j)()
 		read = j.Store.Follow
 		if a.ErrTTY && !a.flags.json {
 			a.tellf("Following %s until it ends; Ctrl-C stops following, not the run.\n", render.Line(id))
@@ -72,8 +72,8 @@ func (a *app) showLogs(ctx context.Context, j *daemon.Jobs, id string, f jobLogs
 	return a.endLogs(&run, lines, f)
 }
 
-// runOf returns the id of a run: id itself, or the last run of the agent with that name.
-func runOf(ctx context.Context, j *daemon.Jobs, id string) (string, error) {
+// runToShow returns the id of a run: id itself, or the last run of the agent with that name.
+func runToShow(ctx context.Context, j *daemon.Jobs, id string) (string, error) {
 	if !strings.Contains(id, "/") {
 		runs, err := j.Store.Runs(ctx, id, 1)
 		if err != nil {
@@ -120,9 +120,9 @@ func (a *app) fit(text string) string {
 // endLogs prints how the run ended. If the run has printed nothing, it says so and why, in JSON
 // too.
 func (a *app) endLogs(run *job.Run, lines int, f jobLogsFlags) error {
-	text := run.ID + " " + standing(run, f.follow)
+	text := run.ID + " " + stateInWords(run, f.follow)
 	if lines == 0 {
-		text = run.ID + " " + silence(run, time.Now()) + "; it " + standing(run, f.follow)
+		text = run.ID + " " + whyNoOutput(run, time.Now()) + "; it " + stateInWords(run, f.follow)
 	}
 	switch {
 	case a.flags.json && lines == 0:
@@ -136,8 +136,8 @@ func (a *app) endLogs(run *job.Run, lines int, f jobLogsFlags) error {
 	return nil
 }
 
-// silence returns why a run has no output.
-func silence(run *job.Run, now time.Time) string {
+// whyNoOutput returns why a run has no output.
+func whyNoOutput(run *job.Run, now time.Time) string {
 	switch {
 	case len(run.Attempts) == 0:
 		return "did not start"
@@ -149,8 +149,8 @@ func silence(run *job.Run, now time.Time) string {
 	return "printed nothing"
 }
 
-// standing returns the state of a run in words.
-func standing(run *job.Run, followed bool) string {
+// stateInWords returns the state of a run in words.
+func stateInWords(run *job.Run, followed bool) string {
 	attempts := render.Count(len(run.Attempts), "attempt")
 	switch run.Status {
 	case job.Succeeded:
@@ -174,12 +174,12 @@ func standing(run *job.Run, followed bool) string {
 	return "is still running (-f follows it)"
 }
 
-// mendEvery is how often a command that waits for a run checks whether the run's process has died.
-const mendEvery = time.Second
+// deadRunsEvery is how often a command that waits for a run checks whether the run's process has died.
+const deadRunsEvery = time.Second
 
-// keepMending ends runs whose process has died, until stop is called. There may be no daemon that
+// keepEndingDeadRuns ends runs whose process has died, until stop is called. There may be no daemon that
 // does it, and following such a run would never end.
-func (a *app) keepMending(ctx context.Context, j *daemon.Jobs) (stop func()) {
+func (a *app) keepEndingDeadRuns(ctx context.Context, j *daemon.Jobs) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -188,7 +188,7 @@ func (a *app) keepMending(ctx context.Context, j *daemon.Jobs) (stop func()) {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(mendEvery):
+			case <-time.After(deadRunsEvery):
 			}
 			if err := j.ReapDeadRuns(ctx); err != nil && ctx.Err() == nil {
 				a.logger().Warn("cannot check whether the process of a run has died", "err", err)

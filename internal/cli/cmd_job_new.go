@@ -36,7 +36,7 @@ the agent runs only when you start it with ` + "`patchbay job run`" + `.`,
   patchbay job new poll --every 15 -- ./poll.sh`,
 		Annotations: exits(exit{exitOK, "the agent was written"}, exit{exitRefused, "an agent of this name exists already"}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := d.take(args, cmd.ArgsLenAtDash()); err != nil {
+			if err := d.parseArgs(args, cmd.ArgsLenAtDash()); err != nil {
 				return err
 			}
 			return a.newJob(cmd.Context(), d)
@@ -56,8 +56,8 @@ the agent runs only when you start it with ` + "`patchbay job run`" + `.`,
 	return cmd
 }
 
-// take reads the arguments: a name, and a command after --.
-func (d *jobDraft) take(args []string, dash int) error {
+// parseArgs reads the arguments: a name, and a command after --.
+func (d *jobDraft) parseArgs(args []string, dash int) error {
 	names := args
 	if dash >= 0 {
 		names, d.command = args[:dash], args[dash:]
@@ -84,14 +84,14 @@ func (a *app) newJob(ctx context.Context, d jobDraft) error {
 	if len(dirs) == 0 {
 		return &problem{kind: kindConfig, err: errors.New("[jobs] dirs of the configuration is empty"), fix: "name a directory there, or remove the key"}
 	}
-	if a.person() {
+	if a.interactive() {
 		if err := a.askForJob(ctx, &d, dirs); err != nil {
 			return err
 		}
 	} else if d.name == "" {
 		return usage("patchbay job new NAME [--at HH:MM] -- COMMAND", "a new agent needs a name")
 	}
-	d.localise(a.dir())
+	d.makePathAbsolute(a.dir())
 	dir := filepath.Join(dirs[0], d.name)
 	m, err := a.checkJob(&d, dir, dirs)
 	if err != nil {

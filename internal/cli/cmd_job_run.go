@@ -26,14 +26,14 @@ type jobRunFlags struct {
 // maxAttempts is the largest number of attempts that a manifest may have.
 const maxAttempts = 100
 
-// most returns the number of attempts of a run; 0: the number of the manifest. On a terminal the
+// attemptLimit returns the number of attempts of a run; 0: the number of the manifest. On a terminal the
 // default is one, because a user does not expect a command to wait for minutes. The error says how
 // to make the other attempts.
-func (f *jobRunFlags) most(a *app) (int, error) {
+func (f *jobRunFlags) attemptLimit(a *app) (int, error) {
 	switch {
 	case f.once && f.attempts != "" && f.attempts != "1":
 		return 0, usage("leave one of them out", "--once and --attempts %s contradict each other", f.attempts)
-	case f.once, f.attempts == "" && a.person():
+	case f.once, f.attempts == "" && a.interactive():
 		return 1, nil
 	case f.attempts == "", f.attempts == "all":
 		return 0, nil
@@ -86,7 +86,7 @@ not used; the command shows what they would get.`,
 }
 
 func (a *app) runJob(ctx context.Context, j *daemon.Jobs, agent string, f jobRunFlags) error {
-	most, err := f.most(a)
+	most, err := f.attemptLimit(a)
 	if err != nil {
 		return err
 	}

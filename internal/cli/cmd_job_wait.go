@@ -43,7 +43,7 @@ func (w *waiter) listen() {
 }
 
 // live reports whether a user watches on a terminal.
-func (w *waiter) live() bool { return w.app.person() && w.app.ErrTTY }
+func (w *waiter) live() bool { return w.app.interactive() && w.app.ErrTTY }
 
 // wait prints why a run waits, and for how long. The channel is closed when the user asks for the
 // next attempt.
@@ -116,8 +116,8 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// person reports whether a user typed the command on a terminal and reads its result there.
-func (a *app) person() bool { return a.InTTY && a.OutTTY && !a.flags.json }
+// interactive reports whether a user typed the command on a terminal and reads its result there.
+func (a *app) interactive() bool { return a.InTTY && a.OutTTY && !a.flags.json }
 
 // columns returns the width of the terminal.
 func (a *app) columns() int {

@@ -202,7 +202,7 @@ func (a *app) conform(ctx context.Context, f *conformFlags, host *pluginhost.Hos
 	if report.OK {
 		return nil
 	}
-	return told(kindChecks, "", "plugin %s fails %s", report.Plugin, render.Count(report.Count(conformance.Fail), "check"))
+	return alreadyPrinted(kindChecks, "", "plugin %s fails %s", report.Plugin, render.Count(report.Count(conformance.Fail), "check"))
 }
 
 // conformTarget returns the plugin that the command line names.
@@ -217,7 +217,7 @@ func (a *app) conformTarget(host *pluginhost.Host, found []pluginhost.Candidate,
 	case command:
 		return conformance.Server("", args, nil, a.workDir()), nil
 	case !a.isPath(args[0]):
-		return a.installed(host, found, args[0], only)
+		return a.installedTarget(host, found, args[0], only)
 	}
 	return a.targetAt(args[0], only)
 }
@@ -257,8 +257,8 @@ func (a *app) workDir() string {
 	return a.dir()
 }
 
-// installed returns an installed plugin by its name.
-func (a *app) installed(host *pluginhost.Host, found []pluginhost.Candidate, name, only string) (conformance.Target, error) {
+// installedTarget returns an installed plugin by its name.
+func (a *app) installedTarget(host *pluginhost.Host, found []pluginhost.Candidate, name, only string) (conformance.Target, error) {
 	if command, environ, ok, err := host.Program(name); ok && (only == "" || only == "mcp") {
 		if errors.Is(err, errors.ErrUnsupported) {
 			return conformance.Target{}, usage("test its program: `patchbay plugin test -- COMMAND`", "%w, and only programs can be tested", err)

@@ -74,9 +74,9 @@ func (a *app) runPluginDev(ctx context.Context, path string, watch []string) err
 		}
 	}()
 	if a.InTTY && a.OutTTY && !a.flags.json {
-		return d.atTerminal(ctx)
+		return d.runOnTerminal(ctx)
 	}
-	return d.byLines(ctx)
+	return d.runOnLines(ctx)
 }
 
 // A devRun is one run of `plugin dev`.
@@ -167,8 +167,8 @@ func (d *devRun) openServer(ctx context.Context, opts *pluginhost.Options) (*plu
 	return d.app.open(ctx, opts)
 }
 
-// byLines reads commands from stdin and prints each event as a line or a block.
-func (d *devRun) byLines(ctx context.Context) (err error) {
+// runOnLines reads commands from stdin and prints each event as a line or a block.
+func (d *devRun) runOnLines(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s, err := d.start(ctx, func(e plugindev.Event) {
@@ -185,12 +185,12 @@ func (d *devRun) byLines(ctx context.Context) (err error) {
 			err = closeErr
 		}
 	}()
-	failed, all := d.obey(ctx, s)
+	failed, all := d.runCommands(ctx, s)
 	switch {
 	case ctx.Err() != nil && d.out.err == nil:
 		return &problem{kind: kindInterrupted, err: errors.New("interrupted")}
 	case failed > 0:
-		return told(kindFailed, "", "%d of %s failed", failed, render.Count(all, "command"))
+		return alreadyPrinted(kindFailed, "", "%d of %s failed", failed, render.Count(all, "command"))
 	}
 	return nil
 }
@@ -209,8 +209,8 @@ func (d *devRun) printEvent(e plugindev.Event) {
 	d.printf("%s\n", raw)
 }
 
-// obey runs the commands of stdin until quit or the end of stdin.
-func (d *devRun) obey(ctx context.Context, s *plugindev.Session) (failed, all int) {
+// runCommands runs the commands of stdin until quit or the end of stdin.
+func (d *devRun) runCommands(ctx context.Context, s *plugindev.Session) (failed, all int) {
 	lines := d.commandLines(ctx)
 	for {
 		select {

@@ -35,8 +35,8 @@ type devDesk struct {
 	edited  plugindev.Command // the last command, with the payload as the user edited it
 }
 
-// atTerminal shows events above a line of keys.
-func (d *devRun) atTerminal(ctx context.Context) error {
+// runOnTerminal shows events above a line of keys.
+func (d *devRun) runOnTerminal(ctx context.Context) error {
 	dirs, err := d.configDirs()
 	if err != nil {
 		return err
@@ -134,11 +134,11 @@ func (k *devDesk) while(what string, do func()) bool {
 func (k *devDesk) send(ctx context.Context, c plugindev.Command) {
 	sent := k.while(c.Verb+" "+c.Name, func() { _ = k.session.Do(ctx, c) }) // events report what went wrong
 	if !sent {
-		k.say("a command is still running: wait for it, or press r to restart the plugin")
+		k.markSent("a command is still running: wait for it, or press r to restart the plugin")
 	}
 }
 
-func (k *devDesk) say(text string) {
+func (k *devDesk) markSent(text string) {
 	k.console.Print(func(o render.Options) []string { return []string{o.Paint(render.StyleDim, text)} })
 }
 
@@ -168,7 +168,7 @@ func (k *devDesk) choices() []string {
 		labels = append(labels, label)
 	}
 	if len(labels) == 0 {
-		k.say("nothing can be sent: the plugin does not work, or has no hooks and no tools")
+		k.markSent("nothing can be sent: the plugin does not work, or has no hooks and no tools")
 	}
 	return labels
 }
@@ -198,7 +198,7 @@ func (k *devDesk) toggle(context.Context, int) {
 	k.verbose = !k.verbose
 	now := k.verbose
 	k.mu.Unlock()
-	k.say(map[bool]string{true: "messages are shown whole from now on", false: "messages are shown on one line from now on"}[now])
+	k.markSent(map[bool]string{true: "messages are shown whole from now on", false: "messages are shown on one line from now on"}[now])
 }
 
 // editLast opens the last payload in the user's editor.

@@ -55,8 +55,8 @@ loses no event.`,
 	return cmd
 }
 
-// installing returns the options for installing plugins.
-func (a *app) installing() (plugininstall.Options, error) {
+// sourceOptions returns the options for installing plugins.
+func (a *app) sourceOptions() (plugininstall.Options, error) {
 	dirs, err := a.dirs()
 	if err != nil {
 		return plugininstall.Options{}, err
@@ -92,7 +92,7 @@ func (a *app) progress(text string) {
 }
 
 func (a *app) runPluginInstall(ctx context.Context, text string, opts installOptions) error {
-	o, err := a.installing()
+	o, err := a.sourceOptions()
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func chosenByName(f *plugininstall.Fetched, names []string) ([]plugininstall.Plu
 		switch len(meantOnes) {
 		case 0:
 			return nil, &problem{kind: kindNotFound, err: fmt.Errorf("the source has no plugin %s", name),
-				fix: meant(name, ids(f.Plugins), "it has "+strings.Join(ids(f.Plugins), ", "))}
+				fix: suggestName(name, ids(f.Plugins), "it has "+strings.Join(ids(f.Plugins), ", "))}
 		case 1:
 			chosen = append(chosen, meantOnes[0])
 		default:
@@ -215,7 +215,7 @@ func (a *app) finish(ctx context.Context, placed []*plugininstall.Placed) error 
 	changed := false
 	for _, p := range placed {
 		changed = changed || !p.Unchanged && !p.DryRun
-		unify(p.Changes)
+		addDiffs(p.Changes)
 		if !a.flags.json {
 			a.printPlaced(p)
 		}

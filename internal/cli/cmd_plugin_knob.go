@@ -120,7 +120,7 @@ func noKnob(p *pluginhost.PluginDetail, key string) error {
 	}
 	fix := "the plugin has no knobs"
 	if len(keys) > 0 {
-		fix = meant(key, keys, "it has "+strings.Join(keys, ", "))
+		fix = suggestName(key, keys, "it has "+strings.Join(keys, ", "))
 	}
 	return withFix(fmt.Errorf("plugin %s: knob %s: %w", p.Name, key, pluginhost.ErrNotFound), fix)
 }

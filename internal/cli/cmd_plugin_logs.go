@@ -55,7 +55,7 @@ func (a *app) runPluginLogs(ctx context.Context, name string, opts logOptions) e
 	if opts.lines < 0 {
 		return usage("write a number that is not negative", "--lines %d is negative", opts.lines)
 	}
-	p, err := a.found(ctx, name)
+	p, err := a.findInstalled(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -37,15 +37,15 @@ the command asks first.`,
 }
 
 func (a *app) runPluginRemove(ctx context.Context, name string, opts removeOptions) error {
-	o, err := a.installing()
+	o, err := a.sourceOptions()
 	if err != nil {
 		return err
 	}
-	p, err := a.found(ctx, name)
+	p, err := a.findInstalled(ctx, name)
 	if err != nil {
 		return err
 	}
-	if err := a.certain(ctx, fmt.Sprintf("remove the %s plugin %s, %s?", p.Dialect, p.Place, p.Path), opts.yes || opts.dryRun); err != nil {
+	if err := a.confirmIrreversible(ctx, fmt.Sprintf("remove the %s plugin %s, %s?", p.Dialect, p.Place, p.Path), opts.yes || opts.dryRun); err != nil {
 		return err
 	}
 	if err := plugininstall.Sweep(o); err != nil {
@@ -72,8 +72,8 @@ func (a *app) runPluginRemove(ctx context.Context, name string, opts removeOptio
 	return err
 }
 
-// found returns the plugin with a name, without starting any.
-func (a *app) found(ctx context.Context, name string) (p pluginhost.Sighted, err error) {
+// findInstalled returns the plugin with a name, without starting any.
+func (a *app) findInstalled(ctx context.Context, name string) (p pluginhost.Sighted, err error) {
 	var known []string
 	o := a.options(func(c pluginhost.Candidate) bool {
 		known = append(known, c.Name)

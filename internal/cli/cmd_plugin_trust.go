@@ -61,7 +61,7 @@ func (a *app) runPluginTrust(ctx context.Context, names []string, opts trustOpti
 	changes := []*pluginhost.TrustChange{}
 	err := a.withFound(ctx, func(host *pluginhost.Host) error {
 		if opts.all {
-			names = tracked(host)
+			names = lockable(host)
 		}
 		for _, name := range names {
 			change, err := host.Trust(name, opts.dryRun)
@@ -69,7 +69,7 @@ func (a *app) runPluginTrust(ctx context.Context, names []string, opts trustOpti
 				return trustProblem(name, err)
 			}
 			changes = append(changes, change)
-			unify(change.Files)
+			addDiffs(change.Files)
 			if !a.flags.json {
 				a.printTrust(change, opts.dryRun)
 			}
@@ -100,8 +100,8 @@ func trustProblem(name string, err error) error {
 	return &problem{kind: kindFailed, err: err, fix: "make sure that you can read every file of the plugin, and that all are regular files"}
 }
 
-// tracked returns the plugins that the lock can contain, as DIALECT:NAME.
-func tracked(host *pluginhost.Host) []string {
+// lockable returns the plugins that the lock can contain, as DIALECT:NAME.
+func lockable(host *pluginhost.Host) []string {
 	var names []string
 	for _, p := range host.Plugins() {
 		if p.Dialect != "mcp" && p.Project == "" {

@@ -37,7 +37,7 @@ is, unless you add --force. --dry-run shows the changes as a diff.`,
 }
 
 func (a *app) runPluginUpdate(ctx context.Context, names []string, opts installOptions) error {
-	o, err := a.installing()
+	o, err := a.sourceOptions()
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func installedEntries(lock *trust.Lock, names []string) ([]*trust.Entry, error) 
 	for _, name := range names {
 		if !slices.ContainsFunc(entries, func(e *trust.Entry) bool { return name == e.Name || name == e.Dialect+":"+e.Name }) {
 			return nil, &problem{kind: kindNotFound, err: fmt.Errorf("plugin %s was not installed with `patchbay plugin install`", name),
-				fix: meant(name, known, "install it from its source")}
+				fix: suggestName(name, known, "install it from its source")}
 		}
 	}
 	return entries, nil

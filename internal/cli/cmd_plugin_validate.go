@@ -108,7 +108,7 @@ func (a *app) validate(host *pluginhost.Host, name string) error {
 
 // failure returns the error of a command that has printed the errors.
 func (v *validation) failure() error {
-	return told(kindFailed, "", "plugin %s has %s", v.Plugin, render.Count(len(v.Errors), "error"))
+	return alreadyPrinted(kindFailed, "", "plugin %s has %s", v.Plugin, render.Count(len(v.Errors), "error"))
 }
 
 // validateCode checks a file of code that is not trusted yet.

@@ -196,7 +196,7 @@ func (a *app) runProjectTrust(ctx context.Context, p projectRef, opts projectTru
 		return err
 	}
 	if staged == nil {
-		return untrustable(view)
+		return nothingToTrust(view)
 	}
 	defer staged.Close() // Close does not remove a trusted copy
 	if opts.digest != "" && opts.digest != staged.Digest {
@@ -204,7 +204,7 @@ func (a *app) runProjectTrust(ctx context.Context, p projectRef, opts projectTru
 			fix: "`patchbay project status` shows them"}
 	}
 	if view.State == projectfiles.Trusted {
-		return a.trusted(ctx, p, view, "was trusted already")
+		return a.showTrusted(ctx, p, view, "was trusted already")
 	}
 	if !a.flags.json {
 		a.printProjectPlugins(view, false)
@@ -212,21 +212,21 @@ func (a *app) runProjectTrust(ctx context.Context, p projectRef, opts projectTru
 			return err
 		}
 	}
-	if err := a.certain(ctx, trustQuestion, opts.yes); err != nil {
+	if err := a.confirmIrreversible(ctx, trustQuestion, opts.yes); err != nil {
 		return err
 	}
 	if err := staged.Trust(view.capabilities()); err != nil {
 		return &problem{kind: kindFailed, err: err}
 	}
 	view.State = projectfiles.Trusted
-	return a.trusted(ctx, p, view, "trusted")
+	return a.showTrusted(ctx, p, view, "trusted")
 }
 
 // trustQuestion says what a yes means.
 const trustQuestion = "\nTrust these plugins? They run as you, whenever you work in this project."
 
-// trusted prints that a project is trusted, tells the daemon, and removes older copies.
-func (a *app) trusted(ctx context.Context, p projectRef, view *projectView, verb string) error {
+// showTrusted prints that a project is trusted, tells the daemon, and removes older copies.
+func (a *app) showTrusted(ctx context.Context, p projectRef, view *projectView, verb string) error {
 	if a.flags.json {
 		if err := a.printJSON(view); err != nil {
 			return err
@@ -245,8 +245,8 @@ func (a *app) sweepProject(p projectRef) {
 	}
 }
 
-// untrustable returns why there is nothing to trust.
-func untrustable(v *projectView) error {
+// nothingToTrust returns why there is nothing to trust.
+func nothingToTrust(v *projectView) error {
 	if v.State == projectfiles.Refused {
 		return &problem{kind: kindFailed, err: fmt.Errorf("the plugins of %s cannot be trusted as they are: %s", v.Root, v.Reason), fix: "change that in the project, then trust it"}
 	}

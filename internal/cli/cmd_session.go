@@ -47,8 +47,8 @@ func sessionProblem(err error, missing string) error {
 	return err
 }
 
-// goesOnHere refuses sessions of other agents, because their messages are not stored here.
-func goesOnHere(s session.Session) error {
+// checkOwnSession refuses sessions of other agents, because their messages are not stored here.
+func checkOwnSession(s session.Session) error {
 	if !session.IsHost(s.ID) {
 		return nil
 	}

@@ -67,7 +67,7 @@ func (a *app) runSessionDelete(ctx context.Context, ids []string, yes bool) erro
 				list = append(list, one)
 			}
 		}
-		if err := a.certain(ctx, deleteQuestion(list), yes); err != nil {
+		if err := a.confirmIrreversible(ctx, deleteQuestion(list), yes); err != nil {
 			return err
 		}
 		return a.deleteSessions(ctx, r, list)

@@ -63,7 +63,7 @@ func (a *app) runSessionExport(ctx context.Context, id string, opts sessionExpor
 			opts.format = formatJSON
 		}
 	default:
-		return usage(meant(opts.format, []string{formatMarkdown, formatJSON}, "write markdown or json"), "unknown --format %.60q", opts.format)
+		return usage(suggestName(opts.format, []string{formatMarkdown, formatJSON}, "write markdown or json"), "unknown --format %.60q", opts.format)
 	}
 	return a.withConversation(ctx, id, func(c *talk) error {
 		text, err := c.encode(opts.format)

@@ -98,7 +98,7 @@ func knownHost(host string) error {
 			return nil
 		}
 	}
-	return usage(meant(host, hosts, "write one of "+strings.Join(hosts, ", ")), "unknown --host %.60q", host)
+	return usage(suggestName(host, hosts, "write one of "+strings.Join(hosts, ", ")), "unknown --host %.60q", host)
 }
 
 func (a *app) showSessions(list []session.Summary, more bool, q session.Query) error {

@@ -132,7 +132,7 @@ func (a *app) runExport(ctx context.Context, opts *exportOptions) error {
 			return &problem{kind: kindFailed, err: fmt.Errorf("%d of %d spans were sent: %w", sent.Spans, len(spans), err),
 				fix: "make sure that an OpenTelemetry collector listens there, for OTLP over HTTP (usually port 4318)"}
 		}
-		return a.exported(exportJSON{To: to.URL.Redacted(), Events: len(traces), Spans: sent.Spans, Rejected: sent.Rejected, Message: sent.Message})
+		return a.printExported(exportJSON{To: to.URL.Redacted(), Events: len(traces), Spans: sent.Spans, Rejected: sent.Rejected, Message: sent.Message})
 	})
 }
 
@@ -205,7 +205,7 @@ func (a *app) exportFile(file string, resource []otlp.Attribute, spans []otlp.Sp
 	if err := writeNew(a.path(file), text.Bytes()); err != nil {
 		return err
 	}
-	return a.exported(exportJSON{To: file, Events: events, Spans: len(spans)})
+	return a.printExported(exportJSON{To: file, Events: events, Spans: len(spans)})
 }
 
 // writeNew writes a file that must not exist yet. It appears whole or not at all.
@@ -218,7 +218,7 @@ func writeNew(path string, text []byte) error {
 	}})
 }
 
-func (a *app) exported(e exportJSON) error {
+func (a *app) printExported(e exportJSON) error {
 	if a.flags.json {
 		if err := a.printJSON(e); err != nil {
 			return err

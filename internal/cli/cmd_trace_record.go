@@ -82,7 +82,7 @@ func (a *app) runRecord(ctx context.Context, path string, words []string) error 
 	if err != nil {
 		return err
 	}
-	return a.recorded(s, code)
+	return a.printRecorded(s, code)
 }
 
 // pluginsOfDemo marks a recording as one of the demo's plugins.
@@ -106,8 +106,8 @@ func (a *app) globalWords() []string {
 	return slices.Clip(words)
 }
 
-// recorded prints what was recorded, after the output of the command, and passes its exit code on.
-func (a *app) recorded(s recording.Summary, code int) error {
+// printRecorded prints what was recorded, after the output of the command, and passes its exit code on.
+func (a *app) printRecorded(s recording.Summary, code int) error {
 	switch nothing := s.Events+s.Calls+s.LeftOut == 0; {
 	case nothing && code == exitOK:
 		return &problem{kind: kindFailed, err: errors.New("nothing was recorded: no plugin was called"),

@@ -192,7 +192,7 @@ func (a *app) printReport(file string, r *recording.Report) error {
 	if r.OK {
 		return nil
 	}
-	return told(kindDifferent, "if the new behaviour is right, record it again", "%s in %s",
+	return alreadyPrinted(kindDifferent, "if the new behaviour is right, record it again", "%s in %s",
 		render.Count(len(r.Differences), "difference"), render.Count(r.Played, "call"))
 }
 

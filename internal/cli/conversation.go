@@ -108,7 +108,7 @@ func (c *conversation) knownPlugins(ctx context.Context) error {
 	for _, name := range c.plugins {
 		if !slices.Contains(names, name) {
 			return withFix(fmt.Errorf("--plugins: python plugin %s: %w", name, pluginhost.ErrNotFound),
-				meant(name, names, "`patchbay plugin list --dialect python` lists them"))
+				suggestName(name, names, "`patchbay plugin list --dialect python` lists them"))
 		}
 	}
 	return nil
@@ -116,9 +116,9 @@ func (c *conversation) knownPlugins(ctx context.Context) error {
 
 // Send runs a turn.
 func (c *conversation) Send(ctx context.Context, text string, observe func(chat.Event)) (*chat.Result, error) {
-	id := c.say()
+	id := c.markSent()
 	result, err := c.core.Turn(ctx, daemon.TurnRequest{Session: id, Text: text, Approve: c.approve, Observe: observe, Plugins: c.plugins})
-	c.entitle(context.WithoutCancel(ctx))
+	c.readTitle(context.WithoutCancel(ctx))
 	return result, err
 }
 

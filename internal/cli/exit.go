@@ -121,8 +121,8 @@ func withFix(err error, fix string) error {
 	return &problem{kind: statedKind(err), err: err, fix: fix}
 }
 
-// told returns the error of a command that has printed its failure on stdout.
-func told(k kind, fix, format string, args ...any) error {
+// alreadyPrinted returns the error of a command that has printed its failure on stdout.
+func alreadyPrinted(k kind, fix, format string, args ...any) error {
 	return &problem{kind: k, err: fmt.Errorf(format, args...), fix: fix, told: true}
 }
 
@@ -132,7 +132,7 @@ func fixOf(err error) string {
 		return p.fix
 	}
 	if start, ok := errors.AsType[*program.StartError](err); ok {
-		return joinFixes(start.Fix, without(err))
+		return joinFixes(start.Fix, withoutPluginFix(err))
 	}
 	if m, ok := errors.AsType[*model.Error](err); ok && m.Fix != "" {
 		return m.Fix
@@ -141,7 +141,7 @@ func fixOf(err error) string {
 		return refused.Suggest
 	}
 	if e, ok := errors.AsType[fixer](err); ok {
-		return joinFixes(e.Fix(), without(err))
+		return joinFixes(e.Fix(), withoutPluginFix(err))
 	}
 	if call, ok := errors.AsType[*hook.Error](err); ok {
 		return callFix(call)
@@ -167,15 +167,15 @@ func callFix(e *hook.Error) string {
 	case hook.Crash:
 		return "run the command again with -v to see all that the plugin wrote to stderr"
 	case hook.Unavailable:
-		return joinFixes("`patchbay doctor` says how to fix it", without(e))
+		return joinFixes("`patchbay doctor` says how to fix it", withoutPluginFix(e))
 	case hook.Garbled, hook.TooLarge:
 		return "the plugin does not follow its protocol; tell its author, or disable it with `patchbay plugin disable`"
 	}
 	return ""
 }
 
-// without returns how to go on without a plugin that ended an event because it cannot be called.
-func without(err error) string {
+// withoutPluginFix returns how to go on without a plugin that ended an event because it cannot be called.
+func withoutPluginFix(err error) string {
 	e, ok := errors.AsType[*hook.Error](err)
 	if !ok || e.Point == "" || e.Kind != hook.Unavailable {
 		return ""

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// unify fills in the diff of each change.
-func unify(changes []trust.FileChange) {
+// addDiffs fills in the diff of each change.
+func addDiffs(changes []trust.FileChange) {
 	for i := range changes {
 		changes[i].Diff = render.Unified(changes[i].Old, changes[i].New)
 	}

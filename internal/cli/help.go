@@ -52,7 +52,7 @@ func (a *app) help(cmd *cobra.Command, _ []string) {
 	}
 	a.writeSection("flags", a.flagLines(cmd.LocalNonPersistentFlags()))
 	a.writeSection("global flags", a.flagLines(globalFlagsOf(cmd)))
-	a.writeSection("exit status", hang(strings.TrimSuffix(cmd.Annotations[exitKey], "\n"), a.screen().Width-2, len("  130  ")))
+	a.writeSection("exit status", wrapHanging(strings.TrimSuffix(cmd.Annotations[exitKey], "\n"), a.screen().Width-2, len("  130  ")))
 }
 
 // styledHelp makes fang draw the help without examples, flags and exit codes. Fang gets its own
@@ -91,7 +91,7 @@ const fangTitle render.Style = "1;34"
 func (a *app) plainHelp(cmd *cobra.Command) {
 	width, text := a.screen().Width, cmp.Or(cmd.Long, cmd.Short)
 	if width > 0 {
-		text = render.Wrap(unbroken(text), width, "")
+		text = render.Wrap(joinParagraphs(text), width, "")
 	}
 	a.printf("%s\n\n", text)
 	a.writeSection("usage", "  "+useLine(cmd))
@@ -148,7 +148,7 @@ func (a *app) rows(texts []helpText) string {
 			lines[i] = "  " + t.name + "\n      " + indentRest(render.Wrap(t.usage, max(width-6, 20), ""), "      ")
 			continue
 		}
-		lines[i] = hang(fmt.Sprintf("  %-*s  %s", widest, t.name, t.usage), width, widest+4)
+		lines[i] = wrapHanging(fmt.Sprintf("  %-*s  %s", widest, t.name, t.usage), width, widest+4)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -14,7 +14,7 @@ import (
 // leaves fragments of lines that were broken before, and does not wrap descriptions after names. It
 // also cuts examples off and leaves out metavariables, so examples and flags are drawn by us.
 func reflow(cmd *cobra.Command, width int) {
-	cmd.Long, cmd.Example = unbroken(cmd.Long), ""
+	cmd.Long, cmd.Example = joinParagraphs(cmd.Long), ""
 	cmd.InitDefaultHelpFlag()
 	cmd.InheritedFlags() // adds them to cmd.Flags
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
@@ -25,8 +25,8 @@ func reflow(cmd *cobra.Command, width int) {
 	}
 }
 
-// hang wraps the lines of a section. Continuation lines begin in the given column.
-func hang(text string, width, column int) string {
+// wrapHanging wraps the lines of a section. Continuation lines begin in the given column.
+func wrapHanging(text string, width, column int) string {
 	if width <= column {
 		return text
 	}
@@ -112,8 +112,8 @@ func shellParts(line string) []string {
 // brokenAt is the shortest line that counts as broken because the next word did not fit.
 const brokenAt = 60
 
-// unbroken joins the lines of each paragraph. Lists and indented lines stay.
-func unbroken(text string) string {
+// joinParagraphs joins the lines of each paragraph. Lists and indented lines stay.
+func joinParagraphs(text string) string {
 	lines := strings.Split(text, "\n")
 	var b strings.Builder
 	for i, line := range lines {

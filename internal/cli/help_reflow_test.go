@@ -53,11 +53,11 @@ func TestHelpFits(t *testing.T) {
 			}
 		}
 	}
-	if got, want := hang("    1  it could not be\n    2  usage", 20, 7), "    1  it could not\n       be\n    2  usage"; got != want {
+	if got, want := wrapHanging("    1  it could not be\n    2  usage", 20, 7), "    1  it could not\n       be\n    2  usage"; got != want {
 		t.Errorf("hung is %q", got)
 	}
 	long := strings.Repeat("word ", 13) + "\nand so on.\n\nA list:\n  one\n  two"
-	if got, want := unbroken(long), strings.Repeat("word ", 13)+" and so on.\n\nA list:\n  one\n  two"; got != want {
+	if got, want := joinParagraphs(long), strings.Repeat("word ", 13)+" and so on.\n\nA list:\n  one\n  two"; got != want {
 		t.Errorf("unbroken is %q", got)
 	}
 }

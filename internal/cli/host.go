@@ -134,7 +134,7 @@ func trimExt(file string) string { return strings.TrimSuffix(file, filepath.Ext(
 
 func noPlugin(name string, known []string) error {
 	return withFix(fmt.Errorf("plugin %s: %w", name, pluginhost.ErrNotFound),
-		meant(name, known, "`patchbay plugin list` lists the plugins"))
+		suggestName(name, known, "`patchbay plugin list` lists the plugins"))
 }
 
 // needTool selects the plugins that have a tool, and those that declare their tools only when they

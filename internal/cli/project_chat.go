@@ -42,7 +42,7 @@ func (a *app) askProject(ctx context.Context) error {
 		return &problem{kind: kindFailed, err: err}
 	}
 	view.State = projectfiles.Trusted
-	return a.trusted(ctx, p, view, "trusted")
+	return a.showTrusted(ctx, p, view, "trusted")
 }
 
 // expandPrompt returns the text of a project's prompt for a line such as "/review main.go".

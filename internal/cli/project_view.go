@@ -237,7 +237,7 @@ func (a *app) printProjectChanges(staged *projectfiles.Staged, all bool) error {
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	unify(changes)
+	addDiffs(changes)
 	lines := 0
 	for _, c := range changes {
 		lines += 1 + strings.Count(c.Diff, "\n")

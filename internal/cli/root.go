@@ -119,7 +119,7 @@ func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return usage(meant(word, names, fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())),
+	return usage(suggestName(word, names, fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())),
 		"unknown command %q for %q", word, cmd.CommandPath())
 }
 
@@ -132,7 +132,7 @@ func badFlag(cmd *cobra.Command, err error) error {
 	if _, flag, ok := strings.Cut(err.Error(), "unknown flag: "); ok {
 		word = flag
 	}
-	return usage(meant(word, names, fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())), "%w", err)
+	return usage(suggestName(word, names, fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())), "%w", err)
 }
 
 // arguments checks that a command line has exactly the named arguments.

@@ -6,9 +6,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
-// meant returns the fix for a name that does not exist: the name that was probably meant, and
+// suggestName returns the fix for a name that does not exist: the name that was probably meant, and
 // otherwise.
-func meant(name string, known []string, otherwise string) string {
+func suggestName(name string, known []string, otherwise string) string {
 	if near := nearest.Word(name, known); near != "" && near != name {
 		return fmt.Sprintf("did you mean %s? %s", near, otherwise)
 	}

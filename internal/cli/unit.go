@@ -30,7 +30,7 @@ type unit struct {
 	linger  string     // a file that exists if services survive a logout; "": the system has no such file
 }
 
-// installed marks a file as ours. Files without it are not overwritten.
+// installedTarget marks a file as ours. Files without it are not overwritten.
 const installed = "written by patchbay serve, with its install flag"
 
 // unit returns the service for a system.
