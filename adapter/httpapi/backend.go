@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A Backend is what the routes speak for, one part a topic. The routes of a part that is nil do not
-// exist.
+// A Backend provides what the routes serve, one part for each topic. If a part is nil, its routes
+// do not exist.
 type Backend struct {
 	Sources  Sources
 	Features Features
@@ -33,8 +33,8 @@ type Backend struct {
 	Logs          Logs
 }
 
-// Sources are the plugins that are kept as source text: those of the python dialect. Names that
-// reach it have passed the pattern of the dialect.
+// Sources manages the plugins that are source text: those of the python dialect. Names have been
+// checked against the pattern of the dialect.
 type Sources interface {
 	List(ctx context.Context) ([]Source, error)                              // without Content
 	Get(ctx context.Context, name string) (Source, error)                    // ErrNoPlugin
@@ -42,15 +42,15 @@ type Sources interface {
 	Delete(ctx context.Context, name string) error                           // ErrNoPlugin
 	Reload(ctx context.Context, name string) (Source, error)                 // ErrNoPlugin, *InvalidCodeError
 	Validate(ctx context.Context, name, content string) (Source, error)      // *InvalidCodeError
-	Parse(ctx context.Context, content string) (SourceCheck, error)          // never runs it; *UnavailableError
+	Parse(ctx context.Context, content string) (SourceCheck, error)          // never runs the code; *UnavailableError
 }
 
-// A SourceCheck says whether a text could be a plugin, as far as can be told without running it.
+// A SourceCheck says whether a text could be a plugin, as far as that is known without running it.
 type SourceCheck struct {
-	OK      bool   `json:"ok" doc:"Whether it is Python, and nothing about it is wrong that can be told by looking." example:"false"`
-	Line    int    `json:"line" doc:"Where it is wrong, from 1; 0 where it is not, or as a whole." example:"3"`
-	Column  int    `json:"column" doc:"From 1; 0 where it is not wrong, or as a whole." example:"11"`
-	Message string `json:"message" doc:"What is wrong; empty where nothing is." example:"SyntaxError: invalid syntax"`
+	OK      bool   `json:"ok" doc:"Whether the code can be parsed and has no error that is visible without running it." example:"false"`
+	Line    int    `json:"line" doc:"The line of the error, from 1; 0 if there is no error, or if it is about the whole text." example:"3"`
+	Column  int    `json:"column" doc:"The column of the error, from 1; 0 if there is no error, or if it is about the whole text." example:"11"`
+	Message string `json:"message" doc:"The error; empty if there is none." example:"SyntaxError: invalid syntax"`
 }
 
 // A Source is one plugin with its source text.
@@ -60,18 +60,18 @@ type Source struct {
 	Hooks    []string        // in lifecycle order
 	Metadata json.RawMessage // an object; nil: {}
 	Content  string
-	Error    string // why it does not load; "": it does
+	Error    string // why it does not load; "": it loads
 }
 
-// Features are the flags that switch parts of the daemon on and off.
+// Features reads and sets the flags that switch parts of the daemon on and off.
 type Features interface {
 	List(ctx context.Context) ([]feature.Feature, error)
 	Get(ctx context.Context, name string) (feature.Feature, error)               // feature.ErrUnknown
 	Set(ctx context.Context, name string, enabled bool) (feature.Feature, error) // feature.ErrUnknown
 }
 
-// Sessions are the conversations. They return session.ErrNotFound for one that is not there, and
-// *UnknownPluginsError for plugins that are not.
+// Sessions manages conversations. The methods return session.ErrNotFound for a session that does
+// not exist, and *UnknownPluginsError for plugins that do not exist.
 type Sessions interface {
 	Create(ctx context.Context, r SessionRequest) (session.Session, error)
 	List(ctx context.Context) ([]session.Session, error)
@@ -82,14 +82,14 @@ type Sessions interface {
 	Transcript(ctx context.Context, id string) ([]session.Entry, error)
 }
 
-// A SessionRequest says what a new session is to be.
+// A SessionRequest holds the values of a new session.
 type SessionRequest struct {
 	Plugins    []string
-	WorkingDir string // "": the daemon's
+	WorkingDir string // "": the daemon's directory
 	Title      string
 }
 
-// A SessionUpdate says what is to change; nil stays as it is.
+// A SessionUpdate holds the changes of a session; nil fields are not changed.
 type SessionUpdate struct {
 	Title   *string
 	Plugins *[]string
@@ -97,87 +97,87 @@ type SessionUpdate struct {
 
 // Turns runs the agent.
 type Turns interface {
-	// Run takes one message of the user's through the agent and returns what `chat -p --json`
-	// prints. Where observe is not nil, it is told each event as it happens, one at a time and not
-	// after Run has returned. The turn is interrupted when ctx ends. Errors: session.ErrNotFound,
+	// Run sends one message of the user to the agent and returns what `chat -p --json` prints. If
+	// observe is not nil, it is called with each event as it happens, one at a time, and not after
+	// Run has returned. The turn is interrupted when ctx ends. Errors: session.ErrNotFound,
 	// *session.BusyError.
 	Run(ctx context.Context, sessionID, text string, observe func(kind string, event json.RawMessage)) (json.RawMessage, error)
-	// Interrupt ends the session's turn, and says whether there was one.
+	// Interrupt ends the turn of a session, and reports whether there was one.
 	Interrupt(ctx context.Context, sessionID string) (bool, error)
 }
 
-// Inspect tells how things stand. Whatever is returned as any is encoded to JSON, in the shape that
-// the command line prints with --json.
+// Inspect reports the state of plugins and events. A value of type any is encoded to JSON, in the
+// form that the command line prints with --json.
 type Inspect interface {
 	Plugins(ctx context.Context) (any, error)               // `plugin list`
 	Plugin(ctx context.Context, name string) (any, error)   // `plugin info`; ErrNoPlugin
-	Latencies(ctx context.Context) (Latencies, error)       // of every plugin
+	Latencies(ctx context.Context) (Latencies, error)       // of all plugins
 	Tools(ctx context.Context) (any, error)                 // `tool list`
 	Doctor(ctx context.Context) (any, error)                // `doctor`
 	Traces(ctx context.Context, f TraceFilter) (any, error) // {traces, next}, the newest first; *InvalidRequestError
 	Trace(ctx context.Context, id uint64) (any, error)      // a TraceView; ErrNoTrace
 	Turns(ctx context.Context, f TurnFilter) (TurnPage, error)
-	// Recording writes the events of a turn as the file that `trace replay` reads. Nothing is
-	// written beside ErrNoTurn.
+	// Recording writes the events of a turn as the file that `trace replay` reads. If it returns
+	// ErrNoTurn it has written nothing.
 	Recording(ctx context.Context, session, turn string, to io.Writer) error
 	Pipeline(ctx context.Context) (Pipeline, error)
 	Health(ctx context.Context) (report any, ok bool)
 }
 
-// Latencies are how long the last calls of plugins took.
+// Latencies holds how long the last calls of plugins took.
 type Latencies struct {
-	Plugins map[string][]uint32 `json:"plugins" doc:"Microseconds by the plugin's name, the oldest call first; of two plugins of one name the second has its dialect before it." example:"{\"words\":[412,388,1024]}"`
+	Plugins map[string][]uint32 `json:"plugins" doc:"Microseconds by the plugin's name, the oldest call first. If two plugins have the same name, the second is DIALECT:NAME." example:"{\"words\":[412,388,1024]}"`
 }
 
-// A TraceFilter says which traces are wanted; empty fields want all.
+// A TraceFilter selects traces; empty fields select all.
 type TraceFilter struct {
 	Session string
 	Turn    string
 	Point   string
 	Plugin  string // that was asked
 	Host    string // where the session came from
-	Failed  bool   // those in which a plugin failed
-	Brief   bool   // without payloads, and what plugins were sent and answered
+	Failed  bool   // only those in which a plugin failed
+	Brief   bool   // without payloads, and without what plugins were sent and answered
 	Page           // its limit is at least 1
 }
 
-// A TurnFilter says which turns are wanted.
+// A TurnFilter selects turns.
 type TurnFilter struct {
-	Session string // "": of all
+	Session string // "": all
 	Page           // its limit is at least 1
 }
 
-// Calls are what can be done by hand.
+// Calls are the calls that a client can make by hand.
 type Calls interface {
-	// CallTool calls a tool: `tool call`. With trace, a call to which the plugin gave no answer is
-	// a result too. ErrNoTool.
+	// CallTool calls a tool, as `tool call` does. If trace is set, a call without an answer is a
+	// result too. ErrNoTool.
 	CallTool(ctx context.Context, name string, arguments json.RawMessage, trace bool) (ToolResult, error)
 	Fire(ctx context.Context, point hook.Point, data json.RawMessage, trace bool) (any, error) // `fire`
 }
 
-// A ToolResult is what a tool call came to, as `tool call --json` prints it.
+// A ToolResult is the result of a tool call, in the form of `tool call --json`.
 type ToolResult struct {
 	_       struct{} `additionalProperties:"true"`
 	Tool    string   `json:"tool"`
 	Success bool     `json:"success"`
 	Result  string   `json:"result"`
-	Error   *string  `json:"error"` // null where it succeeded
-	Step    *Step    `json:"step,omitempty" doc:"The plugin's part in the call, where trace was asked for: what it was sent, what it answered, how long it took."`
+	Error   *string  `json:"error"` // null if it succeeded
+	Step    *Step    `json:"step,omitempty" doc:"With trace: what the plugin was sent, what it answered, and how long it took."`
 }
 
-// Events is the stream of all that happens, in the engine's sequence.
+// Events is the stream of everything that happens, in the engine's sequence.
 type Events interface {
-	// Range is the first and the last sequence number that there is; 0, 0: none.
+	// Range returns the first and the last sequence number; 0, 0: there are no events.
 	Range(ctx context.Context) (first, last uint64, err error)
-	// Follow calls f with each event after a sequence number, then with each as it comes, one at a
-	// time, until ctx ends or f returns an error, which it returns.
+	// Follow calls each with every stored event after a sequence number, then with each new one,
+	// one at a time. It returns when ctx ends, or when each returns an error, which it returns.
 	Follow(ctx context.Context, f EventFilter, each func(Event) error) error
 }
 
-// An EventFilter says which events are wanted.
+// An EventFilter selects events.
 type EventFilter struct {
 	After   uint64
-	Session string // "": of all
+	Session string // "": all
 }
 
 // An Event is one thing that happened.
@@ -187,7 +187,7 @@ type Event struct {
 	Data json.RawMessage
 }
 
-// The errors of a backend that are answers. Routes add the name that was asked for.
+// Errors of a backend that clients see. Routes add the name from the request.
 var (
 	ErrNoPlugin = errors.New("no such plugin")
 	ErrNoTool   = errors.New("no such tool")
@@ -195,14 +195,14 @@ var (
 	ErrNoTurn   = errors.New("no such turn")
 )
 
-// An InvalidCodeError says that source text is not a plugin.
+// An InvalidCodeError says that a source text is not a valid plugin.
 type InvalidCodeError struct {
 	Reason string // such as `SyntaxError: …`
 }
 
 func (e *InvalidCodeError) Error() string { return "invalid plugin code: " + e.Reason }
 
-// An InvalidNameError says that a name cannot be a plugin's.
+// An InvalidNameError says that a plugin cannot have this name.
 type InvalidNameError struct {
 	Name string
 }
@@ -211,7 +211,7 @@ func (e *InvalidNameError) Error() string {
 	return fmt.Sprintf("invalid plugin name: %s", quote(e.Name))
 }
 
-// An UnknownPluginsError says that a session asks for plugins that are not there.
+// An UnknownPluginsError says that a session names plugins that do not exist.
 type UnknownPluginsError struct {
 	Names []string
 }
@@ -220,15 +220,15 @@ func (e *UnknownPluginsError) Error() string {
 	return "unknown plugins: " + strings.Join(e.Names, ", ")
 }
 
-// An InvalidRequestError is any other fault of the client's; it is told the reason.
+// An InvalidRequestError is any other mistake in a request. The client gets the reason.
 type InvalidRequestError struct {
 	Reason string
 }
 
 func (e *InvalidRequestError) Error() string { return e.Reason }
 
-// An UnavailableError says that something is not to be had at the moment, such as a Python
-// interpreter; the client is told the reason.
+// An UnavailableError says that something is not available at the moment, such as a Python
+// interpreter. The client gets the reason.
 type UnavailableError struct {
 	Reason string
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// A memo keeps the verdict on a connection's caller. One look is enough for the life of the
-// connection, because a sandboxed process cannot hand a connection to a process outside, or receive
+// A memo stores whether the caller of a connection is allowed. The caller is checked once for each
+// connection, because a sandboxed process cannot pass a connection to a process outside, or receive
 // one from there.
 type memo struct {
 	ask sync.Once
@@ -23,15 +23,15 @@ type memo struct {
 
 type memoKey struct{}
 
-// ConnContext is for http.Server.ConnContext: who calls is then found out once for a connection,
-// with its first request, and else with every request.
+// ConnContext is for http.Server.ConnContext. With it, the caller is checked once for each
+// connection, at its first request. Without it, every request checks the caller.
 func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, memoKey{}, new(memo))
 }
 
-// Announce makes a listener known as one of this API's, so that no plugin in a sandbox is led to
-// it: a plugin that may connect to some of this machine's ports does so through its host, whose
-// connections [doors.Caller] cannot tell from honest ones.
+// Announce registers a listener as one of this API, so that no plugin in a sandbox is connected to
+// it. A plugin that may connect to some ports of this machine does so through its host, and
+// [doors.Caller] cannot distinguish the host's connections from honest ones.
 func Announce(l *net.TCPListener) (net.Listener, error) {
 	door, err := doors.Announce(l)
 	if err != nil {
@@ -40,8 +40,8 @@ func Announce(l *net.TCPListener) (net.Listener, error) {
 	return door, nil
 }
 
-// checkCaller refuses a plugin in one of our sandboxes, and who may be one. A request that has a
-// token to show is not asked.
+// checkCaller refuses plugins in one of our sandboxes, and callers that may be one. It is not
+// called for requests with a token.
 func (g *gate) checkCaller(r *http.Request) *problem {
 	err := g.callerError(r)
 	if err == nil {
@@ -49,11 +49,11 @@ func (g *gate) checkCaller(r *http.Request) *problem {
 	}
 	var refusal *doors.Refusal
 	if errors.As(err, &refusal) && refusal.Inside {
-		return &problem{http.StatusForbidden, "Calls from inside a sandbox of Patchbay's are refused. " +
-			"Only with a token, [server] token of the configuration, can a plugin that has net:* use this server."}
+		return &problem{http.StatusForbidden, "Calls from inside a Patchbay sandbox are refused. " +
+			"A plugin with net:* can use this server only with a token: [server] token in the configuration."}
 	}
-	return &problem{http.StatusForbidden, "Caller not known: " + excerpt.Of(err.Error(), maxDetail/2) + ". " +
-		"Use the daemon's socket, patchbay.sock, or set a token: [server] token of the configuration."}
+	return &problem{http.StatusForbidden, "Caller unknown: " + excerpt.Of(err.Error(), maxDetail/2) + ". " +
+		"Use the daemon's socket, patchbay.sock, or set a token: [server] token in the configuration."}
 }
 
 func (g *gate) callerError(r *http.Request) error {
@@ -69,7 +69,7 @@ func (g *gate) callerError(r *http.Request) error {
 	return known.err
 }
 
-// tell logs a refusal, one a second: a plugin can call as fast as it likes.
+// tell logs a refusal, at most one in a second, because a plugin can call as often as it likes.
 func (g *gate) tell(err error) {
 	if now := time.Now().Unix(); g.told.Swap(now) != now {
 		g.log.Warn("caller refused", "err", err)
@@ -80,7 +80,7 @@ func (g *gate) tell(err error) {
 func (g *gate) ask(r *http.Request) error {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok {
-		return errors.New("the connection is not one over TCP")
+		return errors.New("the connection does not use TCP")
 	}
 	remote, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

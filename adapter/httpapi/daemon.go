@@ -5,37 +5,37 @@ import (
 	"time"
 )
 
-// Daemon says which daemon this is.
+// Daemon reports the state of the daemon.
 type Daemon interface {
 	Status(ctx context.Context) (DaemonStatus, error)
 }
 
-// A DaemonStatus is a daemon at a glance, as `serve status --json` prints it.
+// A DaemonStatus is the state of a daemon, in the form of `serve status --json`.
 type DaemonStatus struct {
-	PID     int            `json:"pid" doc:"Its process."`
-	Version string         `json:"version" doc:"Of Patchbay."`
+	PID     int            `json:"pid" doc:"Its process id."`
+	Version string         `json:"version" doc:"The version of Patchbay."`
 	Began   time.Time      `json:"began" doc:"When it started."`
-	HTTP    string         `json:"http" doc:"Where it answers HTTP; empty for a daemon that a hook has started, which has the socket alone."`
+	HTTP    string         `json:"http" doc:"Its HTTP address; empty for a daemon that a hook has started, which has only the socket."`
 	Socket  string         `json:"socket" doc:"Its Unix socket."`
-	Hooks   bool           `json:"hooks" doc:"Whether a hook of another agent has started it. It makes room for others, and runs no agents."`
+	Hooks   bool           `json:"hooks" doc:"Whether a hook of another agent has started it. Such a daemon gives its place to others, and runs no agents."`
 	Model   string         `json:"model" doc:"PROVIDER:NAME."`
 	Plugins DaemonPlugins  `json:"plugins" doc:"How many plugins it has."`
 	Agents  DaemonAgents   `json:"agents" doc:"How many scheduled agents it has."`
-	Next    *DaemonNextRun `json:"next_run" doc:"The next run of a schedule; null where there is none."`
-	Log     string         `json:"log" doc:"The file that its log is kept in; empty where it keeps none."`
+	Next    *DaemonNextRun `json:"next_run" doc:"The next run of a schedule; null if there is none."`
+	Log     string         `json:"log" doc:"Its log file; empty if it has none."`
 }
 
 // DaemonPlugins counts plugins.
 type DaemonPlugins struct {
-	Ready int `json:"ready" doc:"Those that work."`
-	All   int `json:"all" doc:"Those that were found."`
+	Ready int `json:"ready" doc:"The number that work."`
+	All   int `json:"all" doc:"The number that were found."`
 }
 
 // DaemonAgents counts agents.
 type DaemonAgents struct {
-	All     int `json:"all" doc:"Those that were found."`
-	Broken  int `json:"broken" doc:"Those whose manifest is at fault."`
-	Running int `json:"running" doc:"Runs under way."`
+	All     int `json:"all" doc:"The number that were found."`
+	Broken  int `json:"broken" doc:"The number with an error in the manifest."`
+	Running int `json:"running" doc:"The number of runs in progress."`
 }
 
 // A DaemonNextRun is the next run of a schedule.
@@ -46,8 +46,8 @@ type DaemonNextRun struct {
 }
 
 func (a *api) addDaemon() {
-	add(a, route{method: "GET", path: "/v1/daemon", id: "daemon", tag: "inspect", summary: "Tell which daemon this is",
-		doc: "Its process, where it answers, what it has, and what it runs next."},
+	add(a, route{method: "GET", path: "/v1/daemon", id: "daemon", tag: "inspect", summary: "Show the daemon",
+		doc: "Its process, its addresses, its plugins and agents, and the next run."},
 		func(ctx context.Context, _ *struct{}) (*answer[DaemonStatus], error) {
 			return answered(a.Daemon.Status(ctx))
 		})

@@ -1,24 +1,49 @@
 // Package httpapi is the HTTP API of `patchbay serve`: the routes of the python protocol
 // (docs/protocols/python.md, row P50), and under /v1 everything else. It turns requests into calls
-// of a [Backend] and answers into JSON or server-sent events; /openapi.json describes all of it.
+// of a [Backend], and results into JSON or server-sent events. /openapi.json describes every route.
+//
+// The package knows no plugin, stores nothing and does not listen. The daemon implements the
+// Backend and owns the http.Server.
+//
+// # Serving
+//
+// [New] returns the API as an [http.Handler]. Its [Options] have the Backend, one part for each
+// topic; the routes of a part that is nil do not exist:
+//
+//	api := httpapi.New(httpapi.Options{Backend: backend, Token: token, Version: version})
+//	server := &http.Server{Handler: api, ConnContext: httpapi.ConnContext,
+//		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+//
+// [CheckListen] refuses an address that other machines can reach without a token. [Announce]
+// registers the listener, so that plugins in a sandbox cannot reach it through their host.
+// [ConnContext] makes the API check the caller once for each connection. The server must not set
+// ReadTimeout or WriteTimeout, because this package sets deadlines for each body and each write.
+//
+// Streams and turns run in the request's context. To shut down, cancel the server's BaseContext,
+// then call Shutdown.
+//
+// # How a request flows
 //
 //	front.ServeHTTP      front.go      every request: panics, log, headers
-//	  gate.check         security.go   Host, Origin, Sec-Fetch-Site, token, content type
-//	    checkCaller      caller.go     without a token: no plugin in a sandbox
-//	  front.takeBody     front.go      the body, bounded in size and time
-//	  front.dispatch     front.go      the mux; 404 and 405 as JSON; the web pages
-//	    add's closure    route.go      one route: its input checked, its error made a problem
+//	  gate.check         security.go   checks Host, Origin, Sec-Fetch-Site, token and content type
+//	    checkCaller      caller.go     without a token: refuses plugins in a sandbox
+//	  front.takeBody     front.go      reads the body, limited in size and time
+//	  front.dispatch     front.go      finds the route; 404 and 405 as JSON; the web pages
+//	    add's closure    route.go      one route: checks its input, turns its error into a problem
 //	      sources.go features.go sessions.go turns.go inspect.go events.go hooks.go
 //	        Backend      backend.go    what the daemon provides
-//	      stream         sse.go        where the answer is a stream
+//	      stream         sse.go        if the answer is a stream
 //	    problem          problem.go    every error: {"detail": "…"}
 //
-// What it is not: it knows no plugin and keeps no state; it does not listen. The daemon owns the
-// http.Server. It sets ReadHeaderTimeout and IdleTimeout and leaves ReadTimeout and WriteTimeout at
-// zero, since bodies and writes have deadlines of their own here. Its ConnContext is [ConnContext],
-// and its listener has been through [Announce]. Streams and turns run in the request's context: to
-// shut down, cancel the server's BaseContext, then call Shutdown.
+// # Adding a route
 //
-// A turn belongs to the request that asked for it. A client that goes away, or that is too slow to
-// take the events it asked for, interrupts its turn.
+// A route is a call of add, with a [route] that describes it and a function from its input to its
+// answer. The struct tags of both are the OpenAPI document: every field has a doc and an example,
+// and TestEverythingIsDescribed fails if one is missing. An error that the function returns becomes
+// a problem; classify maps the errors of a Backend to statuses.
+//
+// # Turns
+//
+// A turn belongs to the request that started it. It is interrupted if the client disconnects, or if
+// the client is too slow to read the events.
 package httpapi

@@ -11,15 +11,15 @@ import (
 )
 
 type follow struct {
-	LastEventID string `header:"Last-Event-ID" pattern:"^[0-9]{1,20}$" doc:"Begin after this event. Browsers send it when they reconnect; it goes before the parameter."`
-	After       string `query:"after" pattern:"^[0-9]{1,20}$" doc:"Begin after this event; 0: with the oldest that there is. Without it: with the next one."`
-	Session     string `query:"session" maxLength:"256" doc:"Events of this session alone."`
+	LastEventID string `header:"Last-Event-ID" pattern:"^[0-9]{1,20}$" doc:"Begin after this event. Browsers send it when they reconnect. It overrides the parameter after."`
+	After       string `query:"after" pattern:"^[0-9]{1,20}$" doc:"Begin after this event; 0: with the oldest one. Without it: with the next new one."`
+	Session     string `query:"session" maxLength:"256" doc:"Only events of this session."`
 }
 
-// A gap says that events which a client asked for are not there: they are too old, or of another
-// store. It goes on with the oldest, or with the next.
+// A gap says that events that a client asked for do not exist: they are too old, or belong to
+// another store. The stream continues with the oldest event, or with the next one.
 type gap struct {
-	After uint64 `json:"after"` // what it asked for
+	After uint64 `json:"after"` // the id that the client asked for
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
 }
@@ -28,15 +28,15 @@ type gap struct {
 type place struct {
 	filter EventFilter
 	gap    *gap   // nil: none
-	seen   uint64 // up to here nothing is missed that the client was not told of
+	seen   uint64 // up to this id the client has missed no event without a gap
 }
 
 func (a *api) addEvents() {
-	add(a, route{method: "GET", path: "/v1/events", id: "events", tag: "inspect", summary: "Follow all that happens", events: true,
+	add(a, route{method: "GET", path: "/v1/events", id: "events", tag: "inspect", summary: "Follow everything that happens", events: true,
 		errors: []int{422, 503},
-		doc: "Server-sent events. Ids are those of the engine and grow; a client that comes back with `Last-Event-ID` misses nothing. " +
-			"Where events it asked for are gone, or go before they can be sent, the event before the next one is `gap`. A comment comes every 15 seconds. " +
-			"A client that does not read is dropped."}, a.events)
+		doc: "Server-sent events. The ids are those of the engine and grow. A client that reconnects with `Last-Event-ID` misses nothing. " +
+			"If events are deleted before they could be sent, an event `gap` comes before the next one. A comment comes every 15 seconds. " +
+			"A client that does not read is disconnected."}, a.events)
 }
 
 func (a *api) events(ctx context.Context, in *follow) (*huma.StreamResponse, error) {
@@ -47,7 +47,7 @@ func (a *api) events(ctx context.Context, in *follow) (*huma.StreamResponse, err
 	return streamed(func(w http.ResponseWriter, r *http.Request) { a.streamEvents(w, r, from) }), nil
 }
 
-// place finds out where to begin.
+// place finds where a stream begins.
 func (a *api) place(ctx context.Context, in *follow) (place, error) {
 	first, last, err := a.Events.Range(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *api) place(ctx context.Context, in *follow) (place, error) {
 	return p, nil
 }
 
-// streamEvents sends events until the client, or the daemon, has had enough.
+// streamEvents sends events until the client leaves or the daemon ends.
 func (a *api) streamEvents(w http.ResponseWriter, r *http.Request, from place) {
 	leave, ok := a.enter(w)
 	if !ok {
@@ -85,12 +85,12 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request, from place) {
 		return
 	}
 	err := a.Events.Follow(ctx, from.filter, a.telling(ctx, s, from))
-	if err != nil && ctx.Err() == nil { // neither the client's doing nor the daemon's
+	if err != nil && ctx.Err() == nil { // neither the client nor the daemon ended the stream
 		s.fail(a.problem(err, "stream of events"))
 	}
 }
 
-// begin lets the client know that it is connected, and how long to wait before it comes back.
+// begin tells the client that it is connected, and how long to wait before it reconnects.
 func (s *stream) begin(g *gap) error {
 	if err := s.write([]byte("retry: 2000\n\n")); err != nil || g == nil {
 		return err
@@ -106,9 +106,9 @@ func (s *stream) tell(g *gap) error {
 	return s.send(Event{Kind: "gap", Data: text})
 }
 
-// telling sends events, and tells of those that went before they could be sent: the client was
-// behind, or the engine away, for longer than they are kept. Ids have holes for another reason too,
-// deleted sessions, and those of one session have holes all the time: there nothing is told.
+// telling returns a function that sends events. It also sends a gap if events were deleted before
+// they could be sent, because the client was slow or the engine not available. Ids also have holes
+// if sessions were deleted, and the ids of one session always have holes: these are not gaps.
 func (a *api) telling(ctx context.Context, s *stream, from place) func(Event) error {
 	seen := from.seen
 	return func(e Event) error {
@@ -122,7 +122,7 @@ func (a *api) telling(ctx context.Context, s *stream, from place) func(Event) er
 	}
 }
 
-// tellGone tells of a gap where events after seen are too old by now.
+// tellGone sends a gap if events after seen have been deleted.
 func (a *api) tellGone(ctx context.Context, s *stream, seen uint64) error {
 	first, last, err := a.Events.Range(ctx)
 	if err != nil || seen+1 >= first {

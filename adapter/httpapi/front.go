@@ -15,16 +15,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// A front is what every request passes, whatever its path.
+// A front handles every request before its route.
 type front struct {
 	gate   *gate
 	mux    func() *http.ServeMux
-	web    http.Handler // nil: none
+	web    http.Handler // nil: no web pages
 	limits Limits
 	logger *slog.Logger
 }
 
-// ServeHTTP is the call tree in doc.go.
+// ServeHTTP runs the steps of the call tree in doc.go.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	resp := &response{ResponseWriter: w, control: http.NewResponseController(w), limit: f.limits.Write}
@@ -44,9 +44,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.dispatch(resp, taken)
 }
 
-// refuse answers a request whose body was not read, or not to its end. On a connection that is to
-// be kept, net/http would first wait for the rest of it; on any other it would wait for up to 256
-// KiB, however long they take.
+// refuse answers a request whose body was not read to its end. If the connection is kept, net/http
+// would first wait for the rest of the body; otherwise it would wait for up to 256 KiB, however
+// long they take.
 func refuse(w *response, r *http.Request, p *problem) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
@@ -55,7 +55,7 @@ func refuse(w *response, r *http.Request, p *problem) {
 	p.write(w)
 }
 
-// setHeaders sets what is right for an answer of the API; pages set their own policy.
+// setHeaders sets the headers of an answer of the API. Web pages set their own policy.
 func setHeaders(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
@@ -67,15 +67,15 @@ func setHeaders(h http.Header) {
 // setPageHeaders sets the headers of the web pages. A link to another site does not tell it the
 // page's address, and a window of another site that opened the page cannot reach into it.
 func setPageHeaders(h http.Header) {
-	h.Del("Cache-Control") // theirs to say
+	h.Del("Cache-Control") // the pages set it
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Content-Security-Policy", webPolicy)
 }
 
-// takeBody reads the body here, where its size and time are bounded, and returns a request that has
-// it in memory. The read deadline must be gone by the time a route runs: net/http ends the
-// request's context when it passes, and a turn takes longer than a body.
+// takeBody reads the body within its limits of size and time, and returns a request that has it in
+// memory. The read deadline must be removed before a route runs: net/http ends the request's
+// context when it passes, and a turn takes longer than a body.
 func (f *front) takeBody(w *response, r *http.Request) (*http.Request, *problem) {
 	most := f.limits.bodyLimit(r.URL.Path)
 	tooLarge := &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("Request body is too large: at most %d bytes.", most)}
@@ -83,7 +83,7 @@ func (f *front) takeBody(w *response, r *http.Request) (*http.Request, *problem)
 		return nil, tooLarge
 	}
 	w.readDeadline(time.Now().Add(f.limits.BodyTime))
-	data, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, most)) // net/http knows its own writer alone
+	data, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, most)) // MaxBytesReader works only with net/http's own writer
 	w.readDeadline(time.Time{})
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
 		return nil, tooLarge
@@ -92,15 +92,14 @@ func (f *front) takeBody(w *response, r *http.Request) (*http.Request, *problem)
 		return nil, &problem{http.StatusRequestTimeout, fmt.Sprintf("The body did not arrive within %s.", f.limits.BodyTime)}
 	}
 	if err != nil {
-		return nil, &problem{http.StatusBadRequest, "The body could not be read."}
+		return nil, &problem{http.StatusBadRequest, "Cannot read the body."}
 	}
 	taken := r.WithContext(r.Context())
 	taken.Body, taken.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 	return taken, nil
 }
 
-// dispatch finds the route. The mux's own answers where there is none are text, and become
-// problems.
+// dispatch finds the route. If there is none, the text that the mux would answer becomes a problem.
 func (f *front) dispatch(w *response, r *http.Request) {
 	mux := f.mux()
 	none, pattern := mux.Handler(r)
@@ -123,7 +122,8 @@ func (f *front) dispatch(w *response, r *http.Request) {
 	}
 }
 
-// isAPI tells the paths where a web page would be a wrong answer to a typing error.
+// isAPI reports whether a path belongs to the API, so that a misspelt path is not answered with a
+// web page.
 func isAPI(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch first {
@@ -133,7 +133,7 @@ func isAPI(path string) bool {
 	return false
 }
 
-// A probe finds out what the mux would answer.
+// A probe records the answer of the mux.
 type probe struct {
 	header http.Header
 	status int
@@ -143,13 +143,13 @@ func (p *probe) Header() http.Header         { return p.header }
 func (p *probe) WriteHeader(status int)      { p.status = status }
 func (p *probe) Write(b []byte) (int, error) { return len(b), nil }
 
-// finished is how a request ended.
+// finished describes how a request ended.
 type finished struct {
 	since    time.Duration
-	panicked any // nil: it did not
+	panicked any // the value of the panic; nil: there was none
 }
 
-// finish answers where a route could not, and writes the log.
+// finish answers if a route could not, and logs the request.
 func (f *front) finish(w *response, r *http.Request, end finished) {
 	log := f.logger.With("method", r.Method, "path", excerpt.Of(r.URL.Path, 200), "dur", end.since)
 	if end.panicked == nil {
@@ -159,18 +159,18 @@ func (f *front) finish(w *response, r *http.Request, end finished) {
 	switch {
 	case w.err != nil: // huma panics when it cannot write
 		log.Debug("client gone", "err", w.err)
-	case end.panicked == http.ErrAbortHandler: //nolint:errorlint // a route that wants the connection cut, and no noise: this very value, by net/http's rule
+	case end.panicked == http.ErrAbortHandler: //nolint:errorlint // a route wants to close the connection without a message; net/http compares this value
 		panic(http.ErrAbortHandler)
 	default:
 		log.Error("panic in a route", "err", excerpt.Of(fmt.Sprint(end.panicked), maxDetail), "stack", string(debug.Stack()))
 	}
 	if w.status != 0 {
-		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+		panic(http.ErrAbortHandler) // an incomplete answer must not look complete
 	}
 	(&problem{http.StatusInternalServerError, detailInternal}).write(w)
 }
 
-// A response gives each write its deadline and remembers the status. It is used by one goroutine at
+// A response sets a deadline for each write, and stores the status. It is used by one goroutine at
 // a time.
 type response struct {
 	http.ResponseWriter
@@ -180,13 +180,14 @@ type response struct {
 	err     error // of the first write that failed
 }
 
-// pieceSize is how much a client has to take within the limit: any that reads at all does.
+// pieceSize is how much a client must read within the limit. Every client that reads at all is
+// faster.
 const pieceSize = 64 << 10
 
-// Unwrap is for http.ResponseController, which flushes.
+// Unwrap lets http.ResponseController flush.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader keeps the first status; huma sets a second one for clients that are gone.
+// WriteHeader keeps the first status. Huma sets a second one for clients that are gone.
 func (w *response) WriteHeader(status int) {
 	if w.status != 0 {
 		return
@@ -196,7 +197,7 @@ func (w *response) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write gives each piece its own deadline, so that a long answer may take its time.
+// Write sets a new deadline for each piece, so that a long answer may take long.
 func (w *response) Write(p []byte) (n int, err error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
@@ -213,8 +214,8 @@ func (w *response) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// extend gives a client more time. Where there are no deadlines to set, there is no connection to
-// block.
+// extend sets a new write deadline. An error means that the connection has no deadlines, and so
+// cannot block.
 func (w *response) extend() { _ = w.control.SetWriteDeadline(time.Now().Add(w.limit)) }
 
 func (w *response) readDeadline(t time.Time) { _ = w.control.SetReadDeadline(t) }

@@ -10,49 +10,49 @@ import (
 
 // Hooks answers the hooks of other coding agents.
 type Hooks interface {
-	// Answer tells an agent what plugins say about an event of its. Errors: ErrNoAgent,
-	// ErrOtherVersion, ErrOtherProtocol, *InvalidRequestError for what is no event,
-	// *UnavailableError from a daemon that is about to end.
+	// Answer sends an agent's event through plugins and returns the answer. Errors: ErrNoAgent,
+	// ErrOtherVersion, ErrOtherProtocol, *InvalidRequestError for invalid events, *UnavailableError
+	// from a daemon that is about to end.
 	Answer(ctx context.Context, agent string, r HookRequest) (HookAnswer, error)
 }
 
-// A Yielder is a daemon that makes room for others.
+// A Yielder is a daemon that can give its place to another one.
 type Yielder interface {
-	// Yield makes room for another daemon. ErrNoYield.
+	// Yield gives the place to another daemon. ErrNoYield.
 	Yield(ctx context.Context, r YieldRequest) error
 }
 
-// What a daemon does not do.
+// Requests that a daemon refuses.
 var (
 	ErrNoAgent       = errors.New("no such agent")
-	ErrOtherVersion  = errors.New("this daemon is of another version: start your own, and it makes room")
-	ErrOtherProtocol = errors.New("this daemon speaks another version of this protocol")
-	ErrNoYield       = errors.New("this daemon stays where it is")
+	ErrOtherVersion  = errors.New("this daemon has another version: start your own, and it gives up its place")
+	ErrOtherProtocol = errors.New("this daemon uses another version of this protocol")
+	ErrNoYield       = errors.New("this daemon does not give up its place")
 )
 
-// A HookRequest is an event of another agent, as its hook was told it.
+// A HookRequest is an event of another agent, as its hook got it.
 type HookRequest struct {
 	Protocol int               `json:"protocol" doc:"The version of this exchange: 1."`
-	Version  string            `json:"version,omitempty" maxLength:"64" doc:"Of the program that asks; without it, any will do. A daemon that a hook has started makes room for another version."`
-	Event    string            `json:"event,omitempty" maxLength:"256" doc:"The agent's name for the event; without it, the input says it."`
+	Version  string            `json:"version,omitempty" maxLength:"64" doc:"The version of the program that asks; without it, any daemon answers. A daemon that a hook has started gives its place to another version."`
+	Event    string            `json:"event,omitempty" maxLength:"256" doc:"The agent's name for the event; without it, the input must contain it."`
 	Dir      string            `json:"dir" maxLength:"4096" doc:"The working directory of the hook."`
-	Environ  map[string]string `json:"environ,omitempty" doc:"Those environment variables of the hook by which agents say more about an event."`
-	Input    json.RawMessage   `json:"input" doc:"What the agent wrote to the hook's stdin; a string where that is not JSON."`
-	Deadline int64             `json:"deadline_ms,omitempty" minimum:"0" doc:"How long the answer may take."`
+	Environ  map[string]string `json:"environ,omitempty" doc:"Environment variables of the hook that describe the event."`
+	Input    json.RawMessage   `json:"input" doc:"What the agent wrote to the hook's stdin; a string if that is not JSON."`
+	Deadline int64             `json:"deadline_ms,omitempty" minimum:"0" doc:"How long the answer may take, in milliseconds."`
 }
 
-// A HookAnswer is what the hook tells the agent.
+// A HookAnswer is the answer that the hook gives to the agent.
 type HookAnswer struct {
 	Stdout   string   `json:"stdout"`
 	Stderr   string   `json:"stderr"`
 	ExitCode int      `json:"exit_code"`
-	Notes    []string `json:"notes,omitempty" doc:"What plugins asked for and the agent cannot do."`
+	Notes    []string `json:"notes,omitempty" doc:"Requests of plugins that the agent cannot carry out."`
 }
 
-// A YieldRequest says who wants the daemon's place.
+// A YieldRequest describes the daemon that wants the place.
 type YieldRequest struct {
-	Version string `json:"version" maxLength:"64" doc:"Of the daemon that wants it."`
-	Serve   bool   `json:"serve,omitempty" doc:"It was started by a person, or by the system: it goes before one that a hook started."`
+	Version string `json:"version" maxLength:"64" doc:"The version of the daemon that wants the place."`
+	Serve   bool   `json:"serve,omitempty" doc:"It was started by a person or by the system, and so has precedence over one that a hook started."`
 }
 
 type hookCall struct {
@@ -68,13 +68,13 @@ type yielded struct {
 	Yields bool `json:"yields"`
 }
 
-// hooksPath is where events of other agents come. They are as long as a tool's result.
+// hooksPath is the path for events of other agents. They can be as long as the result of a tool.
 const hooksPath = "/v1/hooks/"
 
-// hookBody is how large such a request may be: an event of 16 MiB, escaped.
+// hookBody limits the size of such a request: an event of 16 MiB, escaped.
 const hookBody = 40 << 20
 
-// bodyLimit is how large a request to this path may be.
+// bodyLimit returns the size limit of a request to a path.
 func (l Limits) bodyLimit(path string) int64 {
 	if strings.HasPrefix(path, hooksPath) {
 		return max(l.Body, hookBody)
@@ -85,7 +85,7 @@ func (l Limits) bodyLimit(path string) int64 {
 func (a *api) addHooks() {
 	add(a, route{method: "POST", path: hooksPath + "{agent}", id: "hook", tag: "hooks", summary: "Answer a hook of another coding agent",
 		doc: "Every enabled plugin takes part, in the project of the event's directory. `patchbay hook` and `patchbay-hook` ask here: see docs/hosts/daemon.md. " +
-			"A refusal is an answer. 409: start a daemon of your own version; 501: this one does not understand you.",
+			"A refusal is an answer, not an error. 409: start a daemon of your own version. 501: this daemon does not support your protocol version.",
 		errors: []int{404, 409, 501, 503}}, func(ctx context.Context, in *hookCall) (*answer[HookAnswer], error) {
 		got, err := a.Hooks.Answer(ctx, in.Agent, in.Body)
 		return answered(got, hookProblem(err, in.Agent))
@@ -93,8 +93,8 @@ func (a *api) addHooks() {
 }
 
 func (a *api) addYielder() {
-	add(a, route{method: "POST", path: "/v1/daemon/yield", id: "yield", tag: "hooks", summary: "Make room for another daemon",
-		doc:    "Only a daemon that a hook has started does. It answers what is under way, and ends when the other one listens in its place.",
+	add(a, route{method: "POST", path: "/v1/daemon/yield", id: "yield", tag: "hooks", summary: "Give the place to another daemon",
+		doc:    "Only a daemon that a hook has started does this. It finishes the requests in progress, and ends when the other daemon listens in its place.",
 		errors: []int{409}}, func(ctx context.Context, in *yieldCall) (*answer[yielded], error) {
 		err := a.Yielder.Yield(ctx, in.Body)
 		return answered(yielded{err == nil}, hookProblem(err, ""))

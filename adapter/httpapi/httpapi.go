@@ -15,30 +15,30 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
-// Options say what is served, and to whom. The zero value serves the description of an API without
-// routes, to this machine alone.
+// Options says what is served, and to which clients. The zero value serves the description of an
+// API without routes, only to this machine.
 type Options struct {
 	Backend Backend
-	Token   config.Secret // demanded from every client but those of a unix socket; empty: none is
-	Hosts   []string      // names, with or without a port, by which clients may call it beside loopback and its own address
-	Version string        // of Patchbay
-	Metrics http.Handler  // what /metrics answers; nil: there is no such route
-	MCP     http.Handler  // what /mcp answers to MCP clients; nil: there is no such route
-	Web     http.Handler  // the web pages, at every path that is not the API's; nil: a page that lists the routes
+	Token   config.Secret // required from every client that does not use the Unix socket; empty: not required
+	Hosts   []string      // host names, with or without a port, that clients may use beside loopback and the server's own address
+	Version string        // the version of Patchbay
+	Metrics http.Handler  // answers /metrics; nil: there is no such route
+	MCP     http.Handler  // answers MCP clients at /mcp; nil: there is no such route
+	Web     http.Handler  // serves the web pages, at every path outside of the API; nil: a page that lists the routes
 	Logger  *slog.Logger  // nil discards
 	Limits  Limits
 }
 
-// Limits keep one client from harming the others. Zero fields have the defaults.
+// Limits keeps one client from harming the others. Zero fields have the defaults.
 type Limits struct {
 	Body      int64         // bytes of a request; 0: DefaultBody
-	BodyTime  time.Duration // for a client to send its body; 0: 10 s
-	Write     time.Duration // for a client to take what is written; 0: 15 s
-	Heartbeat time.Duration // between the comments that keep a quiet stream open; 0: 15 s, half of what proxies commonly allow
-	Streams   int           // of events and of jobs' output, at once; 0: 256
+	BodyTime  time.Duration // how long a client may take to send its body; 0: 10 s
+	Write     time.Duration // how long a client may take to read what is written; 0: 15 s
+	Heartbeat time.Duration // the time between the comments that keep a quiet stream open; 0: 15 s, half of the usual limit of proxies
+	Streams   int           // how many streams of events and of output may be open; 0: 256
 }
 
-// DefaultBody is how large a request may be: a plugin of 20,000 lines fits.
+// DefaultBody is the size limit of a request. A plugin of 20,000 lines fits.
 const DefaultBody = 1 << 20
 
 func (l Limits) withDefaults() Limits {
@@ -50,7 +50,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// An api is what the routes have in common. It does not change once New has returned.
+// An api holds what the routes share. It does not change after New has returned.
 type api struct {
 	Backend
 	limits  Limits
@@ -58,11 +58,11 @@ type api struct {
 	huma    huma.API
 	mux     *http.ServeMux
 	routes  []route       // in the order in which they were added
-	streams chan struct{} // a place for each stream; see enter
+	streams chan struct{} // has room for each stream; see enter
 }
 
-// New returns the whole API. It starts nothing; see the package's documentation for what the
-// http.Server around it has to do.
+// New returns the whole API. It starts nothing. The package documentation says how to configure the
+// http.Server.
 func New(o Options) http.Handler {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -72,8 +72,8 @@ func New(o Options) http.Handler {
 	return &front{gate: newGate(o.Token, o.Hosts, o.Logger), mux: mux, web: o.Web, limits: o.Limits, logger: o.Logger}
 }
 
-// newMux makes every route. The first request calls it: routes take 4 MB, which a daemon that only
-// runs jobs does not need.
+// newMux builds every route. The first request calls it, because the routes take 4 MB, which a
+// daemon that only runs jobs does not need.
 func newMux(o *Options) *http.ServeMux {
 	a := newAPI(o)
 	if o.Metrics != nil {
@@ -86,14 +86,14 @@ func newMux(o *Options) *http.ServeMux {
 	return a.mux
 }
 
-// newAPI returns the routes of the API, and the two that are not huma's in its description.
+// newAPI returns the routes of the API. It also describes the two routes that are not huma's.
 func newAPI(o *Options) *api {
 	a := &api{Backend: o.Backend, limits: o.Limits, logger: o.Logger, mux: http.NewServeMux()}
 	a.streams = make(chan struct{}, a.limits.Streams)
 	a.huma = humago.New(a.mux, newConfig(o))
 	a.addRoutes()
 	if o.Metrics != nil {
-		a.describe(route{method: "GET", path: metricsPath, id: "metrics", tag: "inspect", summary: "Metrics, as Prometheus reads them"},
+		a.describe(route{method: "GET", path: metricsPath, id: "metrics", tag: "inspect", summary: "Show metrics, in the format of Prometheus"},
 			"text/plain")
 	}
 	a.describe(route{method: "GET", path: descriptionPath, id: "openapi", tag: "inspect", summary: "Describe this API"},
@@ -104,12 +104,12 @@ func newAPI(o *Options) *api {
 const (
 	metricsPath     = "/metrics"
 	descriptionPath = "/openapi.json"
-	// mcpPath is where MCP clients are served. The protocol describes itself, so the OpenAPI
-	// document does not.
+	// mcpPath is the path for MCP clients. The OpenAPI document leaves it out, because MCP
+	// describes itself.
 	mcpPath = "/mcp"
 )
 
-// addRoutes adds those of the parts that there are.
+// addRoutes adds the routes of the parts that are not nil.
 func (a *api) addRoutes() {
 	if a.Sources != nil {
 		a.addSources()
@@ -155,13 +155,13 @@ func (a *api) addRoutes() {
 	}
 }
 
-// description returns the OpenAPI document. It is made from routes of its own, which are dropped
-// afterwards: the schemas of the routes that serve are read by other requests meanwhile, and a
-// daemon that is never asked for the document saves the memory.
+// description returns the OpenAPI document. It builds its own routes and drops them, because other
+// requests read the schemas of the serving routes at the same time, and because a daemon that is
+// never asked for the document saves the memory.
 func description(o *Options) ([]byte, error) {
 	a := newAPI(o)
 	schemas := a.huma.OpenAPI().Components.Schemas.Map()
-	for _, unused := range []string{"ErrorModel", "ErrorDetail"} { // huma's own errors, which no client gets
+	for _, unused := range []string{"ErrorModel", "ErrorDetail"} { // huma's own errors, which clients never get
 		delete(schemas, unused)
 	}
 	describeAll(a.huma.OpenAPI())

@@ -15,20 +15,20 @@ type pluginName struct {
 type toolCall struct {
 	Name string `path:"name" maxLength:"256" doc:"The tool's full name."`
 	Body *struct {
-		Arguments json.RawMessage `json:"arguments,omitempty" doc:"An object; {} where it is left out."`
-		Trace     bool            `json:"trace,omitempty" doc:"Also tell what the plugin was sent and what it answered." example:"true"`
+		Arguments json.RawMessage `json:"arguments,omitempty" doc:"An object; the default is {}."`
+		Trace     bool            `json:"trace,omitempty" doc:"Also answer with what the plugin was sent and what it answered." example:"true"`
 	}
 }
 
 type fire struct {
 	Body struct {
-		Point string          `json:"point" doc:"Such as turn.input."`
-		Data  json.RawMessage `json:"data,omitempty" doc:"The payload, an object; {} where it is left out."`
-		Trace bool            `json:"trace,omitempty" doc:"Also tell what each plugin was sent, what it answered and what that changed."`
+		Point string          `json:"point" doc:"The point, such as turn.input."`
+		Data  json.RawMessage `json:"data,omitempty" doc:"The payload, an object; the default is {}."`
+		Trace bool            `json:"trace,omitempty" doc:"Also answer with what each plugin was sent, what it answered and what that changed."`
 	}
 }
 
-// A healthAnswer has a status of its own, for those who look at nothing else.
+// A healthAnswer sets the HTTP status, for clients that look at nothing else.
 type healthAnswer struct {
 	Status int
 	Body   json.RawMessage
@@ -40,12 +40,12 @@ func (a *api) addInspect() {
 		shape: []Plugin{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
 		return encoded(a.Inspect.Plugins(ctx))
 	})
-	add(a, route{method: "GET", path: "/v1/plugins/{name}", id: "get-plugin", tag: tag, summary: "Show all there is to know about a plugin",
-		doc: "What the plugin says of itself, its wiring, its config without secrets, what it may do and was refused, and how its last calls went. " +
+	add(a, route{method: "GET", path: "/v1/plugins/{name}", id: "get-plugin", tag: tag, summary: "Show everything about a plugin",
+		doc: "What the plugin declares, its wiring, its config without secrets, what it may do and was refused, and how its last calls went. " +
 			"A mine plugin is asked for its health, for at most five seconds.",
 		shape: pluginDetail{}, errors: []int{404, 422}}, a.plugin)
-	add(a, route{method: "GET", path: "/v1/latencies", id: "latencies", tag: tag, summary: "Tell how long the last calls of plugins took",
-		doc: "Up to 64 calls of each plugin: hooks, tools and methods alike."}, func(ctx context.Context, _ *struct{}) (*answer[Latencies], error) {
+	add(a, route{method: "GET", path: "/v1/latencies", id: "latencies", tag: tag, summary: "Show how long the last calls of plugins took",
+		doc: "Up to 64 calls of each plugin: hooks, tools and methods."}, func(ctx context.Context, _ *struct{}) (*answer[Latencies], error) {
 		return answered(a.Inspect.Latencies(ctx))
 	})
 	add(a, route{method: "GET", path: "/v1/tools", id: "list-tools", tag: tag, summary: "List the tools that plugins offer",
@@ -58,20 +58,20 @@ func (a *api) addInspect() {
 		shape: doctor{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
 		return encoded(a.Inspect.Doctor(ctx))
 	})
-	add(a, route{method: "GET", path: "/v1/health", id: "health", tag: tag, summary: "Tell whether the daemon is well",
-		shape: health{}, doc: "Answers 503, with the same report, where it is not. It wants the token like every route.",
+	add(a, route{method: "GET", path: "/v1/health", id: "health", tag: tag, summary: "Show whether the daemon is healthy",
+		shape: health{}, doc: "Answers 503 with the same report if it is not. Like every route, it needs the token.",
 		states: []int{503}}, a.health)
 }
 
-// pluginErrors are the problems of a route that calls a plugin: there is none such, it failed, it
-// is not running, or it took too long.
+// pluginErrors lists the statuses of a route that calls a plugin: the plugin does not exist, fails,
+// does not run, or takes too long.
 var pluginErrors = []int{http.StatusNotFound, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
 func (a *api) addCalls() {
 	const tag = "calls"
 	add(a, route{method: "POST", path: "/v1/tools/{name}/call", id: "call-tool", tag: tag, summary: "Call a tool",
-		doc: "A tool that ran and failed is an answer, not an error. With `trace` the answer has a `step`, shaped as those of an event, and a plugin that " +
-			"crashed or took too long is an answer too: `error` says so, and the step tells when.", shape: ToolResult{}, errors: pluginErrors}, a.callTool)
+		doc: "A tool that ran and failed is an answer, not an error. With `trace` the answer has a `step` like that of an event, and a plugin that " +
+			"crashed or took too long is an answer too: `error` says so, and the step says when.", shape: ToolResult{}, errors: pluginErrors}, a.callTool)
 	add(a, route{method: "POST", path: "/v1/fire", id: "fire", tag: tag, summary: "Fire one event by hand",
 		doc: "Every enabled plugin takes part. A refusal is an answer, not an error.", shape: Outcome{}}, a.fire)
 }
@@ -119,8 +119,8 @@ func (a *api) fire(ctx context.Context, in *fire) (*answer[json.RawMessage], err
 	return encoded(a.Calls.Fire(ctx, point, data, in.Body.Trace))
 }
 
-// object wants a JSON object, or nothing, which is an empty one. The text has been parsed before:
-// its first character tells.
+// object returns a JSON object, or an empty one if text is empty. The text is valid JSON, so its
+// first character is enough to check.
 func object(field string, text json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case len(text) == 0:

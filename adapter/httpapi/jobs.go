@@ -9,20 +9,20 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Jobs are the scheduled agents. What is returned as any is encoded to JSON, in the shape that
-// `patchbay job` prints with --json.
+// Jobs manages scheduled agents. A value of type any is encoded to JSON, in the form that `patchbay
+// job` prints with --json.
 type Jobs interface {
 	List(ctx context.Context) (any, error)                                              // `job list`
-	Get(ctx context.Context, agent string) (any, error)                                 // the same, of one; ErrNoJob
+	Get(ctx context.Context, agent string) (any, error)                                 // the same for one agent; ErrNoJob
 	Start(ctx context.Context, agent, schedule string, once bool) (run any, err error)  // ErrNoJob, ErrJobBusy
-	Cancel(ctx context.Context, id string) (run any, err error)                         // when it is over; ErrNoJob, ErrRunOver
+	Cancel(ctx context.Context, id string) (run any, err error)                         // returns when the run has ended; ErrNoJob, ErrRunOver
 	Runs(ctx context.Context, agent string, p Page) (any, error)                        // `job history`; *InvalidRequestError
 	Run(ctx context.Context, id string) (any, error)                                    // ErrNoJob
-	Output(ctx context.Context, id string, each func(line json.RawMessage) error) error // what there is now; ErrNoJob
-	Follow(ctx context.Context, id string, each func(line json.RawMessage) error) error // until the run is over; ErrNoJob
+	Output(ctx context.Context, id string, each func(line json.RawMessage) error) error // the output so far; ErrNoJob
+	Follow(ctx context.Context, id string, each func(line json.RawMessage) error) error // until the run ends; ErrNoJob
 }
 
-// The errors of Jobs that are answers.
+// Errors of Jobs that clients see.
 var (
 	ErrNoJob   = errors.New("no such job")
 	ErrJobBusy = errors.New("the previous run is still in progress")
@@ -36,17 +36,17 @@ type agentName struct {
 type startJob struct {
 	Agent string `path:"agent" maxLength:"256" doc:"The agent's name."`
 	Body  *struct {
-		Schedule string `json:"schedule,omitempty" doc:"The id of one of its schedules; the first where it is left out."`
-		Once     bool   `json:"once,omitempty" doc:"A single attempt."`
+		Schedule string `json:"schedule,omitempty" doc:"The id of one of its schedules; the default is the first."`
+		Once     bool   `json:"once,omitempty" doc:"Make only one attempt."`
 	}
 }
 
 type runQuery struct {
-	Agent string `query:"agent" maxLength:"256" doc:"Of this agent alone."`
+	Agent string `query:"agent" maxLength:"256" doc:"Only runs of this agent."`
 	PageQuery
 }
 
-// A runPath is a run's id, whose parts are those of the path.
+// A runPath holds the id of a run. Its parts are parts of the path.
 type runPath struct {
 	Agent    string `path:"agent" maxLength:"256" doc:"The agent's name."`
 	Schedule string `path:"schedule" maxLength:"256" doc:"The schedule's id."`
@@ -60,20 +60,20 @@ func (a *api) addJobs() {
 	const tag = "jobs"
 	missing := []int{404, 422}
 	add(a, route{method: "GET", path: "/v1/jobs", id: "list-jobs", tag: tag, summary: "List the scheduled agents",
-		doc:   "One for each schedule, and one for each manifest that is broken.",
+		doc:   "One entry for each schedule, and one for each broken manifest.",
 		shape: []jobInfo{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.List(ctx))
 	})
 	add(a, route{method: "GET", path: "/v1/jobs/{agent}", id: "get-job", tag: tag, summary: "Show a scheduled agent",
-		doc:   "One for each of its schedules.",
+		doc:   "One entry for each of its schedules.",
 		shape: []jobInfo{}, errors: missing}, func(ctx context.Context, in *agentName) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Get(ctx, in.Agent))
 	})
 	add(a, route{method: "POST", path: "/v1/jobs/{agent}/run", id: "run-job", tag: tag, summary: "Run an agent now",
-		doc:   "Answers with the run, which goes on by itself: follow its output.",
+		doc:   "Answers with the run when it has begun. Follow its output to see how it ends.",
 		shape: jobRun{}, errors: []int{404, 409, 503}}, a.startJob)
 	add(a, route{method: "GET", path: "/v1/runs", id: "list-runs", tag: tag, summary: "List runs",
-		doc: "Those in progress, then the others, the last to end first.", shape: runPage{}, errors: []int{400, 422}}, func(ctx context.Context, in *runQuery) (*answer[json.RawMessage], error) {
+		doc: "First those in progress, then the others, beginning with the one that ended last.", shape: runPage{}, errors: []int{400, 422}}, func(ctx context.Context, in *runQuery) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Runs(ctx, in.Agent, in.page()))
 	})
 	const run = "/v1/runs/{agent}/{schedule}/{time}"
@@ -81,14 +81,14 @@ func (a *api) addJobs() {
 		shape: jobRun{}, errors: missing}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Run(ctx, in.id()))
 	})
-	add(a, route{method: "POST", path: run + "/cancel", id: "cancel-run", tag: tag, summary: "End a run on purpose",
-		doc: "Whichever process makes it. Answers with the run when it is over: as `cancelled`, unless it came to its own end at that moment. " +
-			"A run that waits for its next attempt has none.",
+	add(a, route{method: "POST", path: run + "/cancel", id: "cancel-run", tag: tag, summary: "Cancel a run",
+		doc: "Works for runs of every process. Answers with the run when it has ended: as `cancelled`, unless it ended by itself at that moment. " +
+			"A run that waits for its next attempt makes none.",
 		shape: jobRun{}, errors: []int{404, 409, 503}}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Cancel(ctx, in.id()))
 	})
 	add(a, route{method: "GET", path: run + "/output", id: "run-output", tag: tag, summary: "Show what a run has printed",
-		doc:   "With `Accept: text/event-stream` the lines come as they are printed, until the run is over.",
+		doc:   "With `Accept: text/event-stream` the lines come as they are printed, until the run ends.",
 		shape: []outputLine{}, events: true, errors: []int{404, 422, 503}}, a.output)
 }
 
@@ -116,7 +116,7 @@ func (a *api) output(ctx context.Context, in *runPath) (*huma.StreamResponse, er
 	return atOnce(out.Body), nil
 }
 
-// streamOutput sends lines until the run is over.
+// streamOutput sends lines until the run ends.
 func (a *api) streamOutput(w http.ResponseWriter, r *http.Request, id string) {
 	leave, ok := a.enter(w)
 	if !ok {
@@ -137,6 +137,6 @@ func (a *api) streamOutput(w http.ResponseWriter, r *http.Request, id string) {
 			s.fail(a.problem(err, "stream of output"))
 			return
 		}
-		_ = s.send(Event{Kind: "result", Data: out.Body}) // closed has the error
+		_ = s.send(Event{Kind: "result", Data: out.Body}) // a.closed logs the error
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Logs are what plugins wrote to stderr, and what was said of them, without secrets: `plugin logs`.
+// Logs reads what plugins wrote to stderr, and what Patchbay logged about them, without secrets:
+// `plugin logs`.
 type Logs interface {
-	// Tail are the last lines of a plugin's log. ErrNoPlugin.
+	// Tail returns the last lines of a plugin's log. ErrNoPlugin.
 	Tail(ctx context.Context, name string, most int) (PluginLog, error)
-	// Follow calls f with the last lines, then with each as it comes, until ctx ends or f returns
-	// an error, which it returns. ErrNoPlugin.
+	// Follow calls f with the last lines, then with each new one. It returns when ctx ends, or when
+	// f returns an error, which it returns. ErrNoPlugin.
 	Follow(ctx context.Context, name string, most int, f func(LogLine) error) error
 }
 
@@ -22,31 +23,31 @@ type Logs interface {
 type PluginLog struct {
 	Plugin  string    `json:"plugin" doc:"The plugin's name." example:"notes"`
 	Dialect string    `json:"dialect" doc:"Its protocol." example:"kaged"`
-	File    string    `json:"file" doc:"Where the log is kept." example:"/home/mira/.local/state/patchbay/plugins/kaged/notes.log"`
+	File    string    `json:"file" doc:"The log file." example:"/home/mira/.local/state/patchbay/plugins/kaged/notes.log"`
 	Lines   []LogLine `json:"lines" doc:"The oldest first."`
 }
 
 // A LogLine is one line of a plugin's log.
 type LogLine struct {
-	Time  time.Time `json:"time" doc:"When it came." example:"2026-11-16T06:00:19Z"`
-	Level string    `json:"level" enum:"stderr,info,warning,error" doc:"stderr: the plugin wrote it. Else Patchbay said it of the plugin." example:"stderr"`
-	Text  string    `json:"text" doc:"The line, without secrets; a long one is cut." example:"out of ink"`
+	Time  time.Time `json:"time" doc:"When it was written." example:"2026-11-16T06:00:19Z"`
+	Level string    `json:"level" enum:"stderr,info,warning,error" doc:"stderr: the plugin wrote it. Other levels: Patchbay logged it about the plugin." example:"stderr"`
+	Text  string    `json:"text" doc:"The line, without secrets; long lines are cut." example:"out of ink"`
 }
 
 type logQuery struct {
 	Name   string `path:"name" maxLength:"256" doc:"The plugin's name, of any dialect." example:"notes"`
-	Tail   int    `query:"tail" minimum:"1" maximum:"1000" default:"200" doc:"The last so many lines." example:"50"`
+	Tail   int    `query:"tail" minimum:"1" maximum:"1000" default:"200" doc:"The number of lines, counted from the end." example:"50"`
 	Accept string `header:"Accept" hidden:"true"`
 }
 
 func (a *api) addLogs() {
 	add(a, route{method: "GET", path: "/v1/plugins/{name}/logs", id: "plugin-logs", tag: "inspect", summary: "Show what a plugin has written to stderr",
-		doc:   "And what Patchbay has said about it. With `Accept: text/event-stream` the lines come as events `line`, first the last ones, then each as it is written.",
+		doc:   "Also shows what Patchbay has logged about it. With `Accept: text/event-stream` each line is an event `line`: first the last lines, then each new one.",
 		shape: PluginLog{}, events: true, errors: []int{404, 422, 503}}, a.logs)
 }
 
 func (a *api) logs(ctx context.Context, in *logQuery) (*huma.StreamResponse, error) {
-	log, err := a.Logs.Tail(ctx, in.Name, in.Tail) // of a plugin that is not there a stream says so as well
+	log, err := a.Logs.Tail(ctx, in.Name, in.Tail) // an unknown plugin is an error for a stream too
 	if err != nil {
 		return nil, named(err, in.Name)
 	}
@@ -60,7 +61,7 @@ func (a *api) logs(ctx context.Context, in *logQuery) (*huma.StreamResponse, err
 	return atOnce(out.Body), nil
 }
 
-// streamLogs sends lines until the client goes.
+// streamLogs sends lines until the client leaves.
 func (a *api) streamLogs(w http.ResponseWriter, r *http.Request, in *logQuery) {
 	leave, ok := a.enter(w)
 	if !ok {

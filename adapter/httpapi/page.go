@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// A PageQuery is how every list that has pages is asked for one. Its answer has `next` where there
-// is more.
+// A PageQuery holds the parameters of every list with pages. The answer has `next` if there are
+// more.
 type PageQuery struct {
-	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"At most so many."`
-	After string `query:"after" maxLength:"1024" doc:"Go on behind the page that had this as its next."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"The largest number of entries."`
+	After string `query:"after" maxLength:"1024" doc:"The value of next in the previous page."`
 }
 
-// A Page says which part of a list is wanted.
+// A Page selects a part of a list.
 type Page struct {
 	Limit int
-	After string // a cursor of the list; "": from its beginning
+	After string // a cursor of the list; "": begin at the start
 }
 
 func (q PageQuery) page() Page { return Page(q) }
 
-// Cursor is a place in a list as clients get it: opaque, and safe in a URL. It has the name of its
-// list, so that one of another list is noticed.
+// Cursor returns a place in a list for clients: opaque, and safe in a URL. It contains the name of
+// its list, so that a cursor of another list is detected.
 func Cursor(list, place string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(list + ":" + place))
 }
 
-// Place is what [Cursor] was made of; "" for no cursor. An [*InvalidRequestError] says that it is
-// none of this list.
+// Place returns the place of a [Cursor], or "" for no cursor. A cursor of another list is an
+// [*InvalidRequestError].
 func Place(list, cursor string) (string, error) {
 	if cursor == "" {
 		return "", nil
@@ -41,7 +41,7 @@ func Place(list, cursor string) (string, error) {
 	return place, nil
 }
 
-// BadCursor is the error of a cursor with a place that the list does not know.
+// BadCursor returns the error for a cursor whose place the list does not know.
 func BadCursor(list, cursor string) error {
-	return &InvalidRequestError{Reason: fmt.Sprintf("Not a cursor of the list of %s: %s. Send the `next` of an answer as it is, or leave `after` out.", list, quote(cursor))}
+	return &InvalidRequestError{Reason: fmt.Sprintf("Not a cursor of the list of %s: %s. Send the `next` of an answer unchanged, or leave `after` out.", list, quote(cursor))}
 }

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// webPolicy is for the web pages: scripts, styles and requests of this server alone, nothing
-	// inline, and no other page may frame them. Images may be in the text of a style.
+	// webPolicy is the policy of the web pages: scripts, styles and requests only from this server,
+	// nothing inline, and no frames in other pages. Styles may contain images.
 	webPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	// indexPolicy is for the page below, which has a style and nothing else.
+	// indexPolicy is the policy of the page of routes, which has only a style.
 	indexPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 
-// addPages adds the description of the API: the OpenAPI document, and a page for people, which
-// loads nothing. The page is also the home page where there is no web page.
+// addPages adds the OpenAPI document, and a page that lists the routes and loads nothing. That page
+// is also the home page if there are no web pages.
 func (a *api) addPages(o *Options) {
 	document := sync.OnceValues(func() ([]byte, error) { return description(o) })
 	a.mux.HandleFunc("GET "+descriptionPath, func(w http.ResponseWriter, _ *http.Request) {
@@ -31,7 +31,7 @@ func (a *api) addPages(o *Options) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/openapi+json")
-		_, _ = w.Write(text) // a client that is gone misses nothing
+		_, _ = w.Write(text) // an error means that the client is gone
 	})
 	a.mux.HandleFunc("GET /docs", a.index)
 	if o.Web == nil {
@@ -39,7 +39,7 @@ func (a *api) addPages(o *Options) {
 	}
 }
 
-// describe adds a route to the description alone.
+// describe adds a route only to the description.
 func (a *api) describe(r route, contentType string) {
 	a.routes = append(a.routes, r)
 	op := a.operation(r)
@@ -61,13 +61,14 @@ func (a *api) index(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(&page, "<tr><td><code>%s</code><td>%s<td>%s\n", html.EscapeString(r.method), path, html.EscapeString(r.summary))
 	}
 	page.WriteString("</table>\n</html>\n")
-	_, _ = w.Write(page.Bytes()) // a client that is gone misses nothing
+	_, _ = w.Write(page.Bytes()) // an error means that the client is gone
 }
 
-// isLink is whether a person can follow the route: there is nothing to fill in.
+// isLink reports whether a person can open the route in a browser: it is a GET without parameters
+// in its path.
 func (r route) isLink() bool { return r.method == http.MethodGet && !strings.Contains(r.path, "{") }
 
-// indexHead is the page before its routes. It is no template: see
+// indexHead is the beginning of the page of routes. It is not a template: see
 // docs/decisions/0017-what-the-linker-drops.md.
 const indexHead = `<!doctype html>
 <html lang="en">
@@ -82,6 +83,6 @@ td { padding: .25rem .75rem .25rem 0; vertical-align: top; border-bottom: 1px so
 code { font-family: ui-monospace, monospace }
 </style>
 <h1>Patchbay</h1>
-<p>The daemon is running. Its API, in full: <a href="/openapi.json">/openapi.json</a> (OpenAPI 3.1).</p>
+<p>The daemon is running. Its whole API: <a href="/openapi.json">/openapi.json</a> (OpenAPI 3.1).</p>
 <table>
 `

@@ -9,48 +9,48 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// Plugins are what can be done with one plugin. They return ErrNoPlugin for one that is not there.
+// Plugins are the actions on one plugin. The methods return ErrNoPlugin for a plugin that does not
+// exist.
 type Plugins interface {
-	// CallMethod calls one of a plugin's own methods: `patchbay call`. ErrNoMethod.
+	// CallMethod calls a method of a plugin, as `patchbay call` does. ErrNoMethod.
 	CallMethod(ctx context.Context, name, method string, params json.RawMessage) (json.RawMessage, error)
-	// SetKnob sets a knob: `plugin knob`. ErrNoKnob, *InvalidRequestError, ErrFileChanged.
+	// SetKnob sets a knob, as `plugin knob` does. ErrNoKnob, *InvalidRequestError, ErrFileChanged.
 	SetKnob(ctx context.Context, name string, s KnobSetting) (any, error)
 	// Reload reads the plugin's config again and restarts it.
 	Reload(ctx context.Context, name string) (restarted bool, err error)
-	// Restart opens the plugin anew. ErrNotNow.
+	// Restart restarts the plugin. ErrNotNow.
 	Restart(ctx context.Context, name string) error
-	// MakeExecutable lets its owner execute the plugin's file, where that is what it lacks.
-	// ErrNotNow.
+	// MakeExecutable makes the plugin's file executable for its owner, if that is why it does not
+	// start. ErrNotNow.
 	MakeExecutable(ctx context.Context, name string) error
-	// ReloadAll reads everything again: configuration, secrets, plugins and agents. No event is
-	// lost.
+	// ReloadAll reloads configuration, secrets, plugins and agents. No event is lost.
 	ReloadAll(ctx context.Context) error
 }
 
-// A KnobSetting says what a knob is to be set to.
+// A KnobSetting is a new value of a knob.
 type KnobSetting struct {
 	Key     string
-	Value   json.RawMessage // null: no value in this file any more
-	Project bool            // in the project's file
+	Value   json.RawMessage // null: remove the value from the file
+	Project bool            // write the project's file
 }
 
-// What a plugin does not have.
+// Errors for something that a plugin does not have.
 var (
 	ErrNoMethod = errors.New("no such method")
 	ErrNoKnob   = errors.New("no such knob")
 )
 
-// ErrNotNow says that something cannot be done with a plugin as it stands.
+// ErrNotNow says that an action is not possible in the present state of a plugin.
 var ErrNotNow = errors.New("not now")
 
-// ErrFileChanged says that somebody else has changed the configuration file at the same time.
+// ErrFileChanged says that another program has changed the configuration file at the same time.
 var ErrFileChanged = errors.New("configuration file changed")
 
 type methodCall struct {
 	Name string `path:"name" maxLength:"256" doc:"The plugin's name."`
 	Body struct {
-		Method string          `json:"method" minLength:"1" maxLength:"256" doc:"One that the plugin declares."`
-		Params json.RawMessage `json:"params,omitempty" doc:"An object; {} where it is left out."`
+		Method string          `json:"method" minLength:"1" maxLength:"256" doc:"A method that the plugin declares."`
+		Params json.RawMessage `json:"params,omitempty" doc:"An object; the default is {}."`
 	}
 }
 
@@ -65,7 +65,7 @@ type knobSetting struct {
 	Name string `path:"name" maxLength:"256" doc:"The plugin's name."`
 	Key  string `path:"key" maxLength:"256" doc:"The knob's key."`
 	Body struct {
-		Value   json.RawMessage `json:"value" doc:"null takes the value out of the file: the knob goes back to its default."`
+		Value   json.RawMessage `json:"value" doc:"The new value; null removes it from the file, so that the knob has its default."`
 		Project bool            `json:"project,omitempty" doc:"Write it into .patchbay/config.toml of the daemon's project."`
 	}
 }
@@ -82,7 +82,7 @@ type allReloaded struct {
 type knobChange struct {
 	_         struct{} `additionalProperties:"true"`
 	Plugin    string   `json:"plugin"`
-	Knob      knob     `json:"knob" doc:"As it stands now."`
+	Knob      knob     `json:"knob" doc:"The knob with its new value."`
 	File      string   `json:"file"`
 	Backup    string   `json:"backup"`
 	Changed   bool     `json:"changed"`
@@ -94,17 +94,17 @@ func (a *api) addPlugins() {
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/call", id: "call-method", tag: tag, summary: "Call one of a plugin's own methods",
 		doc: "A method that answers with an error is 502, with the plugin's message.", shape: methodResult{}, errors: pluginErrors}, a.callMethod)
 	add(a, route{method: "PUT", path: "/v1/plugins/{name}/knobs/{key}", id: "set-knob", tag: tag, summary: "Set one of a plugin's knobs",
-		doc: "The value is written to config.toml, where everything else stays as it is, and the plugin is restarted between two calls. " +
-			"Changes within 300 ms are taken together.",
+		doc: "The value is written to config.toml, everything else in the file stays, and the plugin is restarted between two calls. " +
+			"Changes within 300 ms cause one restart.",
 		shape: knobChange{}, errors: append([]int{409}, pluginErrors...)}, a.setKnob)
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/reload", id: "reload-plugin-config", tag: tag, summary: "Read a plugin's config again",
-		doc: "A plugin that is running is restarted with it between two calls; a broken one gets another try.", errors: pluginErrors}, a.reloadPlugin)
-	if a.Inspect != nil { // their answer is its
+		doc: "A running plugin is restarted between two calls; a broken one is started again.", errors: pluginErrors}, a.reloadPlugin)
+	if a.Inspect != nil { // their answer comes from Inspect
 		a.addMending()
 	}
-	add(a, route{method: "POST", path: "/v1/reload", id: "reload", tag: tag, summary: "Read everything again",
-		doc: "Configuration, secrets, plugins and agents, as SIGHUP does. Events under way go on with the plugins they began with. " +
-			"Where a file is at fault it is 503, and everything stays as it was.", errors: []int{503}},
+	add(a, route{method: "POST", path: "/v1/reload", id: "reload", tag: tag, summary: "Reload everything",
+		doc: "Reloads configuration, secrets, plugins and agents, as SIGHUP does. Events in progress continue with the plugins that they began with. " +
+			"If a file has an error, the answer is 503, and everything stays as it was.", errors: []int{503}},
 		func(ctx context.Context, _ *struct{}) (*answer[allReloaded], error) {
 			err := a.Plugins.ReloadAll(ctx)
 			return answered(allReloaded{err == nil}, err)
@@ -142,19 +142,19 @@ func (a *api) reloadPlugin(ctx context.Context, in *pluginName) (*answer[reloade
 	return answered(reloaded{in.Name, restarted}, named(err, in.Name))
 }
 
-// addMending adds what a person can do about a plugin that does not work.
+// addMending adds the actions on a plugin that does not work.
 func (a *api) addMending() {
 	const tag = "calls"
 	states := append([]int{http.StatusConflict}, pluginErrors...)
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/restart", id: "restart-plugin", tag: tag, summary: "Restart a plugin",
-		doc: "Opens it anew, with its files as they are. Events under way go on with the old process. Answers with the plugin, whose `state` and `error` tell " +
-			"whether it works. One that is disabled is 409.", shape: pluginDetail{}, errors: states}, a.mending(a.Plugins.Restart))
-	add(a, route{method: "POST", path: "/v1/plugins/{name}/executable", id: "make-executable", tag: tag, summary: "Let a plugin's file be executed",
-		doc:   "chmod u+x of the plugin's own file, where that is what keeps it from starting: 409 otherwise. Answers with the plugin, which is started.",
+		doc: "Starts it again from its files. Events in progress continue with the old process. Answers with the plugin, whose `state` and `error` say " +
+			"whether it works. The answer for a disabled plugin is 409.", shape: pluginDetail{}, errors: states}, a.mending(a.Plugins.Restart))
+	add(a, route{method: "POST", path: "/v1/plugins/{name}/executable", id: "make-executable", tag: tag, summary: "Make a plugin's file executable",
+		doc:   "Runs chmod u+x on the plugin's own file, if that is why it does not start; otherwise the answer is 409. Then starts the plugin, and answers with it.",
 		shape: pluginDetail{}, errors: states}, a.mending(a.Plugins.MakeExecutable))
 }
 
-// mending does something to a plugin, and answers with how it stands then.
+// mending returns a route that acts on a plugin and answers with its new state.
 func (a *api) mending(do func(ctx context.Context, name string) error) func(context.Context, *pluginName) (*answer[json.RawMessage], error) {
 	return func(ctx context.Context, in *pluginName) (*answer[json.RawMessage], error) {
 		if err := do(ctx, in.Name); err != nil {

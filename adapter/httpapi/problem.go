@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A problem is an error as clients get it: docs/protocols/python.md, row P58.
+// A problem is an error in the form that clients get: docs/protocols/python.md, row P58.
 type problem struct {
 	status int
 	Detail string `json:"detail" doc:"What went wrong, for a person to read."`
@@ -33,7 +33,7 @@ func (p *problem) write(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(p.status)
-	_ = json.NewEncoder(w).Encode(p) // a client that is gone misses nothing
+	_ = json.NewEncoder(w).Encode(p) // an error means that the client is gone
 }
 
 // Texts that clients may compare: docs/protocols/python.md, row P58.
@@ -46,11 +46,11 @@ const (
 
 const detailInternal = "Internal error. The log of the daemon has the reason."
 
-// maxDetail bounds what is told, in bytes. A Python traceback's end fits.
+// maxDetail limits the text of an error, in bytes. The end of a Python traceback fits.
 const maxDetail = 4 << 10
 
-// named makes a problem of an error that says a thing of that name is not there; other errors stay
-// as they are.
+// named turns an error about something that does not exist into a problem with its name. Other
+// errors stay as they are.
 func named(err error, name string) error {
 	switch {
 	case errors.Is(err, ErrNoPlugin):
@@ -63,8 +63,9 @@ func named(err error, name string) error {
 	return err
 }
 
-// asProblem is what a client gets for an error, and whether that tells all there is to tell. What
-// it does not know it does not show: it may hold a secret.
+// asProblem returns what a client gets for an error. told is false if the error must be logged
+// because the client does not see it. Unknown errors are not shown, because they may contain a
+// secret.
 func asProblem(err error) (p *problem, told bool) {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p, true
@@ -73,7 +74,7 @@ func asProblem(err error) (p *problem, told bool) {
 	return &problem{status, excerpt.Of(detail, maxDetail)}, status != http.StatusInternalServerError
 }
 
-// classify is the one table from a backend's errors to status and text.
+// classify maps the errors of a backend to a status and a text. No other function does.
 func classify(err error) (status int, detail string) {
 	if e, ok := errors.AsType[*InvalidCodeError](err); ok {
 		return http.StatusBadRequest, detailInvalidCode + e.Reason
@@ -94,9 +95,9 @@ func classify(err error) (status int, detail string) {
 	case errors.Is(err, ErrNoJob):
 		return http.StatusNotFound, "Job not found"
 	case errors.Is(err, ErrNoTrace):
-		return http.StatusNotFound, "Trace not found: it may be older than what is kept"
+		return http.StatusNotFound, "Trace not found: it may be too old to be stored"
 	case errors.Is(err, ErrNoTurn):
-		return http.StatusNotFound, "Turn not found: no plugin was asked anything in it, or it is older than what is kept"
+		return http.StatusNotFound, "Turn not found: no plugin was called in it, or it is too old to be stored"
 	case errors.Is(err, ErrJobBusy), errors.Is(err, ErrRunOver), errors.Is(err, ErrNotNow):
 		return http.StatusConflict, err.Error()
 	}
@@ -107,10 +108,10 @@ func classify(err error) (status int, detail string) {
 		return http.StatusConflict, e.Error()
 	}
 	if _, ok := errors.AsType[diskError](err); ok {
-		return http.StatusInsufficientStorage, err.Error() // names the data directory and what mends it
+		return http.StatusInsufficientStorage, err.Error() // names the data directory and the fix
 	}
 	if status := pluginStatus(err); status != 0 {
-		return status, err.Error() // names the plugin and what it did
+		return status, err.Error() // names the plugin and its failure
 	}
 	switch {
 	case errors.Is(err, session.ErrNotFound):
@@ -122,13 +123,12 @@ func classify(err error) (status int, detail string) {
 	case errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable, "The request was cancelled."
 	case errors.Is(err, context.DeadlineExceeded):
-		return http.StatusGatewayTimeout, "It took too long."
+		return http.StatusGatewayTimeout, "The request took too long."
 	}
 	return http.StatusInternalServerError, detailInternal
 }
 
-// pluginStatus is the status of a call that a plugin failed: the daemon is well, and what it passed
-// the call on to is not. 0: no plugin failed.
+// pluginStatus returns the status for a failed call to a plugin, or 0 if no plugin failed.
 func pluginStatus(err error) int {
 	e, ok := errors.AsType[*hook.Error](err)
 	switch {
@@ -142,21 +142,21 @@ func pluginStatus(err error) int {
 	return http.StatusBadGateway
 }
 
-// plainErrors turns huma's own errors, those about input that does not fit, into problems. Huma
-// would have us replace a global function for that.
+// plainErrors turns huma's own errors, which are about input that does not fit, into problems.
+// Otherwise we would have to replace a global function of huma.
 func plainErrors(ctx huma.Context, _ string, v any) (any, error) {
 	e, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
 	}
-	ctx.SetHeader("Content-Type", "application/json") // it has announced problem+json
+	ctx.SetHeader("Content-Type", "application/json") // huma has set problem+json
 	return &problem{e.Status, excerpt.Of(faults(e), maxDetail)}, nil
 }
 
-// maxFaults is how many faults of one request are listed; a body of a megabyte can have many.
+// maxFaults limits how many errors of one request are listed; a body of a megabyte can have many.
 const maxFaults = 8
 
-// faults puts an error and its parts into one line: where, and what.
+// faults joins an error and its parts into one line: where, and what.
 func faults(e *huma.ErrorModel) string {
 	var parts []string
 	if len(e.Errors) == 0 {
@@ -172,13 +172,13 @@ func faults(e *huma.ErrorModel) string {
 	return "Invalid request: " + strings.Join(parts, "; ")
 }
 
-// maxName is how much of a name that somebody else chose is repeated.
+// maxName limits how much of a foreign name is repeated.
 const maxName = 80
 
-// quote shows foreign text, cut.
+// quote returns foreign text, shortened and in quotes.
 func quote(text string) string { return strconv.Quote(excerpt.Of(text, maxName)) }
 
-// A diskError is one of an engine whose disk refuses to write.
+// A diskError is the error of an engine whose disk cannot be written.
 type diskError interface {
 	error
 	DiskRefuses()

@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// A route is one method of one path, and what the OpenAPI document says of it.
+// A route is one method of one path, and its description in the OpenAPI document.
 type route struct {
 	method  string
 	path    string
@@ -20,26 +20,26 @@ type route struct {
 	tag     string
 	summary string
 	doc     string
-	shape   any   // an instance of what it answers, where its Go type does not say; nil: it does
-	file    *file // it answers with a file to save; nil: it does not
-	events  bool  // it answers, or can answer, with server-sent events
-	states  []int // the statuses, beside 200, with which it answers the same
-	errors  []int // the statuses of its own problems, beside those that any route can have
+	shape   any   // a value of the answer's type, if the Go type of the route does not have it; nil: it has it
+	file    *file // describes a file to save; nil: the answer is not a file
+	events  bool  // the answer is, or can be, a stream of server-sent events
+	states  []int // other statuses than 200 with the same answer
+	errors  []int // the statuses of its own problems, beside those of all routes
 }
 
-// everyError are the problems that any request can end in; see gate.check and front.takeBody.
+// everyError lists the statuses of problems of every request; see gate.check and front.takeBody.
 var everyError = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusInternalServerError, http.StatusInsufficientStorage}
 
-// bodyErrors are those of a request that may have a body.
+// bodyErrors lists the statuses of problems of requests with a body.
 var bodyErrors = []int{http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
 	http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
 
-// An answer is what a route returns: a body of JSON.
+// An answer is the result of a route: a body of JSON.
 type answer[T any] struct {
 	Body T
 }
 
-// answered makes an answer, or passes the error on.
+// answered returns an answer, or the error.
 func answered[T any](body T, err error) (*answer[T], error) {
 	if err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func answered[T any](body T, err error) (*answer[T], error) {
 	return &answer[T]{Body: body}, nil
 }
 
-// encoded is an answer of whatever a backend has returned. It is encoded here, where a value that
-// cannot be is still an error and not half an answer.
+// encoded returns an answer with a value of a backend. The value is encoded here, so that a value
+// that cannot be encoded is an error, not an incomplete answer.
 func encoded(v any, err error) (*answer[json.RawMessage], error) {
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func encoded(v any, err error) (*answer[json.RawMessage], error) {
 	return &answer[json.RawMessage]{Body: text}, nil
 }
 
-// add adds a route. Every error it returns becomes a problem here; what a client is not told is
-// logged.
+// add adds a route. It turns every error of the route into a problem, and logs errors that clients
+// do not see.
 func add[I, O any](a *api, r route, f func(context.Context, *I) (*O, error)) {
 	a.routes = append(a.routes, r)
 	huma.Register(a.huma, a.operation(r), func(ctx context.Context, in *I) (*O, error) {
@@ -73,7 +73,7 @@ func add[I, O any](a *api, r route, f func(context.Context, *I) (*O, error)) {
 	})
 }
 
-// problem is what a client gets for an error. The log gets what the client does not.
+// problem returns what a client gets for an error. It logs errors that clients do not see.
 func (a *api) problem(err error, route string) *problem {
 	p, told := asProblem(err)
 	if !told {
@@ -82,7 +82,7 @@ func (a *api) problem(err error, route string) *problem {
 	return p
 }
 
-// operation describes a route to huma. The limits of the body are the front's.
+// operation describes a route to huma. The front enforces the limits of the body.
 func (a *api) operation(r route) huma.Operation {
 	op := huma.Operation{Method: r.method, Path: r.path, OperationID: r.id, Tags: []string{r.tag}, Summary: r.summary,
 		Description: r.doc, Responses: a.problems(r), MaxBodyBytes: -1, BodyReadTimeout: -1}
@@ -108,7 +108,7 @@ func (a *api) schema(v any) *huma.Schema {
 	return a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeOf(v), true, "")
 }
 
-// problems are the error responses of a route.
+// problems returns the error responses of a route.
 func (a *api) problems(r route) map[string]*huma.Response {
 	statuses := slices.Concat(everyError, r.errors)
 	if !isRead(r.method) {
@@ -122,25 +122,25 @@ func (a *api) problems(r route) map[string]*huma.Response {
 	return responses
 }
 
-// tags are the topics of the routes.
+// tags lists the topics of the routes.
 var tags = []*huma.Tag{
-	{Name: "python plugins", Description: "Plugins that are files of Python: shown, checked, saved, loaded again, deleted. The routes of their protocol."},
+	{Name: "python plugins", Description: "Show, check, save, reload and delete Python plugins. These are the routes of the python protocol."},
 	{Name: "features", Description: "Flags that switch parts of the daemon on and off."},
 	{Name: "sessions", Description: "Conversations, their transcripts, and turns of the agent in them."},
-	{Name: "inspect", Description: "How things stand: plugins, their logs, what they did to events, findings, health."},
-	{Name: "calls", Description: "What can be done by hand: call a tool or a method, fire an event, set a knob, restart a plugin, reload."},
-	{Name: "configuration", Description: "What the configuration says of plugins, changed with a preview."},
-	{Name: "jobs", Description: "Agents on schedules: what is due, what ran, what it printed."},
+	{Name: "inspect", Description: "The state of plugins, their logs, what they did to events, findings, health."},
+	{Name: "calls", Description: "Call a tool or a method, fire an event, set a knob, restart a plugin, reload."},
+	{Name: "configuration", Description: "Change the configuration of plugins, with a preview."},
+	{Name: "jobs", Description: "Scheduled agents: when they run, their runs, and the output."},
 	{Name: "hooks", Description: "Events of other agents, and the daemons that answer them."},
 }
 
-// newConfig is huma with JSON alone, without its pages, which load scripts from elsewhere, and
-// without its links in answers, which the answers of docs/protocols/python.md, row P50, do not
-// have.
+// newConfig returns the configuration of huma: only JSON, no pages (which would load scripts from
+// other servers), and no links in answers (which the answers of docs/protocols/python.md, row P50,
+// do not have).
 func newConfig(o *Options) huma.Config {
 	security := []map[string][]string{{"bearer": {}}, {"basic": {}}}
 	if o.Token.Empty() {
-		security = append(security, map[string][]string{}) // none will do
+		security = append(security, map[string][]string{}) // no token is required
 	}
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -150,13 +150,13 @@ func newConfig(o *Options) huma.Config {
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"bearer": {Type: "http", Scheme: "bearer", Description: "The token in [server] of the configuration."},
+					"bearer": {Type: "http", Scheme: "bearer", Description: "The token of [server] in the configuration."},
 					"basic":  {Type: "http", Scheme: "basic", Description: "The same token as the password, with any user name."},
 				},
 			},
 			Security: security,
 			Tags:     tags,
-			Servers:  []*huma.Server{{URL: "/", Description: "This daemon; `patchbay serve` listens on http://127.0.0.1:8000 unless it is told otherwise."}},
+			Servers:  []*huma.Server{{URL: "/", Description: "This daemon. `patchbay serve` listens on http://127.0.0.1:8000 by default."}},
 		},
 		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat: "application/json",

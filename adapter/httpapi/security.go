@@ -18,8 +18,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/doors"
 )
 
-// CheckListen refuses an address that others can reach unless there is a token. A path of a unix
-// socket is written unix:PATH; the file's mode guards it.
+// CheckListen refuses an address that other machines can reach if there is no token. The path of a
+// Unix socket is written unix:PATH; the mode of the file protects it.
 func CheckListen(addr string, token bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || strings.Contains(port, "/") { // a Unix socket, as other programs write it
@@ -28,15 +28,15 @@ func CheckListen(addr string, token bool) error {
 	if token || isLoopback(host) {
 		return nil
 	}
-	return fmt.Errorf("listening on %s lets other machines in, and %w: "+
+	return fmt.Errorf("other machines can reach %s, and %w: "+
 		"set token in [server] of the configuration, or listen on 127.0.0.1", quote(addr), ErrNoToken)
 }
 
-// ErrNoToken is the error of an address that others can reach, without a token to keep them out.
+// ErrNoToken is the error for an address that other machines can reach without a token.
 var ErrNoToken = errors.New("there is no token")
 
-// isLoopback knows names and addresses that mean this machine alone. Other names are not looked up:
-// what they mean can change.
+// isLoopback reports whether a name or address means only this machine. Other names are not looked
+// up, because their address can change.
 func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -45,23 +45,24 @@ func isLoopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// A gate decides who comes in. A page of another origin must not be able to write a plugin or run a
-// turn, and browsers send requests for any page to any address, so each of these is checked for
-// every request:
+// A gate decides which requests are allowed. A page of another origin must not be able to write a
+// plugin or run a turn, and browsers send requests of any page to any address. So each of these is
+// checked for every request:
 //
-//   - Host: against a foreign name that was made to point here (DNS rebinding);
-//   - Origin, Sec-Fetch-Site: against pages that do not hide that they are foreign;
-//   - Content-Type: against what a page may send without asking (forms, text, blobs);
-//   - the token, where one is set; else the caller's process: a plugin in a sandbox could have its code run outside of it.
+//   - Host: against a foreign name that resolves to this machine (DNS rebinding);
+//   - Origin, Sec-Fetch-Site: against pages of other origins, as the browser reports them;
+//   - Content-Type: against requests that a page may send without asking (forms, text, blobs);
+//   - the token if one is set, else the calling process: through the API a plugin in a sandbox could
+//     run code outside of it.
 //
 // No answer ever has Access-Control-Allow-Origin, so that no page of another origin may read it.
 type gate struct {
 	locked bool
-	token  [sha256.Size]byte // of the token: equal lengths, and nothing to leak
+	token  [sha256.Size]byte // of the token: all have the same length, so that comparing leaks nothing
 	hosts  map[string]bool   // in lower case
 
-	caller func(local, remote netip.AddrPort) error // why the process at the other end is refused
-	told   atomic.Int64                             // the second in which that was last logged
+	caller func(local, remote netip.AddrPort) error // returns why the calling process is refused, or nil
+	told   atomic.Int64                             // the second in which a refusal was last logged
 	log    *slog.Logger
 }
 
@@ -73,7 +74,7 @@ func newGate(token config.Secret, hosts []string, log *slog.Logger) *gate {
 	return g
 }
 
-// check returns nil for a request that may come in.
+// check returns nil if a request is allowed.
 func (g *gate) check(r *http.Request) *problem {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	socket := local != nil && local.Network() == "unix"
@@ -85,7 +86,7 @@ func (g *gate) check(r *http.Request) *problem {
 	case crossSite(r):
 		return &problem{http.StatusForbidden, "Cross-site request refused. Pages of other origins may not call this server."}
 	case !socket && g.locked && !g.authorized(r):
-		return &problem{http.StatusUnauthorized, "A token is needed: Authorization: Bearer TOKEN, as in [server] of the configuration."}
+		return &problem{http.StatusUnauthorized, "A token is needed: send Authorization: Bearer TOKEN, with the token of [server] in the configuration."}
 	case !socket && !g.locked:
 		if p := g.checkCaller(r); p != nil {
 			return p
@@ -97,8 +98,8 @@ func (g *gate) check(r *http.Request) *problem {
 	return nil
 }
 
-// knowsHost wants one of our names, with the port that the connection came in by. An address of our
-// own needs no list: rebinding needs a name.
+// knowsHost reports whether a request names one of our hosts, with the port of the connection. Our
+// own addresses are always allowed, because rebinding needs a name.
 func (g *gate) knowsHost(hostport string, local net.Addr) bool {
 	hostport = strings.ToLower(hostport)
 	if g.hosts[hostport] {
@@ -109,7 +110,7 @@ func (g *gate) knowsHost(hostport string, local net.Addr) bool {
 		return false
 	}
 	host, port, err := net.SplitHostPort(hostport)
-	if err != nil { // no port: the scheme's own
+	if err != nil { // no port: the default of the scheme
 		host, port = strings.Trim(hostport, "[]"), "80"
 	}
 	if port != strconv.Itoa(tcp.Port) {
@@ -118,8 +119,8 @@ func (g *gate) knowsHost(hostport string, local net.Addr) bool {
 	return isLoopback(host) || g.hosts[host] || host == tcp.AddrPort().Addr().Unmap().String()
 }
 
-// ownOrigin: no Origin at all, or ours. `null`, which sandboxed frames and files have, is nobody's.
-// A name that was configured may be served by a proxy that speaks TLS.
+// ownOrigin reports whether a request has no Origin, or ours. `null`, the origin of sandboxed
+// frames and files, is refused. A configured name may be served by a proxy with TLS.
 func (g *gate) ownOrigin(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -135,8 +136,8 @@ func (g *gate) ownOrigin(r *http.Request) bool {
 	return origin == "http://"+host
 }
 
-// crossSite believes the browser where it says that another page is behind a request. A person who
-// follows a link from elsewhere is let in: the page that has the link cannot see what comes.
+// crossSite reports whether the browser says that another site caused a request. Links on other
+// sites are allowed, because the page with the link cannot see the answer.
 func crossSite(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
@@ -148,8 +149,8 @@ func crossSite(r *http.Request) bool {
 
 func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// authorized takes the token as a bearer's, or as the password of HTTP Basic, which is what
-// browsers can ask a person for.
+// authorized accepts the token as a bearer token, or as the password of HTTP Basic, for which
+// browsers can ask.
 func (g *gate) authorized(r *http.Request) bool {
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -159,8 +160,8 @@ func (g *gate) authorized(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
 }
 
-// jsonOrNothing: a body must be JSON and say so, and nothing may pretend to be a form. `curl -X
-// POST` without data sends neither body nor type.
+// jsonOrNothing reports whether a request has no body, or one that is declared as JSON. Forms are
+// refused. `curl -X POST` without data sends neither body nor type.
 func jsonOrNothing(r *http.Request) bool {
 	types := r.Header.Values("Content-Type")
 	if len(types) == 0 {

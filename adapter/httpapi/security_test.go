@@ -207,7 +207,7 @@ func TestCallers(t *testing.T) {
 	t.Run("one in a sandbox is refused on every route", func(t *testing.T) {
 		s, _ := start(t, Options{}, inside)
 		for _, c := range everyCall(t, serve(t, Options{})) {
-			s.do(c.method, c.path, "").wantsDetail(t, 403, "Calls from inside a sandbox of Patchbay's are refused")
+			s.do(c.method, c.path, "").wantsDetail(t, 403, "Calls from inside a Patchbay sandbox are refused")
 		}
 		if log := s.log.String(); !strings.Contains(log, "caller refused") || !strings.Contains(log, "it is inside") {
 			t.Errorf("the log: %s", log)
@@ -216,7 +216,7 @@ func TestCallers(t *testing.T) {
 	t.Run("one that cannot be known is told what to do", func(t *testing.T) {
 		s, _ := start(t, Options{}, unknown)
 		got := s.do("GET", "/features", "")
-		got.wantsDetail(t, 403, "Caller not known: nobody knows")
+		got.wantsDetail(t, 403, "Caller unknown: nobody knows")
 		got.wantsDetail(t, 403, "[server] token")
 	})
 	t.Run("others are served, and asked once for a connection", func(t *testing.T) {

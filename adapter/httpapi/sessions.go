@@ -14,9 +14,9 @@ type sessionID struct {
 }
 
 type sessionCreate struct {
-	Body *struct { // `curl -X POST` without data makes a session too
+	Body *struct { // `curl -X POST` without data creates a session too
 		Plugins    []string `json:"plugins,omitempty" maxItems:"1024" doc:"Python plugins to activate, in this order."`
-		WorkingDir string   `json:"working_dir,omitempty" doc:"Where its tools work; the daemon's own directory where it is left out."`
+		WorkingDir string   `json:"working_dir,omitempty" doc:"The directory of its tools; the default is the daemon's directory."`
 		Title      string   `json:"title,omitempty" maxLength:"1024"`
 	}
 }
@@ -30,15 +30,15 @@ type sessionUpdate struct {
 }
 
 type sessionList struct {
-	Limit int    `query:"limit" minimum:"1" maximum:"1000" doc:"At most so many, the newest first. Without limit and after: all of them."`
-	After string `query:"after" maxLength:"256" doc:"Go on behind another page: its header Next-Page. Without a limit: up to 50."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" doc:"The largest number of sessions, the newest first. Without limit and after: all sessions."`
+	After string `query:"after" maxLength:"256" doc:"The header Next-Page of the previous page. Without limit: up to 50 sessions."`
 }
 
-// A sessionPage is a list of sessions, or part of one. What is needed for the next part is in the
-// header, so that the body is the list either way.
+// A sessionPage is a list of sessions, or a part of one. The cursor of the next part is in a
+// header, so that the body is always the list.
 type sessionPage struct {
-	Next string `header:"Next-Page" doc:"The cursor of the next page; left out where there is none."`
-	Link string `header:"Link" doc:"The next page as a link, rel=\"next\"; left out where there is none."`
+	Next string `header:"Next-Page" doc:"The cursor of the next page; absent if there is none."`
+	Link string `header:"Link" doc:"The next page as a link, rel=\"next\"; absent if there is none."`
 	Body []session.Session
 }
 
@@ -55,9 +55,9 @@ func (a *api) addSessions() {
 	for _, p := range sessionPrefixes {
 		one := p.path + "/{id}"
 		add(a, route{method: "POST", path: p.path, id: p.id + "-create", tag: tag, summary: "Begin a session",
-			doc: "Plugins that are not there are refused by name."}, a.createSession)
+			doc: "Plugins that do not exist are refused, and named."}, a.createSession)
 		add(a, route{method: "GET", path: p.path, id: p.id + "-list", tag: tag, summary: "List the sessions, the newest first",
-			doc: "Ask for a page with limit: however many sessions there are, it costs the same.", errors: []int{400, 422}},
+			doc: "Use limit to get a page: its cost does not depend on the number of sessions.", errors: []int{400, 422}},
 			func(ctx context.Context, in *sessionList) (*sessionPage, error) {
 				return a.listSessions(ctx, p.path, in)
 			})
@@ -68,7 +68,7 @@ func (a *api) addSessions() {
 			errors: []int{404, 409, 422}}, a.deleteSession)
 	}
 	add(a, route{method: "GET", path: "/v1/sessions/{id}/transcript", id: "v1-session-transcript", tag: tag,
-		summary: "Show all that was said in a session", errors: missing}, a.transcript)
+		summary: "Show the transcript of a session", errors: missing}, a.transcript)
 }
 
 func (a *api) createSession(ctx context.Context, in *sessionCreate) (*answer[session.Session], error) {
@@ -101,7 +101,7 @@ func (a *api) listSessions(ctx context.Context, path string, in *sessionList) (*
 	return out, nil
 }
 
-// nextLink is the next page as RFC 8288 writes it.
+// nextLink returns a link to the next page, in the format of RFC 8288.
 func nextLink(path string, limit int, cursor string) string {
 	query := url.Values{"after": {cursor}}
 	if limit > 0 {
@@ -129,9 +129,9 @@ func (a *api) transcript(ctx context.Context, in *sessionID) (*answer[[]session.
 	return answered(orEmpty(entries), err)
 }
 
-// shown is a session as clients see it. Its plugins are a list even where it has none.
+// shown returns a session as clients see it. Its plugins are a list even if it has none.
 func shown(s session.Session) session.Session {
-	if s.From == session.FromHTTP { // as here: python.md names the fields of a session that is begun here, and they stay those
+	if s.From == session.FromHTTP { // sessions of HTTP have no such field: docs/protocols/python.md lists the fields
 		s.From = ""
 	}
 	s.Plugins = orEmpty(s.Plugins)

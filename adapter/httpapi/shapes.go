@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 )
 
-// The types below are for the OpenAPI document alone: they say what the JSON looks like that a
-// backend returns ready made. Other programs rely on these fields; more may come beside them.
+// The types below are only for the OpenAPI document: they describe the JSON that a backend returns.
+// Other programs rely on these fields; new ones may be added.
 
 type tool struct {
 	_           struct{}        `additionalProperties:"true"`
-	Name        string          `json:"name" doc:"As it is called, with the plugin's name in it."`
+	Name        string          `json:"name" doc:"The full name, which contains the plugin's name."`
 	Plugin      string          `json:"plugin"`
 	Dialect     string          `json:"dialect"`
 	Description string          `json:"description"`
@@ -18,7 +18,7 @@ type tool struct {
 
 type tracePage struct {
 	Traces []TraceView `json:"traces" doc:"The newest first."`
-	Next   string      `json:"next,omitempty" doc:"What to send as after for the next page. It is absent where there is none."`
+	Next   string      `json:"next,omitempty" doc:"The value of after for the next page; absent if there is none."`
 }
 
 type doctor struct {
@@ -30,17 +30,17 @@ type doctor struct {
 type finding struct {
 	_        struct{}       `additionalProperties:"true"`
 	Severity string         `json:"severity" enum:"error,warning,info" doc:"Only an error makes a diagnosis not ok." example:"error"`
-	Plugin   string         `json:"plugin" doc:"Whose; empty where it is no plugin's." example:"shout"`
+	Plugin   string         `json:"plugin" doc:"The plugin; empty if the finding is not about a plugin." example:"shout"`
 	Dialect  string         `json:"dialect" doc:"The plugin's protocol; may be empty." example:"dotagent"`
-	Where    string         `json:"where" doc:"A file, with line and column where they are known." example:"/home/mira/.config/dotagent/plugins/dotagent-plugin-shout"`
-	Problem  string         `json:"problem" doc:"What is wrong, for a person to read." example:"it is not executable"`
+	Where    string         `json:"where" doc:"A file, with line and column if they are known." example:"/home/mira/.config/dotagent/plugins/dotagent-plugin-shout"`
+	Problem  string         `json:"problem" doc:"What is wrong, as text." example:"it is not executable"`
 	Fix      string         `json:"fix" doc:"How to fix it; may be empty." example:"chmod +x /home/mira/.config/dotagent/plugins/dotagent-plugin-shout"`
-	Action   *findingAction `json:"action,omitempty" doc:"What fixes it at once; absent where a person has to."`
+	Action   *findingAction `json:"action,omitempty" doc:"A request that fixes it; absent if there is none."`
 }
 
 type findingAction struct {
 	Kind   string `json:"kind" enum:"executable,enable,restart" doc:"executable and restart are routes of the plugin; enable is a change of the configuration." example:"executable"`
-	Plugin string `json:"plugin" doc:"The plugin, by a name that means no other." example:"dotagent:shout"`
+	Plugin string `json:"plugin" doc:"The plugin, as DIALECT:NAME if its name is ambiguous." example:"dotagent:shout"`
 }
 
 type turnResult struct {
@@ -54,14 +54,14 @@ type turnResult struct {
 	Turn    string     `json:"turn" doc:"The turn." example:"turn_01jz"`
 	Status  string     `json:"status" enum:"done,failed,skipped,interrupted" doc:"How it ended." example:"done"`
 	Reason  string     `json:"reason,omitempty" doc:"Why a plugin refused the message." example:"no secrets in prompts"`
-	Suggest string     `json:"suggest,omitempty" doc:"What a person could do about it; never to be executed." example:"take the token out"`
-	Usage   tokenUsage `json:"usage" doc:"How many tokens it took."`
+	Suggest string     `json:"suggest,omitempty" doc:"A suggestion for a person; never execute it." example:"take the token out"`
+	Usage   tokenUsage `json:"usage" doc:"The tokens that the turn used."`
 	Offline bool       `json:"offline,omitempty" doc:"The built-in offline model answered." example:"true"`
 }
 
 type tokenUsage struct {
 	Input  int `json:"input" doc:"Tokens that the model read." example:"1306"`
-	Output int `json:"output" doc:"Tokens that it wrote." example:"68"`
+	Output int `json:"output" doc:"Tokens that the model wrote." example:"68"`
 }
 
 type toolUse struct {
@@ -70,5 +70,5 @@ type toolUse struct {
 	Arguments  json.RawMessage `json:"arguments"`
 	Result     string          `json:"result"`
 	Success    bool            `json:"success"`
-	ResolvedBy *string         `json:"resolved_by" doc:"The plugin that answered in the tool's place."`
+	ResolvedBy *string         `json:"resolved_by" doc:"The plugin that answered instead of the tool."`
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// namePattern is the pattern of names in paths and bodies, so that no name leads out of the
+// namePattern is the pattern of names in paths and bodies. A name that fits cannot lead out of the
 // directory: docs/protocols/python.md, row P51.
 var namePattern = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 
 const nameRule = ". A name has letters, digits, _ and -, at most 64, and does not begin with -."
 
-// The types below are what the routes of docs/protocols/python.md, row P50, take and answer. The
-// protocol fixes the order of their fields.
+// The types below are the requests and answers of the routes of docs/protocols/python.md, row P50.
+// The protocol fixes the order of their fields.
 
 type sourceName struct {
-	Name string `path:"name" doc:"The plugin's name: its file's, without .py."`
+	Name string `path:"name" doc:"The plugin's name: that of its file, without .py."`
 }
 
 type sourceText struct {
@@ -33,7 +33,7 @@ type sourceItem struct {
 	Name     string          `json:"name"`
 	Hooks    []string        `json:"hooks" nullable:"false" doc:"In lifecycle order."`
 	Metadata json.RawMessage `json:"metadata" doc:"The file's __plugin__."`
-	Error    *string         `json:"error" doc:"Why it does not load; null where it does."`
+	Error    *string         `json:"error" doc:"Why it does not load; null if it loads."`
 }
 
 type sourceList struct {
@@ -45,7 +45,7 @@ type sourceDetail struct {
 	Name     string          `json:"name"`
 	Path     string          `json:"path"`
 	Hooks    []string        `json:"hooks" nullable:"false"`
-	Metadata json.RawMessage `json:"metadata" doc:"The file's __plugin__; where it does not load, an object with the error."`
+	Metadata json.RawMessage `json:"metadata" doc:"The file's __plugin__; if the file does not load, an object with the error."`
 	Content  string          `json:"content"`
 }
 
@@ -67,11 +67,11 @@ type deleted struct {
 func (a *api) addSources() {
 	const tag, off = "python plugins", http.StatusServiceUnavailable
 	add(a, route{method: "GET", path: "/plugin/list", id: "list-sources", tag: tag, summary: "List the Python plugins",
-		doc: "Those that do not load are listed too, with the error. Works while the feature is off."}, a.listSources)
+		doc: "Plugins that do not load are listed too, with the error. Works even if the feature is off."}, a.listSources)
 	add(a, route{method: "GET", path: "/plugin/{name}", id: "get-source", tag: tag, summary: "Show a Python plugin and its source",
 		errors: []int{400, 404}}, a.getSource)
 	add(a, route{method: "POST", path: "/plugin/save", id: "save-source", tag: tag, summary: "Save a Python plugin",
-		doc: "The code is checked first; then the file is replaced at once, or made.", errors: []int{off}}, a.saveSource)
+		doc: "The code is checked first. Then the file is created, or replaced in one step.", errors: []int{off}}, a.saveSource)
 	add(a, route{method: "DELETE", path: "/plugin/{name}", id: "delete-source", tag: tag, summary: "Delete a Python plugin",
 		errors: []int{404, off}}, a.deleteSource)
 	add(a, route{method: "POST", path: "/plugin/{name}/reload", id: "reload-source", tag: tag,
@@ -88,8 +88,8 @@ type sourceDraft struct {
 }
 
 func (a *api) addSourceCheck() {
-	add(a, route{method: "POST", path: "/v1/python/check", id: "check-source", tag: "python plugins", summary: "Look at the code of a Python plugin without running it",
-		doc: "Whether it can be parsed, and where not: made to be asked while somebody types. `POST /plugin/validate` runs it, in a sandbox.", errors: []int{503}},
+	add(a, route{method: "POST", path: "/v1/python/check", id: "check-source", tag: "python plugins", summary: "Parse the code of a Python plugin without running it",
+		doc: "Says whether the code can be parsed, and where it cannot. It is fast enough to call while a user types. `POST /plugin/validate` runs the code, in a sandbox.", errors: []int{503}},
 		func(ctx context.Context, in *sourceDraft) (*answer[SourceCheck], error) {
 			return answered(a.Sources.Parse(ctx, in.Body.Content))
 		})
@@ -111,7 +111,7 @@ func (a *api) listSources(ctx context.Context, _ *struct{}) (*answer[sourceList]
 	return answered(list, err)
 }
 
-// getSource shows one plugin, also one that does not load: docs/protocols/python.md, row P59.
+// getSource shows one plugin, even if it does not load: docs/protocols/python.md, row P59.
 func (a *api) getSource(ctx context.Context, in *sourceName) (*answer[sourceDetail], error) {
 	if err := checkName(in.Name); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (a *api) validateSource(ctx context.Context, in *sourceText) (*answer[sourc
 	return answered(s.loaded(), err)
 }
 
-// mayChange: "save, delete and reload answer 503 … while the flag is off".
+// mayChange enforces: "save, delete and reload answer 503 … while the flag is off".
 func (a *api) mayChange(ctx context.Context, name string) error {
 	enabled, err := a.pluginsEnabled(ctx)
 	switch {
@@ -196,7 +196,7 @@ func (s Source) metadata() json.RawMessage {
 	return s.Metadata
 }
 
-// orEmpty is a list that encodes as [], not null.
+// orEmpty returns a list that encodes as [], not null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -14,12 +14,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// A stream writes server-sent events to one client. Its first write sends the headers: until then a
-// problem can still be answered as one. A write that fails, or that the client does not take in
-// time, ends the stream and its context.
+// A stream writes server-sent events to one client. Its first write sends the headers. Until then,
+// a problem can still be the answer. A write that fails, or that the client does not read in time,
+// ends the stream and its context.
 //
-// Two goroutines write: the one that has something to send, and the one that keeps a quiet stream
-// open, which ends before close returns.
+// Two goroutines write: one sends events, the other keeps a quiet stream open. The second ends
+// before close returns.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -28,22 +28,22 @@ type stream struct {
 
 	mu     sync.Mutex // protects w and the fields below
 	opened bool
-	err    error // of the first write that failed
+	err    error // the error of the first write that failed
 }
 
-// enter takes one of the places for streams that last until a client leaves; without one the client
-// is told. Turns need none: a session has one at a time, which ends.
+// enter takes one of the places for streams that last until a client leaves. If all are taken, it
+// answers with a problem. Turns need no place, because a session has one at a time, which ends.
 func (a *api) enter(w http.ResponseWriter) (leave func(), ok bool) {
 	select {
 	case a.streams <- struct{}{}:
 		return func() { <-a.streams }, true
 	default:
-		(&problem{http.StatusServiceUnavailable, fmt.Sprintf("Too many streams: at most %d at once.", cap(a.streams))}).write(w)
+		(&problem{http.StatusServiceUnavailable, fmt.Sprintf("Too many streams: at most %d at the same time.", cap(a.streams))}).write(w)
 		return nil, false
 	}
 }
 
-// open makes the stream of a request, and the context that ends with it.
+// open returns the stream of a request, and the context that ends with it.
 func (a *api) open(w http.ResponseWriter, r *http.Request) (*stream, context.Context) {
 	ctx, cancel := context.WithCancel(r.Context())
 	s := &stream{w: w, control: http.NewResponseController(w), cancel: cancel}
@@ -51,23 +51,23 @@ func (a *api) open(w http.ResponseWriter, r *http.Request) (*stream, context.Con
 	return s, ctx
 }
 
-// close ends the stream, after which nothing is written, and returns what cut it off; nil: nothing
-// did.
+// close ends the stream. After that nothing is written. It returns the error that ended the stream
+// early, or nil.
 func (s *stream) close() error {
 	s.cancel()
 	s.beating.Wait()
 	return s.err
 }
 
-// closed closes a stream and notes where that was not its natural end.
+// closed closes a stream, and logs an early end.
 func (a *api) closed(s *stream) {
 	if err := s.close(); err != nil {
 		a.logger.Debug("stream cut off", "err", err)
 	}
 }
 
-// beat sends comments, so that nobody takes a quiet connection for a dead one, and so that a dead
-// one is noticed.
+// beat sends comments, so that a quiet connection does not look dead, and so that a dead one is
+// noticed.
 func (s *stream) beat(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -90,28 +90,28 @@ func (s *stream) send(e Event) error {
 		b.WriteString("id: " + strconv.FormatUint(e.ID, 10) + "\n")
 	}
 	b.WriteString("event: " + oneLine.Replace(e.Kind) + "\ndata: ")
-	if json.Compact(&b, e.Data) != nil { // which writes nothing then
+	if json.Compact(&b, e.Data) != nil { // on an error it writes nothing
 		b.WriteString(strconv.Quote("not JSON: " + excerpt.Of(string(e.Data), maxName)))
 	}
 	b.WriteString("\n\n")
 	return s.write(b.Bytes())
 }
 
-// oneLine keeps a kind from being taken for more fields. The data is on one line too: what is
-// compact has no line breaks.
+// oneLine keeps a kind from being read as more fields. The data is on one line too, because compact
+// JSON has no line breaks.
 var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 
-// fail tells a problem: as the answer, or as the last event where the answer has begun.
+// fail sends a problem: as the answer, or as the last event if the answer has begun.
 func (s *stream) fail(p *problem) {
 	if s.answer(p) {
 		return
 	}
-	if text, err := json.Marshal(p); err == nil { // a struct with a string always encodes
-		_ = s.send(Event{Kind: "error", Data: text}) // the stream is over in any case
+	if text, err := json.Marshal(p); err == nil { // a struct with a string can always be encoded
+		_ = s.send(Event{Kind: "error", Data: text}) // the stream ends in any case
 	}
 }
 
-// answer makes a problem the whole answer, unless that has begun.
+// answer makes a problem the whole answer. It reports false if the answer has begun.
 func (s *stream) answer(p *problem) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *stream) write(p []byte) error {
 	if !s.opened {
 		s.opened = true
 		s.w.Header().Set("Content-Type", "text/event-stream")
-		s.w.Header().Set("X-Accel-Buffering", "no") // a proxy must not hold events back
+		s.w.Header().Set("X-Accel-Buffering", "no") // a proxy must not buffer events
 	}
 	if _, s.err = s.w.Write(p); s.err == nil {
 		s.err = s.control.Flush()

@@ -175,7 +175,7 @@ func TestEvents(t *testing.T) {
 		s := serve(t, Options{Limits: Limits{Streams: 1}})
 		l := s.listen("GET", "/v1/events", "")
 		l.wants(hello)
-		s.do("GET", "/v1/events", "").wantsDetail(t, 503, "at most 1 at once")
+		s.do("GET", "/v1/events", "").wantsDetail(t, 503, "at most 1 at the same time")
 		l.leave()
 		within(t, "the end of the stream", s.events.ended)
 	})

@@ -15,7 +15,7 @@ type message struct {
 	ID     string `path:"id" maxLength:"256" doc:"The session's id."`
 	Accept string `header:"Accept" hidden:"true"`
 	Body   struct {
-		Text string `json:"text" minLength:"1" doc:"What the user says."`
+		Text string `json:"text" minLength:"1" doc:"The user's message."`
 	}
 }
 
@@ -27,10 +27,10 @@ func (a *api) addTurns() {
 	const tag = "sessions"
 	for _, p := range sessionPrefixes {
 		add(a, route{method: "POST", path: p.path + "/{id}/message", id: p.id + "-message", tag: tag,
-			summary: "Say something to the agent", shape: turnResult{}, events: true, errors: []int{404, 409, 503},
-			doc: "The turn belongs to this request: a client that goes away interrupts it. With `Accept: text/event-stream` " +
+			summary: "Send a message to the agent", shape: turnResult{}, events: true, errors: []int{404, 409, 503},
+			doc: "The turn belongs to this request: it is interrupted if the client disconnects. With `Accept: text/event-stream` " +
 				"the events of the turn come as they happen, each with its type; the last is `result`, " +
-				"with what the other form answers, or `error`, with a detail."}, a.message)
+				"with the same JSON as the answer without streaming, or `error`, with a detail."}, a.message)
 		add(a, route{method: "POST", path: p.path + "/{id}/interrupt", id: p.id + "-interrupt", tag: tag,
 			summary: "Interrupt the turn of a session", errors: []int{404}}, a.interrupt)
 	}
@@ -54,8 +54,7 @@ func (a *api) message(ctx context.Context, in *message) (*huma.StreamResponse, e
 	return atOnce(out.Body), nil
 }
 
-// streamTurn runs a turn in the context of its stream, so that a client that cannot be reached
-// interrupts it.
+// streamTurn runs a turn in the context of its stream, so that a client that is gone interrupts it.
 func (a *api) streamTurn(w http.ResponseWriter, r *http.Request, in *message) {
 	s, ctx := a.open(w, r)
 	defer a.closed(s)
@@ -65,11 +64,11 @@ func (a *api) streamTurn(w http.ResponseWriter, r *http.Request, in *message) {
 	if err != nil {
 		s.fail(a.problem(err, "stream of a turn"))
 	} else {
-		_ = s.send(Event{Kind: "result", Data: result}) // closed has the error
+		_ = s.send(Event{Kind: "result", Data: result}) // a.closed logs the error
 	}
 }
 
-// streamed is an answer that is written by hand.
+// streamed returns an answer that write writes itself.
 func streamed(write func(http.ResponseWriter, *http.Request)) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		r, w := humago.Unwrap(ctx)
@@ -77,15 +76,15 @@ func streamed(write func(http.ResponseWriter, *http.Request)) *huma.StreamRespon
 	}}
 }
 
-// atOnce answers with JSON as a whole, where the same route can also stream.
+// atOnce answers with JSON as a whole, for a route that can also stream.
 func atOnce(body json.RawMessage) *huma.StreamResponse {
 	return streamed(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(append(body, '\n')) // a client that is gone can ask again, and has its turn in the transcript
+		_, _ = w.Write(append(body, '\n')) // an error means that the client is gone; the turn is in the transcript
 	})
 }
 
-// wantsEvents looks for text/event-stream among what a client accepts.
+// wantsEvents reports whether a client accepts text/event-stream.
 func wantsEvents(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		kind, params, err := mime.ParseMediaType(part)

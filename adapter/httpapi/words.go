@@ -7,15 +7,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// A word says what a field is, and shows one. Fields whose types are made for this API say so in
-// their tags; here are those whose types are not, and parameters and operations whose names say
-// nearly all.
+// A word describes a field, with an example. Types that are made for this API have descriptions in
+// their tags. Here are those of other types, and of parameters and operations.
 type word struct {
 	doc     string
-	example string // as JSON
+	example string // in JSON
 }
 
-// describeAll fills in what no tag says.
+// describeAll fills in the descriptions that no tag has.
 func describeAll(doc *huma.OpenAPI) {
 	describeBodies(doc)
 	fields := fieldWords()
@@ -54,25 +53,25 @@ func parameterWords() map[string]string {
 
 func operationWords() map[string]string {
 	return map[string]string{
-		"delete-source":      "Removes the file. Sessions that have it go on without it.",
-		"get-source":         "With its source text. One that does not load is shown too: its metadata is an object with the error.",
-		"reload-source":      "Reads the file again. Turns under way go on with the code they began with.",
-		"validate-source":    "Runs it in a sandbox in which there is nothing but the interpreter. Where there is no sandbox, it is only looked at.",
-		"get-feature":        "Whether a part of the daemon is switched on.",
-		"list-features":      "Every flag there is, and whether it is on.",
-		"enable-feature":     "Acts at once, and stays so when the daemon is started again.",
-		"disable-feature":    "Acts at once, and stays so when the daemon is started again.",
-		"metrics":            "In Prometheus' text format.",
+		"delete-source":      "Removes the file. Sessions that use the plugin continue without it.",
+		"get-source":         "With its source text. A plugin that does not load is shown too: its metadata is an object with the error.",
+		"reload-source":      "Reads the file again. Running turns continue with the code that they began with.",
+		"validate-source":    "Runs the code in a sandbox that contains only the interpreter. Without a sandbox, the code is only parsed.",
+		"get-feature":        "Whether a part of the daemon is on.",
+		"list-features":      "Every flag, and whether it is on.",
+		"enable-feature":     "Takes effect at once, and is kept when the daemon restarts.",
+		"disable-feature":    "Takes effect at once, and is kept when the daemon restarts.",
+		"metrics":            "In the text format of Prometheus.",
 		"openapi":            "This document.",
-		"session-delete":     "Its plugins are told; a turn that runs is interrupted. Its transcript and its events go too.",
+		"session-delete":     "Its plugins are told, and a running turn is interrupted. Its transcript and its events are deleted too.",
 		"session-get":        "One conversation, without its transcript.",
-		"session-update":     "What is left out stays as it is.",
-		"session-interrupt":  "The turn ends as soon as its tools let it, and is kept as interrupted.",
-		"doctor":             "With how to fix each. Plugins of mine are asked for their health, for at most five seconds in all.",
-		"list-plugins":       "Also those that do not work, with the reason.",
-		"list-tools":         "With the JSON Schema of their parameters. The agent's built-in tools are not among them.",
+		"session-update":     "Fields that are absent are not changed.",
+		"session-interrupt":  "The turn ends as soon as its tools allow, and is stored as interrupted.",
+		"doctor":             "With how to fix each. Mine plugins are asked for their health, for at most five seconds in all.",
+		"list-plugins":       "Plugins that do not work are listed too, with the reason.",
+		"list-tools":         "With the JSON Schema of their parameters. The agent's built-in tools are not listed.",
 		"get-run":            "With its attempts.",
-		"session-transcript": "Every entry of it, the oldest first: messages, compactions, and how turns ended.",
+		"session-transcript": "Every entry, the oldest first: messages, compactions, and how turns ended.",
 	}
 }
 
@@ -82,9 +81,9 @@ func fieldWords() map[string]word {
 		"AllReloaded.reloaded": {"Always true.", `true`},
 
 		"Compaction.before":   {"How many messages there were.", `42`},
-		"Compaction.by":       {"Who made it shorter: a plugin, or the agent.", `"agent"`},
-		"Compaction.messages": {"What the conversation goes on with.", ``},
-		"Compaction.strategy": {"How.", `"summarize"`},
+		"Compaction.by":       {"What made it shorter: a plugin, or the agent.", `"agent"`},
+		"Compaction.messages": {"The messages that the conversation continues with.", ``},
+		"Compaction.strategy": {"The method.", `"summarize"`},
 		"Compaction.trigger":  {"auto or manual.", `"auto"`},
 
 		"DaemonAgents.all": {"", `2`}, "DaemonAgents.broken": {"", `0`}, "DaemonAgents.running": {"", `1`},
@@ -96,45 +95,45 @@ func fieldWords() map[string]word {
 
 		"Deleted.deleted": {"What was deleted.", `"sign"`},
 		"Doctor.findings": {"The most general first.", ``},
-		"Doctor.ok":       {"Whether none of them is an error.", `false`},
+		"Doctor.ok":       {"Whether there is no error among them.", `false`},
 
-		"Entry.compaction": {"How the conversation was made shorter.", ``}, "Entry.message": {"What was said.", ``}, "Entry.seq": {"Its place in the transcript.", `7`}, "Entry.status": {"How the turn stands: began, done, failed, skipped or interrupted.", `"done"`},
-		"Entry.time": {"When it was written.", `"2026-11-16T06:00:19Z"`}, "Entry.turn": {"The turn it is of.", turn},
+		"Entry.compaction": {"How the conversation was made shorter.", ``}, "Entry.message": {"The message.", ``}, "Entry.seq": {"Its place in the transcript.", `7`}, "Entry.status": {"The state of the turn: began, done, failed, skipped or interrupted.", `"done"`},
+		"Entry.time": {"When it was written.", `"2026-11-16T06:00:19Z"`}, "Entry.turn": {"The turn that it belongs to.", turn},
 		"Entry.kind": {"What it is.", `"message"`}, "Entry.type": {"What it is.", `"message"`}, "Entry.error": {"What went wrong.", `"the model does not answer"`}, "Entry.text": {"What it says.", `"hello"`},
 
-		"Feature.default": {"How it stands where nobody has set it.", `false`}, "Feature.description": {"What it switches.", `"Python plugins in sessions over HTTP"`},
-		"Feature.enabled": {"Whether it is on.", `true`}, "Feature.name": {"Its name.", `"plugins"`}, "Feature.stage": {"How settled it is.", `"beta"`},
+		"Feature.default": {"Its value if it was never set.", `false`}, "Feature.description": {"What it switches on and off.", `"Python plugins in sessions over HTTP"`},
+		"Feature.enabled": {"Whether it is on.", `true`}, "Feature.name": {"Its name.", `"plugins"`}, "Feature.stage": {"How stable it is.", `"beta"`},
 
 		"FireBody.data": {"", `{"message":"hello"}`}, "FireBody.point": {"", `"turn.input"`}, "FireBody.trace": {"", `true`},
 
-		"HookAnswer.exit_code": {"With which the hook ends.", `0`}, "HookAnswer.notes": {"", `["inject is not possible here"]`},
-		"HookAnswer.stderr": {"What the hook prints for the person.", `""`}, "HookAnswer.stdout": {"What the hook prints for the agent.", `"{\"decision\":\"block\"}"`},
+		"HookAnswer.exit_code": {"The exit code of the hook.", `0`}, "HookAnswer.notes": {"", `["inject is not possible here"]`},
+		"HookAnswer.stderr": {"What the hook prints for the user.", `""`}, "HookAnswer.stdout": {"What the hook prints for the agent.", `"{\"decision\":\"block\"}"`},
 		"HookRequest.deadline_ms": {"", `30000`}, "HookRequest.dir": {"", `"/home/mira/notes"`}, "HookRequest.environ": {"", `{"CLAUDE_PROJECT_DIR":"/home/mira/notes"}`},
 		"HookRequest.event": {"", `"PreToolUse"`}, "HookRequest.input": {"", `{"session_id":"s","tool_name":"Bash"}`}, "HookRequest.protocol": {"", `1`}, "HookRequest.version": {"", `"0.1.0"`},
 
 		"Interrupted.interrupted": {"", `true`},
 
-		"KnobChange.backup":  {"The file from before; empty where it did not change, or was not there.", `"/home/mira/.config/patchbay/config.toml.patchbay.bak"`},
-		"KnobChange.changed": {"Whether the file did.", `true`}, "KnobChange.file": {"Where the value was written.", `"/home/mira/.config/patchbay/config.toml"`},
-		"KnobChange.plugin": {"The plugin.", `"notes"`}, "KnobChange.restarted": {"Whether the plugin was, and works with it.", `true`},
+		"KnobChange.backup":  {"The old file; empty if nothing changed, or there was no file.", `"/home/mira/.config/patchbay/config.toml.patchbay.bak"`},
+		"KnobChange.changed": {"Whether the file changed.", `true`}, "KnobChange.file": {"Where the value was written.", `"/home/mira/.config/patchbay/config.toml"`},
+		"KnobChange.plugin": {"The plugin.", `"notes"`}, "KnobChange.restarted": {"Whether the plugin was restarted and works.", `true`},
 		"KnobSettingBody.project": {"", `false`}, "KnobSettingBody.value": {"", `5`},
 
-		"Message.content": {"What it says.", `"hello"`}, "Message.failed": {"Of a tool's answer: it did not succeed.", `false`}, "Message.name": {"The tool that answers.", `"read_file"`},
-		"Message.role": {"user, assistant, tool or system.", `"user"`}, "Message.tool_call_id": {"The call that it answers.", `"call_1"`}, "Message.tool_calls": {"What the model wants to be done.", ``},
+		"Message.content": {"The text of the message.", `"hello"`}, "Message.failed": {"For the answer of a tool: the call failed.", `false`}, "Message.name": {"The tool that answers.", `"read_file"`},
+		"Message.role": {"user, assistant, tool or system.", `"user"`}, "Message.tool_call_id": {"The call that it answers.", `"call_1"`}, "Message.tool_calls": {"The tool calls that the model asks for.", ``},
 		"MessageBody.text": {"", `"what is this?"`},
 
 		"MethodCallBody.method": {"", `"notes.count"`}, "MethodCallBody.params": {"", `{}`},
 		"MethodResult.error": {"", `null`}, "MethodResult.method": {"The method.", `"notes.count"`}, "MethodResult.plugin": {"The plugin.", `"notes"`}, "MethodResult.result": {"What it answered.", `{"count":3}`},
 
 		"Problem.detail":  {"", `"Plugin not found: nope"`},
-		"Reloaded.plugin": {"The plugin.", `"notes"`}, "Reloaded.restarted": {"Whether it was, and works.", `true`},
+		"Reloaded.plugin": {"The plugin.", `"notes"`}, "Reloaded.restarted": {"Whether the plugin was restarted and works.", `true`},
 
-		"Session.created_at": {"When it was made.", `"2026-11-16T06:00:19Z"`}, "Session.host": {"The other agent that it is of; absent where it is Patchbay's own.", `"claude"`},
-		"Session.from":         {"chat, where it was begun in the chat; absent elsewhere.", `"chat"`},
-		"Session.host_session": {"Another agent's own id of it.", `"0b9d7f"`}, "Session.id": {"Its id.", session}, "Session.plugins": {"The Python plugins that are active in it, in this order.", `["sign"]`},
-		"Session.title": {"What it is about; may be empty.", `"words in notes.md"`}, "Session.working_dir": {"Where its tools work.", `"/home/mira/notes"`},
-		"SessionCreateBody.plugins": {"", `["sign"]`}, "SessionCreateBody.title": {"What it is about.", `"words"`}, "SessionCreateBody.working_dir": {"", `"/home/mira/notes"`},
-		"SessionUpdateBody.plugins": {"", `["sign"]`}, "SessionUpdateBody.title": {"What it is about.", `"words"`},
+		"Session.created_at": {"When it was created.", `"2026-11-16T06:00:19Z"`}, "Session.host": {"The other agent that it belongs to; absent if it is Patchbay's own.", `"claude"`},
+		"Session.from":         {"chat, if it was begun in the chat; else absent.", `"chat"`},
+		"Session.host_session": {"Its id in another agent.", `"0b9d7f"`}, "Session.id": {"Its id.", session}, "Session.plugins": {"The Python plugins that are active in it, in this order.", `["sign"]`},
+		"Session.title": {"The title; may be empty.", `"words in notes.md"`}, "Session.working_dir": {"The directory of its tools.", `"/home/mira/notes"`},
+		"SessionCreateBody.plugins": {"", `["sign"]`}, "SessionCreateBody.title": {"The title.", `"words"`}, "SessionCreateBody.working_dir": {"", `"/home/mira/notes"`},
+		"SessionUpdateBody.plugins": {"", `["sign"]`}, "SessionUpdateBody.title": {"The title.", `"words"`},
 
 		"SourceDetail.content": {"The source text.", `"@on_final\nasync def add(ctx, text):\n    return text\n"`}, "SourceDetail.hooks": {"In lifecycle order.", `["on_final"]`},
 		"SourceDetail.metadata": {"", `{"api":"1.0","name":"sign"}`}, "SourceDetail.name": {"Its name.", `"sign"`}, "SourceDetail.path": {"Its file.", `"/home/mira/.agent/plugins/sign.py"`},
@@ -147,19 +146,19 @@ func fieldWords() map[string]word {
 		"StartJobBody.once": {"", `false`}, "StartJobBody.schedule": {"", `"daily"`},
 
 		"Tool.description": {"What it does.", `"counts words"`}, "Tool.dialect": {"The plugin's protocol.", `"scaffold"`}, "Tool.name": {"", `"plugin_words_count"`},
-		"Tool.parameters": {"", `{"type":"object","properties":{"text":{"type":"string"}}}`}, "Tool.plugin": {"Whose it is.", `"words"`},
-		"ToolCall.arguments": {"What it is called with.", `{"path":"notes.md"}`}, "ToolCall.id": {"By which the answer names it.", `"call_1"`},
-		"ToolCall.malformed": {"What the model wrote, where that is no JSON.", `"{path:"`}, "ToolCall.name": {"The tool.", `"read_file"`},
+		"Tool.parameters": {"", `{"type":"object","properties":{"text":{"type":"string"}}}`}, "Tool.plugin": {"The plugin that has it.", `"words"`},
+		"ToolCall.arguments": {"The arguments of the call.", `{"path":"notes.md"}`}, "ToolCall.id": {"The id that the answer repeats.", `"call_1"`},
+		"ToolCall.malformed": {"What the model wrote, if it is not JSON.", `"{path:"`}, "ToolCall.name": {"The tool.", `"read_file"`},
 		"ToolCallBody.arguments": {"", `{"text":"to be"}`},
-		"ToolResult.error":       {"How it failed; null where it succeeded.", `null`}, "ToolResult.result": {"What it answered.", `"2"`},
+		"ToolResult.error":       {"How it failed; null if it succeeded.", `null`}, "ToolResult.result": {"What it answered.", `"2"`},
 		"ToolResult.success": {"Whether it succeeded.", `true`}, "ToolResult.tool": {"The tool.", `"plugin_words_count"`},
-		"ToolUse.arguments": {"What it was called with.", `{"path":"notes.md"}`}, "ToolUse.name": {"The tool.", `"read_file"`}, "ToolUse.resolved_by": {"", `null`},
+		"ToolUse.arguments": {"The arguments of the call.", `{"path":"notes.md"}`}, "ToolUse.name": {"The tool.", `"read_file"`}, "ToolUse.resolved_by": {"", `null`},
 		"ToolUse.result": {"What it answered.", `"# Notes\n"`}, "ToolUse.success": {"Whether it succeeded.", `true`},
 
 		"TracePage.next":   {"", `"dHJhY2VzOjU4"`},
-		"TurnResult.error": {"What went wrong; null where nothing did.", `null`}, "TurnResult.session_id": {"The session.", session},
+		"TurnResult.error": {"What went wrong; null if nothing did.", `null`}, "TurnResult.session_id": {"The session.", session},
 		"TurnResult.skipped": {"", `false`}, "TurnResult.text": {"The answer, as plugins left it.", `"It has 42 words."`}, "TurnResult.tools": {"The tools that were called.", ``},
 
-		"YieldRequest.serve": {"", `true`}, "YieldRequest.version": {"", `"0.1.0"`}, "Yielded.yields": {"Whether it makes room.", `true`},
+		"YieldRequest.serve": {"", `true`}, "YieldRequest.version": {"", `"0.1.0"`}, "Yielded.yields": {"Whether it gives up its place.", `true`},
 	}
 }

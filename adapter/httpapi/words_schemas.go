@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// describeBodies says what requests and answers are, with the words of their schemas, and which
-// lists may be null.
+// describeBodies describes requests and answers by the descriptions of their schemas, and says
+// which lists may be null.
 func describeBodies(doc *huma.OpenAPI) {
 	schemas := doc.Components.Schemas.Map()
 	for name, text := range schemaWords() {
@@ -17,7 +17,7 @@ func describeBodies(doc *huma.OpenAPI) {
 			s.Description = text
 		}
 	}
-	asked := make(map[string]bool) // by name, the schemas of requests: what they allow is checked, and stays
+	asked := make(map[string]bool) // the schemas of requests, by name; requests are checked against them, so they are not changed
 	for op := range operations(doc) {
 		if op.RequestBody != nil {
 			op.RequestBody.Description = bodyWords(op.RequestBody.Content, schemas)
@@ -33,8 +33,8 @@ func describeBodies(doc *huma.OpenAPI) {
 	tellTypes(schemas)
 }
 
-// tellTypes says what JSON is that passes through as it is. Requests are left alone: they are
-// checked by the schemas of theirs.
+// tellTypes adds types to JSON that passes through. Schemas of requests are not changed, because
+// requests are checked against them.
 func tellTypes(schemas map[string]*huma.Schema) {
 	for _, at := range [][2]string{{"Tool", "parameters"}, {"PipelinePoint", "sample"}, {"SourceDetail", "metadata"}, {"SourceLoaded", "metadata"}} {
 		if s := schemas[at[0]]; s != nil {
@@ -45,8 +45,8 @@ func tellTypes(schemas map[string]*huma.Schema) {
 		s.Properties["diff"].Type = huma.TypeArray
 		s.Properties["diff"].Items = &huma.Schema{Type: huma.TypeObject, Required: []string{"path"}, Properties: map[string]*huma.Schema{
 			"path": {Type: huma.TypeString, Description: "A JSON pointer.", Examples: []any{"/message"}},
-			"old":  {Description: "What was there; absent where nothing was.", Examples: []any{"hello"}},
-			"new":  {Description: "What is there now; absent where nothing is.", Examples: []any{"HELLO"}},
+			"old":  {Description: "The old value; absent if there was none.", Examples: []any{"hello"}},
+			"new":  {Description: "The new value; absent if there is none.", Examples: []any{"HELLO"}},
 		}}
 	}
 }
@@ -73,7 +73,7 @@ func describeAnswers(op *huma.Operation, schemas map[string]*huma.Schema) {
 	}
 }
 
-// bodyWords is what a body's schema says of itself, or its items' schema.
+// bodyWords returns the description of a body's schema, or of its items' schema.
 func bodyWords(content map[string]*huma.MediaType, schemas map[string]*huma.Schema) string {
 	var text string
 	for _, kind := range []string{"text/plain", "application/openapi+json", "text/event-stream", recordingKind, "application/json"} {
@@ -97,8 +97,8 @@ func refName(s *huma.Schema) string {
 	return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
 }
 
-// tellNull corrects what huma takes for granted: that any list may be null, and nothing that has a
-// schema of its own. A schema is asked where requests are checked against it.
+// tellNull corrects two assumptions of huma: that every list may be null, and that nothing with its
+// own schema may be. asked is set for schemas that requests are checked against.
 func tellNull(name string, p *huma.Schema, asked bool) {
 	switch null := mayBeNull[name]; {
 	case null && p.Ref != "":
@@ -113,68 +113,67 @@ func tellNull(name string, p *huma.Schema, asked bool) {
 	}
 }
 
-// mayBeNull are the lists and objects in answers that are null where there is nothing. Others are
-// empty, or absent.
+// mayBeNull lists the lists and objects in answers that can be null. Others are empty, or absent.
 var mayBeNull = map[string]bool{
 	"Compaction.messages": true, "JobInfo.last_run": true, "JobRun.attempts": true, "Knob.labels": true, "Knob.values": true,
 	"PluginDetail.manifest": true,
 }
 
-// statusWords say what the statuses of errors mean here.
+// statusWords says what the statuses of errors mean here.
 func statusWords() map[int]string {
 	return map[int]string{
 		http.StatusBadRequest:            "The request is malformed: its detail says where.",
 		http.StatusUnauthorized:          "The token is missing or wrong.",
 		http.StatusForbidden:             "The request comes from a web page of another site, or names a host that is not allowed.",
-		http.StatusNotFound:              "There is nothing of that name.",
-		http.StatusRequestTimeout:        "The body did not come in time.",
-		http.StatusConflict:              "It cannot be done as things stand now: its detail says why.",
+		http.StatusNotFound:              "Nothing has that name.",
+		http.StatusRequestTimeout:        "The body did not arrive in time.",
+		http.StatusConflict:              "The request is not possible in the present state: its detail says why.",
 		http.StatusRequestEntityTooLarge: "The body is too large.",
 		http.StatusUnsupportedMediaType:  "The body is not application/json.",
-		http.StatusUnprocessableEntity:   "A value is not allowed: its detail names the place.",
-		http.StatusInternalServerError:   "Something went wrong in the daemon; its log has more.",
-		http.StatusNotImplemented:        "This daemon is of another version.",
-		http.StatusBadGateway:            "The plugin answered with an error, or not as its protocol says.",
-		http.StatusServiceUnavailable:    "It cannot be done for the moment: its detail says why.",
+		http.StatusUnprocessableEntity:   "A value is not allowed: the detail says where.",
+		http.StatusInternalServerError:   "An error in the daemon; its log has more.",
+		http.StatusNotImplemented:        "This daemon has another version.",
+		http.StatusBadGateway:            "The plugin answered with an error, or did not follow its protocol.",
+		http.StatusServiceUnavailable:    "The request is not possible at the moment: its detail says why.",
 		http.StatusGatewayTimeout:        "The plugin did not answer in time.",
 		http.StatusInsufficientStorage:   "Nothing can be written: the disk is full.",
 	}
 }
 
-// schemaWords say what each kind of object is. Requests and answers that are made of it are
-// described in the same words.
+// schemaWords describes each kind of object. Requests and answers of that kind have the same
+// description.
 func schemaWords() map[string]string {
 	return map[string]string{
-		"AllReloaded": "Everything was read again.", "Attempt": "One attempt of a run.", "CommandDoc": "A command of a plugin.",
+		"AllReloaded": "Everything was reloaded.", "Attempt": "One attempt of a run.", "CommandDoc": "A command of a plugin.",
 		"Compaction": "How a conversation was made shorter.", "ConfigChange": "One change of the configuration.",
-		"ConfigChangesBody": "The changes, and whether to make them or only to show them.", "ConfigResult": "What changed in the file, or would.",
-		"Connectable": "A plugin whose hooks can be connected to points.", "ConnectableHook": "A hook, and where it can be connected.",
+		"ConfigChangesBody": "The changes, and whether to make them or only to show them.", "ConfigResult": "The change of the file, or for a preview the change that would be made.",
+		"Connectable": "A plugin whose hooks can be connected to points.", "ConnectableHook": "A hook, and the points to which it can be connected.",
 		"DaemonAgents": "How many scheduled agents there are.", "DaemonNextRun": "The run that is due next.", "DaemonPlugins": "How many plugins there are.",
-		"DaemonStatus": "The daemon: its process, where it listens, what it has loaded.", "Deleted": "What was deleted.",
-		"Doctor": "What is wrong, or could be better.", "EngineDamage": "Damage that was found in what is kept.", "EngineHealth": "How the store of sessions, traces and runs is.",
-		"Entry": "An entry of a transcript.", "Feature": "A flag that switches a part of the daemon.", "FileProblem": "What is wrong with a file, and where.",
-		"Finding": "One thing that is wrong, or could be better.", "FindingAction": "A request that mends it.", "FireBody": "The event.",
-		"Health": "How the daemon is.", "HookAnswer": "What the hook is to print, and its exit code.", "HookRequest": "The event of another agent.",
+		"DaemonStatus": "The daemon: its process, its addresses, its plugins and agents.", "Deleted": "What was deleted.",
+		"Doctor": "Errors, warnings and remarks.", "EngineDamage": "Damage that was found in the stored data.", "EngineHealth": "The health of the store of sessions, traces and runs.",
+		"Entry": "An entry of a transcript.", "Feature": "A flag that switches a part of the daemon.", "FileProblem": "An error in a file, and its place.",
+		"Finding": "An error, a warning or a remark.", "FindingAction": "A request that fixes it.", "FireBody": "The event.",
+		"Health": "The health of the daemon.", "HookAnswer": "What the hook has to print, and its exit code.", "HookRequest": "The event of another agent.",
 		"Interrupted": "Whether a turn was interrupted.", "JobInfo": "A schedule of an agent, and how its runs went.", "JobRun": "A run of an agent.",
-		"Knob": "A setting of a plugin that a person may turn.", "KnobChange": "What setting a knob changed.", "KnobSettingBody": "The value, and where to write it.",
+		"Knob": "A setting of a plugin that a person may change.", "KnobChange": "What setting a knob changed.", "KnobSettingBody": "The value, and where to write it.",
 		"Latencies": "How long the last calls of each plugin took.", "LogLine": "A line of a plugin's log.", "Message": "A message of a conversation.",
-		"MessageBody": "The message.", "MethodCallBody": "The method, and what it is called with.", "MethodResult": "What a method answered.",
-		"Notification": "Something that a plugin said unasked.", "Outcome": "What came of an event, and what each plugin did to it.", "OutputLine": "A line that a run printed.",
-		"Pipeline": "The points at which plugins are asked.", "PipelineHook": "A plugin that is asked at a point.", "PipelinePoint": "A point at which plugins are asked.",
-		"Plugin": "A plugin at a glance.", "PluginCapability": "Something that a plugin needs, and whether it is held to it.",
-		"PluginChange": "A file of a plugin that is not as it was recorded.", "PluginCounters": "What happened to a plugin since the daemon began.",
-		"PluginDenial": "Something that a plugin's sandbox refused.", "PluginDetail": "All there is to know about a plugin.", "PluginLock": "What patchbay.lock records of a plugin.",
+		"MessageBody": "The message.", "MethodCallBody": "The method, and its parameters.", "MethodResult": "What a method answered.",
+		"Notification": "A notification of a plugin.", "Outcome": "The outcome of an event, and what each plugin did to it.", "OutputLine": "A line that a run printed.",
+		"Pipeline": "The points at which plugins are called.", "PipelineHook": "A hook of a plugin at a point.", "PipelinePoint": "A point at which plugins are called.",
+		"Plugin": "A plugin at a glance.", "PluginCapability": "A capability of a plugin, and whether it is enforced.",
+		"PluginChange": "A file of a plugin that has changed since it was recorded.", "PluginCounters": "Counters of a plugin since the daemon started.",
+		"PluginDenial": "Something that a plugin's sandbox refused.", "PluginDetail": "Everything about a plugin.", "PluginLock": "The entry of a plugin in patchbay.lock.",
 		"PluginLog": "The last lines that a plugin wrote to stderr.", "PluginManifest": "The file in which a plugin describes itself.",
-		"PluginMount": "A file or directory that a plugin sees.", "PluginWire": "A hook of a plugin, and the point at which it is asked.",
-		"Problem": "An error.", "ReloadFailure": "Why the configuration was not read again.", "Reloaded": "What became of a plugin whose config was read again.",
-		"RunPage": "A page of runs.", "Session": "A conversation.", "SessionCreateBody": "The new session; all of it may be left out.",
+		"PluginMount": "A file or directory that a plugin sees.", "PluginWire": "A hook of a plugin, and the point at which it is called.",
+		"Problem": "An error.", "ReloadFailure": "Why a reload failed.", "Reloaded": "The result of reloading a plugin's config.",
+		"RunPage": "A page of runs.", "Session": "A conversation.", "SessionCreateBody": "The new session; every field is optional.",
 		"SessionUpdateBody": "What to change.", "SourceCheck": "Whether the code can be parsed, and where it cannot.", "SourceDetail": "A Python plugin with its source.",
 		"SourceDraftBody": "The code.", "SourceItem": "A Python plugin.", "SourceList": "The Python plugins.", "SourceLoaded": "A Python plugin as it was loaded.",
-		"SourceSaved": "Where the plugin was saved.", "SourceTextBody": "The plugin's name and code.", "StartJobBody": "Which schedule to run; all of it may be left out.",
-		"Step": "One plugin's part in an event.", "TelemetryCount": "How many spans were exported.", "TokenUsage": "How many tokens a turn took.",
-		"Tool": "A tool of a plugin.", "ToolCall": "A tool call that the model wants.", "ToolCallBody": "What the tool is called with.", "ToolResult": "What a tool answered.",
+		"SourceSaved": "Where the plugin was saved.", "SourceTextBody": "The plugin's name and code.", "StartJobBody": "Which schedule to run; every field is optional.",
+		"Step": "One plugin's part in an event.", "TelemetryCount": "How many spans were exported.", "TokenUsage": "The tokens that a turn used.",
+		"Tool": "A tool of a plugin.", "ToolCall": "A tool call that the model wants.", "ToolCallBody": "The arguments of the tool.", "ToolResult": "What a tool answered.",
 		"ToolUse": "A tool call of a turn, and its answer.", "TracePage": "A page of events that went through plugins.",
-		"TraceView": "An event that went through plugins.", "TurnPage": "A page of turns.", "TurnResult": "What came of a message.", "TurnView": "A turn at a glance.",
-		"YieldRequest": "Who asks the daemon to make room.", "Yielded": "Whether it does.",
+		"TraceView": "An event that went through plugins.", "TurnPage": "A page of turns.", "TurnResult": "The result of a turn.", "TurnView": "A turn at a glance.",
+		"YieldRequest": "The daemon that asks for the place.", "Yielded": "Whether the daemon gives up its place.",
 	}
 }

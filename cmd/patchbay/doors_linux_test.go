@@ -271,7 +271,7 @@ func (s *street) knockByDaemon(t *testing.T, plugin, host, port string) string {
 	status := 0
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		status = s.four.call("POST", "/v1/tools/plugin_"+plugin+"_knock/call", fmt.Sprintf(`{"arguments":{"host":%q,"port":%s}}`, host, port), &answer)
-		if status != http.StatusForbidden || !strings.HasPrefix(answer.Detail, "Caller not known") {
+		if status != http.StatusForbidden || !strings.HasPrefix(answer.Detail, "Caller unknown") {
 			break
 		}
 		http.DefaultClient.CloseIdleConnections() // the verdict holds for the connection
