@@ -5,36 +5,36 @@ import (
 	"strings"
 )
 
-// A program is what is known of a program whose commands can be remembered by their first words.
-// Programs that are not listed, and uses of them that are not, are remembered as whole lines: a
-// list of what is dangerous would never be complete.
+// A program describes a program whose commands can be approved by their first words. Programs and
+// uses that are not listed are approved as whole lines, because a list of dangerous ones would
+// never be complete.
 type program struct {
-	subs    []string       // the words behind the program of which one belongs to the prefix; nil: the program alone is the prefix
-	named   []string       // those of subs that the name of a script has to follow, which belongs to the prefix, too
-	under   map[string]sub // those of subs that differ from the rest
+	subs    []string       // subcommands, one of which belongs to the prefix; nil: only the program is the prefix
+	named   []string       // those of subs that need the name of a script after them, which belongs to the prefix too
+	under   map[string]sub // those of subs with their own rules
 	options                // what may follow the prefix
 }
 
-// A sub is a word behind a program that has rules of its own.
+// A sub is a subcommand with its own rules.
 type sub struct {
-	words   []string // one of these has to follow, which belongs to the prefix, too; nil: none has to
-	options *options // what may follow; nil: what may follow the program's other words
+	words   []string // one of these must follow, and belongs to the prefix too; nil: none must
+	options *options // what may follow; nil: the same as for other subcommands
 }
 
-// options are those that may follow a prefix without a question. With letters or allow, only what
-// they list may.
+// options lists what may follow a prefix without a question. If letters or allow is set, only
+// options that they list may follow.
 type options struct {
-	allow   []string // long options that may follow, whole and without their dashes; where letters is empty, short ones too
-	letters string   // of which a group of short options may be made
+	allow   []string // long options that may follow, with whole names and without dashes; if letters is empty, short ones too
+	letters string   // the letters that a group of short options may have
 	deny    []string // options that run a program, write a file or read outside of the project
-	flags   string   // letters that no group of short options may have
-	strict  bool     // a word with = or in front @ may be an option in disguise, and what follows -- is for another program
+	flags   string   // letters that a group of short options must not have
+	strict  bool     // words with =, words that begin with @, and -- are not allowed: they may be options, or arguments for another program
 }
 
-// listed tells whether only options that are listed may follow.
+// listed reports whether only listed options may follow.
 func (o options) listed() bool { return o.allow != nil || o.letters != "" }
 
-// programs is what is known, by the word that the command begins with.
+// programs returns the known programs, by the first word of a command.
 func programs() map[string]program {
 	none := options{allow: []string{}, strict: true}
 	return map[string]program{
@@ -42,9 +42,8 @@ func programs() map[string]program {
 			subs: []string{"status", "diff", "log", "show", "branch", "blame", "add", "commit", "stash", "switch", "grep",
 				"ls-files", "describe", "shortlog", "rev-parse"},
 			under: gitSubs(),
-			// Git takes any beginning of an option's name for the whole. -O of grep runs a pager,
-			// and -F of commit reads a file, which may be a link out of the project, and shows it
-			// to whoever reads the log.
+			// Git accepts any beginning of an option's name. -O of grep runs a pager. -F of commit
+			// reads a file, which may be a link out of the project, and publishes it in the log.
 			options: options{deny: []string{"output", "output-directory", "ext-diff", "no-index", "open-files-in-pager", "exec",
 				"file", "contents", "template", "pathspec-from-file", "ignore-revs-file", "exclude-from"}, flags: "FO"},
 		},
@@ -67,9 +66,9 @@ func programs() map[string]program {
 	}
 }
 
-// gitSubs are the words of git that can also destroy something: branches, commits, changes. Their
-// harmless options are listed, and all others are asked about. They do without -n of commit, which
-// passes over the repository's own hooks, and -f of add, which adds files that are kept out.
+// gitSubs returns the subcommands of git that can also destroy something: branches, commits,
+// changes. Their harmless options are listed, and all others need a question. Not listed are -n of
+// commit, which skips the repository's own hooks, and -f of add, which adds ignored files.
 func gitSubs() map[string]sub {
 	return map[string]sub{
 		"branch": {options: &options{letters: "arvi", allow: []string{"all", "remotes", "verbose", "ignore-case", "list", "show-current", "merged", "no-merged",
@@ -81,7 +80,7 @@ func gitSubs() map[string]sub {
 	}
 }
 
-// prefix is how many of the words belong to the prefix; 0: these words have none.
+// prefix returns how many of the words belong to the prefix; 0: these words have none.
 func (p program) prefix(words []string) int {
 	switch {
 	case p.subs == nil:
@@ -102,12 +101,12 @@ func (p program) prefix(words []string) int {
 	return 3
 }
 
-// plain tells a name from an option, an assignment and a path.
+// plain reports whether a word is a name, not an option, an assignment or a path.
 func plain(word string) bool {
 	return word != "" && word[0] != '-' && !strings.ContainsAny(word, "=/ ")
 }
 
-// takes tells whether these words may be run without a question. The first n belong to the prefix.
+// takes reports whether these words may run without a question. The first n belong to the prefix.
 func (p program) takes(words []string, n int) bool {
 	o := p.options
 	if n > 1 && p.under[words[1]].options != nil {
@@ -116,12 +115,12 @@ func (p program) takes(words []string, n int) bool {
 	return !slices.ContainsFunc(words[n:], func(word string) bool { return leadsOut(word) || !o.take(word) })
 }
 
-// take tells whether a word may follow.
+// take reports whether a word may follow.
 func (o options) take(word string) bool {
 	switch {
 	case len(word) < 2 || word[0] != '-':
-		return !o.strict || !strings.Contains(word, "=") && !strings.HasPrefix(word, "@") // pytest @file, with options in the file
-	case word == "--": // what follows are names; with npm and go, words for another program
+		return !o.strict || !strings.Contains(word, "=") && !strings.HasPrefix(word, "@") // pytest @file reads options from the file
+	case word == "--": // after it come names; with npm and go, arguments of another program
 		return !o.strict
 	}
 	long := strings.HasPrefix(word, "--")
@@ -137,14 +136,14 @@ func (o options) take(word string) bool {
 	return !slices.ContainsFunc(o.deny, func(denied string) bool { return strings.HasPrefix(denied, name) })
 }
 
-// leadsOut tells whether a word, or the value of an option, could be a path that leads out of the
-// working directory.
+// leadsOut reports whether a word, or the value of an option, could be a path out of the working
+// directory.
 func leadsOut(word string) bool {
 	if !strings.HasPrefix(word, "-") {
 		return pathOut(word)
 	}
 	name, value, _ := strings.Cut(word, "=")
-	if strings.Contains(name, "/") { // -f/etc/passwd, and -aF../x: which letter takes the path is not known
+	if strings.Contains(name, "/") { // -f/etc/passwd, and -aF../x: we do not know which letter takes the path
 		return true
 	}
 	return pathOut(value)
@@ -154,8 +153,8 @@ func pathOut(path string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || slices.Contains(strings.Split(path, "/"), "..")
 }
 
-// carriers run what their arguments name, or code among their arguments: as a prefix, each of them
-// would allow everything.
+// carriers returns programs that run what their arguments name, or code in their arguments. As a
+// prefix, each of them would allow everything.
 func carriers() []string {
 	return []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh", "busybox", "eval", "exec", "source", ".", "command", "builtin", "coproc",
 		"env", "sudo", "doas", "su", "nohup", "time", "timeout", "nice", "ionice", "setsid", "stdbuf", "chroot", "unshare", "xargs", "parallel",
@@ -164,7 +163,7 @@ func carriers() []string {
 		"flock", "chrt", "taskset", "prlimit", "nsenter", "bwrap", "ltrace", "valgrind", "rlwrap", "entr", "trap", "sed", "ed", "vi", "vim", "nvim", "emacs"}
 }
 
-// carries tells whether a program is one of the carriers, by any path and in any version:
+// carries reports whether a program is one of the carriers, by any path and in any version, such as
 // python3.13.
 func carries(name string) bool {
 	name = name[strings.LastIndexByte(name, '/')+1:]

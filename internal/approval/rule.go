@@ -12,15 +12,15 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A Rule is what the person lets run without a question: a whole line, or a prefix of words.
+// A Rule is what the user lets run without a question: a whole line, or a prefix of words.
 type Rule struct {
-	Exact  string    `json:"exact,omitempty"`  // this command line and no other
+	Exact  string    `json:"exact,omitempty"`  // only this command line
 	Prefix []string  `json:"prefix,omitempty"` // the first words of a simple command
-	Any    bool      `json:"any,omitempty"`    // any arguments may follow the prefix, also those that programs.go does not know
+	Any    bool      `json:"any,omitempty"`    // any arguments may follow the prefix, even if programs.go does not list them
 	Added  time.Time `json:"added"`
 }
 
-// String is the rule as a person reads and types it; … stands for what may follow.
+// String returns the rule as a user reads and types it; … stands for what may follow.
 func (r Rule) String() string {
 	if len(r.Prefix) == 0 {
 		return r.Exact
@@ -28,18 +28,18 @@ func (r Rule) String() string {
 	return Join(r.Prefix) + " …"
 }
 
-// Called tells whether a person means the rule by text: as [Rule.String] writes it, with or without
-// the … at its end.
+// Called reports whether text names the rule: as [Rule.String] returns it, with or without the … at
+// its end.
 func (r Rule) Called(text string) bool {
 	return text == r.String() || len(r.Prefix) > 0 && text == Join(r.Prefix)
 }
 
-// Same tells whether two rules allow the same.
+// Same reports whether two rules allow the same commands.
 func (r Rule) Same(other Rule) bool {
 	return r.Exact == other.Exact && slices.Equal(r.Prefix, other.Prefix) && r.Any == other.Any
 }
 
-// valid is the error of a rule that nothing of ours has written.
+// valid returns an error for a rule that this package did not write.
 func (r Rule) valid() error {
 	switch {
 	case (r.Exact == "") == (len(r.Prefix) == 0):
@@ -52,7 +52,7 @@ func (r Rule) valid() error {
 	return nil
 }
 
-// Allows tells whether a command line needs no question.
+// Allows reports whether a command line needs no question.
 func (r Rule) Allows(line string) bool {
 	if r.valid() != nil {
 		return false
@@ -71,8 +71,8 @@ func (r Rule) Allows(line string) bool {
 	return known && p.prefix(words) == len(r.Prefix) && p.takes(words, len(r.Prefix))
 }
 
-// Offer is the rule that would be made of a command line: a prefix where it is known what may
-// follow it, else the line itself. ok is false for a line that cannot be remembered.
+// Offer returns the rule that a user could make of a command line: a prefix if it is known what may
+// follow it, else the whole line. ok is false if the line cannot be approved.
 func Offer(line string) (r Rule, ok bool) {
 	if len(line) > maxLine || strings.TrimSpace(line) == "" {
 		return Rule{}, false
@@ -87,13 +87,13 @@ func Offer(line string) (r Rule, ok bool) {
 	return Rule{Exact: line}, true
 }
 
-// Typed is the rule of a prefix that a person has written, with any arguments behind it.
+// Typed returns the rule for a prefix that a user has typed, with any arguments after it.
 func Typed(words []string) (Rule, error) {
 	if len(words) == 0 || words[0] == "" || strings.Contains(words[0], "=") {
 		return Rule{}, errors.New("a prefix begins with the name of a program")
 	}
 	if strings.ContainsAny(words[0], " \t\n;&|<>$`\\\"'()*?[]{}~#!") {
-		return Rule{}, fmt.Errorf("%q is no name of a program: a prefix is the words of one simple command", words[0])
+		return Rule{}, fmt.Errorf("%q is not the name of a program: a prefix is the words of one simple command", words[0])
 	}
 	if carries(words[0]) {
 		return Rule{}, fmt.Errorf("%s runs other programs: with it as a prefix, every command would be allowed", words[0])
@@ -101,8 +101,8 @@ func Typed(words []string) (Rule, error) {
 	return Rule{Prefix: words, Any: true}, nil
 }
 
-// shellWords is [Words] where the shell tool runs /bin/sh. The shell of Windows has other rules, so
-// that nothing matches there.
+// shellWords is [Words] if the shell tool runs /bin/sh. The shell of Windows has other rules, so
+// nothing matches there.
 func shellWords(line string) ([]string, bool) {
 	if runtime.GOOS == "windows" {
 		return nil, false
@@ -110,8 +110,8 @@ func shellWords(line string) ([]string, bool) {
 	return Words(line)
 }
 
-// Command is the command line in the arguments of a call of the shell tool. The tool takes the last
-// of several arguments that differ in case only, so that a call with more than one has none here.
+// Command returns the command line in the arguments of a call of the shell tool. The tool uses the
+// last of several arguments that differ only in case, so a call with more than one has none here.
 func Command(arguments json.RawMessage) (line string, ok bool) {
 	n, fields := 0, rawjson.Fields(arguments, rawjson.Space(arguments, 0))
 	for fields.Next() {

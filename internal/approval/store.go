@@ -18,30 +18,30 @@ import (
 )
 
 const (
-	// FileName is the name of the file, in the user's state directory.
+	// FileName is the name of the file in the user's state directory.
 	FileName = "approvals.json"
 
 	maxFile  = 1 << 20
-	maxRules = 200 // of one project: more than anybody reads before withdrawing one
+	maxRules = 200 // of one project: more than a user can review
 
 	// lockPatience is how long a change waits for another process, which holds the lock for
 	// milliseconds.
 	lockPatience = 10 * time.Second
 )
 
-// A Store is the file of all projects' rules. Each call reads the file anew, so that what was
-// withdrawn elsewhere counts at once.
+// A Store is the file with the rules of all projects. Each call reads the file again, so that a
+// rule that another process removed no longer counts.
 type Store struct {
 	Path string
 }
 
-// kept is the file.
+// kept is the content of the file.
 type kept struct {
 	Projects map[string][]Rule `json:"projects"` // by the absolute path of the project
 }
 
-// read reads the file; one that is not there has no rules. A file with anything in it that was not
-// written here is an error, and allows nothing.
+// read reads the file. A missing file has no rules. A file with anything that this package did not
+// write is an error, and allows nothing.
 func (s Store) read() (kept, error) {
 	text, err := plainfile.Read(s.Path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,10 +65,10 @@ func (s Store) read() (kept, error) {
 }
 
 func (s Store) damaged(err error) error {
-	return fmt.Errorf("remembered approvals: %s: %w; nothing is allowed by it until it is mended or removed", s.Path, err)
+	return fmt.Errorf("remembered approvals: %s: %w; the file allows nothing until it is corrected or removed", s.Path, err)
 }
 
-// Projects are the projects that have rules.
+// Projects returns the projects with rules.
 func (s Store) Projects() ([]Project, error) {
 	k, err := s.read()
 	var out []Project
@@ -78,22 +78,22 @@ func (s Store) Projects() ([]Project, error) {
 	return out, err
 }
 
-// Project is the rules of one project, known by its root (package project).
+// Project returns the rules of one project, which is named by its root (package project).
 func (s Store) Project(root string) Project { return Project{Root: root, store: s} }
 
-// A Project is the rules of one project.
+// A Project holds the rules of one project.
 type Project struct {
 	Root  string
 	store Store
 }
 
-// Rules are the rules in the order in which they were made.
+// Rules returns the rules in the order in which they were made.
 func (p Project) Rules() ([]Rule, error) {
 	k, err := p.store.read()
 	return k.Projects[p.Root], err
 }
 
-// Allows finds the rule by which a command line needs no question.
+// Allows returns the rule that lets a command line run without a question.
 func (p Project) Allows(line string) (r Rule, ok bool, err error) {
 	rules, err := p.Rules()
 	for _, r := range rules {
@@ -107,9 +107,9 @@ func (p Project) Allows(line string) (r Rule, ok bool, err error) {
 // shellTool is the built-in tool that runs commands.
 const shellTool = "shell"
 
-// Judge tells whether a call of a tool needs no question. Where it needs one, offer is what could
-// be remembered of it; nil: nothing. plugin is whose tool it is, "" for a built-in one: rules are
-// about the built-in shell only.
+// Judge reports whether a call of a tool needs no question. If it needs one, offer is the rule that
+// the user could make of it, or nil. plugin is the plugin that has the tool, "" for a built-in one:
+// rules are only for the built-in shell.
 func (p Project) Judge(tool, plugin string, arguments json.RawMessage) (allowed bool, offer *Rule, err error) {
 	line, ok := Command(arguments)
 	if tool != shellTool || plugin != "" || !ok {
@@ -124,7 +124,7 @@ func (p Project) Judge(tool, plugin string, arguments json.RawMessage) (allowed 
 	return false, offer, nil
 }
 
-// Add remembers a rule.
+// Add stores a rule.
 func (p Project) Add(r Rule) error {
 	if err := r.valid(); err != nil {
 		return err
@@ -134,14 +134,14 @@ func (p Project) Add(r Rule) error {
 		case slices.ContainsFunc(rules, r.Same):
 			return rules, nil
 		case len(rules) >= maxRules:
-			return nil, fmt.Errorf("%d approvals are remembered for this project, which is the most: withdraw some", maxRules)
+			return nil, fmt.Errorf("this project has %d approvals, which is the limit: remove some", maxRules)
 		}
 		r.Added = cmp.Or(r.Added, time.Now().UTC().Truncate(time.Second))
 		return append(rules, r), nil
 	})
 }
 
-// Remove withdraws the rules for which gone is true, and returns them.
+// Remove removes the rules for which gone is true, and returns them.
 func (p Project) Remove(gone func(Rule) bool) (removed []Rule, err error) {
 	err = p.change(func(rules []Rule) ([]Rule, error) {
 		var left []Rule
@@ -185,8 +185,8 @@ func (p Project) change(edit func([]Rule) ([]Rule, error)) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(p.store.Path, append(text, '\n'), atomicfile.Options{}) // the user's alone
+	return atomicfile.Write(p.store.Path, append(text, '\n'), atomicfile.Options{}) // only the user can read it
 }
 
-// Path is the file in which the rules are.
+// Path returns the path of the file with the rules.
 func (p Project) Path() string { return p.store.Path }

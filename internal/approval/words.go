@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine bounds a command line that is remembered or compared.
+// maxLine limits a command line that is stored or compared.
 const maxLine = 4 << 10
 
-// Words splits a command line into words, as /bin/sh would. It does so only for one simple command
-// whose words mean what they say: a line with a second command, a redirection, an expansion, a
-// pattern, an assignment in front, a comment or an escape has no words, and ok is false.
+// Words splits a command line into words, as /bin/sh would. It accepts only one simple command
+// without special characters. For a line with a second command, a redirection, an expansion, a
+// pattern, an assignment before the command, a comment or an escape, ok is false.
 func Words(line string) (words []string, ok bool) {
 	if len(line) > maxLine || !utf8.ValidString(line) {
 		return nil, false
@@ -29,7 +29,8 @@ func Words(line string) (words []string, ok bool) {
 	return words, true
 }
 
-// nextWord takes the first word off a line: bare characters and quoted parts in any order.
+// nextWord returns the first word of a line, which consists of bare characters and quoted parts in
+// any order.
 func nextWord(line string) (word, rest string, ok bool) {
 	var b strings.Builder
 	for line != "" && line[0] != ' ' && line[0] != '\t' {
@@ -42,7 +43,7 @@ func nextWord(line string) (word, rest string, ok bool) {
 			line = after
 			continue
 		}
-		if !bare(line[0]) || line[0] == '=' && b.Len() == 0 { // zsh takes =ls for the path of ls
+		if !bare(line[0]) || line[0] == '=' && b.Len() == 0 { // zsh reads =ls as the path of ls
 			return "", "", false
 		}
 		b.WriteByte(line[0])
@@ -51,13 +52,13 @@ func nextWord(line string) (word, rest string, ok bool) {
 	return b.String(), line, true
 }
 
-// bare tells the characters that mean themselves to every shell, anywhere in a word. All others
-// have to be quoted.
+// bare reports whether a character has no special meaning to any shell, anywhere in a word. All
+// others must be quoted.
 func bare(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-./:=@%+,", c) >= 0
 }
 
-// literal tells whether a quoted text means itself.
+// literal reports whether a quoted text has no special meaning.
 func literal(text string, quote byte) bool {
 	if quote == '"' && strings.ContainsAny(text, "$`\\!") {
 		return false

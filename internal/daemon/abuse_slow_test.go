@@ -202,7 +202,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	id := run.(job.Run).ID
 	for _, path := range []string{"/v1/events", "/v1/runs/" + id + "/output"} {
 		got := s.do("GET", path, "", "Accept", "text/event-stream")
-		if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "at most 2 at once") {
+		if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "at most 2 at the same time") {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}

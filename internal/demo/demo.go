@@ -20,12 +20,12 @@ type Options struct {
 	Out    io.Writer
 	Color  bool
 	Width  int  // columns; 0: 80
-	JSON   bool // one JSON line a scene instead of the drawing
+	JSON   bool // print one line of JSON for each scene instead of the drawing
 	Logger *slog.Logger
-	Record func(*pluginhost.Traffic) // told what goes through the plugins; may be nil
+	Record func(*pluginhost.Traffic) // called with the traffic of the plugins; may be nil
 }
 
-// Run plays the demo. It leaves nothing behind.
+// Run plays the demo. It leaves no files behind.
 func Run(ctx context.Context, o Options) error {
 	stage, err := SetUp()
 	if err != nil {
@@ -52,37 +52,36 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// A Stage is a temporary home with the sample plugins in it, for those who want the plugins without
-// the show.
+// A Stage is a temporary home with the sample plugins, for use without the demo.
 type Stage struct{ home home }
 
-// SetUp makes a stage. The caller removes it.
+// SetUp creates a stage. The caller removes it.
 func SetUp() (*Stage, error) {
 	h, err := furnish()
 	return &Stage{h}, err
 }
 
-// Options open the sample plugins, and nobody else's.
+// Options returns the options of a host with only the sample plugins.
 func (s *Stage) Options(log *slog.Logger) *pluginhost.Options {
 	return &pluginhost.Options{Environ: s.home.environ(), Dir: s.home.project(), Logger: log,
 		Needs: func(c pluginhost.Candidate) bool { return s.home.owns(c.Path) }}
 }
 
-// Remove removes the stage with all that is on it.
+// Remove deletes the stage.
 func (s *Stage) Remove() { os.RemoveAll(s.home.root) }
 
-// A show is a demo under way.
+// A show is a demo in progress.
 type show struct {
 	Options
 	host   *pluginhost.Host
-	dir    string // where the agent works
-	scenes int    // shown so far
+	dir    string // the working directory of the agent
+	scenes int    // the number of scenes so far
 }
 
-// cast introduces the plugins. One that is not ready is an error: they are ours.
+// cast introduces the plugins. Since they are ours, one that is not ready is an error.
 func (s *show) cast() error {
 	plugins := s.host.Plugins()
-	s.say("Patchbay found %d plugins, started them side by side and shook hands:\n\n", len(plugins))
+	s.say("Patchbay found %d plugins and started them:\n\n", len(plugins))
 	for _, p := range plugins {
 		if p.Error != nil {
 			return fmt.Errorf("sample plugin %s: %s", p.Name, *p.Error)
@@ -90,12 +89,12 @@ func (s *show) cast() error {
 		s.say("  %-14s %-9s %s\n", p.Name, p.Dialect, cmp.Or(p.Description, "For jobs: "+strings.Join(p.Kinds, ", ")))
 	}
 	if !hasPython() {
-		s.say("\nThere is no python3 here, so the Python dialect sits this one out.\n")
+		s.say("\nThis machine has no python3, so there is no plugin of the python dialect.\n")
 	}
 	return nil
 }
 
-// part begins a part of the show.
+// part prints the heading of a part of the show.
 func (s *show) part(text string) { s.say("\n%s\n", render.Bold("— "+text+" —", s.Color)) }
 
 // fire plays one scene: an event at a point, drawn as its trace.
@@ -109,7 +108,7 @@ func (s *show) fire(ctx context.Context, caption string, p hook.Point, payload a
 
 func (s *show) draw(caption string, out *hook.Outcome) error {
 	if len(out.Steps) == 0 {
-		return nil // nobody was asked: nothing to see
+		return nil // no plugin was called, so there is nothing to show
 	}
 	if s.JSON {
 		return json.NewEncoder(s.Out).Encode(out.Trace())
@@ -130,10 +129,10 @@ func (s *show) say(format string, args ...any) {
 }
 
 func (s *show) curtain() {
-	s.say("\nThat was %d plugins in %d dialects, none of which knows the other exists. Next:\n\n", len(s.host.Plugins()), s.dialects())
-	s.say("  patchbay chat             the agent, with your own plugins around it\n")
+	s.say("\nYou saw %d plugins in %d dialects. None of them knows of the others. Next:\n\n", len(s.host.Plugins()), s.dialects())
+	s.say("  patchbay chat             the agent, with your own plugins\n")
 	s.say("  patchbay plugin list      the plugins you already have\n")
-	s.say("  patchbay fire --list      every point a plugin can hook\n")
+	s.say("  patchbay fire --list      every point that a plugin can hook\n")
 	s.say("  patchbay doctor           what is wrong, and how to fix it\n")
 }
 

@@ -1,6 +1,6 @@
 package demo
 
-// disk is a preflight: there must be room for what the job will write.
+// disk is a preflight that checks whether the disk has room for the job.
 var disk = sample{file: "dotagent-plugin-disk", folder: dotagentFolder, run: calling(
 	func(args []string, in map[string]any) any {
 		if verb(args) == "info" {
@@ -13,7 +13,7 @@ var disk = sample{file: "dotagent-plugin-disk", folder: dotagentFolder, run: cal
 		return map[string]any{"ok": true}
 	})}
 
-// diary is a sink and a notifier: it keeps what a job said.
+// diary is a sink and a notifier that keeps the messages of a job.
 var diary = sample{file: "dotagent-plugin-diary", folder: dotagentFolder, run: calling(
 	func(args []string, in map[string]any) any {
 		if verb(args) == "info" {

@@ -15,17 +15,18 @@ type home struct{ root string }
 
 func (h home) project() string { return filepath.Join(h.root, "project") }
 
-// environ is what the demo's host sees: none of the user's own plugins.
+// environ returns the environment of the demo's host, without the user's own plugins.
 func (h home) environ() []string {
 	return []string{"HOME=" + h.root, "PATH=" + os.Getenv("PATH"), "PATCHBAY_HOME=" + filepath.Join(h.root, "patchbay")}
 }
 
-// owns tells the samples from a user's own plugins, which some dialects find in PATH.
+// owns reports whether a plugin is a sample, not one of the user's plugins, which some dialects
+// find in PATH.
 func (h home) owns(path string) bool {
 	return strings.HasPrefix(path, h.root+string(filepath.Separator))
 }
 
-// furnish makes a home and puts every sample where its dialect looks for it.
+// furnish creates a home and puts every sample where its dialect searches for it.
 func furnish() (home, error) {
 	root, err := os.MkdirTemp("", "patchbay-demo-")
 	if err != nil {
@@ -70,8 +71,8 @@ func (h home) fill() error {
 	return nil
 }
 
-// grantOf is the capability that a confined sample needs, being a link to a program elsewhere. A
-// sandbox is on Linux only.
+// grantOf returns the capability that a confined sample needs, because it is a link to a program
+// outside of its directory. Sandboxes exist only on Linux.
 func grantOf(binary string) string {
 	if runtime.GOOS != "linux" {
 		return ""
@@ -79,12 +80,12 @@ func grantOf(binary string) string {
 	return strconv.Quote("exec:patchbay:" + binary)
 }
 
-// path is a file in one of the home's folders.
+// path returns the path of a file in one of the home's folders.
 func (h home) path(folder, name string) string {
 	return filepath.Join(h.root, filepath.FromSlash(folder), name)
 }
 
-// hasPython tells whether the python dialect can work here.
+// hasPython reports whether the python dialect can work on this machine.
 func hasPython() bool {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		if _, err := os.Stat(filepath.Join(dir, "python3")); err == nil {
@@ -101,7 +102,7 @@ func exeSuffix() string {
 	return ""
 }
 
-// link gives the binary another name: by a symbolic link, else by a copy.
+// link gives the binary another name, by a symbolic link or else by a copy.
 func link(self, path string) error {
 	if os.Symlink(self, path) == nil {
 		return nil

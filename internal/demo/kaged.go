@@ -2,8 +2,8 @@ package demo
 
 import "encoding/json"
 
-// binaryGrant stands in a manifest for the capability to run the binary that the sample is a link
-// to.
+// binaryGrant is the placeholder in a manifest for the capability to run the binary that the sample
+// links to.
 const binaryGrant = "BINARY"
 
 // notebook remembers where a session left off.

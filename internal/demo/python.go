@@ -1,6 +1,6 @@
 package demo
 
-// footer counts the tools of a turn and says so under the answer.
+// footer lists the tools of a turn below the answer.
 var footer = file{pythonFolder, "footer.py", `"""Says which tools were used."""
 __plugin__ = {"api": "1.0", "name": "footer"}
 

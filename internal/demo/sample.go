@@ -13,16 +13,16 @@ import (
 // A sample is one of the demo's plugins: the binary itself, under another name.
 type sample struct {
 	file   string // the name
-	folder string // below the home directory, where its dialect looks
+	folder string // below the home directory, where its dialect searches
 	run    func(args []string, in io.Reader, out io.Writer) error
 }
 
 var samples = []sample{tidy, almanac, guard, words, redact, notebook, tagger, disk, diary}
 
-// A file is something else that belongs to the samples: a manifest, or a plugin that is a text.
+// A file is another file of the samples: a manifest, or a plugin that is a text.
 type file struct{ folder, name, text string }
 
-// files are the samples' own. The Python one is there only where Python is.
+// files returns the files of the samples. The Python plugin is included only if there is a Python.
 func files() []file {
 	all := []file{notebookManifest, taggerManifest}
 	if hasPython() {
@@ -31,7 +31,7 @@ func files() []file {
 	return all
 }
 
-// Where the dialects look, below the home directory.
+// The plugin folders of the dialects, below the home directory.
 const (
 	scaffoldFolder = ".local/scaffold/plugins"
 	kagedFolder    = ".local/share/kaged/plugins/"
@@ -40,8 +40,8 @@ const (
 	pythonFolder   = ".agent/plugins"
 )
 
-// Sample returns the sample plugin that a process started with these arguments is to be; nil for
-// the patchbay command itself.
+// Sample returns the sample plugin that a process with these arguments has to run, or nil for the
+// patchbay command itself.
 func Sample(argv []string) func(in io.Reader, out io.Writer) error {
 	if len(argv) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func Sample(argv []string) func(in io.Reader, out io.Writer) error {
 	return func(in io.Reader, out io.Writer) error { return samples[i].run(argv[1:], in, out) }
 }
 
-// serving is a long-lived plugin: it answers requests until stdin ends.
+// serving returns a long-lived plugin, which answers requests until stdin ends.
 func serving(answer func(method string, params json.RawMessage) (any, error)) func([]string, io.Reader, io.Writer) error {
 	return func(_ []string, in io.Reader, out io.Writer) error {
 		return wire.Serve(in, out, func(method string, params json.RawMessage) (json.RawMessage, error) {
@@ -67,18 +67,18 @@ func serving(answer func(method string, params json.RawMessage) (any, error)) fu
 	}
 }
 
-// calling is a plugin with a process per call: one JSON object in, one out.
+// calling returns a plugin with a process for each call: one JSON object in, one out.
 func calling(answer func(args []string, in map[string]any) any) func([]string, io.Reader, io.Writer) error {
 	return func(args []string, in io.Reader, out io.Writer) error {
 		request := make(map[string]any)
-		if err := json.NewDecoder(in).Decode(&request); err != nil && err != io.EOF { // info comes with nothing
+		if err := json.NewDecoder(in).Decode(&request); err != nil && err != io.EOF { // info has no input
 			return err
 		}
 		return json.NewEncoder(out).Encode(answer(args, request))
 	}
 }
 
-// unknown is the answer to a method a plugin does not have.
+// unknown returns the error for a method that a plugin does not have.
 func unknown(method string) error {
 	return &wire.RPCError{Code: -32601, Message: "unknown method " + method}
 }

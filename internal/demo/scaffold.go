@@ -9,10 +9,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
-// reply is what a scaffold hook or tool answers.
+// reply is the answer of a scaffold hook or tool.
 type reply map[string]any
 
-// scaffoldPlugin answers what every scaffold plugin must, and leaves the rest to handle.
+// scaffoldPlugin answers the requests that every scaffold plugin gets, and calls handle for the
+// others.
 func scaffoldPlugin(manifest reply, handle func(method string, params map[string]any) reply) func([]string, io.Reader, io.Writer) error {
 	return serving(func(method string, raw json.RawMessage) (any, error) {
 		switch method {
@@ -37,7 +38,7 @@ func str(params map[string]any, name string) string {
 	return s
 }
 
-// tidy squeezes the blanks out of what the user typed.
+// tidy removes surplus blanks from the user's message.
 var tidy = sample{file: "patchbay-demo-tidy", folder: scaffoldFolder, run: scaffoldPlugin(
 	reply{"name": "tidy", "version": "1.0.0", "description": "Tidies what you type", "hooks": []string{"post_user_input"}, "priority": 100},
 	func(method string, p map[string]any) reply {
@@ -48,14 +49,14 @@ var tidy = sample{file: "patchbay-demo-tidy", folder: scaffoldFolder, run: scaff
 		return reply{"action": "continue", "message": text}
 	})}
 
-// almanac tells the model where it is.
+// almanac adds context about the project to the prompt.
 var almanac = sample{file: "patchbay-demo-almanac", folder: scaffoldFolder, run: scaffoldPlugin(
 	reply{"name": "almanac", "version": "1.0.0", "description": "Adds project context to prompts", "hooks": []string{"context_enhance"}, "priority": 600},
 	func(method string, p map[string]any) reply {
 		return reply{"dynamic_context": str(p, "dynamic_context") + "Branch: main\nOpen files: notes.md\n"}
 	})}
 
-// guard answers in the place of a tool that would do harm.
+// guard answers instead of a tool that would do harm.
 var guard = sample{file: "patchbay-demo-guard", folder: scaffoldFolder, run: scaffoldPlugin(
 	reply{"name": "guard", "version": "1.0.0", "description": "Blocks dangerous shell commands", "hooks": []string{"pre_tool_execute"}, "priority": 100},
 	func(method string, p map[string]any) reply {
@@ -65,7 +66,7 @@ var guard = sample{file: "patchbay-demo-guard", folder: scaffoldFolder, run: sca
 		return reply{"action": "continue"}
 	})}
 
-// words has a tool, and a hook that watches results.
+// words has a tool, and a hook that changes results.
 var words = sample{file: "patchbay-demo-words", folder: scaffoldFolder, run: scaffoldPlugin(
 	reply{"name": "words", "version": "1.0.0", "description": "Counts words, and says what was counted", "hooks": []string{"post_tool_execute"},
 		"tools": []reply{{"name": "count", "description": "Counts the words of a text",
@@ -80,7 +81,7 @@ var words = sample{file: "patchbay-demo-words", folder: scaffoldFolder, run: sca
 
 var secret = pattern.New(`sk-[A-Za-z0-9-]{8,}`)
 
-// redact keeps what looks like a secret off the screen.
+// redact removes text that looks like a secret from replies.
 var redact = sample{file: "patchbay-demo-redact", folder: scaffoldFolder, run: scaffoldPlugin(
 	reply{"name": "redact", "version": "1.0.0", "description": "Blacks out what looks like a secret", "hooks": []string{"post_llm_response"}, "priority": 900},
 	func(method string, p map[string]any) reply {

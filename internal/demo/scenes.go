@@ -9,17 +9,17 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// command plays a wrapped program: git commit, if it were here.
+// command plays a wrapped program: git commit, which is simulated.
 func (s *show) command(ctx context.Context) error {
 	s.part("One command, as `patchbay run -- git commit` takes it through its stages")
 	return (&command.Pipeline{Host: &drawing{s}}).Run(ctx, command.Command{Name: "git", Args: []string{"commit", "-m", "tidy up"}}, git{})
 }
 
-// captions say what happens to a command at its points.
+// captions describes what happens to a command at its points.
 var captions = map[hook.Point]string{
 	hook.CommandBefore: "Before it runs: a plugin adds an argument",
 	hook.CommandAfter:  "After it ran: a plugin rewrites what it printed",
-	hook.CommandDone:   "It is over: everybody is told, and waited for",
+	hook.CommandDone:   "It has ended: every plugin is told, and waited for",
 }
 
 // drawing is a host that draws every event of a command.
@@ -31,7 +31,7 @@ func (d *drawing) Fire(ctx context.Context, p hook.Point, payload any) (*hook.Ou
 
 func (d *drawing) Wants(p hook.Point, payload any) bool { return d.host.Wants(p, payload) }
 
-// git stands in for the program: the demo must work where there is none.
+// git simulates the program, because the demo must work without it.
 type git struct{}
 
 func (git) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
@@ -44,10 +44,10 @@ func (git) Execute(_ context.Context, c command.Command, _ bool) (json.RawMessag
 
 func (git) Show(command.Command) error { return nil }
 
-// object is a payload written by hand.
+// object is a payload.
 type object map[string]any
 
-// job plays a scheduled job: may it run, where does its output go, who is told.
+// job plays a scheduled job: may it run, where does its output go, and what is notified.
 func (s *show) job(ctx context.Context) error {
 	s.part("One scheduled job: preflight, sink, notifier")
 	job := func(more object) object {
@@ -60,9 +60,9 @@ func (s *show) job(ctx context.Context) error {
 		payload object
 	}{
 		{"May it run? There is room enough", hook.JobPreflight, job(object{"config": object{"need_gb": 1}})},
-		{"And with more than there is? The gate stays shut, and says what to do", hook.JobPreflight, job(object{"config": object{"need_gb": 500}})},
-		{"Its output is kept", hook.JobSink, job(object{"message": "All is well.", "config": object{}})},
-		{"And somebody is told", hook.JobNotify, job(object{"event": "success", "message": "weekly-report succeeded", "config": object{}})},
+		{"And if it needs more? The gate refuses, and says what to do", hook.JobPreflight, job(object{"config": object{"need_gb": 500}})},
+		{"Its output is stored", hook.JobSink, job(object{"message": "All is well.", "config": object{}})},
+		{"And a message is sent", hook.JobNotify, job(object{"event": "success", "message": "weekly-report succeeded", "config": object{}})},
 	} {
 		if _, err := s.fire(ctx, scene.caption, scene.point, scene.payload); err != nil {
 			return err

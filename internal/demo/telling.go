@@ -9,15 +9,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A telling shows a turn as it happens: what is said, and between the lines, as scenes, what
-// plugins make of it.
+// A telling shows a turn as it happens: the messages, and between them, as scenes, what plugins do.
 type telling struct {
 	*show
-	talk bool  // the last thing shown was a line
-	err  error // the first that a drawing met; an observer has nobody to return it to
+	talk bool  // the last thing shown was a message
+	err  error // the first error of a drawing, because an observer cannot return one
 }
 
-// observe is told of every event of the turn, one at a time.
+// observe shows an event of the turn. It is called with one event at a time.
 func (t *telling) observe(e chat.Event) {
 	switch e.Type {
 	case chat.TurnStarted:
@@ -33,7 +32,7 @@ func (t *telling) observe(e chat.Event) {
 	}
 }
 
-// line is one line of the conversation. Lines stand together, apart from the scenes.
+// line shows one message of the conversation. Messages are grouped, apart from the scenes.
 func (t *telling) line(who, text string) {
 	if !t.talk {
 		t.say("\n")
@@ -52,7 +51,8 @@ func (t *telling) scene(out *hook.Outcome) {
 	t.err = t.draw(caption, out)
 }
 
-// turnCaption says what happens to a turn at a point; "" where there is nothing to see.
+// turnCaption describes what happens to a turn at a point, or returns "" if there is nothing to
+// show.
 func turnCaption(out *hook.Outcome) string {
 	switch out.Point {
 	case hook.SessionStart:
@@ -63,14 +63,14 @@ func turnCaption(out *hook.Outcome) string {
 		return "The prompt is built: a plugin adds context the model could not know"
 	case hook.ToolBefore:
 		if out.Verdict == hook.Stop {
-			return "The model wants to delete your files: the guard answers in the tool's place"
+			return "The model wants to delete your files: the guard answers instead of the tool"
 		}
 		return "The model calls a tool: the guard looks at it first"
 	case hook.ToolAfter:
 		return "The tool has answered, and a plugin looks at that too"
 	case hook.ModelReply:
 		if !changed(out) {
-			return "" // said on the way to a tool, and harmless
+			return "" // a harmless text before a tool call
 		}
 		return "The model answers: what looks like a secret does not reach the screen"
 	case hook.TurnFinal:

@@ -11,11 +11,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// question is what the user types, in a hurry.
+// question is the message of the user, typed in a hurry.
 const question = "  pls count the words in   notes.md "
 
-// script is what the model says: a tool call that is welcome, one that is not, and an answer with
-// something in it that nobody should see.
+// script holds the replies of the model: a useful tool call, a dangerous one, and an answer that
+// contains a secret.
 var script = model.Script{
 	{Text: "I will count them.", Tools: []model.ScriptedCall{
 		{Name: "plugin_words_count", Arguments: json.RawMessage(`{"text":"to be or not to be"}`)}}},
@@ -24,8 +24,7 @@ var script = model.Script{
 	{Text: "There are 6 words. Your key is sk-demo-0123456789abcdef."},
 }
 
-// turn plays one turn of the agent that `patchbay chat` runs, with a model that keeps to its
-// script.
+// turn plays one turn of the agent of `patchbay chat`, with a scripted model.
 func (s *show) turn(ctx context.Context) error {
 	s.part("One turn of the agent. The model is scripted; everything else is real")
 	tell := &telling{show: s}
@@ -43,7 +42,7 @@ func (s *show) turn(ctx context.Context) error {
 	return wentWell(result)
 }
 
-// wentWell makes sure that the guard has stood between the model and the shell.
+// wentWell checks that the guard answered instead of the shell.
 func wentWell(result *chat.Result) error {
 	if result.Status != session.Done {
 		return fmt.Errorf("the turn is %s: %s", result.Status, result.Reason)
@@ -56,7 +55,7 @@ func wentWell(result *chat.Result) error {
 	return nil
 }
 
-// tools are those of the plugins, and the name of a shell.
+// tools returns the tools of the plugins, and a shell.
 func (s *show) tools() []chat.Tool {
 	tools := []chat.Tool{noShell}
 	for _, t := range s.host.Tools() {
@@ -74,8 +73,8 @@ func (s *show) tools() []chat.Tool {
 
 const shellTool = "shell"
 
-// noShell is offered to the model and runs nothing, whatever it is asked: what the model asks for
-// here must not happen even where every plugin fails.
+// noShell is offered to the model as the shell, and never runs anything. The command of the model
+// must not run even if every plugin fails.
 var noShell = chat.Tool{Name: shellTool, Description: "Runs a command", Changes: true,
 	Run: func(context.Context, chat.Call) (chat.ToolResult, error) {
 		return chat.ToolResult{}, errors.New("the demo has no shell")

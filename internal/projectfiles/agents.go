@@ -11,15 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// MostAgents is how many bytes of AGENTS.md are part of the prompt.
+// MostAgents limits how many bytes of AGENTS.md are part of the prompt.
 const MostAgents = 32 << 10
 
 // Agents is a project's AGENTS.md. The zero value is a project without one.
 type Agents struct {
 	Path string // "": there is none
-	Text string // at most [MostAgents] bytes, without characters that nobody sees
+	Text string // at most [MostAgents] bytes, without invisible characters
 	Size int64  // of the whole file
-	Cut  bool   // the text is not all of it
+	Cut  bool   // the text is only the beginning of the file
 	Err  error  // why it is not used
 }
 
@@ -29,7 +29,7 @@ func (s Store) Agents(root string) Agents {
 		return Agents{}
 	}
 	a := Agents{Path: filepath.Join(root, AgentsFile)}
-	if _, err := os.Lstat(a.Path); err != nil { // there is none, or none for us
+	if _, err := os.Lstat(a.Path); err != nil { // there is none, or we may not see it
 		return Agents{}
 	}
 	r, err := s.reading(root)
@@ -62,8 +62,8 @@ func (a *Agents) read(r *reading) error {
 	return nil
 }
 
-// wholeLines is the part of a text before its last, perhaps half, line; where there is one line,
-// before the last half character.
+// wholeLines returns a text without its last line, which may be incomplete. If there is only one
+// line, it removes an incomplete last character.
 func wholeLines(data []byte) []byte {
 	if i := strings.LastIndexByte(string(data), '\n'); i > 0 {
 		return data[:i]
@@ -74,19 +74,19 @@ func wholeLines(data []byte) []byte {
 	return data
 }
 
-// Prompt is what a model is told; "" where there is nothing to tell.
+// Prompt returns the text for the model, or "" if there is none.
 func (a Agents) Prompt() string {
 	if a.Text == "" {
 		return ""
 	}
-	text := "The project has instructions of its own, in " + a.Path + ". Follow them where the user does not say otherwise:\n\n" + a.Text
+	text := "The project has its own instructions, in " + a.Path + ". Follow them unless the user says otherwise:\n\n" + a.Text
 	if a.Cut {
 		text += fmt.Sprintf("\n\n[%s is cut here: it has %d bytes, of which the first %d are shown. Read the file for the rest.]", AgentsFile, a.Size, MostAgents)
 	}
 	return text
 }
 
-// Banner names the file in one line; "" where there is none.
+// Banner names the file in one line, or returns "" if there is none.
 func (a Agents) Banner() string {
 	switch {
 	case a.Err != nil:

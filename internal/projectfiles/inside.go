@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// What a project has for Patchbay, below its root.
+// The files of a project for Patchbay, below its root.
 const (
 	AgentsFile = "AGENTS.md"
 	Dir        = ".patchbay"
@@ -19,17 +19,17 @@ const (
 	PromptsDir = Dir + "/prompts"
 )
 
-// errLeaves is wrapped by the error of a link out of the project.
+// errLeaves is the error of a link out of the project.
 var errLeaves = errors.New("is a link that leads out of the project")
 
-// errForeign is wrapped by the error of a file of somebody else's.
+// errForeign is the error of a file that another user owns.
 var errForeign = errors.New("belongs to another user")
 
 // A reading opens text files of one project.
 type reading struct {
 	root    *os.Root
 	path    string
-	trusted bool // files of other users are read, too
+	trusted bool // also read files of other users
 }
 
 // open opens a regular file below the root.
@@ -48,18 +48,18 @@ func (r *reading) open(name string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// named says which file of the project an error is about, in words a person understands.
+// named adds the name of a file to an error, in plain words.
 func (r *reading) named(name string, err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
 	}
-	if strings.Contains(err.Error(), "escapes") { // the os package has no value for it
+	if strings.Contains(err.Error(), "escapes") { // the os package has no error value for it
 		err = errLeaves
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// realDir tells whether a directory below the root is there. A link, or anything else in its place,
+// realDir reports whether a directory below the root exists. A link, or anything else in its place,
 // is an error.
 func realDir(root, name string) (bool, error) {
 	at := root
@@ -68,7 +68,7 @@ func realDir(root, name string) (bool, error) {
 		info, err := os.Lstat(at)
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-			return false, nil // one that may not be listed has nothing for us
+			return false, nil // a directory that we may not read has nothing for us
 		case err != nil:
 			return false, err
 		case info.Mode()&fs.ModeSymlink != 0:
@@ -80,8 +80,7 @@ func realDir(root, name string) (bool, error) {
 	return true, nil
 }
 
-// foreignDirs tells whether one of the directories, of those that are there, belongs to another
-// user.
+// foreignDirs reports whether one of the directories that exist belongs to another user.
 func foreignDirs(dirs ...string) bool {
 	for _, dir := range dirs {
 		if info, err := os.Lstat(dir); err == nil && foreign(info) {

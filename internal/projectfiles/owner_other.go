@@ -4,5 +4,5 @@ package projectfiles
 
 import "io/fs"
 
-// foreign cannot tell here whose a file is.
+// foreign returns false: on this system the owner of a file is not known.
 func foreign(fs.FileInfo) bool { return false }

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// foreign tells whether a file belongs to neither this user nor root, who can do anything anyway.
+// foreign reports whether a file belongs neither to this user nor to root, who can do everything
+// anyway.
 func foreign(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid()

@@ -5,12 +5,11 @@ import (
 	"unicode"
 )
 
-// plain is text without characters that a reader does not see: control characters and invisible
-// ones, in which words can be written that the person who reviews a file never sees. Joiners and
-// the selectors of emoji stay where scripts and emoji need them: one behind a character that is not
-// ASCII.
+// plain removes characters that a reader does not see: control characters and invisible ones, which
+// could hide words from a person who reviews a file. Joiners and the selectors of emoji stay if
+// scripts and emoji need them: one after a character that is not ASCII.
 func plain(text string) string {
-	last := rune(0) // what was kept before
+	last := rune(0) // the last character that was kept
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\u2028' || r == '\u2029':
@@ -28,8 +27,8 @@ func plain(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// unsteady tells the invisible characters that texts need: the two joiners, and the two selectors
-// of how an emoji looks.
+// unsteady reports whether a character is one of the invisible ones that texts need: the two
+// joiners, and the two selectors of how an emoji looks.
 func unsteady(r rune) bool {
 	return r == '\u200c' || r == '\u200d' || r == '\ufe0e' || r == '\ufe0f'
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// Bounds of a project's prompts.
+// Limits of a project's prompts.
 const (
 	mostPrompts = 200
 	mostPrompt  = 64 << 10
 )
 
-// promptName is what may be typed behind a slash.
+// promptName is the pattern of names that can be typed after a slash.
 var promptName = pattern.New(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
-// A Prompt is a text that a person sends by typing /NAME.
+// A Prompt is a text that a user sends by typing /NAME.
 type Prompt struct {
 	Name  string `json:"name"`
 	Path  string `json:"path"`
@@ -30,14 +30,14 @@ type Prompt struct {
 	Text  string `json:"-"`
 }
 
-// A Problem is a file of a project that is not used.
+// A Problem is a file of a project that cannot be used.
 type Problem struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
 }
 
-// Prompts lists the prompts of a project, by name. taken tells of names that mean something else,
-// which no prompt may take.
+// Prompts lists the prompts of a project, by name. taken reports names that have another meaning,
+// which no prompt may have.
 func (s Store) Prompts(root string, taken func(name string) bool) ([]Prompt, []Problem) {
 	dir := filepath.Join(root, filepath.FromSlash(PromptsDir))
 	if there, err := s.ownDir(root, PromptsDir); err != nil {
@@ -74,9 +74,9 @@ func promptFiles(dir string) ([]string, []Problem) {
 		return nil, []Problem{{dir, err.Error()}}
 	}
 	defer f.Close()
-	entries, err := f.ReadDir(10 * mostPrompts) // an endless directory is not read to its end
+	entries, err := f.ReadDir(10 * mostPrompts) // limited, because the directory may be huge
 	if err != nil && len(entries) == 0 {
-		return nil, nil // it is empty
+		return nil, nil // the directory is empty
 	}
 	var names []string
 	for _, e := range entries {
@@ -94,10 +94,10 @@ func promptFiles(dir string) ([]string, []Problem) {
 func (r *reading) prompt(file string, taken func(string) bool) (Prompt, error) {
 	name := strings.TrimSuffix(file, ".md")
 	if !promptName.MatchString(name) {
-		return Prompt{}, errors.New("its name cannot be typed behind a slash: letters, digits, - and _, the first a letter")
+		return Prompt{}, errors.New("its name cannot be typed after a slash: use letters, digits, - and _, and begin with a letter")
 	}
 	if taken != nil && taken("/"+name) {
-		return Prompt{}, fmt.Errorf("/%s is a command of Patchbay's own: rename the file", name)
+		return Prompt{}, fmt.Errorf("/%s is a command of Patchbay: rename the file", name)
 	}
 	f, _, err := r.open(PromptsDir + "/" + file)
 	if err != nil {
@@ -118,8 +118,8 @@ func (r *reading) prompt(file string, taken func(string) bool) (Prompt, error) {
 	return Prompt{Name: name, Path: filepath.Join(r.path, filepath.FromSlash(PromptsDir), file), About: about, Text: text}, nil
 }
 
-// header takes a header between lines of dashes off a text, as other agents have it, of which only
-// the description counts here. Without one, the first line says what the prompt is about.
+// header removes a header between lines of dashes, as other agents write it. Only its description
+// is used. Without one, the first line describes the prompt.
 func header(text string) (about, rest string) {
 	if after, ok := strings.CutPrefix(text, "---\n"); ok {
 		if head, body, ok := strings.Cut(after, "\n---\n"); ok {
@@ -136,12 +136,12 @@ func header(text string) (about, rest string) {
 	return cmp.Or(about, strings.TrimSpace(strings.TrimLeft(first, "# "))), rest
 }
 
-// arguments is what stands in a prompt for what was typed behind its name.
+// arguments is the placeholder in a prompt for the text after its name.
 const arguments = "$ARGUMENTS"
 
-// With is the prompt's text for what was typed behind its name. A prompt that has no place for it
-// gets it at its end. One that begins like a command, or like a line for the shell, gets a space in
-// front, which makes a message of it everywhere.
+// With returns the prompt's text with the text that was typed after its name. If the prompt has no
+// placeholder, the text is added at its end. If the result begins like a command, or like a line
+// for the shell, it gets a space in front, so that it is a message everywhere.
 func (p Prompt) With(args string) string {
 	args = strings.TrimSpace(args)
 	text := strings.TrimSpace(p.Text + "\n\n" + args)
@@ -154,8 +154,8 @@ func (p Prompt) With(args string) string {
 	return text
 }
 
-// Expand is the text that a line such as "/review main.go" stands for; ok is false where it names
-// none of the prompts.
+// Expand returns the text of the prompt that a line such as "/review main.go" names. ok is false if
+// it names none.
 func Expand(prompts []Prompt, line string) (text string, ok bool) {
 	name, args, _ := strings.Cut(line, " ")
 	name, found := strings.CutPrefix(name, "/")

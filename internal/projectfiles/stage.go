@@ -15,19 +15,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// A Staged is a private copy of a project's plugins. A person is shown the copy, and the copy is
-// what is trusted: what happens to the project meanwhile changes neither.
+// A Staged is a private copy of a project's plugins. The user is shown the copy, and trusts the
+// copy: changes in the project in the meantime have no effect on it.
 type Staged struct {
 	Status
-	Dir    string // of the copy
+	Dir    string // the directory of the copy
 	Files  []trust.File
 	Digest string
 
 	store Store
-	kept  bool // the copy is in place
+	kept  bool // the copy is trusted and in place
 }
 
-// Stage copies the plugins of a project. The caller closes what it gets.
+// Stage copies the plugins of a project. The caller closes the result.
 func (s Store) Stage(root string) (*Staged, error) {
 	st := s.Look(root)
 	if st.State == Refused && st.Entry == nil {
@@ -48,7 +48,7 @@ func (s Store) Stage(root string) (*Staged, error) {
 	return staged, nil
 }
 
-// fill copies the files, and says what they are compared with those that were trusted.
+// fill copies the files, and compares them with the trusted ones.
 func (s *Staged) fill() (err error) {
 	there, err := s.store.pluginsIn(s.Root)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Staged) fill() (err error) {
 	return nil
 }
 
-// dropUnlisted removes from the copy what is no part of the list that a person is shown.
+// dropUnlisted removes files from the copy that are not in the list that the user is shown.
 func (s *Staged) dropUnlisted() error {
 	listed := map[string]bool{}
 	for _, f := range s.Files {
@@ -90,8 +90,8 @@ func (s *Staged) dropUnlisted() error {
 	})
 }
 
-// copyTree copies what a survey finds. Of each file the bytes, and whether it is a program, are
-// kept, and nothing else.
+// copyTree copies the files of a survey. It keeps the bytes of each file, and whether it is
+// executable, and nothing else.
 func copyTree(from, to string) error {
 	source, err := os.OpenRoot(from)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *seen) copy(source, target *os.Root, room *int64) error {
 func (s *Staged) Trust(capabilities []string) error {
 	place := s.store.copyOf(s.Root, s.Files)
 	return s.store.book().Update(func(l *trust.Lock) (bool, error) {
-		if err := scratch.Remove(place); err != nil && !errors.Is(err, fs.ErrNotExist) { // one that was damaged, or the same
+		if err := scratch.Remove(place); err != nil && !errors.Is(err, fs.ErrNotExist) { // a damaged copy, or the same one
 			return false, err
 		}
 		if err := os.Rename(s.Dir, place); err != nil {
@@ -154,13 +154,13 @@ func (s *Staged) Trust(capabilities []string) error {
 		e.Capabilities = capabilities
 		l.Remove(kindDeclined, s.Root)
 		l.Put(e)
-		_ = s.store.book().Keep([]trust.Root{{Path: place}}, s.Files) // a change is shown without its lines then
+		_ = s.store.book().Keep([]trust.Root{{Path: place}}, s.Files) // without it, a later change is shown without its lines
 		return true, nil
 	})
 }
 
-// Decline records that a person does not want exactly these plugins. What was trusted before no
-// longer is.
+// Decline records that the user does not want exactly these plugins. Earlier trusted plugins are no
+// longer trusted.
 func (s *Staged) Decline() error {
 	return s.store.book().Update(func(l *trust.Lock) (bool, error) {
 		l.Remove(kindTrusted, s.Root)
@@ -169,7 +169,7 @@ func (s *Staged) Decline() error {
 	})
 }
 
-// Explain lists what has changed since the project was trusted, with the lines.
+// Explain lists what has changed since the project was trusted, with the changed lines.
 func (s *Staged) Explain() ([]trust.FileChange, error) {
 	if s.Entry == nil {
 		return nil, nil
@@ -187,16 +187,16 @@ func (s *Staged) Close() error {
 		return nil
 	}
 	err := scratch.Remove(s.Dir)
-	_ = os.Remove(filepath.Dir(s.Dir)) // unless another copy is there
+	_ = os.Remove(filepath.Dir(s.Dir)) // fails if another copy is there
 	return err
 }
 
-// Sweep removes the copies of a project that are not in use any more, once nobody runs them.
+// Sweep removes the copies of a project that are no longer used by any process.
 func (s Store) Sweep(root string) error {
 	home := filepath.Join(s.dir, ID(root))
 	entries, err := os.ReadDir(home)
 	if err != nil {
-		return nil // there are none
+		return nil // there are no copies
 	}
 	lock, err := trust.Load(s.lock)
 	if err != nil {
@@ -212,6 +212,6 @@ func (s Store) Sweep(root string) error {
 			errs = append(errs, scratch.Remove(filepath.Join(home, e.Name())))
 		}
 	}
-	_ = os.Remove(home) // unless a copy is left there
+	_ = os.Remove(home) // fails if a copy is still there
 	return errors.Join(errs...)
 }

@@ -13,26 +13,26 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// A Store keeps which projects a person has trusted, and copies of their plugins, among the user's
-// own data. Nothing of that is kept in a project.
+// A Store records which projects a user has trusted, and keeps copies of their plugins, in the
+// user's own data. Nothing is stored in a project.
 type Store struct {
 	dirs config.Dirs
-	dir  string // of the copies
-	lock string // what was trusted
+	dir  string // the directory of the copies
+	lock string // the file that records what was trusted
 }
 
-// In is the store of a user. Nothing is made before something is trusted.
+// In returns the store of a user. Nothing is created until something is trusted.
 func In(d config.Dirs) Store {
 	dir := filepath.Join(d.Data, "projects")
 	return Store{dirs: d, dir: dir, lock: filepath.Join(dir, "projects.lock")}
 }
 
-// book is the lock, with the texts of the files, so that a change can be shown.
+// book returns the lock with the texts of the files, so that changes can be shown.
 func (s Store) book() trust.Book {
 	return trust.Book{Lock: s.lock, Texts: filepath.Join(s.dir, "texts")}
 }
 
-// File is where it is recorded what was trusted.
+// File returns the path of the file that records what was trusted.
 func (s Store) File() string { return s.lock }
 
 // The kinds of entries in the lock. The name of an entry is the root of its project.
@@ -41,34 +41,34 @@ const (
 	kindDeclined = "declined project"
 )
 
-// A State is how a project's plugins stand.
+// A State is the state of a project's plugins.
 type State string
 
 // The states.
 const (
-	None      State = "none"      // it has no plugins
-	Untrusted State = "untrusted" // nobody was asked yet
-	Changed   State = "changed"   // they are not those that were trusted
+	None      State = "none"      // the project has no plugins
+	Untrusted State = "untrusted" // the user was not asked yet
+	Changed   State = "changed"   // they have changed since they were trusted
 	Trusted   State = "trusted"
-	Declined  State = "declined" // a person has said no to exactly these
+	Declined  State = "declined" // the user has declined exactly these
 	Refused   State = "refused"  // they cannot be trusted as they are
 )
 
-// A Status says how a project stands.
+// A Status is the state of a project.
 type Status struct {
 	Root    string
 	State   State
-	Err     error          // why it is refused
-	Changes []trust.Change // since it was trusted
-	Entry   *trust.Entry   // what was trusted; nil: nothing
+	Err     error          // why the plugins are refused
+	Changes []trust.Change // since the plugins were trusted
+	Entry   *trust.Entry   // the record of the trusted plugins; nil: none
 	Copy    string         // the directory with the plugins that may be opened; "" unless trusted
-	Foreign bool           // it belongs to another user
+	Foreign bool           // the project belongs to another user
 }
 
-// Plugins is where the project has its plugins.
+// Plugins returns the directory of the project's plugins.
 func (s Status) Plugins() string { return filepath.Join(s.Root, filepath.FromSlash(PluginsDir)) }
 
-// Look says how a project stands. What is not recorded is not hashed.
+// Look returns the state of a project. Plugins without a record are not hashed.
 func (s Store) Look(root string) Status {
 	st := Status{Root: root, State: None}
 	st.Foreign = foreignDirs(root, filepath.Join(root, Dir), st.Plugins())
@@ -89,7 +89,7 @@ func (s Store) Look(root string) Status {
 	return st
 }
 
-// judge compares the plugins with what is recorded.
+// judge compares the plugins with the record.
 func (st *Status) judge(s Store, lock *trust.Lock) {
 	declined := lock.Find(kindDeclined, st.Root)
 	st.State = Untrusted
@@ -112,8 +112,7 @@ func (st *Status) judge(s Store, lock *trust.Lock) {
 	}
 }
 
-// useCopy makes sure that the copy is as it was made. Files that a plugin has written beside its
-// own do not matter.
+// useCopy checks that the copy has not changed. Files that a plugin has added do not matter.
 func (st *Status) useCopy(s Store) {
 	dir := s.copyOf(st.Root, st.Entry.Files)
 	now, err := trust.Take([]trust.Root{{Path: dir}})
@@ -129,8 +128,7 @@ func (st *Status) useCopy(s Store) {
 	st.State, st.Copy = Trusted, dir
 }
 
-// pluginsIn tells whether a project has plugins. Where they could never be used, the error says
-// why.
+// pluginsIn reports whether a project has plugins. If they could never be used, the error says why.
 func (s Store) pluginsIn(root string) (bool, error) {
 	there, err := s.ownDir(root, PluginsDir)
 	if err != nil || !there {
@@ -141,18 +139,18 @@ func (s Store) pluginsIn(root string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	names, _ := f.Readdirnames(1) // an empty directory is an error, too
+	names, _ := f.Readdirnames(1) // an empty directory causes an error too
 	if len(names) == 0 {
 		return false, nil
 	}
 	if home, err := filepath.EvalSymlinks(s.dirs.Home); err == nil && s.dirs.Home != "" && home == root {
-		return false, errors.New("the home directory is no project: its plugins would be everywhere. Install them instead: patchbay plugin install")
+		return false, errors.New("the home directory is not a project, because its plugins would run everywhere. Install them instead: patchbay plugin install")
 	}
 	return true, nil
 }
 
-// ownDir tells whether a project has a directory of ours. Where Patchbay keeps its own things in
-// the project's .patchbay, or the project is the root of the file system, it has none.
+// ownDir reports whether a project has a directory for Patchbay. It has none if Patchbay stores its
+// own data in the project's .patchbay, or if the project is the root of the file system.
 func (s Store) ownDir(root, name string) (bool, error) {
 	if filepath.Dir(root) == root {
 		return false, nil
@@ -165,7 +163,7 @@ func (s Store) ownDir(root, name string) (bool, error) {
 	return realDir(root, name)
 }
 
-// reading opens a project's text files. Those of another user are read only where the project is
+// reading opens a project's text files. Files of another user are read only if the project is
 // trusted.
 func (s Store) reading(root string) (*reading, error) {
 	dir, err := os.OpenRoot(root)
@@ -182,8 +180,8 @@ func (s Store) reading(root string) (*reading, error) {
 	return r, nil
 }
 
-// ReadsConfig tells whether the project's config.toml is used: of another user's project only when
-// it is trusted.
+// ReadsConfig reports whether the project's config.toml is used. In a project of another user it is
+// used only if the project is trusted.
 func (s Store) ReadsConfig(root string) bool {
 	if !foreignDirs(root, filepath.Join(root, Dir), filepath.Join(root, Dir, "config.toml")) {
 		return true
@@ -192,14 +190,14 @@ func (s Store) ReadsConfig(root string) bool {
 	return err == nil && lock.Find(kindTrusted, root) != nil
 }
 
-// A Record is a project that was trusted, or declined.
+// A Record is a project that was trusted or declined.
 type Record struct {
 	Root     string    `json:"root"`
 	State    State     `json:"state"` // trusted | declined
 	Recorded time.Time `json:"recorded"`
 }
 
-// List is what is recorded.
+// List returns the recorded projects.
 func (s Store) List() ([]Record, error) {
 	lock, err := trust.Load(s.lock)
 	if err != nil {
@@ -216,7 +214,7 @@ func (s Store) List() ([]Record, error) {
 	return records, nil
 }
 
-// Forget takes a project out of the record, and says whether it was in it. [Store.Sweep] removes
+// Forget removes a project from the record, and reports whether it was there. [Store.Sweep] removes
 // the copies.
 func (s Store) Forget(root string) (found bool, err error) {
 	err = s.book().Update(func(l *trust.Lock) (bool, error) {
@@ -228,7 +226,7 @@ func (s Store) Forget(root string) (found bool, err error) {
 	return found, err
 }
 
-// digest is one sum for all files.
+// digest returns one checksum for all files.
 func digest(files []trust.File) string {
 	h := sha256.New()
 	for _, f := range files {
@@ -237,14 +235,14 @@ func digest(files []trust.File) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// ID is a short name for a project, which no other has.
+// ID returns a short unique name for a project.
 func ID(root string) string {
 	sum := sha256.Sum256([]byte(root))
 	return hex.EncodeToString(sum[:8])
 }
 
-// copyOf is where the copy of these files is. Other files are in another place, so that a process
-// which uses the old ones is not disturbed.
+// copyOf returns the directory for a copy of these files. Other files have another directory, so
+// that a process that uses the old ones is not disturbed.
 func (s Store) copyOf(root string, files []trust.File) string {
 	return filepath.Join(s.dir, ID(root), digest(files)[:32])
 }

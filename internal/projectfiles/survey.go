@@ -14,22 +14,22 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// Bounds of a project's plugins: they are hashed when Patchbay starts, and copied when they are
+// Limits of a project's plugins, which are hashed when Patchbay starts, and copied when they are
 // trusted.
 const (
 	mostFiles = 2000
 	mostBytes = 64 << 20
 )
 
-// A seen is one file on a survey.
+// A seen is one file of a survey.
 type seen struct {
 	name   string // below the directory, with slashes
 	info   fs.FileInfo
-	target string // of a link
+	target string // the target of a link
 }
 
-// survey lists what is in a project's plugin directory, directories first. It opens no file. What
-// cannot be shown to a person, or copied as it is, is an error.
+// survey lists a project's plugin directory, directories first. It opens no file. A file that
+// cannot be shown to a user, or copied, is an error.
 func survey(root *os.Root) ([]seen, error) {
 	var all []seen
 	var size int64
@@ -62,7 +62,7 @@ func survey(root *os.Root) ([]seen, error) {
 	return all, err
 }
 
-// check refuses names that a terminal would obey, special files, and links out of the plugin.
+// check refuses names with control characters, special files, and links out of the plugin.
 func (s *seen) check(root *os.Root) (err error) {
 	mode := s.info.Mode()
 	switch {
@@ -87,7 +87,7 @@ func (s *seen) check(root *os.Root) (err error) {
 	return nil
 }
 
-// take hashes the plugins of a project, within bounds.
+// take hashes the plugins of a project, within the limits.
 func take(dir string) ([]trust.File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -100,9 +100,9 @@ func take(dir string) ([]trust.File, error) {
 	return trust.Take([]trust.Root{{Path: dir}})
 }
 
-// Stamp tells one state of a project, and of what is recorded, from another, without reading files.
-// It is for those who look again and again. What a change that it misses could do is little: a copy
-// runs, and the copy stays the same.
+// Stamp returns a text that changes when a project or its record changes. It reads no files, so it
+// can be called often. It may miss a change, which does little harm: the copy runs, and the copy
+// stays the same.
 func (s Store) Stamp(root string) string {
 	var b strings.Builder
 	note := func(name string, info fs.FileInfo) {

@@ -12,14 +12,14 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// How much of a step's changes is shown before the rest is only counted: about one screen for a
-// change, and no more than a few screens for a step.
+// Limits of the changes that are shown; the rest is only counted. A change fills about one screen,
+// a step a few.
 const (
 	maxChanges     = 12
 	maxChangeLines = 40
 )
 
-// Changes draws differences below a heading, as a trace draws what a step changed.
+// Changes draws differences below a heading, as a trace draws the changes of a step.
 func Changes(w io.Writer, all []hook.Change, o Options) error {
 	var b strings.Builder
 	for _, line := range o.changes(all, max(o.width()-len([]rune(stepIndent)), 20)) {
@@ -29,7 +29,7 @@ func Changes(w io.Writer, all []hook.Change, o Options) error {
 	return err
 }
 
-// changes draws what a step changed: for each place its path, then the old and the new value.
+// changes draws the changes of a step: for each place its path, then the old and the new value.
 func (o Options) changes(all []hook.Change, width int) []string {
 	var out []string
 	for i, c := range all {
@@ -59,7 +59,7 @@ func (o Options) change(c hook.Change, width int) []string {
 	return out
 }
 
-// trimEnds leaves out the empty line after the last line end, unless it is what changed.
+// trimEnds removes the empty line after the last line end, unless only that line differs.
 func trimEnds(old, new []string) ([]string, []string) {
 	shortOld, shortNew := trimEnd(old), trimEnd(new)
 	if slices.Equal(shortOld, shortNew) {
@@ -75,8 +75,8 @@ func trimEnd(lines []string) []string {
 	return lines
 }
 
-// valueLines is a value as lines: a text as it is, anything else as JSON, on several lines where it
-// has parts. An absent value has none.
+// valueLines returns a value as lines: a text unchanged, anything else as JSON, on several lines if
+// it is long. An absent value has no lines.
 func valueLines(raw json.RawMessage) []string {
 	if raw == nil {
 		return nil
@@ -84,14 +84,15 @@ func valueLines(raw json.RawMessage) []string {
 	if text, ok := rawjson.Unquote(raw); ok {
 		return lines(text)
 	}
-	const oneLine = 60 // a list or object shorter than that is clearer unfolded on no lines at all
+	const oneLine = 60 // a shorter list or object is clearer on one line
 	if len(raw) <= oneLine {
 		return []string{Line(string(raw))}
 	}
 	return strings.Split(Options{}.jsonText(raw), "\n")
 }
 
-// changedLine shows one line that became another: of long ones, the part that differs.
+// changedLine shows the old and the new text of a line. If they are long, it shows the part that
+// differs.
 func (o Options) changedLine(old, new string, width int) []string {
 	from := commonBytes(old, new)
 	room := width - len("- ")
@@ -101,7 +102,7 @@ func (o Options) changedLine(old, new string, width int) []string {
 	}
 }
 
-// commonBytes is the length of what both begin with, in whole characters.
+// commonBytes returns the length of the common beginning of two texts, in whole characters.
 func commonBytes(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -113,12 +114,12 @@ func commonBytes(a, b string) int {
 	return n
 }
 
-// window cuts a long line so that what stands at byte from is seen, with a little of what goes
-// before it.
+// window cuts the beginning of a long line, so that byte from is visible with a little text before
+// it.
 func window(line string, from, width int) string {
 	const before = 20
 	if len(line) <= width || from <= width/2 {
-		return line // diffLine cuts its end
+		return line // diffLine cuts the end
 	}
 	start := from - before
 	for start > 0 && !utf8.RuneStart(line[start]) {
@@ -144,7 +145,7 @@ func signStyle(sign byte) Style {
 	return StyleDim
 }
 
-// TextDiff writes what became of a text, line by line, with a few lines around each change.
+// TextDiff writes the changes of a text line by line, with a few lines around each change.
 func TextDiff(w io.Writer, old, new string, o Options) error {
 	for _, l := range lineDiff(splitLines(old), splitLines(new)) {
 		l.text = Line(strings.ReplaceAll(l.text, "\t", strings.Repeat(" ", tabWidth)))
@@ -155,7 +156,7 @@ func TextDiff(w io.Writer, old, new string, o Options) error {
 	return nil
 }
 
-// Changed is how many lines of a text are new, and how many are gone.
+// Changed returns how many lines of a text are new, and how many are gone.
 func Changed(old, new string) (added, removed int) {
 	for _, l := range allLines(splitLines(old), splitLines(new)) {
 		switch l.sign {
@@ -168,10 +169,10 @@ func Changed(old, new string) (added, removed int) {
 	return added, removed
 }
 
-// maxDiffWidth bounds a line of a text that is shown.
+// maxDiffWidth limits the width of a line in a diff.
 const maxDiffWidth = 400
 
-// splitLines is a text's lines without their ends; a text without any has none.
+// splitLines returns the lines of a text without their ends. An empty text has none.
 func splitLines(text string) []string {
 	if text == "" {
 		return nil

@@ -1,23 +1,23 @@
 package render
 
-// A diffLine is one line of a text, and what became of it.
+// A diffLine is one line of a comparison of two texts.
 type diffLine struct {
 	sign byte // ' ' in both, '-' only in the old text, '+' only in the new, or gap
 	text string
 }
 
-// gap stands for lines in both texts that are left out.
+// gap is the sign of a diffLine that stands for omitted common lines.
 const gap = 0
 
-// maxTable bounds the work of comparing two texts: past a million pairs of lines (a thousand
-// changed lines against a thousand) nobody reads the result, and the old text is shown gone and the
-// new one come.
+// maxTable limits the work of comparing two texts, in pairs of lines. Beyond a thousand changed
+// lines against a thousand, a diff would be too long to read, so all old lines are shown as removed
+// and all new ones as added.
 const maxTable = 1 << 20
 
-// contextLines are shown around each change, as many as tell where it is.
+// contextLines is the number of lines shown around each change.
 const contextLines = 2
 
-// lineDiff compares two texts line by line and keeps the lines around what differs.
+// lineDiff compares two texts line by line, and keeps the lines around changes.
 func lineDiff(old, new []string) []diffLine {
 	return nearChanges(allLines(old, new))
 }
@@ -48,8 +48,7 @@ func commonSuffix(a, b []string) int {
 	return n
 }
 
-// diffMiddle walks the table of longest common subsequences: lines in both are kept where that
-// loses none further down.
+// diffMiddle compares two texts by their longest common subsequence.
 func diffMiddle(a, b []string) []diffLine {
 	if len(a)*len(b) > maxTable {
 		return appendLines(appendLines(nil, '-', a), '+', b)
@@ -73,7 +72,8 @@ func diffMiddle(a, b []string) []diffLine {
 	return appendLines(appendLines(out, '-', a[i:]), '+', b[j:])
 }
 
-// commonTable[i][j] is the length of the longest common subsequence of a[i:] and b[j:].
+// commonTable returns a table in which [i][j] is the length of the longest common subsequence of
+// a[i:] and b[j:].
 func commonTable(a, b []string) [][]int32 {
 	table := make([][]int32, len(a)+1)
 	table[len(a)] = make([]int32, len(b)+1)
@@ -97,7 +97,7 @@ func appendLines(out []diffLine, sign byte, texts []string) []diffLine {
 	return out
 }
 
-// nearChanges leaves out the common lines that are far from any change, with a gap in their place.
+// nearChanges replaces common lines that are far from any change by a gap.
 func nearChanges(all []diffLine) []diffLine {
 	keep := make([]bool, len(all))
 	for i, l := range all {

@@ -16,10 +16,11 @@ func JSON(w io.Writer, raw json.RawMessage, o Options) error {
 	return err
 }
 
-// jsonText is a value indented and fit to be shown. What is no JSON is shown as text.
+// jsonText returns a value indented and safe for a terminal. Text that is not JSON is returned as a
+// Block.
 func (o Options) jsonText(raw json.RawMessage) string {
 	var b bytes.Buffer
-	text := bytes.TrimRight(raw, " \t\r\n") // which Indent would keep, and a terminal obey
+	text := bytes.TrimRight(raw, " \t\r\n") // Indent would keep this white space
 	if err := json.Indent(&b, SafeJSON(text), "", "  "); err != nil {
 		return Block(string(raw))
 	}
@@ -30,9 +31,9 @@ func (o Options) jsonText(raw json.RawMessage) string {
 }
 
 // SafeJSON escapes, inside the strings of valid JSON, the characters that must not reach a
-// terminal. The value stays the same: JSON demands escapes only for the C0 controls, and allows
-// them for all. A byte that is no UTF-8 is U+FFFD, as every decoder reads it: some terminals obey
-// it. Text that needs no escapes is returned as it is.
+// terminal. The value stays the same: JSON requires escapes only for the C0 controls, and allows
+// them for all characters. A byte that is not UTF-8 becomes U+FFFD, as every decoder reads it,
+// because some terminals interpret it. Text that needs no escapes is returned unchanged.
 func SafeJSON(raw []byte) []byte {
 	if !bytes.ContainsFunc(raw, unfitInJSON) && utf8.Valid(raw) {
 		return raw
@@ -52,10 +53,12 @@ func SafeJSON(raw []byte) []byte {
 	return b.Bytes()
 }
 
-// unfitInJSON: the C0 controls in valid JSON are white space between its tokens.
+// unfitInJSON reports whether a character in valid JSON must be escaped. C0 controls there are
+// white space between tokens.
 func unfitInJSON(r rune) bool { return r >= 0x20 && unfit(r) }
 
-// colorJSON colours indented JSON, which is valid: every quote outside a string begins one.
+// colorJSON colours indented JSON. The JSON is valid, so every quote outside of a string begins
+// one.
 func (o Options) colorJSON(text []byte) string {
 	var b strings.Builder
 	for len(text) > 0 {
@@ -67,8 +70,7 @@ func (o Options) colorJSON(text []byte) string {
 	return b.String()
 }
 
-// tokenLen is the length of the string, the word, or the run of anything else that text begins
-// with.
+// tokenLen returns the length of the first token of text: a string, a word, or other characters.
 func tokenLen(text []byte) int {
 	switch {
 	case text[0] == '"':
@@ -96,7 +98,7 @@ func runLen(text []byte, in func(byte) bool) int {
 	return len(text)
 }
 
-// isWord: numbers and the three literals.
+// isWord reports whether a character can be part of a number or of true, false and null.
 func isWord(c byte) bool {
 	return c == '-' || c == '+' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

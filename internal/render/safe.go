@@ -9,13 +9,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// tabWidth is how wide a tab is drawn: enough to show structure, and not so much that indented code
-// runs out of the window.
+// tabWidth is the width of a tab: enough to show structure, without moving indented code off the
+// screen.
 const tabWidth = 4
 
-// Line makes foreign text fit for one line: control characters, line ends among them, are shown
-// escaped, and so is all that is invisible or turns the reading direction. What a terminal would
-// obey, a reader sees.
+// Line makes foreign text safe for one line of a terminal. It escapes control characters, line
+// ends, invisible characters, and characters that change the reading direction.
 func Line(s string) string {
 	if !strings.ContainsFunc(s, unfit) && utf8.ValidString(s) {
 		return s
@@ -36,10 +35,10 @@ func Line(s string) string {
 	return b.String()
 }
 
-// Block is Line for text of several lines: line ends stay, and tabs become spaces.
+// Block is Line for text of several lines. Line ends stay, and tabs become spaces.
 func Block(s string) string { return strings.Join(lines(s), "\n") }
 
-// lines splits foreign text into lines that are fit to be shown.
+// lines splits foreign text into lines that are safe for a terminal.
 func lines(s string) []string {
 	out := strings.Split(s, "\n")
 	for i, line := range out {
@@ -49,9 +48,9 @@ func lines(s string) []string {
 	return out
 }
 
-// unfit tells the characters that must not reach a terminal as they are: those it obeys (Cc: C0,
-// DEL, C1), line and paragraph separators, and format characters (Cf), which hide or reorder text.
-// The two joiners are spared: several scripts and most emoji need them, and they only ever join.
+// unfit reports whether a character must not reach a terminal unescaped: controls (Cc: C0, DEL,
+// C1), line and paragraph separators, and format characters (Cf), which hide or reorder text. The
+// two joiners are allowed, because several scripts and most emoji need them.
 func unfit(r rune) bool {
 	const zeroWidthNonJoiner, zeroWidthJoiner = '\u200c', '\u200d'
 	switch {
@@ -81,7 +80,7 @@ func escape(r rune) string {
 	return fmt.Sprintf(`\U%08x`, r)
 }
 
-// Cut shortens text that is fit to be shown to a number of columns.
+// Cut shortens safe text to a number of columns.
 func Cut(s string, width int) string {
 	if ansi.StringWidth(s) <= width {
 		return s

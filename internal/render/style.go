@@ -8,25 +8,23 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// Options say what the reader's screen can do. The zero value is plain text.
+// Options says what the reader's screen can show. The zero value is plain text.
 type Options struct {
 	Color   bool // ANSI colours
-	Width   int  // columns; 0: not known, or no screen
-	Wire    bool // a trace shows what each plugin was sent and what it answered, a line each
-	Verbose bool // … as many lines as they need
+	Width   int  // columns; 0: unknown, or no screen
+	Wire    bool // a trace shows what each plugin was sent and what it answered, each on one line
+	Verbose bool // a trace shows these messages whole
 
-	Hooked []string // the plugins that hook an event's point, for an event about which none was asked
+	Hooked []string // the plugins that hook the event's point, used if none of them was called
 }
 
-// defaultWidth is what text that has to end somewhere is cut to where there is no screen: a log or
-// a file, read in an editor.
+// defaultWidth is the width of text without a screen, such as a log or a file.
 const defaultWidth = 100
 
 func (o Options) width() int { return cmp.Or(o.Width, defaultWidth) }
 
 // A Style is the parameter of an ANSI "select graphic rendition" sequence. Only the sixteen colours
-// that every terminal's own theme defines are used, so that text stays readable on light and dark
-// alike.
+// of the terminal's theme are used, so that text is readable on light and dark backgrounds.
 type Style string
 
 // The styles.
@@ -41,10 +39,10 @@ const (
 	StyleCyan   Style = "36"
 )
 
-// Paint makes one line of foreign text fit to be shown, in a style where there are colours.
+// Paint makes one line of foreign text safe for a terminal, and styles it if there are colours.
 func (o Options) Paint(s Style, text string) string { return o.paint(s, Line(text)) }
 
-// paint is Paint for text that is fit already.
+// paint styles text that is already safe.
 func (o Options) paint(s Style, text string) string {
 	if !o.Color || s == StylePlain || text == "" {
 		return text
@@ -52,10 +50,10 @@ func (o Options) paint(s Style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Bold is one line of text in bold type, where there are colours.
+// Bold returns one line of text in bold type, if color is set.
 func Bold(text string, color bool) string { return Options{Color: color}.Paint(StyleBold, text) }
 
-// verdictStyle is the colour of a verdict, the same wherever it is shown.
+// verdictStyle returns the colour of a verdict.
 func verdictStyle(v hook.Verdict) Style {
 	switch v {
 	case hook.Deny:
@@ -66,7 +64,7 @@ func verdictStyle(v hook.Verdict) Style {
 	return StyleGreen
 }
 
-// Duration is a time in three figures or so, in the unit that suits it.
+// Duration returns a duration with about three digits, in a suitable unit.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -81,7 +79,7 @@ func Duration(d time.Duration) string {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// Count is a number with its noun: "1 plugin", "2 plugins".
+// Count returns a number with its noun: "1 plugin", "2 plugins".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -12,10 +12,10 @@ type Cell struct {
 	Text  string
 	Style Style
 	Right bool // aligned to the right, for numbers
-	Whole bool // never cut, nor is its column: for ids, which are typed again
+	Whole bool // neither it nor its column is cut: for ids, which users copy
 }
 
-// Cells are plain texts as a row.
+// Cells returns plain texts as a row.
 func Cells(texts ...string) []Cell {
 	row := make([]Cell, len(texts))
 	for i, t := range texts {
@@ -24,7 +24,7 @@ func Cells(texts ...string) []Cell {
 	return row
 }
 
-// Head is the first row of a table.
+// Head returns the first row of a table.
 func Head(texts ...string) []Cell {
 	row := Cells(texts...)
 	for i := range row {
@@ -33,11 +33,11 @@ func Head(texts ...string) []Cell {
 	return row
 }
 
-// columnGap stands between two columns.
+// columnGap is the space between two columns.
 const columnGap = "  "
 
-// Table writes rows in aligned columns. Where the screen is too narrow the widest columns are cut,
-// but for those that are whole; where there is no screen none is, so that scripts see all.
+// Table writes rows in aligned columns. On a narrow screen the widest columns are cut, except for
+// whole ones. Without a screen nothing is cut, so that scripts get everything.
 func Table(w io.Writer, rows [][]Cell, o Options) error {
 	var b strings.Builder
 	for _, line := range tableLines(rows, o, o.Width) {
@@ -47,8 +47,8 @@ func Table(w io.Writer, rows [][]Cell, o Options) error {
 	return err
 }
 
-// TableWidth is how many columns a table needs in which no text is cut, or only those wider than
-// most.
+// TableWidth returns how many columns of the screen a table needs if only texts wider than most are
+// cut.
 func TableWidth(rows [][]Cell, most int) int {
 	rows = fitRows(rows)
 	widths := columnWidths(rows)
@@ -63,7 +63,7 @@ func TableWidth(rows [][]Cell, most int) int {
 	return sum
 }
 
-// tableLines lays a table out; a width of 0 cuts nothing.
+// tableLines lays out a table; a width of 0 cuts nothing.
 func tableLines(rows [][]Cell, o Options, width int) []string {
 	rows = fitRows(rows)
 	widths := columnWidths(rows)
@@ -77,10 +77,10 @@ func tableLines(rows [][]Cell, o Options, width int) []string {
 	return out
 }
 
-// minColumn is as narrow as a column is made: less is not read but guessed.
+// minColumn is the smallest width of a column. Narrower text could not be understood.
 const minColumn = 8
 
-// wholeColumns are the columns that are not made narrower.
+// wholeColumns reports which columns must not be made narrower.
 func wholeColumns(rows [][]Cell, n int) []bool {
 	whole := make([]bool, n)
 	for _, row := range rows {
@@ -91,7 +91,7 @@ func wholeColumns(rows [][]Cell, n int) []bool {
 	return whole
 }
 
-// narrow takes columns away from the widest until all fit, as far as that goes.
+// narrow makes the widest columns narrower until all fit, if that is possible.
 func narrow(widths []int, whole []bool, width int) {
 	over := len(columnGap)*(len(widths)-1) - width
 	for _, w := range widths {
@@ -100,7 +100,7 @@ func narrow(widths []int, whole []bool, width int) {
 	for ; over > 0; over-- {
 		widest := -1
 		for i, w := range widths {
-			if !whole[i] && (widest < 0 || w >= widths[widest]) { // of two, the later: what comes first matters most
+			if !whole[i] && (widest < 0 || w >= widths[widest]) { // of two equal ones the later, because the first columns matter most
 				widest = i
 			}
 		}
@@ -111,7 +111,7 @@ func narrow(widths []int, whole []bool, width int) {
 	}
 }
 
-// fitRows makes every text fit to be shown, once, before it is measured.
+// fitRows makes every text safe for a terminal, before it is measured.
 func fitRows(rows [][]Cell) [][]Cell {
 	out := make([][]Cell, len(rows))
 	for i, row := range rows {

@@ -10,12 +10,12 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// Trace draws an event's way through its plugins: who was asked, how long each took, what each
-// changed, and how it came out.
+// Trace draws the path of an event through its plugins: which were called, how long each took, what
+// each changed, and the verdict.
 func Trace(w io.Writer, out *hook.Outcome, o Options) error {
-	var b strings.Builder // a drawing goes out in one write, and its error is the caller's
+	var b strings.Builder // written at once, so that the caller gets its error
 	fmt.Fprintln(&b, o.traceHead(out))
-	spec, _ := out.Point.Spec() // of no point: no mode, and the plainest words
+	spec, _ := out.Point.Spec() // an unknown point has no mode
 	rows := make([][]Cell, len(out.Steps))
 	for i := range out.Steps {
 		rows[i] = stepRow(i, &out.Steps[i], spec.Mode)
@@ -31,7 +31,7 @@ func Trace(w io.Writer, out *hook.Outcome, o Options) error {
 	return err
 }
 
-// stepIndent is a gutter under the step's name, so that its detail is seen to belong to it.
+// stepIndent is the gutter below the name of a step, before its details.
 const stepIndent = "     │ "
 
 func (o Options) traceHead(out *hook.Outcome) string {
@@ -42,8 +42,8 @@ func (o Options) traceHead(out *hook.Outcome) string {
 	return o.Paint(StyleBold, string(out.Point)) + o.paint(StyleDim, "  "+strings.Join(parts, " · "))
 }
 
-// elapsed is from the first step's start to the last one's end: at a notify point they run side by
-// side.
+// elapsed returns the time from the start of the first step to the end of the last one. At a notify
+// point steps run at the same time.
 func elapsed(steps []hook.Step) time.Duration {
 	if len(steps) == 0 {
 		return 0
@@ -60,8 +60,8 @@ func elapsed(steps []hook.Step) time.Duration {
 	return end.Sub(begin)
 }
 
-// maxName keeps one long name from pushing every row off the screen; the protocols' own names are
-// shorter.
+// maxName limits a name, so that it does not push the rest of its row off the screen. Names of the
+// protocols are shorter.
 const maxName = 32
 
 func stepRow(i int, s *hook.Step, mode hook.Mode) []Cell {
@@ -80,7 +80,7 @@ func stepRow(i int, s *hook.Step, mode hook.Mode) []Cell {
 	}
 }
 
-// stepWord says in a word what a step did to the event.
+// stepWord returns what a step did to the event, in one word.
 func stepWord(s *hook.Step, mode hook.Mode) (string, Style) {
 	switch {
 	case s.Err != nil:
@@ -93,7 +93,7 @@ func stepWord(s *hook.Step, mode hook.Mode) (string, Style) {
 	return quietWord(mode), StyleDim
 }
 
-// quietWord is for a plugin that changed nothing: what that means depends on the mode.
+// quietWord returns the word for a plugin that changed nothing, which depends on the mode.
 func quietWord(mode hook.Mode) string {
 	switch mode {
 	case hook.Gate:
@@ -106,8 +106,7 @@ func quietWord(mode hook.Mode) string {
 	return "no change"
 }
 
-// stepDetail is what stands below a step: what went wrong, what was odd, what changed, and what was
-// said.
+// stepDetail returns the lines below a step: its error, its notes, its changes and its messages.
 func (o Options) stepDetail(s *hook.Step) []string {
 	width := max(o.width()-len([]rune(stepIndent)), 20)
 	var out []string
@@ -129,7 +128,7 @@ func (o Options) stepDetail(s *hook.Step) []string {
 	return out
 }
 
-// messageLine shows what went over the wire, cut to one line.
+// messageLine shows a message, cut to one line.
 func (o Options) messageLine(title string, raw json.RawMessage, width int) []string {
 	if raw == nil {
 		return nil
@@ -138,14 +137,14 @@ func (o Options) messageLine(title string, raw json.RawMessage, width int) []str
 	return []string{o.paint(StyleDim, label) + Cut(Line(string(SafeJSON(raw))), width-len(label))}
 }
 
-// cause is an error without the names that stand in the step's row already.
+// cause returns an error without the names that are in the step's row.
 func cause(e *hook.Error) string {
 	bare := *e
 	bare.Plugin, bare.Hook, bare.Point = "", "", ""
 	return bare.Error()
 }
 
-// consequence is the failure table's word, in a sentence.
+// consequence returns what a failure did to the event.
 func consequence(a hook.Action) string {
 	switch a {
 	case hook.ActionAbort:
@@ -156,7 +155,7 @@ func consequence(a hook.Action) string {
 	return "left out; the event went on"
 }
 
-// message shows what went over the wire: on one line, or indented where that is too long.
+// message shows a message on one line, or indented if it is too long.
 func (o Options) message(title string, raw json.RawMessage, width int) []string {
 	if raw == nil {
 		return nil
@@ -176,7 +175,7 @@ func (o Options) message(title string, raw json.RawMessage, width int) []string 
 	return out
 }
 
-// Verdict says how an event came out, who decided, why, and what to do about it.
+// Verdict writes the verdict of an event, which plugin decided, why, and what to do about it.
 func Verdict(w io.Writer, out *hook.Outcome, o Options) error {
 	var b strings.Builder
 	o.verdict(&b, out)
@@ -201,15 +200,15 @@ func (o Options) verdict(b *strings.Builder, out *hook.Outcome) {
 	}
 }
 
-// nobody says why no plugin was asked.
+// nobody says why no plugin was called.
 func (o Options) nobody(p hook.Point) string {
 	if len(o.Hooked) == 0 {
 		return "no plugin hooks " + string(p)
 	}
-	return Line(fmt.Sprintf("no plugin was asked: what hooks %s is not for this event: %s", p, strings.Join(o.Hooked, ", ")))
+	return Line(fmt.Sprintf("no plugin was called: the plugins at %s do not hook this event: %s", p, strings.Join(o.Hooked, ", ")))
 }
 
-// labelled writes foreign text behind a label, its further lines below the first.
+// labelled writes foreign text after a label, with further lines below the first.
 func (o Options) labelled(b *strings.Builder, label, text string) {
 	for i, line := range lines(text) {
 		if i > 0 {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// unifiedContext is how many lines a unified diff shows around each change, as everywhere.
+// unifiedContext is the number of lines that a unified diff shows around each change.
 const unifiedContext = 3
 
-// Unified compares two texts of foreign files, as a unified diff without the names. Nothing is cut:
-// whoever reads it decides by it. What a terminal would obey is shown escaped, so the result is for
-// reading, and not for patch.
+// Unified compares two texts of foreign files, as a unified diff without names. Nothing is cut,
+// because the reader decides by it. Control characters are escaped, so the result is for reading,
+// not for patch.
 func Unified(old, new string) string {
 	if old == new {
 		return ""
@@ -24,7 +24,7 @@ func Unified(old, new string) string {
 	return b.String()
 }
 
-// withoutEmptyEnd drops what SplitAfter finds behind the last line end.
+// withoutEmptyEnd removes the empty text that SplitAfter returns after the last line end.
 func withoutEmptyEnd(lines []string) []string {
 	if last := len(lines) - 1; last >= 0 && lines[last] == "" {
 		return lines[:last]
@@ -32,13 +32,13 @@ func withoutEmptyEnd(lines []string) []string {
 	return lines
 }
 
-// A hunk is a part of a diff: lines from up to to, and which lines of both texts these are.
+// A hunk is a part of a diff: the lines from up to to, and their numbers in both texts.
 type hunk struct {
 	from, to         int
-	oldLine, newLine int // where it begins, from 1
+	oldLine, newLine int // its first lines, from 1
 }
 
-// hunks are the parts with changes. Two that touch are one.
+// hunks returns the parts with changes. Parts that touch are joined.
 func hunks(all []diffLine) []hunk {
 	var out []hunk
 	oldLine, newLine := make([]int, len(all)+1), make([]int, len(all)+1)
@@ -83,8 +83,8 @@ func (h hunk) write(b *strings.Builder, all []diffLine) {
 	}
 }
 
-// span is where a hunk begins in one of the texts, and how many lines it has there. One without
-// lines stands behind the line before it.
+// span returns the first line of a hunk in one of the texts, and its number of lines. A hunk
+// without lines is placed after the line before it.
 func span(line, count int) string {
 	switch count {
 	case 0:
@@ -95,7 +95,7 @@ func span(line, count int) string {
 	return fmt.Sprintf("%d,%d", line, count)
 }
 
-// PrintUnified writes what Unified made, indented and in colour.
+// PrintUnified writes the result of Unified, indented and in colour.
 func PrintUnified(w io.Writer, diff, indent string, o Options) error {
 	for line := range strings.Lines(diff) {
 		style := StyleDim

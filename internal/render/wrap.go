@@ -6,10 +6,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Wrap breaks lines that are wider than width columns, at spaces alone: options, paths, addresses
-// and commands in backquotes stay whole, also where they are wider than the screen, so that they
-// can be copied. What goes on is indented by indent, and by what its line was indented by. A width
-// of 0 breaks nothing.
+// Wrap breaks lines that are wider than width columns, only at spaces. Options, paths, addresses
+// and commands in backquotes stay whole, even if they are wider than the screen, so that they can
+// be copied. Continuation lines are indented like their first line, and by indent. A width of 0
+// breaks nothing.
 func Wrap(text string, width int, indent string) string {
 	if width <= 0 {
 		return text
@@ -27,7 +27,7 @@ func wrapLine(line string, width int, indent string) string {
 	body := strings.TrimLeft(line, " ")
 	first := line[:len(line)-len(body)]
 	indent = first + indent
-	if ansi.StringWidth(indent) > width/2 { // a column of shreds is not read
+	if ansi.StringWidth(indent) > width/2 { // a very narrow column could not be read
 		indent = first
 	}
 	var b strings.Builder
@@ -50,7 +50,7 @@ func wrapLine(line string, width int, indent string) string {
 	return b.String()
 }
 
-// wrapWords splits a line at its spaces, but for those between backquotes.
+// wrapWords splits a line at its spaces, except for those between backquotes.
 func wrapWords(line string) []string {
 	var words []string
 	quoted := false

@@ -103,7 +103,7 @@ func TestApprovalsOfAProject(t *testing.T) {
 			}
 			d.enter("n")
 			d.enter("/approvals")
-			d.wantPrinted("nothing is allowed by it")
+			d.wantPrinted("the file allows nothing")
 		})
 	})
 }
