@@ -100,7 +100,7 @@ func (a *api) addPlugins() {
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/reload", id: "reload-plugin-config", tag: tag, summary: "Read a plugin's config again",
 		doc: "A running plugin is restarted between two calls; a broken one is started again.", errors: pluginErrors}, a.reloadPlugin)
 	if a.Inspect != nil { // their answer comes from Inspect
-		a.addMending()
+		a.addPluginActions()
 	}
 	add(a, route{method: "POST", path: "/v1/reload", id: "reload", tag: tag, summary: "Reload everything",
 		doc: "Reloads configuration, secrets, plugins and agents, as SIGHUP does. Events in progress continue with the plugins that they began with. " +
@@ -142,20 +142,20 @@ func (a *api) reloadPlugin(ctx context.Context, in *pluginName) (*answer[reloade
 	return answered(reloaded{in.Name, restarted}, named(err, in.Name))
 }
 
-// addMending adds the actions on a plugin that does not work.
-func (a *api) addMending() {
+// addPluginActions adds the actions on a plugin that does not work.
+func (a *api) addPluginActions() {
 	const tag = "calls"
 	states := append([]int{http.StatusConflict}, pluginErrors...)
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/restart", id: "restart-plugin", tag: tag, summary: "Restart a plugin",
 		doc: "Starts it again from its files. Events in progress continue with the old process. Answers with the plugin, whose `state` and `error` say " +
-			"whether it works. The answer for a disabled plugin is 409.", shape: pluginDetail{}, errors: states}, a.mending(a.Plugins.Restart))
+			"whether it works. The answer for a disabled plugin is 409.", shape: pluginDetail{}, errors: states}, a.pluginAction(a.Plugins.Restart))
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/executable", id: "make-executable", tag: tag, summary: "Make a plugin's file executable",
 		doc:   "Runs chmod u+x on the plugin's own file, if that is why it does not start; otherwise the answer is 409. Then starts the plugin, and answers with it.",
-		shape: pluginDetail{}, errors: states}, a.mending(a.Plugins.MakeExecutable))
+		shape: pluginDetail{}, errors: states}, a.pluginAction(a.Plugins.MakeExecutable))
 }
 
-// mending returns a route that acts on a plugin and answers with its new state.
-func (a *api) mending(do func(ctx context.Context, name string) error) func(context.Context, *pluginName) (*answer[json.RawMessage], error) {
+// pluginAction returns a route that acts on a plugin and answers with its new state.
+func (a *api) pluginAction(do func(ctx context.Context, name string) error) func(context.Context, *pluginName) (*answer[json.RawMessage], error) {
 	return func(ctx context.Context, in *pluginName) (*answer[json.RawMessage], error) {
 		if err := do(ctx, in.Name); err != nil {
 			return nil, named(err, in.Name)

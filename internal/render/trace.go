@@ -189,7 +189,7 @@ func (o Options) verdict(b *strings.Builder, out *hook.Outcome) {
 		line += o.paint(StyleDim, " by ") + o.Paint(StyleBold, out.By)
 	}
 	if len(out.Steps) == 0 {
-		line += o.paint(StyleDim, "  "+o.nobody(out.Point))
+		line += o.paint(StyleDim, "  "+o.whyNoPlugin(out.Point))
 	}
 	fmt.Fprintln(b, line)
 	if out.Reason != "" {
@@ -200,8 +200,8 @@ func (o Options) verdict(b *strings.Builder, out *hook.Outcome) {
 	}
 }
 
-// nobody says why no plugin was called.
-func (o Options) nobody(p hook.Point) string {
+// whyNoPlugin returns why no plugin was called.
+func (o Options) whyNoPlugin(p hook.Point) string {
 	if len(o.Hooked) == 0 {
 		return "no plugin hooks " + string(p)
 	}
