@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
-// A document is what of an OpenAPI document the tests look at.
+// A document holds the parts of an OpenAPI document that the tests check.
 type document struct {
 	OpenAPI    string
 	Info       struct{ Title, Version string }
@@ -85,7 +85,7 @@ func TestOpenAPI(t *testing.T) {
 	})
 	t.Run("errors are problems", func(t *testing.T) {
 		if strings.Contains(text, "problem+json") || strings.Contains(text, "ErrorModel") {
-			t.Error("it describes errors that nobody gets")
+			t.Error("it describes errors that no client gets")
 		}
 	})
 	checkOperations(t, d)

@@ -269,7 +269,7 @@ func TestProblems(t *testing.T) {
 			t.Errorf("the log has neither reason nor stack: %s", log)
 		}
 	})
-	t.Run("so is an error that nobody foresaw", func(t *testing.T) {
+	t.Run("an unexpected error is internal", func(t *testing.T) {
 		s := serve(t, Options{})
 		s.do("POST", "/session", "")
 		s.do("POST", "/session/ses_a/message", `{"text":"break"}`).wants(t, 500, `{"detail":"`+detailInternal+`"}`)

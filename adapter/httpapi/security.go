@@ -52,8 +52,8 @@ func isLoopback(host string) bool {
 //   - Host: against a foreign name that resolves to this machine (DNS rebinding);
 //   - Origin, Sec-Fetch-Site: against pages of other origins, as the browser reports them;
 //   - Content-Type: against requests that a page may send without asking (forms, text, blobs);
-//   - the token if one is set, else the calling process: through the API a plugin in a sandbox could
-//     run code outside of it.
+//   - the token if one is set, else the calling process: through the API, a plugin in a sandbox
+//     could run code outside of it.
 //
 // No answer ever has Access-Control-Allow-Origin, so that no page of another origin may read it.
 type gate struct {

@@ -189,7 +189,7 @@ func TestToken(t *testing.T) {
 
 // TestCallers: without a token, it counts which process calls.
 func TestCallers(t *testing.T) {
-	inside, unknown := &doors.Refusal{Inside: true, Reason: "it is inside"}, &doors.Refusal{Reason: "nobody knows"}
+	inside, unknown := &doors.Refusal{Inside: true, Reason: "it is inside"}, &doors.Refusal{Reason: "no such process"}
 	start := func(t *testing.T, o Options, err error, tweaks ...func(*http.Server)) (*server, *atomic.Int32) {
 		t.Helper()
 		asked := new(atomic.Int32)
@@ -213,10 +213,10 @@ func TestCallers(t *testing.T) {
 			t.Errorf("the log: %s", log)
 		}
 	})
-	t.Run("one that cannot be known is told what to do", func(t *testing.T) {
+	t.Run("an unknown caller is told what to do", func(t *testing.T) {
 		s, _ := start(t, Options{}, unknown)
 		got := s.do("GET", "/features", "")
-		got.wantsDetail(t, 403, "Caller unknown: nobody knows")
+		got.wantsDetail(t, 403, "Caller unknown: no such process")
 		got.wantsDetail(t, 403, "[server] token")
 	})
 	t.Run("others are served, and asked once for a connection", func(t *testing.T) {
@@ -247,7 +247,8 @@ func TestCallers(t *testing.T) {
 	})
 }
 
-// TestUnixSocket: whoever may open the file may come in, by whatever name, but no page may.
+// TestUnixSocket: every process that may open the file is allowed, by whatever name, but no page
+// may.
 func TestUnixSocket(t *testing.T) {
 	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	if err != nil {

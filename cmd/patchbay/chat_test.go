@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// A terminal is tmux with one window: a real terminal with nobody at it.
+// A terminal is tmux with one window: a real terminal without a user.
 type terminal struct {
 	t      *testing.T
 	socket string

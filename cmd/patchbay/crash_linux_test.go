@@ -222,7 +222,7 @@ func TestKilledInMidRun(t *testing.T) {
 		}
 		t.Logf("the next command took %v at most", r.most)
 	})
-	t.Run("whoever follows its output is told the end", func(t *testing.T) {
+	t.Run("a client that follows its output is told the end", func(t *testing.T) {
 		r := newCrashRig(t)
 		cmd := r.start("job", "run", "slow")
 		r.await("began")

@@ -159,7 +159,7 @@ func (s *street) test() {
 	answers := make(map[string]bool)
 	for _, k := range knocks {
 		if s.user == 0 && answers[k.want] && !soak.Long() {
-			continue // root is nobody special here: once each answer, and an ordinary user does the rest
+			continue // root has no privilege here: once each answer, and an ordinary user does the rest
 		}
 		home := "four" // where a command starts all the plugins: once each answer, and else beside no other plugin
 		if answers[k.want] && !soak.Long() {
@@ -318,7 +318,7 @@ func (s *street) foreign(t *testing.T) {
 // freePort is one on which nothing listens.
 func freePort(t *testing.T) string {
 	t.Helper()
-	for range 1000 { // below the ports that Linux gives away by itself: nobody else gets it before we do
+	for range 1000 { // below the ports that Linux gives away by itself: no other process gets it before we do
 		port := strconv.Itoa(20000 + rand.IntN(12000))
 		if l, err := net.Listen("tcp", ":"+port); err == nil {
 			_ = l.Close()

@@ -202,7 +202,7 @@ func (h *hookHome) gone(pid int) {
 	h.until("the daemon ends", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) })
 }
 
-// zombie: in a container nobody may reap what was left behind.
+// zombie: in a container there may be no process that reaps it.
 func zombie(pid int) bool {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && strings.Contains(string(text), ") Z ")
@@ -487,7 +487,7 @@ func TestNobodyToAsk(t *testing.T) {
 	})
 }
 
-// TestHangingHooks: an answer comes in time, whoever hangs.
+// TestHangingHooks: an answer comes in time, whichever process hangs.
 func TestHangingHooks(t *testing.T) {
 	t.Parallel()
 	t.Run("a plugin", func(t *testing.T) {

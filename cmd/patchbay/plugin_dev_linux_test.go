@@ -247,7 +247,7 @@ func TestPluginDev(t *testing.T) {
 }
 
 // TestPluginDevReloads: without any command a change is noticed; a mistake is shown with its line,
-// and the next change mends it.
+// and the next change can fix it.
 func TestPluginDevReloads(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	d := startDev(t, devPlugins()["python"].install(t), "signer.py")

@@ -16,7 +16,7 @@ var untyped = map[string]string{
 	"go run ./cmd/patchbay demo":           "TestScripts/demo runs it",
 	"make test":                            "it runs this test",
 	"patchbay serve status":                "no daemon runs during the test",
-	"patchbay serve --install":             "it writes to the service manager of whoever runs the test",
+	"patchbay serve --install":             "it writes to the service manager of the user who runs the test",
 	"patchbay serve":                       "the test starts one, at a free port",
 	"patchbay chat":                        "it wants a terminal: TestChatInATerminal has one",
 	"patchbay chat --resume":               "it wants a terminal",

@@ -101,7 +101,7 @@ plugin = "late"
 
 	write(t, home, ".config/patchbay/config.toml", "[plugins.keep]\nconfig = { dir = \"else\" }\n[server]\nlisten = \"127.0.0.1:1\"\n")
 	hangUp()
-	comesTrue(t, "the mended file is read", func() bool { return health().Reload == nil })
+	comesTrue(t, "the corrected file is read", func() bool { return health().Reload == nil })
 	if s.call("GET", "/v1/doctor", "", &d); len(d.Findings) != 1 || !strings.HasPrefix(d.Findings[0].Problem, "[server]: ") {
 		t.Errorf("what a reload cannot change: %+v", d)
 	}

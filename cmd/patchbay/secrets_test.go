@@ -53,7 +53,7 @@ webhook_url = "%[1]s/${HOOK}"
 
 const notesPlugin = `#!/usr/bin/env bash
 while IFS= read -r line; do
-  printf '%s\n' "$line" >>../../../../../received # the home, where nobody looks for secrets
+  printf '%s\n' "$line" >>../../../../../received # the home, which is not searched for secrets
   [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]} || continue
   reply='"result":{}'
   case $line in

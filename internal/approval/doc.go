@@ -1,11 +1,11 @@
 // Package approval stores which commands the user lets the agent's shell run without a question, by
 // project.
 //
-// A [Rule] is one exact command line, or the first words of one. A prefix is compared with the words
-// of a simple command, never with text: a line that is more than one program and its arguments
-// matches no prefix. programs.go lists what may follow an offered prefix, so that options that run
-// other programs, write files or lead out of the project still need a question. Any argument may
-// follow only a prefix that the user has typed.
+// A [Rule] is one exact command line, or the first words of one. A prefix is compared with the
+// words of a simple command, never with text: a line that is more than one program and its
+// arguments matches no prefix. programs.go lists what may follow an offered prefix, so that options
+// that run other programs, write files or lead out of the project still need a question. Any
+// argument may follow only a prefix that the user has typed.
 //
 // The rules are in one file of the user's state directory, by the path of the project. A repository
 // cannot contain rules.

@@ -42,8 +42,8 @@ func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	return err == nil && (answer == "" || isYes(answer)), err
 }
 
-// confirmIrreversible asks before an action that cannot be undone. An empty answer means no. Without a
-// terminal, yes must be set.
+// confirmIrreversible asks before an action that cannot be undone. An empty answer means no.
+// Without a terminal, yes must be set.
 func (a *app) confirmIrreversible(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil

@@ -163,8 +163,8 @@ func (c *conversation) markSent() string {
 	return c.session.ID
 }
 
-// readTitle reads the title that the session got with its first message. If that fails, the next turn
-// tries again.
+// readTitle reads the title that the session got with its first message. If that fails, the next
+// turn tries again.
 func (c *conversation) readTitle(ctx context.Context) {
 	if c.Session().Title != "" {
 		return

@@ -174,11 +174,12 @@ func stateInWords(run *job.Run, followed bool) string {
 	return "is still running (-f follows it)"
 }
 
-// deadRunsEvery is how often a command that waits for a run checks whether the run's process has died.
+// deadRunsEvery is how often a command that waits for a run checks whether the run's process has
+// died.
 const deadRunsEvery = time.Second
 
-// keepEndingDeadRuns ends runs whose process has died, until stop is called. There may be no daemon that
-// does it, and following such a run would never end.
+// keepEndingDeadRuns ends runs whose process has died, until stop is called. There may be no daemon
+// that does it, and following such a run would never end.
 func (a *app) keepEndingDeadRuns(ctx context.Context, j *daemon.Jobs) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

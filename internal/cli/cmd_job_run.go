@@ -26,9 +26,9 @@ type jobRunFlags struct {
 // maxAttempts is the largest number of attempts that a manifest may have.
 const maxAttempts = 100
 
-// attemptLimit returns the number of attempts of a run; 0: the number of the manifest. On a terminal the
-// default is one, because a user does not expect a command to wait for minutes. The error says how
-// to make the other attempts.
+// attemptLimit returns the number of attempts of a run; 0: the number of the manifest. On a
+// terminal the default is one, because a user does not expect a command to wait for minutes. The
+// error says how to make the other attempts.
 func (f *jobRunFlags) attemptLimit(a *app) (int, error) {
 	switch {
 	case f.once && f.attempts != "" && f.attempts != "1":

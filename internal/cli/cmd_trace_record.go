@@ -106,7 +106,8 @@ func (a *app) globalWords() []string {
 	return slices.Clip(words)
 }
 
-// printRecorded prints what was recorded, after the output of the command, and passes its exit code on.
+// printRecorded prints what was recorded,after the output of the command, and passes its exit code
+// on.
 func (a *app) printRecorded(s recording.Summary, code int) error {
 	switch nothing := s.Events+s.Calls+s.LeftOut == 0; {
 	case nothing && code == exitOK:

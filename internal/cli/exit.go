@@ -174,7 +174,8 @@ func callFix(e *hook.Error) string {
 	return ""
 }
 
-// withoutPluginFix returns how to go on without a plugin that ended an event because it cannot be called.
+// withoutPluginFix returns how to go on without a plugin that ended an event because it cannot be
+// called.
 func withoutPluginFix(err error) string {
 	e, ok := errors.AsType[*hook.Error](err)
 	if !ok || e.Point == "" || e.Kind != hook.Unavailable {

@@ -33,7 +33,8 @@ echo "hello from $AGENT_NAME, schedule $AGENT_SCHEDULE_ID"
 // scripted reports whether the agent runs a script that is written with it.
 func (d *jobDraft) scripted() bool { return len(d.command) == 0 }
 
-// makePathAbsolute makes the path of a program absolute, because the manifest will be in another directory.
+// makePathAbsolute makes the path of a program absolute, because the manifest will be in another
+// directory.
 func (d *jobDraft) makePathAbsolute(dir string) {
 	if d.scripted() || !strings.ContainsRune(d.command[0], filepath.Separator) || strings.HasPrefix(d.command[0], "~") {
 		return

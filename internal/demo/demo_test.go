@@ -101,7 +101,7 @@ func TestACommandThatTheGuardLetPassFailsTheDemo(t *testing.T) {
 	}{
 		"the guard answered":          {&guard, true},
 		"somebody else answered":      {&other, false},
-		"nobody answered, and it ran": {nil, false},
+		"no plugin answered, and it ran": {nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := wentWell(&chat.Result{Status: session.Done, Tools: []chat.ToolUse{{Name: shellTool, ResolvedBy: c.by}}})

@@ -1,6 +1,6 @@
 // Package demo shows what Patchbay does, on a machine with only the patchbay binary. It sends one
-// turn of an agent, one wrapped command and one job through plugins of every dialect, and draws what
-// each plugin changes.
+// turn of an agent, one wrapped command and one job through plugins of every dialect, and draws
+// what each plugin changes.
 //
 // Only the model, which plays a script, and the wrapped program are simulated. The agent is the one
 // of `patchbay chat`. The sample plugins are real processes: the patchbay binary itself, linked

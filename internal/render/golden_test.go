@@ -125,7 +125,7 @@ func TestTrace(t *testing.T) {
 				plugin("shout", hook.TurnInput, hook.Reply{Set: set("message", `"HELLO"`), Sent: json.RawMessage(`{"message":"hello"}`),
 					Received: json.RawMessage(`{"action":"continue","message":"HELLO","remark":"a reply that is too long for one line"}`)}, nil))
 		}},
-		{"nobody was asked", render.Options{}, func(t *testing.T) *hook.Outcome {
+		{"no plugin was called", render.Options{}, func(t *testing.T) *hook.Outcome {
 			return fire(t, hook.SessionEnd, `{}`)
 		}},
 		{"fields come and go", render.Options{}, func(t *testing.T) *hook.Outcome {
