@@ -31,7 +31,8 @@ func meeting() *plugin.Plugin {
 	return p
 }
 
-// TestCallsSideBySide: while one handler waits, others are asked, and the plugin says how it is.
+// TestCallsSideBySide: while one handler waits, others are called, and the health check is
+// answered.
 func TestCallsSideBySide(t *testing.T) {
 	for _, c := range []struct {
 		dialect plugin.Dialect

@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// rules hold a value to the part of JSON Schema that this package writes itself: type, required,
-// properties, additionalProperties, items, enum, minimum, maximum, minLength, maxLength. Hosts
-// check the whole.
+// rules checks a value against the part of JSON Schema that this package writes itself: type,
+// required, properties, additionalProperties, items, enum, minimum, maximum, minLength, maxLength.
+// Hosts check the rest.
 type rules struct {
 	schema   object
 	required [][]byte // at the top
-	deep     bool     // there is more to check than what is required at the top and what decoding checks anyway
+	deep     bool     // there is more to check than required fields at the top and what decoding checks
 }
 
 func compile(schema object) *rules {
@@ -35,7 +35,7 @@ func compile(schema object) *rules {
 	return r
 }
 
-// demanding tells whether a schema asks for more than a type.
+// demanding reports whether a schema requires more than a type.
 func demanding(schema object) bool {
 	for _, f := range schema {
 		switch f.name {
@@ -56,8 +56,7 @@ func demanding(schema object) bool {
 	return false
 }
 
-// check says what is wrong with arguments. Fields that are not known are let pass: hosts add their
-// own.
+// check returns what is wrong with arguments. It accepts unknown fields: hosts add their own.
 func (r *rules) check(data []byte) error {
 	if r.deep {
 		return checkJSON(r.schema, data, false)
@@ -81,7 +80,7 @@ func (r *rules) check(data []byte) error {
 	return nil
 }
 
-// checkJSON decodes a value and holds it to a schema. strict refuses fields that are not known.
+// checkJSON decodes a value and checks it against a schema. strict refuses unknown fields.
 func checkJSON(schema object, data []byte, strict bool) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()

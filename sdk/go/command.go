@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// A command is a command of the plugin's own (mine).
+// A command is a plugin's own command (mine).
 type command struct {
 	name, description, args string
 
@@ -15,14 +15,14 @@ type command struct {
 
 // A CommandCall is one run of a command. Stdout and Stderr are the user's.
 type CommandCall struct {
-	Args   []string // as they were typed, flags and all
+	Args   []string // as typed, flags included
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 }
 
-// Command adds a command that people run by hand: `patchbay PLUGIN NAME ARG…` (mine). What it
-// prints is shown as it is; an error is shown, and ends it with exit code 1.
+// Command adds a command that people run: `patchbay PLUGIN NAME ARG…` (mine). Its output is shown
+// unchanged. An error is shown too, with exit code 1.
 func (p *Plugin) Command(name, description string, run func(ctx context.Context, c *CommandCall) error, with ...Option) {
 	o := p.gather(name, with, options{argsHelp: "…", userStdin: true})
 	c := &command{name: name, description: description, run: run, args: o.argsHelp, userStdin: o.userStdin}

@@ -12,27 +12,27 @@ import (
 	"strings"
 )
 
-// settings are a struct that is filled before the first handler runs.
+// settings is a struct that is filled before the first handler runs.
 type settings struct {
 	schema object
 	fill   func(data []byte) error // decodes over the defaults
 	fields []settingField
 }
 
-// A settingField is what tags say about a field beside its schema.
+// A settingField holds what the tags of a field say beside its schema.
 type settingField struct {
 	name string
-	knob string // the label of a control; "": there is none
-	kind string // the type of the control; "": by the field's own
-	env  string // a variable of the environment that has the value
+	knob string // the label of a control; "": no control
+	kind string // the type of the control; "": by the type of the field
+	env  string // the environment variable with the value
 }
 
 // Config declares the plugin's config: a struct whose fields are its keys, with their defaults. It
-// returns where the values are when handlers run; before Main there are only the defaults. A type
-// with a method Validate() error has it called.
+// returns the struct that has the values when handlers run; before Main it has only the defaults.
+// If the type has a method Validate() error, it is called.
 //
-// Config comes from the host where the dialect has it (kaged, dotagent). Elsewhere it is read from
-// $XDG_CONFIG_HOME/NAME/config.json, or ~/.config/NAME/config.json, where there is such a file.
+// Config comes from the host if the dialect supports it (kaged, dotagent). Otherwise it is read
+// from $XDG_CONFIG_HOME/NAME/config.json, or ~/.config/NAME/config.json, if that file exists.
 func Config[T any](p *Plugin, defaults T) *T {
 	values := new(T)
 	*values = defaults
@@ -43,9 +43,9 @@ func Config[T any](p *Plugin, defaults T) *T {
 	return values
 }
 
-// Secrets declares what must not stand in a config: tokens, passwords. It works as Config does, and
-// the values come from kaged's system_config, or else from the variables that the fields' env tags
-// name. All fields are optional for the host; look at them before you use them.
+// Secrets declares values that must not be in a config: tokens, passwords. It works like Config;
+// the values come from kaged's system_config, or else from the variables that the env tags of the
+// fields name. All fields are optional for the host: check them before you use them.
 func Secrets[T any](p *Plugin, defaults T) *T {
 	values := new(T)
 	*values = defaults
@@ -106,8 +106,8 @@ func settingFields(t reflect.Type) []settingField {
 	return out
 }
 
-// configure fills the config from what the host has sent; nil: it has no config to send, and a file
-// may.
+// configure fills the config from the host's message; nil: the host sends none, and a file is read
+// if it exists.
 func (s *session) configure(data []byte) error {
 	if s.plugin.config == nil {
 		return nil
@@ -136,13 +136,13 @@ func named(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// configFile is where a person writes the config in dialects that have no place for it; "" where
+// configFile returns where a person writes the config in dialects that do not support it; "" if
 // there is no home.
 func (s *session) configFile() string {
 	return s.inHome("XDG_CONFIG_HOME", ".config", s.plugin.name, "config.json")
 }
 
-// inHome is a path below a directory that a variable names, or below the home.
+// inHome returns a path below a directory that a variable names, or below the home.
 func (s *session) inHome(variable, otherwise string, parts ...string) string {
 	base := s.env(variable)
 	if !filepath.IsAbs(base) {
@@ -158,7 +158,7 @@ func (s *session) inHome(variable, otherwise string, parts ...string) string {
 	return filepath.Join(append([]string{base}, parts...)...)
 }
 
-// confide fills the secrets: from what the host has sent, else from the environment.
+// confide fills the secrets: from the host's message, else from the environment.
 func (s *session) confide(data []byte) error {
 	if s.plugin.secrets == nil {
 		return nil

@@ -15,24 +15,24 @@ import (
 // A speaker answers requests in one dialect, appending results to out.
 type speaker interface {
 	answer(ctx context.Context, out []byte, method, params []byte) ([]byte, error)
-	// alone says that the host has one request under way at a time.
+	// alone reports that the host sends one request at a time.
 	alone() bool
 }
 
 // A conversation is JSON-RPC with a host. One goroutine at a time reads, and answers what it has
-// read itself: to wake another one for it would take longer than most handlers do. Where a handler
-// takes long, or waits for the host, another goroutine reads in its stead.
+// read: waking another one would take longer than most handlers. If a handler takes long, or waits
+// for the host, another goroutine takes over the reading.
 type conversation struct {
 	session  *session
 	in       *lines
 	speaks   atomic.Pointer[speaker] // nil before the handshake
-	buffer   []byte                  // of answers, where one request is under way at a time
-	turn     atomic.Pointer[turn]    // the latest request that was answered by its reader
+	buffer   []byte                  // of answers, if the host sends one request at a time
+	turn     atomic.Pointer[turn]    // the latest request that its reader answers
 	handlers sync.WaitGroup
 	ended    chan error      // how the conversation ended
 	reading  context.Context // of the goroutines that read
 
-	mu      sync.Mutex              // protects what follows
+	mu      sync.Mutex              // protects the fields below
 	waiting map[string]chan message // our own requests, by id; nil: the host is gone
 	calls   map[string]context.CancelFunc
 	next    int
@@ -48,13 +48,14 @@ const (
 	over            // the same goroutine reads again
 )
 
-// relief is how long a handler may take before another goroutine reads. A health check has seconds.
+// relief is how long a handler may take before another goroutine reads. It is short, because a
+// health check must be answered within seconds.
 const relief = time.Millisecond
 
-// stopWait is what handlers have to end after the conversation.
+// stopWait is how long handlers may take to end after the conversation.
 const stopWait = 2 * time.Second
 
-// serve speaks JSON-RPC until the host has had enough.
+// serve speaks JSON-RPC until the host ends the conversation.
 func (s *session) serve(ctx context.Context, in *lines, m message) int {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &conversation{session: s, in: in, reading: ctx, ended: make(chan error, 1), waiting: make(map[string]chan message),
@@ -72,7 +73,7 @@ func (s *session) serve(ctx context.Context, in *lines, m message) int {
 	return exitOK
 }
 
-// rest waits for handlers, within limits.
+// rest waits for handlers, for a limited time.
 func (c *conversation) rest() {
 	done := make(chan struct{})
 	go func() {
@@ -107,7 +108,7 @@ func (c *conversation) read(ctx context.Context, m message) {
 	}
 }
 
-// receive returns the next message; what is none is answered with an error.
+// receive returns the next message. It answers an invalid one with an error.
 func (c *conversation) receive() (message, error) {
 	for {
 		line, err := c.in.next()
@@ -137,7 +138,7 @@ func (c *conversation) take(ctx context.Context, m message) (done bool, err erro
 		c.deliver(m)
 		return false, nil
 	case m.method == nil:
-		return false, nil // nothing that could be answered
+		return false, nil // it has no id to answer
 	case m.id == nil:
 		c.cancelled(m)
 		return false, nil
@@ -157,9 +158,9 @@ func (c *conversation) take(ctx context.Context, m message) (done bool, err erro
 	})
 }
 
-// relievable answers a request on the goroutine that has read it. errRelieved: another one reads by
-// now, because the answer took longer than after, or waits for the host. With 0 only the latter
-// counts: requests that follow the handshake must not be read before it is answered.
+// relievable answers a request on the goroutine that has read it. It returns errRelieved if another
+// one reads by now, because the answer took longer than after, or waits for the host. With 0 only
+// the latter counts: requests after the handshake must not be read before it is answered.
 func (c *conversation) relievable(after time.Duration, answer func() error) error {
 	t := &turn{}
 	c.turn.Store(t)
@@ -180,7 +181,7 @@ func (c *conversation) relievable(after time.Duration, answer func() error) erro
 	return errRelieved
 }
 
-// relieve has another goroutine read, unless one does already.
+// relieve starts another goroutine that reads, unless there is one.
 func (c *conversation) relieve(t *turn) {
 	if t == nil || !t.state.CompareAndSwap(busy, relieved) {
 		return
@@ -195,7 +196,7 @@ func (c *conversation) relieve(t *turn) {
 	}()
 }
 
-// register makes a request of an MCP client known, before anything that follows it is read: clients
+// register registers a request of an MCP client before anything after it is read, because clients
 // cancel requests.
 func (c *conversation) register(ctx context.Context, id []byte) (context.Context, func()) {
 	if c.session.dialect != MCP {
@@ -213,7 +214,7 @@ func (c *conversation) register(ctx context.Context, id []byte) (context.Context
 	}
 }
 
-// beside answers a request of a host that may have several under way.
+// beside answers a request of a host that may send several at once.
 func (c *conversation) beside(ctx context.Context, speaker speaker, m message) error {
 	out, err := c.answer(ctx, speaker, begin(make([]byte, 0, 512), m.id), m)
 	if err != nil {
@@ -227,8 +228,8 @@ func begin(out, id []byte) []byte {
 	return append(append(append(out, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...)
 }
 
-// cancelled ends the context of a request that an MCP client has given up. Other notifications mean
-// nothing here.
+// cancelled ends the context of a request that an MCP client has cancelled. It ignores other
+// notifications.
 func (c *conversation) cancelled(m message) {
 	if string(m.method) != "notifications/cancelled" {
 		return
@@ -246,7 +247,7 @@ func (c *conversation) cancelled(m message) {
 	}
 }
 
-// farewell is the result of shutdown.
+// farewell returns the result of shutdown.
 func (c *conversation) farewell() []byte {
 	if c.session.dialect == Scaffold {
 		return []byte(`{"ok":true}`)
@@ -254,7 +255,7 @@ func (c *conversation) farewell() []byte {
 	return []byte("{}")
 }
 
-// here answers a request of a host that waits for the answer before it asks again.
+// here answers a request of a host that waits for the answer before it sends the next.
 func (c *conversation) here(ctx context.Context, speaker speaker, m message) error {
 	c.session.running.Add(1)
 	defer c.session.running.Add(-1)
@@ -294,7 +295,7 @@ func (c *conversation) reply(id, result []byte, err error) error {
 	return c.session.out.line(append(out, '}', '}'))
 }
 
-// greet answers the handshake, which says what dialect it is.
+// greet answers the handshake, which determines the dialect.
 func (c *conversation) greet(ctx context.Context, m message) error {
 	if string(m.method) != "initialize" {
 		return c.reply(m.id, nil, &rpcError{codeMethod, fmt.Sprintf("unknown method %.100q before initialize", m.method)})
@@ -324,7 +325,7 @@ func (c *conversation) greet(ctx context.Context, m message) error {
 	return c.reply(m.id, result, err)
 }
 
-// handshake tells dialects apart by the params of initialize.
+// handshake determines the dialect from the params of initialize.
 func handshake(params []byte) (Dialect, error) {
 	found := map[Dialect]bool{}
 	if len(params) > 0 {

@@ -1,9 +1,10 @@
 /*
-Package plugin writes plugins for Patchbay, and for the five hosts whose protocols it speaks, as Go functions.
+Package plugin is for writing plugins as Go functions, for Patchbay and for the five hosts whose
+protocols it speaks.
 
-A plugin is written once. The same program answers in every dialect that can carry it, and finds out by itself in which
-one it is asked: dotagent has a verb among the arguments, mine an envelope on stdin, and kaged, scaffold and MCP shake
-hands. The package needs nothing but the standard library.
+A plugin is written once. The same program answers in every dialect that supports it, and finds out
+by itself which one the host speaks: dotagent has a verb among the arguments, mine an envelope on
+stdin, and kaged, scaffold and MCP a handshake. The package needs only the standard library.
 
 # A first plugin
 
@@ -29,9 +30,9 @@ hands. The package needs nothing but the standard library.
 		p.Main()
 	}
 
-Build it, and try it without installing it: `patchbay plugin test ./words` holds it to its protocol, and `patchbay plugin
-dev ./words` shows what passes. As a scaffold plugin it is installed by a copy to ~/.local/scaffold/plugins; the last
-section has the others.
+Build it, and try it without installing it: `patchbay plugin test ./words` checks it against its
+protocol, and `patchbay plugin dev ./words` shows its messages. To install it as a scaffold plugin,
+copy it to ~/.local/scaffold/plugins; the section "Where it goes" has the other dialects.
 
 # Tools and methods
 
@@ -44,15 +45,15 @@ A tool is for a model, a method for programs. Both are functions of a struct, wh
 		Most  int      `json:"most,omitempty" min:"1" max:"100"`         // of a text, min and max bound its length
 	}
 
-A field is required unless its tag says omitempty or omitzero, or it is a pointer. The JSON Schema that hosts and models
-see is made of the type; [Schema] gives one by hand. Arguments are checked before the function is called, and what is
-wrong with them is answered in a sentence. A result that is no string is JSON. An error is the tool's failure; so is a
-panic, whose stack is logged.
+A field is required unless its tag says omitempty or omitzero, or it is a pointer. The JSON Schema
+for hosts and models is made from the type; [Schema] sets another one. Arguments are checked before
+the function is called, and a sentence tells the caller what is wrong with them. A result that is
+not a string becomes JSON. An error is a failure of the tool; so is a panic, whose stack is logged.
 
 # Events and verdicts
 
-[On] has a function asked at a point: a tool is about to run, a command was typed, a job is over. The point says which
-event the function gets, and the compiler holds it to that:
+[On] adds a handler for a point: a tool is about to run, a command was typed, a job is over. The
+point determines the type of the event, and the compiler checks it:
 
 	plugin.On(p, plugin.ToolBefore, func(ctx context.Context, e *plugin.ToolEvent) plugin.Verdict {
 		if strings.Contains(e.Argument("cmd"), "rm -rf") {
@@ -64,14 +65,14 @@ event the function gets, and the compiler holds it to that:
 The answer is a [Verdict]:
 
 	NoOpinion, Continue   the event goes on as it is
-	Modify                it goes on as the handler has changed it: e.Message = "…", then Modify
-	Stop                  the same, and no other plugin is asked
-	Answer                the plugin answers in the place of a tool
-	Skip                  a message of the user's is dropped
+	Modify                it goes on as the handler changed it: e.Message = "…", then Modify
+	Stop                  the same, and no other plugin is called
+	Answer                the plugin answers in place of a tool
+	Skip                  a message of the user is dropped
 	Deny                  the tool, the command, the job or the message is refused, with a reason and a suggestion
 	Fail                  the handler could not do its work; Fail(nil) is Continue
 
-Each point understands some of them; any other is answered as an error that says which. What they become:
+Each point supports some of them; any other is an error that lists these:
 
 	point             dialect    hook                verdicts beside NoOpinion, Continue, Fail
 	session.start     kaged      on_session_start    Modify (Inject)
@@ -94,12 +95,14 @@ Each point understands some of them; any other is answered as an error that says
 	job.sink          dotagent   sink                Deny
 	job.notify        dotagent   notify              Deny
 
-Patchbay can wire hooks to other points as well ([[connect]] in its config.toml): then the plugin is asked there in the
-words of its own hook. No protocol that this package speaks has turn.begin, turn.done or session.end.
+Patchbay can connect hooks to other points too ([[connect]] in its config.toml): there the plugin
+gets the event in the form of its own hook. No protocol that this package speaks has turn.begin,
+turn.done or session.end.
 
 # Config, secrets, state
 
-[Config] declares settings as a struct with their defaults, and returns where their values are when handlers run:
+[Config] declares settings as a struct with their defaults, and returns the struct that has the
+values when handlers run:
 
 	config := plugin.Config(p, settings{Limit: 10})
 
@@ -108,12 +111,13 @@ In mine, scaffold and MCP it is ~/.config/NAME/config.json. The tag knob:"Label"
 control:"multiline" chooses its type. [Secrets] does the same for tokens: from kaged's system_config, or from the variables
 that the tag env names.
 
-[Plugin.State] keeps values from one process to the next: in the host's storage under kaged, in files below
-~/.local/share/NAME elsewhere. A kaged host without storage has no place for it, and the error says so.
+[Plugin.State] stores values from one process to the next: in the host's storage under kaged, in
+files below ~/.local/share/NAME elsewhere. With a kaged host without storage it returns an error.
 
-[Plugin.Log] writes to stderr, which hosts keep. So does whatever the program prints while it is a plugin: stdout belongs
-to the protocol. [Plugin.Notification] says something unasked. [From] tells whose call it is. The context of a handler
-ends when the host goes away, after a signal, and after [Within].
+[Plugin.Log] writes to stderr, which hosts store. Everything else that the program prints goes there
+too, because stdout belongs to the protocol. [Plugin.Notification] declares a notification. [From]
+returns the caller. The context of a handler ends when the host goes away, after a signal, and after
+[Within].
 
 # Commands
 
@@ -127,28 +131,29 @@ ends when the host goes away, after a signal, and after [Within].
 	mine       a directory ~/.local/share/mine/plugins/words with the program, and `words manifest mine >mine-plugin.toml`
 	mcp        `words manifest mcp` prints the lines for Patchbay's config.toml; any MCP client can start it too
 
-Manifests are printed from the code, so they cannot say anything else than it does: print them again after a change.
+Manifests are printed from the code, so that they always agree with it: print them again after a
+change.
 
 # Tests
 
-Package plugintest plays a host in the words of each dialect, inside the test's process. `patchbay plugin test` tries the
-built program with everything that can go wrong.
+Package plugintest plays a host of each dialect, inside the test's process. `patchbay plugin test`
+tries the built program with everything that can go wrong.
 
 # How it works
 
 	Main
 	  Run
-	    detect            run.go            by the arguments, the environment, the first line
+	    detect            run.go            from the arguments, the environment, the first line
 	      dotagent        dotagent.go       info, validate, invoke
 	      mine            mine.go           hook, command, lifecycle
-	      serve           conversation.go   JSON-RPC, line by line; one goroutine reads and answers, another relieves it
-	        greet                           the handshake tells the dialect
+	      serve           conversation.go   JSON-RPC, line by line; one goroutine reads and answers, another takes over
+	        greet                           the handshake determines the dialect
 	        scaffolder    scaffold.go
 	        kager         kaged.go          storage and notifications go the other way: peer.go
 	        mcper         mcp.go
 	      manifest        manifest.go
 	  Plugin.ask          on.go             the handlers of a point, in order
-	  Plugin.invoke       tool.go           a tool or a method: check.go holds its arguments to schema.go's schema
+	  Plugin.invoke       tool.go           a tool or a method: check.go checks its arguments against the schema of schema.go
 
 It is not a host: it finds, starts and supervises nothing.
 */

@@ -37,7 +37,7 @@ func (p *Plugin) dotagentInfo() object {
 	return info
 }
 
-// validate says whether a config will do.
+// validate checks a config.
 func (s *session) validate(config []byte) int {
 	if s.plugin.config == nil {
 		if o, err := parseObject(config); err != nil {
@@ -51,7 +51,7 @@ func (s *session) validate(config []byte) int {
 	return s.say(object{{"ok", true}}, exitOK)
 }
 
-// invoke asks the handlers of the payload's kind.
+// invoke calls the handlers of the payload's kind.
 func (s *session) invoke(ctx context.Context, payload []byte) int {
 	var in struct {
 		Kind    string          `json:"kind"`
@@ -93,7 +93,7 @@ func (s *session) refused(reason, suggest string, code int) int {
 	return s.say(out, code)
 }
 
-// say writes the one answer of a process.
+// say writes the only answer of a process.
 func (s *session) say(answer object, code int) int {
 	text, err := marshal(answer)
 	if err == nil {

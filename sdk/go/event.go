@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A SessionEvent says that a session begins. To put a text at the beginning of the conversation,
+// A SessionEvent says that a session begins. To add a text at the beginning of the conversation,
 // set Inject and return Modify.
 type SessionEvent struct {
 	SessionID   string `json:"session_id"`
@@ -15,13 +15,12 @@ type SessionEvent struct {
 	Inject string `json:"inject,omitempty"`
 }
 
-// An InputEvent is a message of the user's. Message can be changed.
+// An InputEvent is a message of the user. Message can be changed.
 type InputEvent struct {
 	Message string `json:"message"`
 }
 
-// A ContextEvent asks for context that belongs into the prompt. DynamicContext can be changed;
-// append to it.
+// A ContextEvent asks for context for the prompt. DynamicContext can be changed; append to it.
 type ContextEvent struct {
 	UserMessage    string `json:"user_message"`
 	DynamicContext string `json:"dynamic_context"`
@@ -47,7 +46,7 @@ type ReplyEvent struct {
 	ToolCalls []ToolCall `json:"tool_calls"`
 }
 
-// A ToolCall is a tool that the model wants to be run.
+// A ToolCall is a tool call in a reply of the model.
 type ToolCall struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
@@ -62,18 +61,18 @@ type FinalEvent struct {
 // Result can be.
 type ToolEvent struct {
 	Tool      string          `json:"tool"`
-	CallID    string          `json:"call_id,omitempty"` // empty where the dialect does not tell it
+	CallID    string          `json:"call_id,omitempty"` // empty if the dialect does not have it
 	Arguments json.RawMessage `json:"arguments"`         // a JSON object
 
 	Result  string `json:"result,omitempty"`
 	Success bool   `json:"success"`
 }
 
-// Argument is one argument as a text: a string as it is, anything else as JSON; "" where it is
+// Argument returns one argument as a text: a string as it is, anything else as JSON; "" if it is
 // missing.
 func (e *ToolEvent) Argument(name string) string {
 	var text string
-	_ = members(e.Arguments, func(key, value []byte) { // arguments that are no object have no members
+	_ = members(e.Arguments, func(key, value []byte) { // arguments that are not an object have no members
 		if string(key) == name {
 			text = plain(value)
 		}
@@ -84,7 +83,7 @@ func (e *ToolEvent) Argument(name string) string {
 // Decode reads the arguments into a struct or a map.
 func (e *ToolEvent) Decode(into any) error { return json.Unmarshal(e.Arguments, into) }
 
-// Encode replaces the arguments by a struct or a map.
+// Encode replaces the arguments with a struct or a map.
 func (e *ToolEvent) Encode(from any) error {
 	text, err := marshal(from)
 	if err == nil {
@@ -93,7 +92,7 @@ func (e *ToolEvent) Encode(from any) error {
 	return err
 }
 
-// An IdleEvent says that a session has gone quiet.
+// An IdleEvent says that a session is idle.
 type IdleEvent struct {
 	SessionID  string    `json:"session_id"`
 	Transcript []Message `json:"transcript"`
@@ -104,7 +103,7 @@ type Message struct {
 	Role    string
 	Content string
 
-	other json.RawMessage // the message as it came
+	other json.RawMessage // the received message
 }
 
 // UnmarshalJSON reads a message.
@@ -117,7 +116,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes a message, with the fields that it came with.
+// MarshalJSON writes a message, with its unknown fields.
 func (m Message) MarshalJSON() ([]byte, error) {
 	out := append(appendString([]byte(`{"role":`), m.Role), `,"content":`...)
 	out = appendString(out, m.Content)
@@ -135,8 +134,8 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// A CompactEvent says that a transcript is to be made shorter. The plugin that does it (see
-// [Plugin.Compactor]) sets Summary or Messages and returns Modify; all others are only told.
+// A CompactEvent says that a transcript is about to be compacted. The plugin that does it (see
+// [Plugin.Compactor]) sets Summary or Messages and returns Modify; all others only observe.
 type CompactEvent struct {
 	SessionID string    `json:"session_id"`
 	Messages  []Message `json:"messages"`
@@ -146,8 +145,8 @@ type CompactEvent struct {
 	Summary string `json:"summary,omitempty"`
 }
 
-// A CompactedEvent says that a transcript was made shorter. To bring messages back, set Retain; to
-// add a text, set Inject; then return Modify.
+// A CompactedEvent says that a transcript was compacted. To bring messages back, set Retain; to add
+// a text, set Inject; then return Modify.
 type CompactedEvent struct {
 	SessionID string    `json:"session_id"`
 	Compacted []Message `json:"messages_being_compacted"`
@@ -159,7 +158,8 @@ type CompactedEvent struct {
 	Inject string    `json:"inject,omitempty"`
 }
 
-// A CommandEvent is a command on its way. Command, Args, Flags and Result can be changed.
+// A CommandEvent is a command before or after it runs. Command, Args, Flags and Result can be
+// changed.
 type CommandEvent struct {
 	Command   string            `json:"command"`
 	Args      []string          `json:"args"`
@@ -168,7 +168,7 @@ type CommandEvent struct {
 	Timestamp time.Time         `json:"timestamp"`
 }
 
-// Output is what the command has printed: the stdout of a program, or a result that is a text.
+// Output returns the output of the command: the stdout of a program, or a result that is a text.
 func (e *CommandEvent) Output() string {
 	text := ""
 	if len(e.Result) > 0 && e.Result[0] == '{' {
@@ -212,5 +212,5 @@ type JobEvent struct {
 	Agent    string `json:"agent"`
 	Schedule string `json:"schedule"`
 	Event    string `json:"event"`   // preflight, success, attempt_failed, timed_out, given_up, recovered or stale
-	Message  string `json:"message"` // of a sink the agent's output, of a notifier a text for people
+	Message  string `json:"message"` // for a sink the agent's output, for a notifier a text for people
 }

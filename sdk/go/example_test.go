@@ -10,7 +10,7 @@ import (
 	plugin "github.com/patchbay-dev/patchbay/sdk/go"
 )
 
-// speak plays a host: it runs a plugin with some lines on stdin, and prints what it answers.
+// speak plays a host: it runs a plugin with some lines on stdin, and prints the answers.
 func speak(p *plugin.Plugin, lines ...string) {
 	p.Run(context.Background(), plugin.Process{Stdin: strings.NewReader(strings.Join(lines, "\n") + "\n"), Stdout: os.Stdout, Stderr: os.Stderr})
 }
@@ -37,7 +37,7 @@ func ExampleTool() {
 	// {"jsonrpc":"2.0","id":3,"result":{"success":false,"result":"text: is required"}}
 }
 
-// A handler looks at an event, changes it, or refuses it: here a command that somebody has typed
+// A handler observes an event, changes it, or refuses it: here a command that the user has typed
 // (mine).
 func ExampleOn() {
 	p := plugin.New("lease", "1.0.0", "Makes forced pushes careful.")
@@ -55,7 +55,7 @@ func ExampleOn() {
 	// {"status":"ok","context":{"command":"git","args":["push","--force-with-lease"],"flags":{},"result":null,"timestamp":"2026-01-15T10:30:00Z"}}
 }
 
-// A refusal has a reason, and says what a person could do.
+// A refusal has a reason, and a suggestion for the user.
 func ExampleDeny() {
 	p := plugin.New("night", "1.0.0", "Lets agents sleep.")
 	plugin.On(p, plugin.JobPreflight, func(ctx context.Context, e *plugin.JobEvent) plugin.Verdict {
@@ -67,7 +67,7 @@ func ExampleDeny() {
 	// {"ok":false,"error":"report must not run at night","suggest":"try again at seven"}
 }
 
-// The config is a struct with its defaults. What a person may tune has a knob.
+// The config is a struct with its defaults. A field that people may adjust has a knob.
 func ExampleConfig() {
 	type settings struct {
 		Shown int `json:"shown" doc:"How many." min:"0" max:"20" knob:"Notes shown"`

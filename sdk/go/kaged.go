@@ -85,7 +85,7 @@ func (d kager) answer(ctx context.Context, out []byte, method, params []byte) ([
 		rest := []byte{'{'}
 		err := members(params, func(key, value []byte) {
 			if string(key) == "_context" {
-				_ = json.Unmarshal(value, &call) // a context of another shape tells nothing
+				_ = json.Unmarshal(value, &call) // a context of another form is ignored
 				return
 			}
 			if len(rest) > 1 {
@@ -123,7 +123,7 @@ func (d kager) answer(ctx context.Context, out []byte, method, params []byte) ([
 	return appendValue(out, result)
 }
 
-// hook asks at the point of one of the four hooks. null is no opinion.
+// hook fires the point of one of the four hooks. null means no opinion.
 func (d kager) hook(ctx context.Context, out []byte, hook string, params []byte) ([]byte, error) {
 	if !contains(d.session.plugin.hooks(Kaged), hook) {
 		return nil, unknown([]byte(hookPrefix + hook))

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// lines reads lines of bounded length.
+// lines reads lines of limited length.
 type lines struct {
 	in   *bufio.Reader
 	long []byte // a line that did not fit the reader's buffer
@@ -18,7 +18,7 @@ var errTooLong = fmt.Errorf("a message over %d bytes", mostLine)
 
 func newLines(r io.Reader) *lines { return &lines{in: bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns a line, which is good until the next call. The last one may lack its newline.
+// next returns a line, which is valid until the next call. The last one may lack its newline.
 func (l *lines) next() ([]byte, error) {
 	line, err := l.in.ReadSlice('\n')
 	if err == nil {
@@ -38,7 +38,7 @@ func (l *lines) next() ([]byte, error) {
 	return l.long, err
 }
 
-// skip passes over the rest of a line that is too long.
+// skip skips the rest of a line that is too long.
 func (l *lines) skip(err error) error {
 	for errors.Is(err, bufio.ErrBufferFull) {
 		_, err = l.in.ReadSlice('\n')
@@ -50,7 +50,7 @@ func (l *lines) skip(err error) error {
 	return errTooLong
 }
 
-// rest returns all of the input, of which the first line was read already.
+// rest returns all of the input, of which the first line was already read.
 func (l *lines) rest(first []byte) ([]byte, error) {
 	all := bytes.Clone(first)
 	more, err := io.ReadAll(io.LimitReader(l.in, mostLine))

@@ -51,7 +51,7 @@ func command(t *testing.T, kind string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestStdoutIsTheProtocols: what the program prints goes to stderr, and a signal ends it in order.
+// TestStdoutIsTheProtocols: the program's own output goes to stderr, and a signal ends it in order.
 func TestStdoutIsTheProtocols(t *testing.T) {
 	cmd := command(t, "slow")
 	in, err := cmd.StdinPipe()
@@ -71,7 +71,7 @@ func TestStdoutIsTheProtocols(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // it says so by its code
+	_ = cmd.Wait() // its exit code says how it ended
 	want(t, "exit code", cmd.ProcessState.ExitCode(), 128+15)
 	wantHas(t, "log", said.text.String(), "stopped")
 	for line := range strings.Lines(out.String()) {
@@ -81,7 +81,7 @@ func TestStdoutIsTheProtocols(t *testing.T) {
 	}
 }
 
-// watched is a buffer that tells when a text has come.
+// watched is a buffer that signals when a text has arrived.
 type watched struct {
 	text  bytes.Buffer // written by the one goroutine that reads stderr, read when that has ended
 	until string
@@ -167,7 +167,7 @@ func TestDetection(t *testing.T) {
 	})
 }
 
-// TestConversation: what a host may do beside asking.
+// TestConversation: what a host may do beside calling handlers.
 func TestConversation(t *testing.T) {
 	long := `{"jsonrpc":"2.0","method":"x","params":"` + strings.Repeat("x", 17<<20) + `","id":3}`
 	_, out, _ := run(newWhole().plugin, strings.Join([]string{
@@ -196,7 +196,7 @@ func TestConversation(t *testing.T) {
 	want(t, "answers", strings.Join(got, " "), `0:-32601 "one":0 null:-32600 null:-32001 4:-32601 5:-32602 6:0`)
 }
 
-// TestTheReadmesProgramCompiles builds the program that README.md begins with.
+// TestTheReadmesProgramCompiles builds the first program of README.md.
 func TestTheReadmesProgramCompiles(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go here to build with")

@@ -25,10 +25,10 @@ func (s *session) manifest(args []string) int {
 	return exitOK
 }
 
-// Manifest is the file that a dialect wants beside the plugin: manifest.yaml for kaged and
-// mine-plugin.toml for mine. The others want none: dotagent and scaffold ask the plugin itself, and
-// Manifest returns what it answers; for MCP it returns the entry for Patchbay's config.toml.
-// program is the path of the plugin's program.
+// Manifest returns the file that a dialect needs beside the plugin: manifest.yaml for kaged and
+// mine-plugin.toml for mine. dotagent and scaffold need none, because they ask the plugin itself:
+// for them Manifest returns the plugin's answer. For MCP it returns the entry for Patchbay's
+// config.toml. program is the path of the plugin's program.
 func (p *Plugin) Manifest(d Dialect, program string) ([]byte, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func indented(o object) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// command0 is the command that starts the plugin.
+// command0 returns the command that starts the plugin.
 func (p *Plugin) command0(otherwise []string) []string {
 	if len(p.Program) > 0 {
 		return p.Program
@@ -106,7 +106,7 @@ func (p *Plugin) kagedManifest(program string) object {
 	return m
 }
 
-// file is the name of the plugin's program beside its manifest.
+// file returns the name of the plugin's program beside its manifest.
 func (p *Plugin) file(program string) string {
 	if program == "" {
 		return p.name
@@ -114,7 +114,7 @@ func (p *Plugin) file(program string) string {
 	return filepath.Base(program)
 }
 
-// knobs are the controls of the config's fields that have a knob tag.
+// knobs returns the controls of the config's fields that have a knob tag.
 func (p *Plugin) knobs() object {
 	out := object{}
 	if p.config == nil {
@@ -138,7 +138,7 @@ func (p *Plugin) knobs() object {
 	return out
 }
 
-// control is the type of a knob.
+// control returns the type of a knob.
 func (f settingField) control(schema object) string {
 	switch kind := schema.get("type"); {
 	case f.kind != "":
@@ -155,7 +155,7 @@ func (f settingField) control(schema object) string {
 	return "text"
 }
 
-// mineManifest is mine-plugin.toml.
+// mineManifest returns mine-plugin.toml.
 func (p *Plugin) mineManifest(program string) ([]byte, error) {
 	if p.Author == "" {
 		return nil, errors.New("mine wants an author: set Author")
@@ -188,8 +188,8 @@ func (p *Plugin) mineManifest(program string) ([]byte, error) {
 }
 
 // appendMineHook writes one entry for a stage, however many handlers it has: the host does not say
-// by which entry it asks, so two entries would have every handler asked twice. The handlers' own
-// patterns are looked at when they are asked.
+// which entry it calls, so two entries would call every handler twice. The handlers' own patterns
+// are checked when they are called.
 func appendMineHook(out []byte, n native, handlers []handler) []byte {
 	pattern, mode := handlers[0].match, "transform"
 	var slowest time.Duration
@@ -212,8 +212,8 @@ func appendMineHook(out []byte, n native, handlers []handler) []byte {
 	return out
 }
 
-// minePermissions puts capabilities into mine's words, which are wider: the network is all or
-// nothing, and a directory is for reading and writing.
+// minePermissions translates capabilities to mine's permissions, which are wider: the network is
+// all or nothing, and a directory is for reading and writing.
 func (p *Plugin) minePermissions() []byte {
 	var out []byte
 	var directories []string
@@ -249,7 +249,7 @@ func (p *Plugin) minePermissions() []byte {
 	return append([]byte("\n[permissions]\n"), out...)
 }
 
-// tomlString: a JSON string is a TOML string, but for DEL, which TOML wants escaped.
+// tomlString writes a TOML string: a JSON string, with DEL escaped, as TOML requires.
 func tomlString(s string) string {
 	return strings.ReplaceAll(string(appendString(nil, s)), "\x7f", `\u007f`)
 }
@@ -274,7 +274,7 @@ func appendYAML(out []byte, o object, indent int) ([]byte, error) {
 	return out, nil
 }
 
-// appendYAMLValue writes what follows a key, line end included.
+// appendYAMLValue writes the value after a key, line end included.
 func appendYAMLValue(out []byte, v any, indent int) ([]byte, error) {
 	switch v := v.(type) {
 	case object:
@@ -322,7 +322,7 @@ var (
 	plainText = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9 ,._/()-]*[A-Za-z0-9.)]|[0-9]+\.[0-9]+\.[0-9]+)$`)
 )
 
-// yamlKey quotes a name, unless it is a plain word that YAML takes for nothing else.
+// yamlKey quotes a name, unless it is a plain word that has no other meaning in YAML.
 func yamlKey(name string) string {
 	if !plainKey.MatchString(name) || yamlWord(name) {
 		return strconv.Quote(name)
@@ -330,7 +330,7 @@ func yamlKey(name string) string {
 	return name
 }
 
-// yamlWord tells whether YAML takes a word for a value of its own.
+// yamlWord reports whether a word is a value in YAML.
 func yamlWord(word string) bool {
 	return contains([]string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(word))
 }

@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// mcpVersions are the revisions of MCP with a handshake.
+// mcpVersions lists the revisions of MCP with a handshake.
 var mcpVersions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// mcper answers in MCP: tools, and nothing else.
+// mcper answers in MCP: only tools.
 type mcper struct{ session *session }
 
-// mcp answers the handshake: in the client's version where it is known, else in the latest.
+// mcp answers the handshake: in the client's version if it is known, else in the latest.
 func (s *session) mcp(ctx context.Context, params []byte) (speaker, []byte, error) {
 	var p struct {
 		Version string `json:"protocolVersion"`

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// invocationVariable has the invocation of a command whose stdin is the user's.
+// invocationVariable holds the invocation of a command whose stdin is the user's.
 const invocationVariable = "MINE_INVOCATION"
 
-// An invocation is mine's envelope.
+// An invocation is the envelope of mine.
 type invocation struct {
 	Version string          `json:"protocol_version"`
 	Type    string          `json:"type"`
@@ -25,7 +25,7 @@ type invocation struct {
 	Context json.RawMessage `json:"context"`
 }
 
-// parseInvocation reads an envelope; ok is false where it is something else.
+// parseInvocation reads an envelope; ok is false if it is something else.
 func parseInvocation(data []byte) (in invocation, ok bool) {
 	err := json.Unmarshal(data, &in)
 	return in, err == nil && in.Version != "" && in.Type != ""
@@ -38,7 +38,7 @@ func (s *session) userCommand(data []byte) (in invocation, ok bool) {
 	return in, ok && in.Type == "command" && c != nil && c.userStdin
 }
 
-// mine answers one invocation. stdin is nil where it was the invocation.
+// mine answers one invocation. stdin is nil if it was the invocation.
 func (s *session) mine(ctx context.Context, in invocation, stdin io.Reader) int {
 	s.dialect = Mine
 	ctx = with(ctx, Call{Dialect: Mine})
@@ -114,8 +114,8 @@ func (s *session) mineVerdict(v Verdict, in invocation, e *CommandEvent, timesta
 		{"result", e.Result}, {"timestamp", timestamp}}}}, exitOK)
 }
 
-// fail writes mine's error object to stderr, alone: a host takes it for one only then. What was
-// logged goes along.
+// fail writes mine's error object to stderr, with the log inside it: a host recognizes the object
+// only if stderr has nothing else.
 func (s *session) fail(err error) int {
 	out := object{{"status", "error"}, {"error", err.Error()}}
 	if code := codeOf(err); code != "" {
@@ -128,7 +128,7 @@ func (s *session) fail(err error) int {
 	if merr != nil {
 		text = []byte(merr.Error())
 	}
-	_, _ = s.stderr.Write(append(text, '\n')) // the exit code says it as well
+	_, _ = s.stderr.Write(append(text, '\n')) // the exit code reports it too
 	return exitFailed
 }
 
@@ -138,7 +138,7 @@ func (s *session) mineCommand(ctx context.Context, in invocation, stdin io.Reade
 		return s.fail(&Error{fmt.Sprintf("%s has no command %.100q; there are %s", s.plugin.name, in.Command, quoteAll(s.plugin.commandNames())), "UNKNOWN_COMMAND"})
 	}
 	if s.process.direct != nil {
-		s.process.direct() // what a command prints is for the user
+		s.process.direct() // a command's output is for the user
 	}
 	if err := s.begin(ctx, nil, nil); err != nil {
 		return s.fail(err)
@@ -157,7 +157,8 @@ func (s *session) mineCommand(ctx context.Context, in invocation, stdin io.Reade
 	return exitOK
 }
 
-// mineLifecycle: init and shutdown want no answer, and each process begins and ends by itself.
+// mineLifecycle handles lifecycle events. init and shutdown need no answer, because each process
+// begins and ends by itself.
 func (s *session) mineLifecycle(ctx context.Context, event string) int {
 	if event != "health" {
 		return exitOK

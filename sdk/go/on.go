@@ -16,7 +16,7 @@ type handler struct {
 	timeout time.Duration
 }
 
-// An Option narrows or describes a handler, a tool, a method or a command.
+// An Option limits or describes a handler, a tool, a method or a command.
 type Option func(*options)
 
 type options struct {
@@ -27,26 +27,26 @@ type options struct {
 	userStdin bool
 }
 
-// Only has a handler asked only for tools or commands that match a pattern: * stands for any text,
-// as in "git*" or "todo.*".
+// Only limits a handler to tools or commands that match a pattern: * matches any text, as in "git*"
+// or "todo.*".
 func Only(pattern string) Option { return func(o *options) { o.only = pattern } }
 
-// Within is how long a handler, a tool or a method may take: its context ends then. Manifests tell
-// hosts how long handlers may take, where there is a place for it.
+// Within limits how long a handler, a tool or a method may take: then its context ends. Manifests
+// tell hosts how long handlers may take, if the dialect supports it.
 func Within(d time.Duration) Option { return func(o *options) { o.within = d } }
 
-// Schema gives the JSON Schema of the arguments of a tool or a method by hand, where the one made
-// of their type will not do.
+// Schema sets the JSON Schema of the arguments of a tool or a method, in place of the one made from
+// their type.
 func Schema(schema string) Option { return func(o *options) { o.schema = schema } }
 
-// ArgsHelp is the line of help about a command's arguments, such as "[--json] WORD…".
+// ArgsHelp sets the line of help about a command's arguments, such as "[--json] WORD…".
 func ArgsHelp(text string) Option { return func(o *options) { o.argsHelp = text } }
 
-// UserStdin gives a command the user's stdin: the terminal, or what was piped into it. Otherwise it
-// is empty. Hosts that do not know this still run the command, with an empty stdin.
+// UserStdin gives a command the user's stdin: the terminal, or piped input. Otherwise it is empty.
+// Hosts that do not support this run the command with an empty stdin.
 func UserStdin() Option { return func(o *options) { o.userStdin = true } }
 
-// gather applies options, and refuses those that mean nothing: allowed are the ones that do.
+// gather applies options, and refuses those that are not allowed.
 func (p *Plugin) gather(what string, given []Option, allowed options) options {
 	var o options
 	for _, option := range given {
@@ -62,9 +62,9 @@ func (p *Plugin) gather(what string, given []Option, allowed options) options {
 	return o
 }
 
-// On has a function asked at a point. Several at one point are asked in the order of their
-// definition, each with the event as the one before has left it; a verdict that ends the event ends
-// it for the others too.
+// On adds a handler for a point. Several handlers of one point are called in the order of their
+// definition, each with the event as the one before left it. A verdict that ends the event ends it
+// for the others too.
 func On[E any](p *Plugin, point Point[E], handle func(ctx context.Context, event *E) Verdict, with ...Option) {
 	allowed := options{within: 1}
 	if strings.HasPrefix(point.name, "tool.") || strings.HasPrefix(point.name, "command.") {
@@ -78,7 +78,7 @@ func On[E any](p *Plugin, point Point[E], handle func(ctx context.Context, event
 	p.handlers[point.name] = append(p.handlers[point.name], handler{call: call, match: o.only, timeout: o.within})
 }
 
-// matches tells whether a pattern is for a tool or a command. * crosses dots and slashes.
+// matches reports whether a pattern matches a tool or a command. * also matches dots and slashes.
 func matches(pattern, subject string) bool {
 	if pattern == "" || pattern == "*" {
 		return true
@@ -88,8 +88,9 @@ func matches(pattern, subject string) bool {
 	return ok && err == nil
 }
 
-// ask asks the handlers of a point about an event, whose subject is a tool's or a command's name.
-// The verdict is the first that ends the event; else Modify where one handler has changed it.
+// ask calls the handlers of a point with an event, whose subject is the name of a tool or a
+// command. It returns the first verdict that ends the event; else Modify if a handler has changed
+// it.
 func (p *Plugin) ask(ctx context.Context, point string, event any, subject string) Verdict {
 	n := nativeOf(point)
 	verdict := NoOpinion()
@@ -132,7 +133,7 @@ func (p *Plugin) call(ctx context.Context, point string, h *handler, event any) 
 	return h.call(ctx, event)
 }
 
-// panicked logs a panic, and makes it an error.
+// panicked logs a panic and returns it as an error.
 func (p *Plugin) panicked(where string, r any) error {
 	err := fmt.Errorf("panic in %s: %v", where, r)
 	p.log.Error(err.Error(), "stack", string(debug.Stack()))

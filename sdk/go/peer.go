@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// request asks the host something, and waits for its answer.
+// request sends a request to the host, and waits for its answer.
 func (c *conversation) request(ctx context.Context, method string, params any) ([]byte, error) {
 	text, err := marshal(params)
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *conversation) request(ctx context.Context, method string, params any) (
 	if err := c.session.out.line(append(append(line, text...), '}')); err != nil {
 		return nil, err
 	}
-	c.relieve(c.turn.Load()) // somebody must read the answer
+	c.relieve(c.turn.Load()) // another goroutine must read the answer
 	select {
 	case m, ok := <-answer:
 		return outcome(m, ok)
@@ -59,7 +59,7 @@ func outcome(m message, ok bool) ([]byte, error) {
 	return nil, errors.New(failure.Message)
 }
 
-// deliver hands an answer of the host's to the request that waits for it.
+// deliver passes an answer of the host to the request that waits for it.
 func (c *conversation) deliver(m message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,7 @@ func (c *conversation) abandon() {
 	c.waiting = nil
 }
 
-// notify tells the host something.
+// notify sends a notification to the host.
 func (c *conversation) notify(method string, params any) error {
 	text, err := marshal(params)
 	if err != nil {

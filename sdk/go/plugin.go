@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A Plugin is made of functions: handlers of points, tools, methods and commands. Make one with
+// A Plugin consists of functions: handlers of points, tools, methods and commands. Make one with
 // New, define it, and end main with Main.
 type Plugin struct {
 	name, version, description string
@@ -20,16 +20,16 @@ type Plugin struct {
 	Author string
 	// License is an SPDX identifier, Homepage an address. Both are shown.
 	License, Homepage string
-	// Priority says when the plugin is asked among others, where the dialect has it (scaffold):
-	// lower ones first. 0 is 500.
+	// Priority determines the order among plugins, if the dialect supports it (scaffold): lower
+	// ones are called first. 0 is 500.
 	Priority int
-	// Platforms are the systems that the plugin works on, as Go names them. Empty: all.
+	// Platforms lists the systems that the plugin works on, as Go names them. Empty: all.
 	Platforms []string
-	// Compactor says that the plugin's handler of CompactBefore does the compacting, and is not
-	// only told (kaged).
+	// Compactor says that the plugin's handler of CompactBefore compacts, and does not only observe
+	// (kaged).
 	Compactor bool
-	// Program is how hosts start the plugin, for manifests. Empty: the file it is, in the
-	// manifest's own folder.
+	// Program is how hosts start the plugin, for manifests. Empty: its own file, in the manifest's
+	// folder.
 	Program []string
 
 	handlers      map[string][]handler // by point
@@ -51,7 +51,7 @@ type Plugin struct {
 }
 
 // New begins a plugin. The name has lower-case letters and digits, with single hyphens between; the
-// version is a semantic one; the description is a sentence for people.
+// version is a semantic version; the description is a sentence for people.
 func New(name, version, description string) *Plugin {
 	p := &Plugin{name: name, version: version, description: description, handlers: make(map[string][]handler)}
 	p.log = slog.New(slog.NewTextHandler(logWriter{p}, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: untimed}))
@@ -67,7 +67,7 @@ func New(name, version, description string) *Plugin {
 	return p
 }
 
-// These are what every dialect accepts.
+// Every dialect accepts these.
 var (
 	validName    = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 	validVersion = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
@@ -76,18 +76,18 @@ var (
 	validWord    = regexp.MustCompile(`^[^-\s][^\s]*$`)
 )
 
-// Name is the plugin's name, Version its version and Description its description.
+// Name returns the plugin's name.
 func (p *Plugin) Name() string { return p.name }
 
-// Version is the plugin's version.
+// Version returns the plugin's version.
 func (p *Plugin) Version() string { return p.version }
 
-// Description is the plugin's description.
+// Description returns the plugin's description.
 func (p *Plugin) Description() string { return p.description }
 
-// Needs declares what the plugin may do beside computing, in kaged's words: read:fs:/path,
-// write:fs:/path, exec:NAME:/path, net:HOST:PORT, net:*. For mine it becomes permissions. Storage
-// need not be declared: see [Plugin.State].
+// Needs declares what the plugin uses, in kaged's words: read:fs:/path, write:fs:/path,
+// exec:NAME:/path, net:HOST:PORT, net:*. For mine it becomes permissions. Storage need not be
+// declared: see [Plugin.State].
 func (p *Plugin) Needs(capabilities ...string) {
 	p.capabilities = append(p.capabilities, capabilities...)
 }
@@ -95,22 +95,23 @@ func (p *Plugin) Needs(capabilities ...string) {
 // Env declares variables of the environment that the plugin reads. mine passes on no others.
 func (p *Plugin) Env(names ...string) { p.variables = append(p.variables, names...) }
 
-// Start runs once in each process, before its first handler, when the config is known. An error
-// makes the plugin fail there. In dialects with a process for each call that is every call.
+// Start sets a function that runs once in each process, before its first handler, when the config
+// is known. If it returns an error, the plugin fails there. In dialects with a process for each
+// call it runs at every call.
 func (p *Plugin) Start(run func(ctx context.Context) error) { p.start = append(p.start, run) }
 
-// Stop runs once when a process ends in order: after shutdown or the end of stdin, and after the
-// one call of a process.
+// Stop sets a function that runs once when a process ends in order: after shutdown or the end of
+// stdin, and after the only call of a process.
 func (p *Plugin) Stop(run func(ctx context.Context) error) { p.stop = append(p.stop, run) }
 
-// Health says how the plugin is when the host asks. Without it the plugin is well as long as it
-// answers.
+// Health sets a function that reports the plugin's health when the host asks. Without it the plugin
+// is healthy as long as it answers.
 func (p *Plugin) Health(check func(ctx context.Context) error) { p.health = check }
 
-// Log writes to stderr, which hosts keep as the plugin's log.
+// Log writes to stderr, which hosts store as the plugin's log.
 func (p *Plugin) Log() *slog.Logger { return p.log }
 
-// Check reports everything that is wrong with the definition. Main does it too.
+// Check reports everything that is wrong with the definition. Main calls it too.
 func (p *Plugin) Check() error {
 	faults := p.faults
 	for _, o := range p.methods {
@@ -128,7 +129,7 @@ func (p *Plugin) fault(format string, args ...any) {
 	p.faults = append(p.faults, fmt.Errorf(format, args...))
 }
 
-// Speaks tells in which dialects the plugin has something to offer.
+// Speaks lists the dialects in which the plugin offers something.
 func (p *Plugin) Speaks() []Dialect {
 	var out []Dialect
 	for _, d := range Dialects() {
@@ -162,7 +163,7 @@ var wants = map[Dialect]string{
 	MCP:      "it wants a tool",
 }
 
-// hooks are the hooks of a dialect that the plugin has handlers for, in the order of points.
+// hooks returns the hooks of a dialect that the plugin has handlers for, in the order of points.
 func (p *Plugin) hooks(d Dialect) []string {
 	var out []string
 	for _, n := range natives {
@@ -173,7 +174,7 @@ func (p *Plugin) hooks(d Dialect) []string {
 	return out
 }
 
-// slowest is the longest time that handlers of a dialect have declared; 0 where none has.
+// slowest returns the longest time that handlers of a dialect have declared; 0 if none has.
 func (p *Plugin) slowest(d Dialect) time.Duration {
 	var most time.Duration
 	for _, n := range natives {

@@ -1,15 +1,15 @@
 package plugin
 
-// A Point is a moment at which a host asks plugins. E is the event that handlers of the point are
-// given, so that the compiler refuses a handler for the wrong kind of event. The names are
-// Patchbay's own; each dialect has other words for the points that it knows.
+// A Point is a moment at which a host calls plugins. E is the event of its handlers, so that the
+// compiler refuses a handler for the wrong kind of event. The names are Patchbay's own; each
+// dialect has its own words for the points that it knows.
 type Point[E any] struct{ name string }
 
-// String is the point's name in Patchbay's vocabulary, such as "tool.before".
+// String returns the point's name in Patchbay's vocabulary, such as "tool.before".
 func (p Point[E]) String() string { return p.name }
 
-// The points that the dialects of this package know, in the order in which a session, a command and
-// a job meet them.
+// The points that the dialects of this package know, in the order in which they occur in a session,
+// a command and a job.
 var (
 	SessionStart    = Point[SessionEvent]{"session.start"}    // kaged: on_session_start
 	TurnInput       = Point[InputEvent]{"turn.input"}         // scaffold: post_user_input
@@ -32,7 +32,7 @@ var (
 	JobNotify       = Point[JobEvent]{"job.notify"}           // dotagent: notify
 )
 
-// A Dialect is a protocol that a plugin can be asked in.
+// A Dialect is a protocol between a plugin and a host.
 type Dialect string
 
 // The dialects that this package answers in.
@@ -44,19 +44,18 @@ const (
 	MCP      Dialect = "mcp"
 )
 
-// Dialects lists them.
+// Dialects lists the dialects.
 func Dialects() []Dialect { return []Dialect{Dotagent, Mine, Kaged, Scaffold, MCP} }
 
-// A native is the hook of a dialect at which a point is asked.
+// A native is the hook of a dialect at a point.
 type native struct {
 	point   string
 	dialect Dialect
 	hook    string
-	allows  []kind // verdicts that mean something there, beside NoOpinion, Continue and Fail
+	allows  []kind // the verdicts that it supports, beside NoOpinion, Continue and Fail
 }
 
-// natives is the one table of which dialect asks at which point, and what it understands as an
-// answer.
+// natives is the only table of dialects, points and the answers that they support.
 var natives = []native{
 	{"session.start", Kaged, "on_session_start", []kind{kindModify}},
 	{"turn.input", Scaffold, "post_user_input", []kind{kindModify, kindStop, kindSkip, kindDeny}},

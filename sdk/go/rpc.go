@@ -15,7 +15,7 @@ const (
 	codeTooLarge = -32001
 )
 
-// mostLine bounds a message: kaged allows 4 MiB, scaffold 10 MB, and a picture for an MCP client
+// mostLine limits a message: kaged allows 4 MiB, scaffold 10 MB, and a picture for an MCP client
 // may have more.
 const mostLine = 16 << 20
 
@@ -30,12 +30,12 @@ func unknown(method []byte) error {
 	return &rpcError{codeMethod, fmt.Sprintf("unknown method %.100q", method)}
 }
 
-// A message is one line of JSON-RPC; its parts stand in the line.
+// A message is one line of JSON-RPC. Its parts refer to the line.
 type message struct {
 	id, method, params, result, failure []byte
 }
 
-// parseMessage reads a line; ok is false where it is not JSON-RPC.
+// parseMessage reads a line; ok is false if it is not JSON-RPC.
 func parseMessage(line []byte) (m message, ok bool) {
 	rpc := false
 	err := members(line, func(name, value []byte) {
@@ -68,12 +68,12 @@ func parseMessage(line []byte) (m message, ok bool) {
 	return m, true
 }
 
-// validID: an id is copied into the answer as it came, so it must be what JSON-RPC allows.
+// validID reports whether an id is valid in JSON-RPC. It is copied into the answer.
 func validID(id []byte) bool {
 	return id[0] != '{' && id[0] != '[' && json.Valid(id)
 }
 
-// clone is the message apart from the line that it stands in, which is read over.
+// clone returns a copy of the message that does not refer to its line, which is overwritten.
 func (m message) clone() message {
 	all := make([]byte, 0, len(m.id)+len(m.method)+len(m.params))
 	part := func(from []byte) []byte {

@@ -15,14 +15,13 @@ import (
 // Exit codes of a plugin's process.
 const (
 	exitOK     = 0
-	exitFailed = 1 // the plugin says so
-	exitUsage  = 2 // the call cannot be understood, or the plugin is wrongly defined
+	exitFailed = 1 // the plugin reports it
+	exitUsage  = 2 // the call cannot be understood, or the definition of the plugin is wrong
 )
 
-// Main runs the plugin and ends the program. It finds out in which dialect it is asked: by the verb
-// among the arguments (dotagent), by the envelope on stdin (mine), or by the handshake (kaged,
-// scaffold, MCP). What the program prints to os.Stdout goes to stderr meanwhile, except in
-// commands.
+// Main runs the plugin and ends the program. It determines the dialect from the verb among the
+// arguments (dotagent), the envelope on stdin (mine), or the handshake (kaged, scaffold, MCP).
+// Output of the program to os.Stdout goes to stderr meanwhile, except in commands.
 func (p *Plugin) Main() {
 	stdout := os.Stdout
 	if len(os.Args) < 2 && interactive(os.Stdin) {
@@ -32,7 +31,7 @@ func (p *Plugin) Main() {
 	os.Stdout = os.Stderr
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM) // before the first handler can be at work
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM) // before the first handler can run
 	go p.obey(signals, cancel)
 	os.Exit(p.Run(ctx, Process{Program: os.Args[0], Args: os.Args[1:], Env: os.Getenv, Stdin: os.Stdin, Stdout: stdout,
 		Stderr: os.Stderr, direct: func() { os.Stdout = stdout }}))
@@ -43,7 +42,8 @@ func interactive(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Mode()&os.ModeNamedPipe == 0
 }
 
-// stopGrace is what handlers have to end after a signal. Hosts kill a second later, or more.
+// stopGrace is how long handlers may take to end after a signal. Hosts kill a second later, or
+// more.
 const stopGrace = 500 * time.Millisecond
 
 // obey waits for a signal, ends the handlers' contexts, and then the program.
@@ -64,8 +64,8 @@ func (p *Plugin) obey(signals <-chan os.Signal, cancel context.CancelCauseFunc) 
 	os.Exit(code)
 }
 
-// Run does what Main does, in a process that may be made up, and returns the exit code. One plugin
-// can run once at a time.
+// Run is like Main, in a given process, and returns the exit code. A plugin can run only once at a
+// time.
 func (p *Plugin) Run(ctx context.Context, process Process) (exit int) {
 	s := newSession(p, process)
 	if err := p.Check(); err != nil {
@@ -80,7 +80,7 @@ func (p *Plugin) Run(ctx context.Context, process Process) (exit int) {
 	return s.detect(ctx)
 }
 
-// detect finds out what the plugin is asked, and in which dialect.
+// detect determines the dialect and the call.
 func (s *session) detect(ctx context.Context) int {
 	args := s.process.Args
 	switch {
@@ -103,7 +103,7 @@ func (s *session) detect(ctx context.Context) int {
 	return s.read(ctx)
 }
 
-// read looks at the first line of stdin.
+// read reads the first line of stdin.
 func (s *session) read(ctx context.Context) int {
 	in := newLines(s.process.Stdin)
 	first, err := in.next()
@@ -117,7 +117,7 @@ func (s *session) read(ctx context.Context) int {
 	if m, ok := parseMessage(first); ok {
 		return s.serve(ctx, in, m)
 	}
-	whole, err := in.rest(first) // an envelope that a person wrote may have several lines
+	whole, err := in.rest(first) // a person may have written an envelope of several lines
 	if invocation, ok := parseInvocation(whole); ok && err == nil {
 		return s.mine(ctx, invocation, nil)
 	}
@@ -130,7 +130,7 @@ func (s *session) complain(format string, args ...any) {
 	fmt.Fprintf(s.stderr, s.plugin.name+": "+format+"\n", args...)
 }
 
-// print writes to stdout whatever is not a message.
+// print writes text that is not a message to stdout.
 func (s *session) print(text []byte) {
 	if _, err := s.process.Stdout.Write(text); err != nil {
 		s.complain("stdout: %v", err)
@@ -144,7 +144,7 @@ func (s *session) program() string {
 	return filepath.Base(s.process.Program)
 }
 
-// places says how hosts of each dialect get a plugin: %[2]s is the program, %[3]s the plugin's
+// places says how hosts of each dialect find a plugin: %[2]s is the program, %[3]s the plugin's
 // name.
 var places = map[Dialect]string{
 	Dotagent: "cp %[2]s ~/.config/dotagent/plugins/dotagent-plugin-%[3]s",

@@ -31,8 +31,8 @@ func (p *Plugin) scaffoldManifest() object {
 		{"hooks", list(p.hooks(Scaffold))}, {"tools", tools}, {"priority", priority}}
 }
 
-// scaffoldParameters puts a schema into the protocol's list. What it has no place for goes into the
-// description.
+// scaffoldParameters translates a schema to the protocol's list. Parts that the list does not
+// support go into the description.
 func scaffoldParameters(schema object) []any {
 	out := []any{}
 	properties, _ := schema.get("properties").(object)
@@ -80,7 +80,7 @@ func (d scaffolder) answer(ctx context.Context, out []byte, method, params []byt
 	return nil, unknown(method)
 }
 
-// A change is a field that goes into the answer where the event was changed.
+// A change is a field that is added to the answer if the event was changed.
 type change struct{ name, value string }
 
 // verdict writes the answer of a hook.
@@ -89,7 +89,7 @@ func (d scaffolder) verdict(out []byte, v Verdict, changes ...change) ([]byte, e
 	case kindFail:
 		return nil, v.err
 	case kindDeny, kindSkip:
-		if v.kind == kindDeny { // the protocol has no place for the reason
+		if v.kind == kindDeny { // the protocol has no field for the reason
 			d.session.plugin.log.Warn("message denied", "reason", v.reason, "suggest", v.suggest)
 		}
 		return append(out, `{"action":"skip"}`...), nil
@@ -141,7 +141,7 @@ func (d scaffolder) prompt(ctx context.Context, out, params []byte) ([]byte, err
 	return d.verdict(out, v, change{"base_prompt", e.BasePrompt}, change{"dynamic_context", e.DynamicContext})
 }
 
-// reply asks at model.reply, and at turn.final where the model wants no more tools.
+// reply fires model.reply, and turn.final if the model asks for no more tools.
 func (d scaffolder) reply(ctx context.Context, out, params []byte) ([]byte, error) {
 	var e ReplyEvent
 	if err := decode(params, &e); err != nil {
@@ -162,7 +162,7 @@ func (d scaffolder) reply(ctx context.Context, out, params []byte) ([]byte, erro
 	return d.verdict(out, v, change{"text", e.Text})
 }
 
-// unwrap is the JSON in a string; a value that is no string is taken as it is.
+// unwrap returns the JSON in a string, or a value that is not a string as it is.
 func unwrap(value json.RawMessage) json.RawMessage {
 	if len(value) == 0 {
 		return json.RawMessage("{}")
@@ -173,7 +173,7 @@ func unwrap(value json.RawMessage) json.RawMessage {
 	return json.RawMessage(plain(value))
 }
 
-// toolParams are the params of both hooks about tools.
+// toolParams holds the params of both hooks about tools.
 type toolParams struct {
 	Name      string          `json:"tool_name"`
 	Arguments json.RawMessage `json:"arguments"`
@@ -185,7 +185,7 @@ func (p *toolParams) event() ToolEvent {
 	return ToolEvent{Tool: p.Name, Arguments: unwrap(p.Arguments), Result: p.Result, Success: p.Success == nil || *p.Success}
 }
 
-// before asks at tool.before, and then, unless that has settled it, at tool.resolve.
+// before fires tool.before, and then tool.resolve unless the first has ended the event.
 func (d scaffolder) before(ctx context.Context, out, params []byte) ([]byte, error) {
 	var p toolParams
 	if err := decode(params, &p); err != nil {
@@ -209,7 +209,7 @@ func (d scaffolder) before(ctx context.Context, out, params []byte) ([]byte, err
 	return d.verdict(out, v, change{"arguments", string(e.Arguments)})
 }
 
-// toolAnswer answers in a tool's place.
+// toolAnswer answers in place of a tool.
 func toolAnswer(out []byte, result string, success bool) []byte {
 	out = appendString(append(out, `{"action":"stop","result":`...), result)
 	if success {
@@ -218,7 +218,7 @@ func toolAnswer(out []byte, result string, success bool) []byte {
 	return append(out, `,"success":false}`...)
 }
 
-// refusal is what a model reads in place of a result.
+// refusal returns the text for the model in place of a result.
 func refusal(v Verdict) string {
 	out := appendString([]byte(`{"error":`), v.reason)
 	if v.suggest != "" {

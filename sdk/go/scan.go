@@ -8,12 +8,11 @@ import (
 )
 
 // Envelopes are scanned by hand: encoding/json takes a dozen times as long to find four fields of a
-// line. Values are only found here; each is decoded before it is used, which checks it.
+// line. Here values are only located; each is decoded before it is used, which validates it.
 
 var errJSON = errors.New("not a JSON object")
 
-// members calls each for every field of a JSON object. The name is unquoted; the value is as it
-// stands in the text.
+// members calls each for every field of a JSON object. The name is unquoted; the value is raw.
 func members(data []byte, each func(name, value []byte)) error {
 	i := space(data, 0)
 	if i >= len(data) || data[i] != '{' {
@@ -79,7 +78,7 @@ func space(data []byte, i int) int {
 	return i
 }
 
-// text returns where the string that begins at i ends; -1 where there is none.
+// text returns where the string that begins at i ends; -1 if there is none.
 func text(data []byte, i int) int {
 	if i >= len(data) || data[i] != '"' {
 		return -1
@@ -100,7 +99,7 @@ func text(data []byte, i int) int {
 	}
 }
 
-// value returns where the value that begins at i ends; i itself, or less, where there is none.
+// value returns where the value that begins at i ends; i itself, or less, if there is none.
 func value(data []byte, i int) int {
 	if i >= len(data) {
 		return -1
@@ -141,7 +140,7 @@ func scalar(data []byte, i int) int {
 	return i
 }
 
-// plain is a JSON string without its quotes; any other value as it is; "" for null.
+// plain returns a JSON string without its quotes; any other value as it is; "" for null.
 func plain(value []byte) string {
 	if len(value) > 0 && value[0] == '"' {
 		var s string
@@ -157,7 +156,7 @@ func plain(value []byte) string {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString appends a text as a JSON string. What is no UTF-8 becomes U+FFFD.
+// appendString appends a text as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func appendString[T string | []byte](out []byte, s T) []byte {
 	out = append(out, '"')
 	from := 0
@@ -198,7 +197,7 @@ func appendEscape(out []byte, c byte) []byte {
 	return append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// marshal is json.Marshal without what protects web pages.
+// marshal is json.Marshal without the escapes for web pages.
 func marshal(v any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -225,7 +224,7 @@ func appendValue(out []byte, v any) ([]byte, error) {
 	return append(out, encoded...), err
 }
 
-// asText is a result as a text: a string as it is, anything else as JSON.
+// asText returns a result as a text: a string as it is, anything else as JSON.
 func asText(v any) (string, error) {
 	switch v := v.(type) {
 	case nil:

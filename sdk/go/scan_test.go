@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzMembers: what the scanner takes apart is what encoding/json does, for every object that is
-// valid JSON.
+// FuzzMembers: the scanner and encoding/json find the same fields in every valid object.
 func FuzzMembers(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a":1}`, ` { "a" : [1,{"b":"]}"}] , "c\"d":"e\\" } `, `{"a":"\u00e9\\\""}`, `{"a":1}x`, `{"a"}`, `{"a":}`, `[`, `{"a":"`} {
 		f.Add([]byte(seed))
@@ -16,7 +15,7 @@ func FuzzMembers(f *testing.F) {
 		err := members(data, func(name, value []byte) { got[string(name)] = append(json.RawMessage(nil), value...) })
 		var want map[string]json.RawMessage
 		if json.Unmarshal(data, &want) != nil || want == nil {
-			return // a value is decoded before it is used, which finds what is wrong
+			return // a value is decoded before it is used, which finds its faults
 		}
 		if err != nil {
 			t.Fatalf("%q: %v", data, err)
@@ -29,7 +28,7 @@ func FuzzMembers(f *testing.F) {
 	})
 }
 
-// FuzzAppendString: every text is a JSON string that reads back as encoding/json's own does.
+// FuzzAppendString: every text becomes a JSON string that encoding/json reads as the same text.
 func FuzzAppendString(f *testing.F) {
 	for _, seed := range []string{"", "plain", "é\"\\\n\r\t\x00\x1f", "\xff\xc3", "\u2028"} {
 		f.Add(seed)
@@ -46,7 +45,7 @@ func FuzzAppendString(f *testing.F) {
 	})
 }
 
-// FuzzMessage: no line makes the parser panic, and an id that is taken is valid JSON.
+// FuzzMessage: no line makes the parser panic, and an accepted id is valid JSON.
 func FuzzMessage(f *testing.F) {
 	for _, seed := range []string{`{"jsonrpc":"2.0","method":"a","id":1}`, `{"jsonrpc":"2.0","method":"\"","id":"x"}`, `{"jsonrpc":"2.0","method":1}`, `{"jsonrpc":2,"id":tru}`} {
 		f.Add([]byte(seed))

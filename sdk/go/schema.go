@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// An object is a JSON object whose fields keep their order, so that manifests read as the code
-// does.
+// An object is a JSON object whose fields keep their order, so that manifests are in the order of
+// the code.
 type object []field
 
 type field struct {
@@ -104,12 +104,11 @@ var (
 	bytesType = reflect.TypeFor[[]byte]()
 )
 
-// mostDeep bounds how deep types are nested: a type that contains itself has no schema of this
-// kind.
+// mostDeep limits the nesting of types: a type that contains itself has no schema of this kind.
 const mostDeep = 16
 
-// schemaOf is the JSON Schema of a type that encoding/json decodes into. defaults, where it is
-// valid, has values that fields have when they are left out.
+// schemaOf returns the JSON Schema of a type that encoding/json decodes into. If defaults is valid,
+// it has the values of fields that are left out.
 func schemaOf(t reflect.Type, defaults reflect.Value) (object, error) {
 	return typeSchema(t, defaults, 0)
 }
@@ -169,7 +168,7 @@ func structSchema(t reflect.Type, defaults reflect.Value, depth int) (object, er
 	return out, err
 }
 
-// closed refuses fields that are not known, in every object of a schema.
+// closed refuses unknown fields in every object of a schema.
 func closed(schema object) object {
 	out := object{}
 	for _, f := range schema {
@@ -228,7 +227,7 @@ func structFields(t reflect.Type, defaults reflect.Value, depth int, properties 
 	return nil
 }
 
-// fieldSchema is the schema of a field's type and of its tags: doc, enum, min, max.
+// fieldSchema returns the schema of a field's type and of its tags: doc, enum, min, max.
 func fieldSchema(f reflect.StructField, value reflect.Value, depth int) (object, error) {
 	schema, err := typeSchema(f.Type, value, depth+1)
 	if err != nil {
@@ -253,7 +252,7 @@ func fieldSchema(f reflect.StructField, value reflect.Value, depth int) (object,
 		if text := f.Tag.Get(bound.tag); text != "" {
 			keyword := bound.keyword
 			if kind == "string" {
-				keyword = strings.Replace(keyword, "imum", "Length", 1) // a text is bounded by its length
+				keyword = strings.Replace(keyword, "imum", "Length", 1) // the limit of a text is its length
 			}
 			v, err := constant("number", text)
 			if err != nil {

@@ -11,17 +11,17 @@ import (
 	"sync/atomic"
 )
 
-// A Process is what a plugin runs in: what Main takes from the operating system, and what tests
-// make up.
+// A Process is the environment of a plugin: Main takes it from the operating system, and tests
+// provide their own.
 type Process struct {
-	Program string   // the path it was started by
-	Args    []string // without it
+	Program string   // the path by which it was started
+	Args    []string // without the program
 	Env     func(name string) string
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
 
-	direct func() // gives os.Stdout back to the program; nil: it was never taken
+	direct func() // gives os.Stdout back to the program; nil: it was not redirected
 }
 
 // A session is one run of a plugin: one process, in one dialect.
@@ -32,10 +32,10 @@ type session struct {
 	out     writer
 	stderr  *held
 	store   store
-	ask     func(ctx context.Context, method string, params any) ([]byte, error) // asks the host; nil: it cannot be asked
-	tell    func(method string, params any) error                                // notifies the host; the same
+	ask     func(ctx context.Context, method string, params any) ([]byte, error) // sends a request to the host; nil: not possible
+	tell    func(method string, params any) error                                // sends a notification to the host; nil: not possible
 	begun   atomic.Bool                                                          // Start has run, and Stop has not
-	running atomic.Int32                                                         // handlers at work
+	running atomic.Int32                                                         // running handlers
 }
 
 func newSession(p *Plugin, process Process) *session {
@@ -51,7 +51,7 @@ func newSession(p *Plugin, process Process) *session {
 
 func (s *session) env(name string) string { return s.process.Env(name) }
 
-// begin makes the plugin ready for its first handler. config is nil where the dialect has none.
+// begin prepares the plugin for its first handler. config is nil if the dialect has none.
 func (s *session) begin(ctx context.Context, config, secrets []byte) error {
 	if err := errors.Join(s.configure(config), s.confide(secrets)); err != nil {
 		return err
@@ -65,10 +65,10 @@ func (s *session) begin(ctx context.Context, config, secrets []byte) error {
 	return nil
 }
 
-// end lets the plugin tidy up.
+// end calls the plugin's Stop function.
 func (s *session) end(ctx context.Context) {
 	if !s.begun.CompareAndSwap(true, false) {
-		return // a signal and the end of stdin may come at once
+		return // a signal and the end of stdin may come at the same time
 	}
 	for _, run := range s.plugin.stop {
 		if err := s.guarded(context.WithoutCancel(ctx), "Stop", run); err != nil {
@@ -77,7 +77,7 @@ func (s *session) end(ctx context.Context) {
 	}
 }
 
-// guarded runs a function of the plugin's author. A panic is an error.
+// guarded calls a function of the plugin's author. A panic is an error.
 func (s *session) guarded(ctx context.Context, what string, run func(context.Context) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -87,7 +87,7 @@ func (s *session) guarded(ctx context.Context, what string, run func(context.Con
 	return run(ctx)
 }
 
-// healthy is what the plugin says about itself.
+// healthy returns the plugin's health.
 func (s *session) healthy(ctx context.Context) error {
 	if s.plugin.health == nil {
 		return nil
@@ -108,16 +108,16 @@ func (w *writer) line(message []byte) error {
 	return err
 }
 
-// held is stderr. mine takes stderr for an error only where it is nothing else, so a mine hook's
-// log is held back until it is known how the hook came out.
+// held is stderr. In mine, stderr is an error only if it has nothing else, so the log of a mine
+// hook is held until the hook has ended.
 type held struct {
-	mu      sync.Mutex // protects what follows, and writes to w
+	mu      sync.Mutex // protects the fields below, and writes to w
 	w       io.Writer
 	holding bool
 	text    bytes.Buffer
 }
 
-// mostHeld is when a log is too long to be held back any longer.
+// mostHeld is the size at which a held log is written.
 const mostHeld = 64 << 10
 
 func (h *held) Write(p []byte) (int, error) {
@@ -133,7 +133,7 @@ func (h *held) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush writes what was held back, and holds nothing back from now on.
+// flush writes the held log, and holds nothing from now on.
 func (h *held) flush() error {
 	h.holding = false
 	_, err := h.text.WriteTo(h.w)
@@ -144,10 +144,10 @@ func (h *held) flush() error {
 func (h *held) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_ = h.flush() // a stderr that is gone has no reader
+	_ = h.flush() // if stderr is closed, it has no reader
 }
 
-// take returns what was held back, and forgets it.
+// take returns the held log and clears it.
 func (h *held) take() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -157,7 +157,7 @@ func (h *held) take() string {
 	return text
 }
 
-// A logWriter writes to the stderr of the session there is.
+// A logWriter writes to the stderr of the current session.
 type logWriter struct{ plugin *Plugin }
 
 func (w logWriter) Write(p []byte) (int, error) {
@@ -167,7 +167,7 @@ func (w logWriter) Write(p []byte) (int, error) {
 	return os.Stderr.Write(p)
 }
 
-// untimed leaves the time out of log lines: hosts note when a line came.
+// untimed leaves the time out of log lines: hosts record it.
 func untimed(_ []string, a slog.Attr) slog.Attr {
 	if a.Key == slog.TimeKey {
 		return slog.Attr{}
@@ -175,7 +175,7 @@ func untimed(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// A Call says on whose behalf a handler runs, as far as the dialect tells.
+// A Call says for whom a handler runs, as far as the dialect says.
 type Call struct {
 	Dialect     Dialect `json:"-"`
 	SessionID   string  `json:"session_id"`
@@ -188,7 +188,7 @@ type Call struct {
 
 type callKey struct{}
 
-// From is the call that a handler's context belongs to.
+// From returns the call of a handler's context.
 func From(ctx context.Context) Call {
 	c, _ := ctx.Value(callKey{}).(Call)
 	return c
@@ -196,8 +196,8 @@ func From(ctx context.Context) Call {
 
 func with(ctx context.Context, c Call) context.Context { return context.WithValue(ctx, callKey{}, c) }
 
-// Notification declares something that the plugin says unasked, such as "words.counted". It returns
-// how to say it: kaged hosts get the notification; elsewhere it is a line of the log.
+// Notification declares a notification of the plugin, such as "words.counted". It returns a
+// function that sends it. kaged hosts get the notification; elsewhere it is a line of the log.
 func (p *Plugin) Notification(name string) func(ctx context.Context, params any) error {
 	if name == "" || contains(p.notifications, name) {
 		p.fault("notification %q is empty, or there are two of them", name)

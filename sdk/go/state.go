@@ -20,16 +20,16 @@ import (
 // write.
 type State struct{ plugin *Plugin }
 
-// State declares that the plugin keeps something; call it before Main. The kaged manifest then has
+// State declares that the plugin stores values; call it before Main. The kaged manifest then has
 // the capabilities for storage, and the mine manifest the permission for the directory.
 func (p *Plugin) State() *State {
 	p.usesState = true
 	return &State{p}
 }
 
-// store is where a session keeps state.
+// store is where a session stores its state.
 type store interface {
-	get(ctx context.Context, key string) (value json.RawMessage, err error) // nil: it is not there
+	get(ctx context.Context, key string) (value json.RawMessage, err error) // nil: there is none
 	put(ctx context.Context, key string, value json.RawMessage) error
 	delete(ctx context.Context, key string) error
 	list(ctx context.Context, prefix string) ([]string, error)
@@ -52,7 +52,7 @@ func (s *State) store(key string) (store, error) {
 	return current.store, nil
 }
 
-// Get reads a value; found is false where there is none.
+// Get reads a value; found is false if there is none.
 func (s *State) Get(ctx context.Context, key string, into any) (found bool, err error) {
 	kept, err := s.store(key)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *State) Get(ctx context.Context, key string, into any) (found bool, err 
 	return true, json.Unmarshal(value, into)
 }
 
-// Put keeps a value.
+// Put stores a value.
 func (s *State) Put(ctx context.Context, key string, value any) error {
 	kept, err := s.store(key)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *State) Put(ctx context.Context, key string, value any) error {
 	return kept.put(ctx, key, text)
 }
 
-// Delete forgets a key; one that is not there is no error.
+// Delete deletes a key; a missing one is not an error.
 func (s *State) Delete(ctx context.Context, key string) error {
 	kept, err := s.store(key)
 	if err != nil {
@@ -98,8 +98,8 @@ func (s *State) List(ctx context.Context, prefix string) ([]string, error) {
 	return keys, err
 }
 
-// files keeps each key in a file of its own, which is replaced whole: calls that run side by side
-// never see half of one.
+// files stores each key in its own file, which is replaced as a whole: parallel calls never see
+// half of one.
 type files struct{ dir string }
 
 type kept struct {
@@ -107,7 +107,7 @@ type kept struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// path: a name that fits every file system, whatever the key.
+// path returns a name that is valid on every file system, for any key.
 func (f files) path(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return filepath.Join(f.dir, hex.EncodeToString(sum[:16])+".json")
@@ -150,7 +150,7 @@ func (f files) put(_ context.Context, key string, value json.RawMessage) error {
 		err = os.Rename(temporary.Name(), f.path(key))
 	}
 	if err != nil {
-		_ = os.Remove(temporary.Name()) // the first error is the one that counts
+		_ = os.Remove(temporary.Name()) // the first error counts
 	}
 	return err
 }

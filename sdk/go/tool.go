@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// An operation is a tool or a method: a function with a schema of what it takes.
+// An operation is a tool or a method: a function with a schema of its arguments.
 type operation struct {
 	name, description string
 
@@ -20,12 +20,11 @@ type operation struct {
 	run     func(ctx context.Context, arguments []byte) (any, error)
 
 	once  sync.Once
-	rules *rules // compiled when the operation is called first
+	rules *rules // compiled at the first call
 }
 
-// Tool adds a tool: something that a model can call. In is a struct whose fields are the arguments;
-// package documentation lists the tags that say more about them. A result that is no string reaches
-// the model as JSON.
+// Tool adds a tool, which a model can call. In is a struct whose fields are the arguments; the
+// package documentation lists their tags. A result that is not a string reaches the model as JSON.
 //
 // The name has lower-case letters, digits, _ and -. Hosts put the plugin's name before it.
 func Tool[In, Out any](p *Plugin, name, description string, run func(ctx context.Context, in In) (Out, error), with ...Option) {
@@ -38,8 +37,7 @@ func Tool[In, Out any](p *Plugin, name, description string, run func(ctx context
 	p.tools = addOperation(p, "tool", p.tools, newOperation(p, name, description, run, with))
 }
 
-// Method adds a method: something that programs can call, by its full name, such as "words.total"
-// (kaged).
+// Method adds a method, which programs can call by its full name, such as "words.total" (kaged).
 func Method[In, Out any](p *Plugin, name, description string, run func(ctx context.Context, in In) (Out, error), with ...Option) {
 	if !validMethod.MatchString(name) || strings.HasPrefix(name, "kaged.") || strings.HasPrefix(name, "system.") {
 		p.fault("method %q: the name will not do: 2 to 4 lower-case words with dots between, the first not kaged or system", name)
@@ -76,7 +74,7 @@ func addOperation(p *Plugin, what string, list []*operation, o *operation) []*op
 	return append(list, o)
 }
 
-// find looks an operation up by its name.
+// find finds an operation by its name.
 func find[T string | []byte](list []*operation, name T) *operation {
 	for _, o := range list {
 		if o.name == string(name) {
@@ -86,10 +84,10 @@ func find[T string | []byte](list []*operation, name T) *operation {
 	return nil
 }
 
-// An argumentError says that the caller is at fault.
+// An argumentError is a mistake of the caller.
 type argumentError struct{ error }
 
-// invoke checks the arguments, calls the function, and makes a panic an error.
+// invoke checks the arguments, calls the function, and turns a panic into an error.
 func (p *Plugin) invoke(ctx context.Context, o *operation, arguments []byte) (result any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -111,7 +109,7 @@ func (p *Plugin) invoke(ctx context.Context, o *operation, arguments []byte) (re
 	return o.run(ctx, arguments)
 }
 
-// decoding puts an error of encoding/json into words for the sender of the JSON.
+// decoding explains an error of encoding/json to the sender of the JSON.
 func decoding(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := wrong.Field

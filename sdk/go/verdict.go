@@ -19,8 +19,8 @@ const (
 	kindFail     kind = "fail"
 )
 
-// A Verdict is what a handler says about an event. The zero Verdict has no opinion. A verdict that
-// means nothing at a point is answered as an error which says what would.
+// A Verdict is a handler's answer to an event. The zero Verdict has no opinion. A verdict that a
+// point does not support is an error that lists the supported ones.
 type Verdict struct {
 	kind    kind
 	reason  string
@@ -36,29 +36,29 @@ func NoOpinion() Verdict { return Verdict{} }
 // Continue agrees: the event goes on as it is.
 func Continue() Verdict { return Verdict{kind: kindContinue} }
 
-// Modify has the event go on as the handler has changed it. Without it, changes of the event are
-// dropped.
+// Modify continues with the event as the handler has changed it. Without it, changes of the event
+// are dropped.
 func Modify() Verdict { return Verdict{kind: kindModify} }
 
-// Stop has the event go on as the handler has changed it, and no other plugin is asked.
+// Stop continues with the event as the handler has changed it, and no other plugin is called.
 func Stop() Verdict { return Verdict{kind: kindStop} }
 
-// Answer answers in the place of a tool, which does not run. A result that is no string is given as
+// Answer answers in place of a tool, which does not run. A result that is not a string becomes
 // JSON.
 func Answer(result any) Verdict { return Verdict{kind: kindAnswer, answer: result} }
 
-// Skip drops a message of the user's.
+// Skip drops a message of the user.
 func Skip() Verdict { return Verdict{kind: kindSkip} }
 
-// Deny refuses: the tool, the command, the job or the message does not go on. The reason is for
-// people, and for a model.
+// Deny refuses the tool, the command, the job or the message. The reason is for people and for a
+// model.
 func Deny(reason string) Verdict { return Verdict{kind: kindDeny, reason: reason} }
 
 // Denyf is Deny with a format.
 func Denyf(format string, args ...any) Verdict { return Deny(fmt.Sprintf(format, args...)) }
 
-// Fail says that the handler could not do its work. What that does to the event is for the host to
-// say. Fail(nil) is Continue, so that a handler can end with it.
+// Fail says that the handler could not do its work. The host decides what that does to the event.
+// Fail(nil) is Continue, so that a handler can end with it.
 func Fail(err error) Verdict {
 	if err == nil {
 		return Continue()
@@ -66,13 +66,13 @@ func Fail(err error) Verdict {
 	return Verdict{kind: kindFail, reason: err.Error(), err: err}
 }
 
-// Suggest adds to a refusal what a person could do about it.
+// Suggest adds to a refusal what the user can do about it.
 func (v Verdict) Suggest(text string) Verdict {
 	v.suggest = text
 	return v
 }
 
-// Failed makes an answer that of a tool which failed.
+// Failed marks an answer as that of a tool which failed.
 func (v Verdict) Failed() Verdict {
 	v.failed = true
 	return v
@@ -81,13 +81,13 @@ func (v Verdict) Failed() Verdict {
 // String names the verdict: "", "continue", "modify", "stop", "answer", "skip", "deny" or "fail".
 func (v Verdict) String() string { return string(v.kind) }
 
-// Reason is that of a refusal or a failure.
+// Reason returns the reason of a refusal or a failure.
 func (v Verdict) Reason() string { return v.reason }
 
-// Suggestion is what a refusal suggests.
+// Suggestion returns the suggestion of a refusal.
 func (v Verdict) Suggestion() string { return v.suggest }
 
-// refusal is the reason and the suggestion in one text, for dialects that have one place for both.
+// refusal returns the reason and the suggestion in one text, for dialects with one field for both.
 func (v Verdict) refusal() string {
 	if v.suggest == "" {
 		return v.reason
@@ -95,7 +95,7 @@ func (v Verdict) refusal() string {
 	return v.reason + "; " + v.suggest
 }
 
-// fits says why a verdict means nothing at a point.
+// fits says why a point does not support a verdict.
 func (v Verdict) fits(n *native) error {
 	switch v.kind {
 	case kindNone, kindContinue, kindFail:
@@ -111,7 +111,7 @@ func (v Verdict) fits(n *native) error {
 	return fmt.Errorf("%s means nothing at %s: return one of %s", v.kind, n.point, strings.Join(words, ", "))
 }
 
-// An Error is an error with a code, for dialects that have a place for one (mine: VAULT_NOT_FOUND).
+// An Error is an error with a code, for dialects that support one (mine: VAULT_NOT_FOUND).
 type Error struct {
 	Message string
 	Code    string
@@ -119,7 +119,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// codeOf is the code of an error; "" where it has none.
+// codeOf returns the code of an error; "" if it has none.
 func codeOf(err error) string {
 	if coded, ok := errors.AsType[*Error](err); ok {
 		return coded.Code

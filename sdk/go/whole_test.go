@@ -10,7 +10,7 @@ import (
 	plugin "github.com/patchbay-dev/patchbay/sdk/go"
 )
 
-// A whole is a plugin with something at every point, and what its handlers saw.
+// A whole is a plugin with a handler at every point, and what its handlers saw.
 type whole struct {
 	plugin *plugin.Plugin
 	seen   []string

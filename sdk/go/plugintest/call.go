@@ -9,7 +9,7 @@ import (
 	plugin "github.com/patchbay-dev/patchbay/sdk/go"
 )
 
-// Tool calls a tool with a struct or a map of arguments. A result that is no text is JSON.
+// Tool calls a tool with a struct or a map of arguments. A result that is not a text is JSON.
 func (h *Host) Tool(name string, arguments any) (string, error) {
 	h.t.Helper()
 	switch h.Dialect {
@@ -71,7 +71,7 @@ func (h *Host) Method(name string, params any) (json.RawMessage, error) {
 	return a.Result, nil
 }
 
-// Health asks the plugin how it is (kaged and mine).
+// Health checks the plugin's health (kaged and mine).
 func (h *Host) Health() error {
 	h.t.Helper()
 	switch h.Dialect {
@@ -89,7 +89,7 @@ func (h *Host) Health() error {
 	return nil
 }
 
-// Validate has a config checked (dotagent).
+// Validate checks a config (dotagent).
 func (h *Host) Validate(config any) error {
 	h.t.Helper()
 	if h.Dialect != plugin.Dotagent {
@@ -106,21 +106,20 @@ func (h *Host) Validate(config any) error {
 	return failure(reply.OK, reply.Error)
 }
 
-// A CommandResult is what became of a command.
+// A CommandResult is the result of a command.
 type CommandResult struct {
 	Stdout, Stderr string
 	Code           int
-	Error          string // what the plugin says went wrong
+	Error          string // the plugin's error
 }
 
-// Command runs a command of the plugin's own (mine). A command that has the user's stdin is given
-// one of Stdin.
+// Command runs a plugin's own command (mine), with an empty stdin.
 func (h *Host) Command(name string, args ...string) CommandResult {
 	h.t.Helper()
 	return h.command("", name, args)
 }
 
-// CommandWith is Command for one that has the user's stdin.
+// CommandWith is like Command, for a command with the user's stdin.
 func (h *Host) CommandWith(stdin, name string, args ...string) CommandResult {
 	h.t.Helper()
 	return h.command(stdin, name, args)

@@ -15,8 +15,8 @@
 //	New
 //	  start            dialects with a conversation: Plugin.Run on pipes
 //	Fire
-//	  ask              a request, or one process, in the dialect's words    words.go
-//	  read             what the answer means                               answers.go
+//	  ask              a request, or one process, in the dialect's form     words.go
+//	  read             reads the answer                                    answers.go
 //
 // Whether a plugin holds to its protocol with everything that can go wrong is for `patchbay plugin
 // test` to say.

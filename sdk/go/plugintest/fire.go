@@ -11,20 +11,20 @@ import (
 	plugin "github.com/patchbay-dev/patchbay/sdk/go"
 )
 
-// An Outcome is what a plugin made of an event.
+// An Outcome is a plugin's answer to an event.
 type Outcome[E any] struct {
-	// Verdict is continue, modify, stop, answer, skip, deny or fail. No dialect tells NoOpinion
-	// from Continue.
+	// Verdict is continue, modify, stop, answer, skip, deny or fail. No dialect distinguishes
+	// NoOpinion from Continue.
 	Verdict string
 	Reason  string // of deny and fail
 	Suggest string // of deny
 	Answer  string // of answer
 	Event   E      // as the plugin left it
 
-	Sent, Received string // the words of the dialect
+	Sent, Received string // the messages of the dialect
 }
 
-// outcome is an Outcome before its event is known by type.
+// outcome is an Outcome before its event has its type.
 type outcome struct {
 	verdict, reason, suggest, answer string
 
@@ -32,7 +32,7 @@ type outcome struct {
 	sent, received string
 }
 
-// Fire has the plugin asked about an event. The host's dialect must have the point; Carries tells.
+// Fire sends an event to the plugin. The host's dialect must have the point; Carries reports that.
 func Fire[E any](h *Host, point plugin.Point[E], event E) Outcome[E] {
 	h.t.Helper()
 	if !Carries(h, point) {
@@ -62,7 +62,7 @@ func Fire[E any](h *Host, point plugin.Point[E], event E) Outcome[E] {
 	return Outcome[E]{Verdict: o.verdict, Reason: o.reason, Suggest: o.suggest, Answer: o.answer, Event: event, Sent: o.sent, Received: o.received}
 }
 
-// Carries tells whether the host's dialect has a point.
+// Carries reports whether the host's dialect has a point.
 func Carries[E any](h *Host, point plugin.Point[E]) bool {
 	name := point.String()
 	switch h.Dialect {
@@ -87,7 +87,7 @@ var (
 		"tool.resolve": "pre_tool_execute", "tool.after": "post_tool_execute"}
 )
 
-// run is one process for one call.
+// run runs one process for one call.
 func (h *Host) run(stdin string, args ...string) (stdout, stderr string, code int) {
 	var out bytes.Buffer
 	errs := &buffer{}
@@ -229,7 +229,7 @@ func (h *Host) scaffoldHook(hook string, p map[string]json.RawMessage) outcome {
 	return o
 }
 
-// settled is an answer in a tool's place; one that failed with an error is a refusal.
+// settled returns an answer in place of a tool. An answer that failed with an error is a refusal.
 func (o outcome) settled(reply map[string]json.RawMessage) outcome {
 	o.verdict, o.answer = "answer", text(reply["result"])
 	var said struct{ Error, Suggest string }
@@ -239,7 +239,7 @@ func (o outcome) settled(reply map[string]json.RawMessage) outcome {
 	return o
 }
 
-// scaffoldParams puts an event into the protocol's words.
+// scaffoldParams translates an event to the params of the protocol.
 func scaffoldParams(hook string, p map[string]json.RawMessage) map[string]any {
 	out := make(map[string]any)
 	for name, value := range p {
@@ -266,7 +266,7 @@ func scaffoldParams(hook string, p map[string]json.RawMessage) map[string]any {
 	return out
 }
 
-// text is a JSON string; "" for anything else.
+// text returns a JSON string; "" for anything else.
 func text(value json.RawMessage) string {
 	var s string
 	_ = json.Unmarshal(value, &s) // "" then

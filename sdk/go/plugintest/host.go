@@ -18,7 +18,7 @@ import (
 	plugin "github.com/patchbay-dev/patchbay/sdk/go"
 )
 
-// Options change what a plugin finds.
+// Options set what a plugin finds.
 type Options struct {
 	Config  any               // a struct or a map; nil: none
 	Secrets any               // for kaged; elsewhere they are variables of Env
@@ -37,14 +37,14 @@ type Host struct {
 
 	in      *io.PipeWriter // nil: a process for each call
 	exited  chan int
-	mu      sync.Mutex // protects what follows
+	mu      sync.Mutex // protects the fields below
 	next    int
 	waiting map[int]chan answer
 	told    []Notification
 	storage map[string]json.RawMessage
 }
 
-// A Notification is something that the plugin said unasked.
+// A Notification is a notification of the plugin.
 type Notification struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
@@ -59,11 +59,10 @@ type answer struct {
 	line string
 }
 
-// patience bounds how long the plugin may take for one answer.
+// patience limits how long the plugin may take for one answer.
 const patience = 30 * time.Second
 
-// Each runs a test in every dialect that the plugin has something for, each with a plugin of its
-// own.
+// Each runs a test in every dialect in which the plugin offers something, each with a new plugin.
 func Each(t *testing.T, make func() *plugin.Plugin, test func(t *testing.T, h *Host)) {
 	t.Helper()
 	for _, d := range make().Speaks() {
@@ -109,7 +108,7 @@ func (h *Host) env(name string) string {
 	return h.options.Env[name]
 }
 
-// json encodes a value of the test's.
+// json encodes a value of the test.
 func (h *Host) json(v any) json.RawMessage {
 	h.t.Helper()
 	text, err := json.Marshal(v)
@@ -119,7 +118,7 @@ func (h *Host) json(v any) json.RawMessage {
 	return text
 }
 
-// start runs the plugin on pipes and shakes hands with it.
+// start runs the plugin on pipes and makes the handshake.
 func (h *Host) start() {
 	h.t.Helper()
 	stdin, in := io.Pipe()
@@ -196,7 +195,7 @@ func (h *Host) request(method string, params any) answer {
 	return answer{}
 }
 
-// read takes what the plugin says: answers, notifications, and requests for storage.
+// read handles what the plugin sends: answers, notifications, and requests for storage.
 func (h *Host) read(out io.Reader) {
 	in := bufio.NewReader(out)
 	for {
@@ -254,7 +253,7 @@ func (h *Host) serve(id json.RawMessage, method string, params json.RawMessage) 
 		Key, Prefix string
 		Value       json.RawMessage
 	}
-	_ = json.Unmarshal(params, &p) // what is missing is empty
+	_ = json.Unmarshal(params, &p) // missing fields are empty
 	h.mu.Lock()
 	var result any = map[string]any{}
 	switch strings.TrimPrefix(method, "kaged.storage.") {
@@ -282,10 +281,10 @@ func (h *Host) serve(id json.RawMessage, method string, params json.RawMessage) 
 	go fmt.Fprintf(h.in, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, text)
 }
 
-// Log is what the plugin has written to stderr.
+// Log returns the plugin's stderr.
 func (h *Host) Log() string { return h.stderr.String() }
 
-// Notifications are what the plugin has said unasked (kaged).
+// Notifications returns the plugin's notifications (kaged).
 func (h *Host) Notifications() []Notification {
 	h.mu.Lock()
 	defer h.mu.Unlock()
