@@ -115,7 +115,7 @@ func TestMine(t *testing.T) {
 	want(t, "health", h.Health(), nil)
 	want(t, "command", h.Command("greet", "you").Stdout, "hello you\n")
 	want(t, "its stdin", h.CommandWith("in", "greet").Stdout, "hello in\n")
-	want(t, "its error", h.Command("greet", "nobody").Error, "nobody is there")
+	want(t, "its error", h.Command("greet", "none").Error, "no one is there")
 	wantHas(t, "another command", h.Command("x").Error, `no command "x"; there are greet`)
 }
 

@@ -121,7 +121,7 @@ func TestDetection(t *testing.T) {
 			code, out, said := run(newWhole().plugin, stdin)
 			want(t, "code", code, 2)
 			want(t, "stdout", out, "")
-			wantHas(t, "stderr", said, "cannot tell what is asked")
+			wantHas(t, "stderr", said, "cannot tell which protocol the host speaks")
 		})
 	}
 	for _, params := range []string{"{}", "[]", "null", `{"protocol_version":1,"protocolVersion":"2025-06-18"}`} {

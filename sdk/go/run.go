@@ -121,7 +121,7 @@ func (s *session) read(ctx context.Context) int {
 	if invocation, ok := parseInvocation(whole); ok && err == nil {
 		return s.mine(ctx, invocation, nil)
 	}
-	s.complain("cannot tell what is asked: stdin has neither JSON-RPC (kaged, scaffold, MCP) nor an envelope of mine: %.100q\n%s",
+	s.complain("cannot tell which protocol the host speaks: stdin has neither JSON-RPC (kaged, scaffold, MCP) nor an envelope of mine: %.100q\n%s",
 		whole, s.plugin.usage(s.program()))
 	return exitUsage
 }

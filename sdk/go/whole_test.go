@@ -191,8 +191,8 @@ func (w *whole) commands() {
 		if err == nil {
 			_, err = fmt.Fprintf(c.Stdout, "hello %s%s\n", strings.Join(c.Args, " "), rest)
 		}
-		if len(c.Args) > 0 && c.Args[0] == "nobody" {
-			return &plugin.Error{Message: "nobody is there", Code: "NOBODY"}
+		if len(c.Args) > 0 && c.Args[0] == "none" {
+			return &plugin.Error{Message: "no one is there", Code: "NONE"}
 		}
 		return err
 	}, plugin.ArgsHelp("[NAME]"), plugin.UserStdin())

@@ -163,8 +163,8 @@ def whole() -> tuple[Plugin, Any, list[str]]:
     @p.command("Greets.", args="[NAME]", user_stdin=True)
     def greet(c: CommandCall) -> None:
         c.stdout.write(f"hello {' '.join(c.args)}{c.stdin.read()}\n")
-        if c.args == ["nobody"]:
-            raise PluginError("nobody is there", "NOBODY")
+        if c.args == ["none"]:
+            raise PluginError("no one is there", "NONE")
 
     @p.health
     def health() -> None:
@@ -232,7 +232,7 @@ class Events(unittest.TestCase):
             h.health()
             said = h.command("greet", "you", stdin="in")
             self.assertEqual((said.stdout, said.code), ("hello youin\n", 0))
-            self.assertEqual(h.command("greet", "nobody").error, "nobody is there")
+            self.assertEqual(h.command("greet", "none").error, "no one is there")
             self.assertIn("no command 'x'; there are greet", h.command("x").error)
 
     def test_dotagent(self) -> None:
@@ -281,7 +281,7 @@ class Detection(unittest.TestCase):
         for stdin in ("", "hello", "[]", '{"a":1}', '{"type":"hook"}'):
             code, out, err = self.run_it(stdin)
             self.assertEqual((code, out), (2, ""), stdin)
-            self.assertIn("cannot tell what is asked", err)
+            self.assertIn("cannot tell which protocol the host speaks", err)
 
     def test_a_handshake_of_two_protocols_is_refused(self) -> None:
         for params in ("{}", "[]", '{"protocol_version":1,"protocolVersion":"2025-06-18"}'):

@@ -1269,7 +1269,7 @@ class _Session:
         invocation = _invocation(whole)
         if invocation is not None:
             return self.mine(invocation, None)
-        self.complain("cannot tell what is asked: stdin has neither JSON-RPC (kaged, scaffold, MCP) nor an envelope of mine: "
+        self.complain("cannot tell which protocol the host speaks: stdin has neither JSON-RPC (kaged, scaffold, MCP) nor an envelope of mine: "
                       f"{whole[:100]!r}\n{_usage(self.plugin, os.path.basename(self.program))}")
         return _USAGE
 
