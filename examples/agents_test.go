@@ -52,7 +52,7 @@ func (h *agentHome) job(env []string, args ...string) (output string, err error)
 	return string(out), err
 }
 
-// file is what a plugin has written; "" where there is nothing.
+// file returns what a plugin has written; "" if there is nothing.
 func (h *agentHome) file(name string) string {
 	h.t.Helper()
 	text, err := os.ReadFile(filepath.Join(h.dir, name))
@@ -96,7 +96,7 @@ func diskReport(t *testing.T, home *agentHome) {
 	}
 }
 
-// repository is a new one with one commit in it.
+// repository returns a new one with one commit in it.
 func repository(t *testing.T, name, subject string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -140,7 +140,7 @@ func gitDigestDry(t *testing.T, home *agentHome) {
 	}
 }
 
-// site is a page that can be out of order.
+// site returns a page that can be out of order.
 func site(t *testing.T) (url string, broken *atomic.Bool) {
 	broken = new(atomic.Bool)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -219,7 +219,7 @@ func TestAgentPlugins(t *testing.T) {
 	}
 }
 
-// preflight is what a plugin of this kind is given.
+// preflight returns what a plugin of this kind is given.
 func preflight(config string) string {
 	return `{"kind":"preflight","agent":"x","schedule":"y","event":"preflight","message":null,"config":` + config + `}`
 }

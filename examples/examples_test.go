@@ -20,7 +20,7 @@ func build(t *testing.T, name string) string {
 	return path
 }
 
-// home is a home directory with one mine plugin that tags what is added.
+// home returns a home directory with one mine plugin that tags what is added.
 func home(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()

@@ -165,7 +165,7 @@ func TestKeepSecrets(t *testing.T) {
 	})
 }
 
-// toolResult is the payload of a tool that has answered.
+// toolResult returns the payload of a tool that has answered.
 func toolResult(text string) map[string]any {
 	return map[string]any{"tool": "read_file", "call_id": "1", "arguments": map[string]any{"path": ".env"},
 		"result": text, "success": true, "error": nil}

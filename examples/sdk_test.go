@@ -36,7 +36,7 @@ func buildVeil(t *testing.T) sdkPlugin {
 	return sdkPlugin{"veil", map[string]string{"veil": program}}
 }
 
-// careful is the example in Python: a file, and the SDK beside it.
+// careful returns the example in Python: a file, and the SDK beside it.
 func careful(t *testing.T) sdkPlugin {
 	t.Helper()
 	plugtest.NeedTool(t, "python3")

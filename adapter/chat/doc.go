@@ -7,8 +7,8 @@
 //
 // # An agent
 //
-// An [Agent] has a model, and optionally a [Host] with plugins, tools, and an [Approver], which asks
-// the user before a tool changes something:
+// An [Agent] has a model, and optionally a [Host] with plugins, tools, and an [Approver], which
+// asks the user before a tool changes something:
 //
 //	agent := &chat.Agent{
 //		Model:   provider,
@@ -44,17 +44,17 @@
 // reply is neither shown nor stored. A refusal at the points of a tool call does not end the turn.
 // It is the result of the call, which the model reads.
 //
-// The log is valid for the next turn however this one ended. The user's message is stored before the
-// model is called. An interruption ends the running tools, stores the part of the reply that was
-// shown, and adds a result to each call without one.
+// The log is valid for the next turn however this one ended. The user's message is stored before
+// the model is called. An interruption ends the running tools, stores the part of the reply that
+// was shown, and adds a result to each call without one.
 //
 // # Held replies
 //
-// Text is streamed while it arrives, unless a plugin that can change a reply takes part (Host.Alters
-// at model.reply or turn.final). Then each reply is held until plugins have seen all of it: a reply
-// with tool calls until model.reply is over, a reply without until turn.final is over. Meanwhile
-// observers get its length. If the turn is interrupted or fails, nothing of a held reply is shown or
-// stored.
+// Text is streamed while it arrives, unless a plugin that can change a reply takes part
+// (Host.Alters at model.reply or turn.final). Then each reply is held until plugins have seen all
+// of it: a reply with tool calls until model.reply is over, a reply without until turn.final is
+// over. Meanwhile observers get its length. If the turn is interrupted or fails, nothing of a held
+// reply is shown or stored.
 //
 // # Compaction
 //

@@ -71,8 +71,8 @@ type Result struct {
 	Notes    []string        // wishes of plugins that the agent cannot fulfil, and failures
 }
 
-// ProbeSession is the session of the events that `patchbay hook status` sends to try the hooks of an
-// agent. No agent has a session of this name.
+// ProbeSession is the session of the events that `patchbay hook status` sends to try the hooks of
+// an agent. No agent has a session of this name.
 const ProbeSession = "patchbay-status"
 
 // A Moment is a parsed event.

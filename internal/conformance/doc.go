@@ -19,9 +19,9 @@
 // # Checks
 //
 // A [Check] has a stable id, the sentence of the protocol that it tests, the row of docs/protocols
-// that has the sentence, and advice for the author. The checks speak the protocol themselves and read
-// strictly. What a host tolerates, such as an answer with a wrong id, is noted, and fails one check
-// instead of all.
+// that has the sentence, and advice for the author. The checks speak the protocol themselves and
+// read strictly. What a host tolerates, such as an answer with a wrong id, is noted, and fails one
+// check instead of all.
 //
 // Run gives the plugin its own home, project and environment, and confines it as the host does.
 //
@@ -40,6 +40,6 @@
 //	  Report              check.go
 //	WriteJUnit            junit.go
 //
-// What it is not: it is not the test suite of this module, which is in internal/plugtest, and it does
-// not judge whether a plugin does what it is for.
+// What it is not: it is not the test suite of this module, which is in internal/plugtest, and it
+// does not judge whether a plugin does what it is for.
 package conformance

@@ -292,8 +292,8 @@ type HookSet interface {
 // A Declarer is a dialect whose plugins declare their hooks in a file. The host knows these hooks
 // even if the plugin cannot be opened.
 type Declarer interface {
-	// Declared returns the hooks of a plugin that cannot be opened; each of them fails with why. The
-	// set is nil if none is known. whole is false if the plugin may have others.
+	// Declared returns the hooks of a plugin that cannot be opened; each of them fails with why.
+	// The set is nil if none is known. whole is false if the plugin may have others.
 	Declared(f Found, why error) (set HookSet, whole bool)
 }
 

@@ -99,7 +99,8 @@ func ExaminePlace(place string) []Problem {
 // unlisted begins the message of a place that cannot be read.
 const unlisted = "its plugins cannot be listed: "
 
-// Unlisted reports whether p is about a place that cannot be read, so that no plugin in it is found.
+// Unlisted reports whether p is about a place that cannot be read, so that no plugin in it is
+// found.
 func Unlisted(p Problem) bool { return strings.HasPrefix(p.Message, unlisted) }
 
 // ReadManifest reads a regular file of at most that many bytes.

@@ -1,8 +1,9 @@
 // Package editfile changes one value in a file that a person wrote, and leaves every other byte as
 // it is: comments, formatting, line endings, the file's mode and owner.
 //
-// It knows TOML and JSON, the latter also with comments and with commas before a closing bracket. It
-// does not know what a file is for, does not reformat, and never rewrites a file from its values.
+// It knows TOML and JSON, the latter also with comments and with commas before a closing bracket.
+// It does not know what a file is for, does not reformat, and never rewrites a file from its
+// values.
 //
 //	Edit               the file: one writer at a time, a backup, replaced as a whole
 //	├─ open            a regular file in its directory, or none yet

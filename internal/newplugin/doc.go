@@ -1,9 +1,9 @@
-// Package newplugin makes new plugins: a directory with a working plugin, its tests and a README, for
-// a dialect and a language.
+// Package newplugin makes new plugins: a directory with a working plugin, its tests and a README,
+// for a dialect and a language.
 //
 // It is not an SDK, and it neither builds nor installs the plugins. The templates are real files in
-// _templates. The Go and Python ones use the SDKs, whose files are copied beside the plugin, so that
-// the plugin can be built and tested without a network.
+// _templates. The Go and Python ones use the SDKs, whose files are copied beside the plugin, so
+// that the plugin can be built and tested without a network.
 //
 //	Make              newplugin.go   turns a request into a plan: files, and the commands to type next
 //	  check           names.go       checks the name by the rule of the dialect

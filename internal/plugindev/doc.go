@@ -2,8 +2,8 @@
 // its files change, sends it events and tool calls by command, and reports everything that happens
 // as events.
 //
-// It draws no screen and reads no keys: a caller gives it commands and shows the events, as lines of
-// text ([Lines]) or of JSON. It decides nothing about plugins either: the host that Options.Open
+// It draws no screen and reads no keys: a caller gives it commands and shows the events, as lines
+// of text ([Lines]) or of JSON. It decides nothing about plugins either: the host that Options.Open
 // opens does, as for any other command.
 //
 //	Start                   session.go   the first load; then a goroutine that watches

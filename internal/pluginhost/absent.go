@@ -74,8 +74,8 @@ func (h *Host) logPassedOver(r *roster) {
 	}
 }
 
-// concerns reports whether a problem that belongs to no plugin keeps this host from a plugin that it
-// needs.
+// concerns reports whether a problem that belongs to no plugin keeps this host from a plugin that
+// it needs.
 func (h *Host) concerns(d dialect.Dialect, p dialect.Problem, names census) bool {
 	f := dialect.Found{Dialect: d.Name(), Path: p.Path}
 	if scriptName(d.Name(), p) != "" {

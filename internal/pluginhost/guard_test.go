@@ -126,8 +126,8 @@ func TestAGuardWithAHookThatCannotBeRead(t *testing.T) {
 }
 
 // TestFilesThatAreNoPlugin: a script without its executable bit, a link to nothing, and a directory
-// that cannot be listed may each be a guard. They are logged, unless this host does not need them or
-// the plugin is disabled.
+// that cannot be listed may each be a guard. They are logged, unless this host does not need them
+// or the plugin is disabled.
 func TestFilesThatAreNoPlugin(t *testing.T) {
 	const scaffoldGuard, pythonGuard = ".local/scaffold/plugins/guard", ".agent/plugins/guard.py"
 	nowhere := func(path string) func(h house) {

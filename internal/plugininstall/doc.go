@@ -1,5 +1,5 @@
-// Package plugininstall installs plugins into the places of their dialects: from a directory, a file,
-// an archive or a git repository. It never runs or builds anything of a plugin.
+// Package plugininstall installs plugins into the places of their dialects: from a directory, a
+// file, an archive or a git repository. It never runs or builds anything of a plugin.
 //
 // It knows no terminal and asks no questions: its caller decides, between [Fetch] and
 // [Fetched.Place]. Package pluginhost tells it which dialect a plugin speaks, and package trust

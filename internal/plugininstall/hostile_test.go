@@ -328,7 +328,7 @@ func TestWebArchive(t *testing.T) {
 	}
 	h := newHouse(t)
 	if _, err := h.install(server.URL+"/good.zip", PlaceOptions{}); err == nil {
-		t.Error("a certificate that nobody signed is taken")
+		t.Error("an unsigned certificate is accepted")
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package plugtest has what the tests of all dialects share: fakes that misbehave by name, the suite
-// that every long-lived dialect must pass, transcripts of the protocols, and a reader of the
+// Package plugtest has what the tests of all dialects share: fakes that misbehave by name, the
+// suite that every long-lived dialect must pass, transcripts of the protocols, and a reader of the
 // protocol documents. No product code imports it.
 //
 //	Main, InstallFake   fake.go       the test binary itself, started under a fake's name

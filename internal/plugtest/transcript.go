@@ -9,7 +9,8 @@ import (
 
 // A transcript is a file in a dialect's testdata/transcripts: a conversation of host and plugin,
 // written by us. A clone without the protocol documents tests the protocols with it. It is a txtar
-// archive: a comment, the plugin's files, its `config` if it has one, and the `talk`, whose lines are
+// archive: a comment, the plugin's files, its `config` if it has one, and the `talk`, whose lines
+// are
 //
 //	open, close               what the host does; hostCan lists the words
 //	fire POINT PAYLOAD

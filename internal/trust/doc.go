@@ -1,5 +1,6 @@
-// Package trust manages patchbay.lock: for each plugin the SHA-256 of its files, where it came from,
-// and the capabilities that it was granted. It reports whether a plugin is still the recorded one.
+// Package trust manages patchbay.lock: for each plugin the SHA-256 of its files, where it came
+// from, and the capabilities that it was granted. It reports whether a plugin is still the recorded
+// one.
 //
 // It starts nothing and decides nothing about sandboxes: package pluginhost asks it before a plugin
 // is started, and obeys. It knows no dialects: its caller names the files of a plugin with [Root].

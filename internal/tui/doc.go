@@ -1,5 +1,5 @@
-// Package tui implements the terminal program of `patchbay chat`: the user types, the agent answers,
-// and the user can see what plugins changed.
+// Package tui implements the terminal program of `patchbay chat`: the user types, the agent
+// answers, and the user can see what plugins changed.
 //
 // The package runs no turn and knows no plugin host. It draws the events of a [Conversation], which
 // internal/cli implements.

@@ -18,9 +18,9 @@ type absent struct {
 	why      error
 }
 
-// Declared returns the hooks of a plugin that cannot be opened; each of them fails with why. The set
-// is nil if the manifest cannot be read or has no hooks. It is not whole if the manifest has hooks
-// that cannot be read.
+// Declared returns the hooks of a plugin that cannot be opened; each of them fails with why. The
+// set is nil if the manifest cannot be read or has no hooks. It is not whole if the manifest has
+// hooks that cannot be read.
 func (*Dialect) Declared(f dialect.Found, why error) (set dialect.HookSet, whole bool) {
 	m, ok := f.Manifest.(*manifest)
 	if !ok || len(m.hooks) == 0 {

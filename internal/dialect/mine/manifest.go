@@ -239,8 +239,8 @@ func (m *manifest) info() *dialect.Info {
 		Capabilities: m.permissions.names(), AnyProgram: true, Priority: hook.DefaultPriority}
 }
 
-// stages returns the stages in which the plugin has a hook, in the order of a command. If some hooks
-// cannot be read, it may be any stage.
+// stages returns the stages in which the plugin has a hook, in the order of a command. If some
+// hooks cannot be read, it may be any stage.
 func (m *manifest) stages() []string {
 	var have []string
 	for _, stage := range stages {

@@ -61,8 +61,8 @@ func (*Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, r
 	return open(ctx, f, s, rt)
 }
 
-// Examine reports why the plugins folder cannot be read, and scripts in it that lack their executable
-// bit.
+// Examine reports why the plugins folder cannot be read, and scripts in it that lack their
+// executable bit.
 func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
 	problems := dialect.ExaminePlace(folder(env))
 	for _, path := range list(env) {

@@ -1,7 +1,7 @@
 // Package machine says what the machine has on which tests run: programs, and features of the
-// kernel. A test that lacks something is skipped, with the reason. If CI is true it fails, so that no
-// part stays untested unnoticed. It does not fail for a feature that the kernel really lacks, which
-// the package finds out without our own code.
+// kernel. A test that lacks something is skipped, with the reason. If CI is true it fails, so that
+// no part stays untested unnoticed. It does not fail for a feature that the kernel really lacks,
+// which the package finds out without our own code.
 //
 // It is only for tests. It imports nothing of ours, so that the tests of every package can use it.
 package machine

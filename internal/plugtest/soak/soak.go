@@ -1,6 +1,6 @@
 // Package soak says how much of a test is run. `.ci/run` tests each promise once, in its shortest
-// form. `make soak` sets PATCHBAY_SOAK, with which tests also run the repetitions: more rounds, more
-// inputs, every pair of two lists.
+// form. `make soak` sets PATCHBAY_SOAK, with which tests also run the repetitions: more rounds,
+// more inputs, every pair of two lists.
 //
 // It is only for tests. It imports nothing of ours, so that the tests of every package can use it.
 package soak

@@ -2,9 +2,9 @@ package jail
 
 import "syscall"
 
-// nobodyID is the uid and gid that a program has outside the jail if its host is root. It owns no files
-// and is subject to limits on processes. Inside the jail the program still has uid 0, as it would
-// without one, and it owns the files that it was granted (idmap).
+// nobodyID is the uid and gid that a program has outside the jail if its host is root. It owns no
+// files and is subject to limits on processes. Inside the jail the program still has uid 0, as it
+// would without one, and it owns the files that it was granted (idmap).
 const nobodyID = 65534
 
 // outer clones inner, passes it the files that only the host's user can open, and waits.
