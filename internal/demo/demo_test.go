@@ -99,8 +99,8 @@ func TestACommandThatTheGuardLetPassFailsTheDemo(t *testing.T) {
 		by *string
 		ok bool
 	}{
-		"the guard answered":          {&guard, true},
-		"somebody else answered":      {&other, false},
+		"the guard answered":             {&guard, true},
+		"somebody else answered":         {&other, false},
 		"no plugin answered, and it ran": {nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
