@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// UnmarshalJSON reads the output of [Trace.MarshalJSON]. That has no start times, so the first step
-// starts at the zero time and each other step when the one before ended; at a Notify point all
-// start at once. Of an error it has only the text, the kind and the action.
+// UnmarshalJSON reads the output of [Trace.MarshalJSON]. That does not say when the event began, so
+// the first call starts at the zero time. Traces of earlier versions have no start_us: there each
+// step starts when the one before ended, and at a Notify point all start at once. Of an error a
+// trace has only the text, the kind and the action.
 func (t *Trace) UnmarshalJSON(text []byte) error {
 	var v readOutcome
 	if err := json.Unmarshal(text, &v); err != nil {
@@ -18,12 +19,15 @@ func (t *Trace) UnmarshalJSON(text []byte) error {
 	t.Outcome = &Outcome{Point: v.Point, Verdict: v.Verdict, Reason: v.Reason, Suggest: v.Suggest, By: v.By, Payload: v.Payload,
 		Steps: make([]Step, len(v.Steps))}
 	spec, _ := v.Point.Spec()
-	var began time.Time
+	var next time.Time
 	for i := range v.Steps {
 		t.Steps[i] = v.Steps[i].step()
-		t.Steps[i].Started = began
+		t.Steps[i].Started = next
+		if start := v.Steps[i].StartUS; start != nil {
+			t.Steps[i].Started = time.Time{}.Add(time.Duration(*start) * time.Microsecond)
+		}
 		if spec.Mode != Notify {
-			began = began.Add(t.Steps[i].Duration)
+			next = t.Steps[i].Started.Add(t.Steps[i].Duration)
 		}
 	}
 	return nil
@@ -37,6 +41,7 @@ type (
 	}
 	readStep struct {
 		stepJSON
+		StartUS  *int64          `json:"start_us"`
 		Sent     json.RawMessage `json:"sent"`
 		Received json.RawMessage `json:"received"`
 		Diff     []Change        `json:"diff"`

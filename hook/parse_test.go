@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"testing"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -35,6 +37,51 @@ func TestATraceIsReadAsItWasWritten(t *testing.T) {
 	again, err := json.Marshal(read)
 	if err != nil || string(again) != string(text) {
 		t.Errorf("read and written again:\n%s\nit was:\n%s (%v)", again, text, err)
+	}
+}
+
+// TestATraceTellsWhenItsStepsStarted: start times survive being written and read, also those of
+// steps that ran at once. A trace without them lays its steps end to end.
+func TestATraceTellsWhenItsStepsStarted(t *testing.T) {
+	at := func(us int) time.Time { return time.Unix(1_700_000_000, 0).Add(time.Duration(us) * time.Microsecond) }
+	for name, c := range map[string]struct {
+		point   Point
+		started []int // microseconds
+		strip   bool  // whether the trace is one of an earlier version
+		want    []int // microseconds after the earliest
+	}{
+		"with a pause":                 {TurnInput, []int{0, 900}, false, []int{0, 900}},
+		"at once, the second is first": {TurnDone, []int{30, 5}, false, []int{25, 0}},
+		"earlier version":              {TurnInput, []int{0, 900}, true, []int{0, 100}},
+		"earlier version, at once":     {TurnDone, []int{30, 5}, true, []int{0, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := Outcome{Point: c.point, Verdict: Continue}
+			for _, us := range c.started {
+				out.Steps = append(out.Steps, Step{Plugin: "p", Started: at(us), Duration: 100 * time.Microsecond})
+			}
+			text, err := json.Marshal(out.Trace())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.strip {
+				text = regexp.MustCompile(`"start_us":\d+,`).ReplaceAll(text, nil)
+			}
+			var read Trace
+			if err := json.Unmarshal(text, &read); err != nil {
+				t.Fatal(err)
+			}
+			last := 0
+			for i, want := range c.want {
+				last = max(last, want)
+				if got := read.Steps[i].Started.Sub(read.Began()).Microseconds(); got != int64(want) {
+					t.Errorf("step %d started after %d µs, want %d", i, got, want)
+				}
+			}
+			if want := time.Duration(last+100) * time.Microsecond; read.Took() != want {
+				t.Errorf("it took %v, want %v", read.Took(), want)
+			}
+		})
 	}
 }
 

@@ -75,6 +75,27 @@ func (s *Step) After() json.RawMessage {
 	return s.after.JSON()
 }
 
+// Began returns when the first hook was called, or the zero time if none was. At a Notify point that
+// need not be the first step.
+func (o *Outcome) Began() time.Time {
+	var first time.Time
+	for i := range o.Steps {
+		if i == 0 || o.Steps[i].Started.Before(first) {
+			first = o.Steps[i].Started
+		}
+	}
+	return first
+}
+
+// Took returns the time from [Outcome.Began] to the end of the last call.
+func (o *Outcome) Took() time.Duration {
+	began, took := o.Began(), time.Duration(0)
+	for i := range o.Steps {
+		took = max(took, o.Steps[i].Started.Sub(began)+o.Steps[i].Duration)
+	}
+	return took
+}
+
 // stepJSON is the JSON form of a step.
 type stepJSON struct {
 	Plugin     string   `json:"plugin"`
@@ -93,6 +114,7 @@ type stepJSON struct {
 
 // traceJSON holds the fields that a trace adds to a step. Missing values are null.
 type traceJSON struct {
+	StartUS  int64           `json:"start_us"` // after [Outcome.Began]
 	Sent     json.RawMessage `json:"sent"`
 	Received json.RawMessage `json:"received"`
 	Diff     []Change        `json:"diff"`
@@ -118,7 +140,7 @@ type Trace struct{ *Outcome }
 // Trace returns the outcome with its full JSON form.
 func (o *Outcome) Trace() Trace { return Trace{o} }
 
-// MarshalJSON returns the outcome with sent, received and diff in each step.
+// MarshalJSON returns the outcome with start_us, sent, received and diff in each step.
 func (t Trace) MarshalJSON() ([]byte, error) { return marshal(t.view(true)) }
 
 // marshal leaves <, > and & unescaped, because people read traces and programs compare them.
@@ -133,21 +155,27 @@ func marshal(v any) ([]byte, error) {
 func (o *Outcome) view(trace bool) outcomeJSON {
 	v := outcomeJSON{Point: o.Point, Verdict: o.Verdict, Reason: o.Reason, Suggest: o.Suggest,
 		By: o.By, Payload: o.Payload, Steps: make([]stepJSON, len(o.Steps))}
+	began := o.Began()
 	for i := range o.Steps {
-		v.Steps[i] = o.Steps[i].view(trace)
+		v.Steps[i] = o.Steps[i].view()
+		if trace {
+			v.Steps[i].traceJSON = o.Steps[i].trace(began)
+		}
 	}
 	return v
 }
 
-func (s *Step) view(trace bool) stepJSON {
+func (s *Step) view() stepJSON {
 	v := stepJSON{Plugin: s.Plugin, Dialect: s.Dialect, Hook: s.Hook, Connected: s.Connected,
 		Verdict: s.Verdict, Changed: s.Changed, DurationUS: s.Duration.Microseconds(), Notes: s.Notes}
 	if s.Err != nil {
 		text := s.Err.Error()
 		v.Error, v.ErrorKind, v.OnFailure = &text, s.Err.Kind, s.Action
 	}
-	if trace {
-		v.traceJSON = &traceJSON{Sent: s.Sent, Received: s.Received, Diff: append([]Change{}, s.Diff()...)}
-	}
 	return v
+}
+
+// trace returns the fields that a trace adds; began is [Outcome.Began].
+func (s *Step) trace(began time.Time) *traceJSON {
+	return &traceJSON{StartUS: s.Started.Sub(began).Microseconds(), Sent: s.Sent, Received: s.Received, Diff: append([]Change{}, s.Diff()...)}
 }

@@ -51,7 +51,7 @@ func traced(point hook.Point, sessionID, turn string, steps ...hook.Step) chat.E
 
 func TestTracesHavePages(t *testing.T) {
 	s := newHouse(t).serve("", Limits{})
-	failing := hook.Step{Plugin: "b", Err: &hook.Error{Plugin: "b", Err: errors.New("boom")}}
+	failing := hook.Step{Plugin: "b", Started: time.Time{}.Add(time.Second), Err: &hook.Error{Plugin: "b", Err: errors.New("boom")}}
 	for i := range 9 {
 		turn, point, steps := fmt.Sprint("turn", i/3), hook.TurnInput, []hook.Step{{Plugin: "a", Sent: json.RawMessage(`{"x":1}`), Duration: time.Second}}
 		if i%3 == 0 {

@@ -87,18 +87,11 @@ func (t *KeptTrace) Failed() bool {
 	return slices.ContainsFunc(t.Outcome.Steps, func(s hook.Step) bool { return s.Err != nil })
 }
 
-// Began returns when the first plugin was asked, as far as the journal shows.
+// Began returns when the first plugin was asked.
 func (t *KeptTrace) Began() time.Time { return t.Time.Add(-t.Took()) }
 
 // Took returns how long all plugins took together.
-func (t *KeptTrace) Took() time.Duration {
-	var end time.Duration
-	for i := range t.Outcome.Steps {
-		s := &t.Outcome.Steps[i]
-		end = max(end, s.Started.Sub(t.Outcome.Steps[0].Started)+s.Duration)
-	}
-	return end
-}
+func (t *KeptTrace) Took() time.Duration { return t.Outcome.Took() }
 
 // ReadTrace decodes an event of the journal.
 func ReadTrace(e *journal.Event) (KeptTrace, error) {

@@ -77,8 +77,8 @@ func viewTrace(t *KeptTrace, brief bool) (httpapi.TraceView, error) {
 	if err := json.Unmarshal(text, &v.Outcome); err != nil {
 		return v, err
 	}
-	for n := range v.Outcome.Steps {
-		v.Outcome.Steps[n].StartUS = t.Outcome.Steps[n].Started.Sub(t.Outcome.Steps[0].Started).Microseconds()
+	for n := range v.Outcome.Steps { // a brief outcome has no start times
+		v.Outcome.Steps[n].StartUS = t.Outcome.Steps[n].Started.Sub(t.Outcome.Began()).Microseconds()
 	}
 	return v, nil
 }

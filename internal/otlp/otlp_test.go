@@ -87,6 +87,19 @@ func TestSpansOfATurn(t *testing.T) {
 	}
 }
 
+// TestSpansThatOverlap checks that the spans of a notify point overlap and that none begins before its
+// event.
+func TestSpansThatOverlap(t *testing.T) {
+	e := event("t", hook.ActionSkip)
+	e.Outcome.Point = hook.TurnDone
+	e.Outcome.Steps[0].Started = time.Time{}.Add(1500 * time.Microsecond) // the second was called first
+	spans := Spans(e)
+	root, a, b := spans[0], spans[1], spans[2]
+	if !root.Start.Equal(b.Start) || !root.End.Equal(b.End) || a.Start.Sub(b.Start) != 500*time.Microsecond || !root.End.Equal(e.End) {
+		t.Errorf("the event is from %v to %v, its steps from %v to %v and from %v to %v", root.Start, root.End, a.Start, a.End, b.Start, b.End)
+	}
+}
+
 // TestAnswers checks which answers of a collector lead to another try.
 func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -31,13 +31,13 @@ func Spans(events ...Event) []Span {
 func (e *Event) spans() []Span {
 	steps := e.Outcome.Steps
 	key := fmt.Sprintf("%q %q %d %s", e.Session, e.Turn, e.End.UnixNano(), e.Outcome.Point)
-	began := e.End.Add(-took(steps))
+	first, began := e.Outcome.Began(), e.End.Add(-e.Outcome.Took())
 	root := Span{Trace: e.trace(key), ID: spanID(key, 0), Name: string(e.Outcome.Point), Start: began, End: e.End, Attributes: e.attributes()}
 	all := append(make([]Span, 0, 1+len(steps)), root)
 	for i := range steps {
 		s := step(&steps[i])
 		s.Trace, s.ID, s.Parent = root.Trace, spanID(key, i+1), root.ID
-		s.Start = began.Add(steps[i].Started.Sub(steps[0].Started))
+		s.Start = began.Add(steps[i].Started.Sub(first))
 		s.End = s.Start.Add(steps[i].Duration)
 		all = append(all, s)
 		if steps[i].Err != nil && steps[i].Action != hook.ActionSkip {
@@ -45,15 +45,6 @@ func (e *Event) spans() []Span {
 		}
 	}
 	return all
-}
-
-// took returns the time from the start of the first step to the end of the last.
-func took(steps []hook.Step) time.Duration {
-	var end time.Duration
-	for i := range steps {
-		end = max(end, steps[i].Started.Sub(steps[0].Started)+steps[i].Duration)
-	}
-	return end
 }
 
 // trace returns the id of the trace: of the turn, or of the event alone.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
 )
@@ -35,29 +34,11 @@ func Trace(w io.Writer, out *hook.Outcome, o Options) error {
 const stepIndent = "     │ "
 
 func (o Options) traceHead(out *hook.Outcome) string {
-	parts := []string{Count(len(out.Steps), "plugin"), Duration(elapsed(out.Steps))}
+	parts := []string{Count(len(out.Steps), "plugin"), Duration(out.Took())}
 	if spec, ok := out.Point.Spec(); ok {
 		parts = append([]string{string(spec.Mode)}, parts...)
 	}
 	return o.Paint(StyleBold, string(out.Point)) + o.paint(StyleDim, "  "+strings.Join(parts, " · "))
-}
-
-// elapsed returns the time from the start of the first step to the end of the last one. At a notify
-// point steps run at the same time.
-func elapsed(steps []hook.Step) time.Duration {
-	if len(steps) == 0 {
-		return 0
-	}
-	begin, end := steps[0].Started, steps[0].Started
-	for i := range steps {
-		if steps[i].Started.Before(begin) {
-			begin = steps[i].Started
-		}
-		if done := steps[i].Started.Add(steps[i].Duration); done.After(end) {
-			end = done
-		}
-	}
-	return end.Sub(begin)
 }
 
 // maxName limits a name, so that it does not push the rest of its row off the screen. Names of the
