@@ -11,11 +11,12 @@ import (
 )
 
 // TestPluginNewAsksAtATerminal: what the command line does not say is asked for, a name that will
-// not do is asked for again, and nothing of the form is left on the screen.
+// not do is asked for again, the reason is shown whole on a narrow terminal, and nothing of the form
+// is left on the screen.
 func TestPluginNewAsksAtATerminal(t *testing.T) {
 	home := t.TempDir()
 	master, slave := openPair(t)
-	if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 110}); err != nil {
+	if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 64}); err != nil {
 		t.Fatal(err)
 	}
 	cmd := patchbayIn(home, "plugin", "new", "--lang", "bash")
@@ -36,7 +37,13 @@ func TestPluginNewAsksAtATerminal(t *testing.T) {
 	}
 	answer("Which dialect?", "\x1b[B\r") // the second: kaged
 	answer("Name of the plugin", "kaged\r")
-	answer("reserved", "-one\r")
+	answer("reserved", "One\r")
+	answer("hyphens", "\x15kaged-one\r")
+	for word := range strings.FieldsSeq(`is no name for a kaged plugin in bash: lower-case letters and digits, a letter first, single hyphens between; try`) {
+		if !strings.Contains(screen.String(), word) {
+			t.Errorf("%q is not on the screen: %q", word, screen)
+		}
+	}
 	if err := <-ended; err != nil {
 		t.Fatalf("%v, on the screen: %q", err, screen)
 	}

@@ -159,6 +159,7 @@ func (a *app) fillPluginNew(ctx context.Context, r *newplugin.Request) error {
 			}
 			return err
 		}
+		q.Width = a.screen().Width
 		*answer, err = tui.Ask(ctx, a.In, a.Out, q)
 		return err
 	}
@@ -215,7 +216,8 @@ func (a *app) printPluginNew(p *newplugin.Plan, dryRun bool) {
 	if dryRun {
 		would = "would write"
 	}
-	a.printf("%s ./%s, a %s plugin in %s: %s\n", o.Paint(render.StyleGreen, would), p.Name, p.Dialect, p.Language, fileList(p.Files))
+	text := fmt.Sprintf("%s ./%s, a %s plugin in %s: %s", o.Paint(render.StyleGreen, would), p.Name, p.Dialect, p.Language, fileList(p.Files))
+	a.printf("%s\n", render.Wrap(text, o.Width, "  "))
 	if dryRun {
 		return
 	}

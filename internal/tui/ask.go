@@ -19,6 +19,15 @@ type Question struct {
 	Hint    string      // shown before something is typed, or below the title of a choice
 	Choices [][2]string // a word and its meaning; nil: the user types a text
 	Check   func(answer string) error
+	Width   int // columns of the terminal; 0: unknown
+}
+
+// width returns how wide the form may be. The terminal cuts off what is beyond its last column.
+func (q *Question) width() int {
+	if q.Width <= 0 {
+		return maxForm
+	}
+	return min(q.Width, maxForm)
 }
 
 // Ask asks one question and returns the answer. It is for commands: the chat has its own screen.
@@ -28,7 +37,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, q Question) (string, 
 	keys.Quit.SetKeys("ctrl+c", "esc")
 	keys.Select.Filter.SetEnabled(false)
 	form := huh.NewForm(huh.NewGroup(q.field(&answer))).WithTheme(huh.ThemeFunc(formTheme)).WithKeyMap(keys).WithShowHelp(true).
-		WithInput(in).WithOutput(out).WithWidth(maxForm).WithProgramOptions(tea.WithoutSignalHandler()).
+		WithInput(in).WithOutput(out).WithWidth(q.width()).WithProgramOptions(tea.WithoutSignalHandler()).
 		WithViewHook(func(v tea.View) tea.View {
 			v.AltScreen = true // so that the form is gone when the command prints
 			return v
