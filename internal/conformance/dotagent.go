@@ -86,7 +86,7 @@ func (s *dotagentSuite) checks() []Check {
 			Rule: "When a call is over, no process of it is left running.",
 			Fix:  "wait for the programs that you start, or end them before you exit"},
 		{ID: "dotagent.stdout.clean", Row: "D20", sums: true, needs: []string{info}, run: summary(sawNoise, "nothing but answers was printed"), Does: "looks for other text on stdout in all calls",
-			Rule: "Stdout has a JSON object and nothing else. Text for people goes to stderr.",
+			Rule: "Stdout has a JSON object in UTF-8 and nothing else. Text for people goes to stderr.",
 			Fix:  "print to stderr what is for people, and silence the programs that you start (>/dev/null or >&2)"},
 	}
 }

@@ -25,6 +25,8 @@ func say(fault, text string) {
 	switch fault {
 	case "debug":
 		fmt.Println("DEBUG: here")
+	case "latin-1":
+		text = strings.TrimSuffix(text, "}") + ",\"note\":\"caf\xe9\"}"
 	case "leaves":
 		leave()
 	}
@@ -267,8 +269,6 @@ func mineHook(fault string, context json.RawMessage, size int) {
 		}
 	case "lock":
 		fakeLock()
-	case "leaves":
-		leave()
 	case "file":
 		if _, err := os.ReadFile(secret()); err != nil {
 			fmt.Fprintf(os.Stderr, "{\"status\":\"error\",\"error\":%q}\n", err.Error())
@@ -276,6 +276,6 @@ func mineHook(fault string, context json.RawMessage, size int) {
 		}
 	}
 	if fault != "not-json" && fault != "status" && fault != "context" && fault != "early" {
-		fmt.Printf("{\"status\":\"ok\",\"context\":%s}\n", context)
+		say(fault, fmt.Sprintf(`{"status":"ok","context":%s}`, context))
 	}
 }

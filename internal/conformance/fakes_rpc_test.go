@@ -187,6 +187,10 @@ func (f *fakeRPC) kagedAdd() (string, string) {
 		if _, err := os.ReadFile(secret()); err != nil {
 			return "", fmt.Sprintf(`{"code":-32000,"message":%q}`, err.Error())
 		}
+	case "write":
+		if err := os.WriteFile(beside(), nil, 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, "fake:", err)
+		}
 	case "program":
 		if err := exec.Command("git", "--version").Run(); err != nil {
 			fmt.Fprintln(os.Stderr, "fake:", err)

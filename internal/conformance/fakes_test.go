@@ -197,6 +197,8 @@ func (f *fakeRPC) reply(m *fakeMessage, result, fault string) {
 	}
 	id, version := string(m.ID), `"jsonrpc":"2.0",`
 	switch f.fault {
+	case "latin-1":
+		body += ",\"note\":\"caf\xe9\""
 	case "no-version":
 		version = ""
 	case "both":
@@ -254,6 +256,15 @@ func secret() string {
 		panic(err)
 	}
 	return filepath.Join(filepath.Dir(filepath.Dir(self)), "secret")
+}
+
+// beside returns a file in the plugin's own directory, which the plugin may read and not write.
+func beside() string {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return filepath.Join(filepath.Dir(self), "written")
 }
 
 // ignoreTerm makes the process ignore SIGTERM.

@@ -75,10 +75,14 @@ func (j *jail) hasPath(path string) bool {
 	})
 }
 
+// onePath matches an absolute path in a message.
+const onePath = `/[A-Za-z0-9._+@%-]+(?:/[A-Za-z0-9._+@%-]+)*`
+
 // The words of programs about a missing file, or about a program that they may not start.
 var (
 	missing = regexp.MustCompile(`(?i)no such file|not found|ENOENT|cannot open|EACCES|permission denied|operation not permitted|can't open|cannot access`)
-	paths   = regexp.MustCompile(`/[A-Za-z0-9._+@%-]+(?:/[A-Za-z0-9._+@%-]+)*`)
+	paths   = regexp.MustCompile(onePath)
+	fixed   = regexp.MustCompile(`(?i)(` + onePath + `)['"]?: read-only file ?system|read-only file ?system[^/\n]{0,16}(` + onePath + `)`)
 	words   = regexp.MustCompile(`[A-Za-z0-9._+-]+`)
 )
 
@@ -89,7 +93,7 @@ func (b *bench) suspect(text string) {
 		return
 	}
 	for line := range strings.Lines(text) {
-		if !missing.MatchString(line) {
+		if b.unwritten(line) || !missing.MatchString(line) {
 			continue
 		}
 		if b.missedPath(line) {
@@ -97,6 +101,19 @@ func (b *bench) suspect(text string) {
 		}
 		b.missedProgram(line)
 	}
+}
+
+// unwritten notes the files that a line reports as read-only. The plugin can read its own directory
+// and those of the system, and its sandbox refuses to write to them.
+func (b *bench) unwritten(line string) bool {
+	found := fixed.FindAllStringSubmatch(line, -1)
+	for _, m := range found {
+		path := outside(filepath.Clean(strings.TrimRight(m[1]+m[2], ".:")))
+		if !strings.HasPrefix(path, b.dir) {
+			b.seen.note(sawDenied, "%s cannot be written to in its sandbox: %s", path, capability.Capability{Kind: capability.WriteFS, Path: path})
+		}
+	}
+	return len(found) > 0
 }
 
 // terminal is where a program asks the user. It is not reported as undeclared, because no

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -137,6 +138,9 @@ func (d *dialogue) line(text []byte) {
 	if err != nil {
 		d.noise(text)
 		return
+	}
+	if !utf8.Valid(text) && !d.garbled.Load() { // else it may quote the host's own bytes
+		d.b.seen.note(sawEnvelope, "a message that is not UTF-8: %s", shown(text))
 	}
 	if string(o.Get("jsonrpc")) != `"2.0"` {
 		d.b.seen.note(sawEnvelope, `a message without "jsonrpc":"2.0": %s`, shown(text))

@@ -32,7 +32,7 @@ func (s *mineSuite) checks() []Check {
 			Rule: "A transform hook answers on stdout and exits with 0, within its `timeout`.",
 			Fix:  "read stdin to its end, print the answer and exit with 0; to refuse, exit with another code and say why on stderr"},
 		{ID: "mine.hook.stdout-json", Row: "M5", needs: []string{answers}, run: summary(sawNoise, "answers are JSON, or nothing"), Does: "reads what transform hooks print",
-			Rule: "Stdout has one JSON object and nothing else; empty stdout changes nothing.",
+			Rule: "Stdout has one JSON object in UTF-8 and nothing else; empty stdout changes nothing.",
 			Fix:  "print nothing but the answer to stdout; what is for people goes to stderr"},
 		{ID: "mine.hook.status", Row: "M6", needs: []string{answers}, run: summary(sawStatus, "status is ok"), Does: "looks at `status` of answers",
 			Rule: "`status` is `ok`; `error` on stdout with exit code 0 is an error too.",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -133,8 +134,9 @@ func (b *bench) await(p *proc.Process, within time.Duration) bool {
 	return false
 }
 
+// describe names what was started: the verb of a plugin that takes one.
 func describe(l launch) string {
-	if len(l.args) > 0 {
+	if len(l.args) > 0 && !strings.HasPrefix(l.args[0], "-") {
 		return fmt.Sprintf("`%s`", l.args[0])
 	}
 	return "the program"

@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -16,6 +17,9 @@ func (b *bench) object(what string, stdout []byte) (rawjson.Object, error) {
 	}
 	o, err := rawjson.ParseWithin(text, rawjson.MaxForeign)
 	if err == nil {
+		if !utf8.Valid(text) {
+			b.seen.note(sawNoise, "%s printed an answer that is not UTF-8: %s", what, shown(text))
+		}
 		return o, nil
 	}
 	for line := range bytes.Lines(text) {

@@ -113,8 +113,8 @@ func (s *scaffoldSuite) checks() []Check {
 			Rule: "The plugin exits when its stdin ends, because its host is gone.",
 			Fix:  "leave the loop at the end of stdin"},
 		{ID: "scaffold.rpc.envelope", Row: "S21", sums: true, needs: []string{hello}, run: summary(sawEnvelope, "all messages are JSON-RPC 2.0"), Does: "looks at the form of all messages",
-			Rule: "JSON-RPC 2.0, one object a line: `jsonrpc`, `id`, and either `result` or `error` with a code and a message.",
-			Fix:  `write "jsonrpc":"2.0", the id, and either result or error, in every answer`},
+			Rule: "JSON-RPC 2.0 in UTF-8, one object a line: `jsonrpc`, `id`, and either `result` or `error` with a code and a message.",
+			Fix:  `write "jsonrpc":"2.0", the id, and either result or error, in every answer, and encode it as UTF-8`},
 		{ID: "scaffold.rpc.id", Row: "S22", sums: true, needs: []string{hello}, run: summary(sawID, "all answers have the ids of their requests"), Does: "compares the ids of answers with those of requests",
 			Rule: "Copy the request's `id` into the answer: a number, from 1 on.",
 			Fix:  "copy id from the request as it stands, a number and not a string, and answer each request once"},
@@ -159,6 +159,10 @@ var scaffoldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
 
 func (s *scaffoldSuite) name(t *trial) {
 	name, ok := s.manifest.String("name")
+	if !ok && s.manifest.Get("protocolVersion") != nil {
+		t.failf("it has no name, and protocolVersion in its place: this is the answer of an MCP server. To test it as one: --dialect mcp")
+		return
+	}
 	if !ok || !scaffoldName.MatchString(name) {
 		t.failf("name is %s", shown(s.manifest.Get("name")))
 		return
