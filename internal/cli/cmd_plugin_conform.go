@@ -247,6 +247,20 @@ func (a *app) targetAt(path, only string) (conformance.Target, error) {
 	return target, err
 }
 
+// pluginAt is the file or directory of the plugin that a path of the command line means, which may
+// be a directory with one plugin in it.
+func (a *app) pluginAt(path string) (string, error) {
+	only, err := a.onlyDialect()
+	if err != nil {
+		return "", err
+	}
+	if only == "mcp" {
+		return "", usage("name the server under [[mcp]] in config.toml, or try it with `patchbay plugin test` or `patchbay plugin dev`", "%s: an MCP server is no plugin", path)
+	}
+	target, err := a.targetAt(path, only)
+	return target.Path, err
+}
+
 func notFound(err error, fix string) error { return &problem{kind: kindNotFound, err: err, fix: fix} }
 
 // workDir returns the directory in which the command works, as an absolute path.

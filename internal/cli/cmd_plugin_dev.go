@@ -147,6 +147,10 @@ func (d *devRun) open(ctx context.Context, log *slog.Logger, notify func(pluginh
 
 // openServer opens an MCP server as [[mcp]] in the configuration would.
 func (d *devRun) openServer(ctx context.Context, opts *pluginhost.Options) (*pluginhost.Host, error) {
+	target, err := d.targetAt(d.path, d.dialect)
+	if err != nil {
+		return nil, err
+	}
 	dirs, err := d.configDirs()
 	if err != nil {
 		return nil, err
@@ -160,9 +164,9 @@ func (d *devRun) openServer(ctx context.Context, opts *pluginhost.Options) (*plu
 			return r
 		}
 		return '-'
-	}, trimExt(filepath.Base(d.path)))
+	}, trimExt(target.Name))
 	own := *files.Config
-	own.MCP = []config.MCP{{Name: name, Command: []string{d.path}, Prefix: name + "_"}}
+	own.MCP = []config.MCP{{Name: name, Command: target.Command, Prefix: name + "_"}}
 	opts.Files = &pluginhost.Files{Config: &own, Secrets: files.Secrets}
 	return d.app.open(ctx, opts)
 }

@@ -55,20 +55,21 @@ func (a *app) runPluginValidate(ctx context.Context, target string) error {
 	if !a.isPath(target) {
 		return a.withPlugin(ctx, target, func(host *pluginhost.Host) error { return a.validate(host, target) })
 	}
-	if _, err := os.Stat(a.path(target)); err != nil {
-		return withFix(fmt.Errorf("%s: %w", target, pluginhost.ErrNotFound), noPluginFix)
+	path, err := a.pluginAt(target)
+	if err != nil {
+		return err
 	}
 	code := false
 	opts := a.options(func(c pluginhost.Candidate) bool {
 		code = c.Dialect == pythonfile.Dialect
 		return !code
 	})
-	opts.NoSearch, opts.Paths = true, []string{a.path(target)}
+	opts.NoSearch, opts.Paths = true, []string{path}
 	opened := false
-	err := a.withOptions(ctx, opts, func(host *pluginhost.Host) error {
+	err = a.withOptions(ctx, opts, func(host *pluginhost.Host) error {
 		opened = true
 		if code {
-			return a.validateCode(ctx, host, a.path(target))
+			return a.validateCode(ctx, host, path)
 		}
 		return a.validate(host, host.Plugins()[0].Name) // Open fails if there is no plugin at the path
 	})

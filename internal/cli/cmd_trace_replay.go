@@ -128,7 +128,11 @@ func (a *app) replayHost(ctx context.Context, r *recording.Recording, opts *repl
 	o, done := a.options(needPlugins(r.Named())), func() {}
 	switch {
 	case opts.plugin != "":
-		o.Needs, o.NoSearch, o.Paths = nil, true, []string{a.path(opts.plugin)}
+		path, err := a.pluginAt(opts.plugin)
+		if err != nil {
+			return nil, nil, err
+		}
+		o.Needs, o.NoSearch, o.Paths = nil, true, []string{path}
 	case r.PluginsOf == pluginsOfDemo:
 		stage, err := demo.SetUp()
 		if err != nil {

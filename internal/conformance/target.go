@@ -6,6 +6,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/kaged"
 	"github.com/patchbay-dev/patchbay/internal/dialect/mine"
+	"github.com/patchbay-dev/patchbay/internal/dialect/scaffold"
 	"github.com/patchbay-dev/patchbay/internal/plugindir"
 )
 
@@ -37,12 +38,26 @@ func Server(name string, command, env []string, dir string) Target {
 // package plugindir.
 func At(path, only string, env dialect.Env) (Target, error) {
 	o := plugindir.Options{Environ: env.Vars}
+	if only == "mcp" {
+		return serverAt(path, o)
+	}
 	if only != "" {
 		o.Dialects = []string{only}
 	}
-	if path, err := filepath.Abs(path); only == "mcp" && err == nil && dialect.Executable(path) {
-		return Server(filepath.Base(path), []string{path}, nil, filepath.Dir(path)), nil
-	}
 	f, err := plugindir.One(path, o)
 	return Target{Dialect: f.Dialect, Name: f.Name, Path: f.Path, Found: f}, err
+}
+
+// serverAt finds the program of an MCP server. In a directory it is found as that of a scaffold
+// plugin, because both may be any executable.
+func serverAt(path string, o plugindir.Options) (Target, error) {
+	if path, err := filepath.Abs(path); err == nil && dialect.Executable(path) {
+		return Server("", []string{path}, nil, filepath.Dir(path)), nil
+	}
+	o.Dialects = []string{scaffold.Name}
+	f, err := plugindir.One(path, o)
+	if err != nil {
+		return Target{}, err
+	}
+	return Server("", []string{f.Path}, nil, filepath.Dir(f.Path)), nil
 }

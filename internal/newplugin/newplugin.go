@@ -50,8 +50,8 @@ const (
 // Dialects lists the protocols that plugins can be made for, the easiest one first.
 func Dialects() []Choice {
 	return []Choice{
-		{"scaffold", "hooks of an agent's turn, and tools: one program that keeps running"},
-		{"kaged", "tools, storage, hooks of a session: a program with a manifest, in a sandbox"},
+		{"scaffold", "hooks of an agent's turn, and tools: a program that keeps running"},
+		{"kaged", "tools, storage, session hooks: with a manifest, in a sandbox"},
 		{"mine", "hooks of commands: a program that is started for each"},
 		{"dotagent", "sinks, preflights and notifiers of scheduled agents"},
 		{"python", "hooks of an agent's turn: one Python file with decorators"},

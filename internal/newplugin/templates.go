@@ -87,6 +87,7 @@ func fill(file string, r Request) (string, error) {
 		"@command@", kagedCommand(r),
 		"@about@", about(r),
 		"@next@", commands(steps(r, here)),
+		"@installed@", installed(r),
 		"@page@", r.Dialect+".md",
 	).Replace(text), nil
 }
@@ -125,6 +126,14 @@ func about(r Request) string {
 		"python":   "A python plugin: it hides what looks like a secret in the results of tools, and says so below the answer.",
 	}
 	return does[r.Dialect]
+}
+
+// installed returns what the README says about a plugin that has changed since it was installed.
+func installed(r Request) string {
+	if r.Dialect == "mcp" {
+		return "Installing copies nothing: the configuration names the program here, and each start runs it as it is now."
+	}
+	return "Installing copies the plugin: do it again after a change, or let `patchbay plugin dev` run it from here."
 }
 
 // withList adds the list of the plugin's files to its README. The files of an SDK are one line.

@@ -80,14 +80,20 @@ func (o Options) at(tree, dir string) Options {
 	return o
 }
 
-// entries lists the entries of a directory that are not hidden. It returns nil if the directory
-// cannot be read.
+// entries lists the entries of a directory that are neither hidden nor left behind by an editor. It
+// returns nil if the directory cannot be read.
 func entries(dir string) []fs.DirEntry {
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(list, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
+	return slices.DeleteFunc(list, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") || leftover(e.Name()) })
+}
+
+// leftover reports whether a name is that of an earlier version of a file, which an editor or a
+// patch has kept. Such a copy of a program is executable as well.
+func leftover(name string) bool {
+	return strings.HasSuffix(name, "~") || slices.Contains([]string{".bak", ".orig", ".rej", ".swp", ".tmp"}, filepath.Ext(name))
 }
 
 // folders returns the plugins that a directory itself is.

@@ -51,6 +51,7 @@ func TestOneAndAll(t *testing.T) {
 		"a tool that is called like its dir": {map[string]string{"words*": "no program by its first bytes", "other*": script}, "scaffold:words", []string{"scaffold:other", "scaffold:words"}},
 		"a directory with a manifest":        {map[string]string{"notes/manifest.yaml": kagedM, "notes/notes.sh*": script, "run-tests*": script}, "kaged:notes", []string{"kaged:notes"}},
 		"code without a hook, just begun":    {map[string]string{"words.py": "x = 1\n", "README.md": ""}, "python:words", nil},
+		"what editors leave behind":          {map[string]string{"words*": script, "words~*": script, "words.orig*": script, "words.bak*": script, "other.py.orig": hooks}, "scaffold:words", []string{"scaffold:words"}},
 		"several":                            {map[string]string{"a*": script, "b*": script}, "?", []string{"scaffold:a", "scaffold:b"}},
 		"nothing":                            {map[string]string{"README.md": "", ".hidden*": script, "test.sh*": script}, "", nil},
 	} {

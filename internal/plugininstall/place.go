@@ -439,7 +439,16 @@ func (f *Fetched) Meant(name string) []Plugin {
 // NothingFound returns the error of a source without plugins.
 func (f *Fetched) NothingFound() error {
 	fix := "a plugin is a directory with a manifest (kaged, mine), a file dotagent-plugin-NAME, a Python file with hooks, or an executable program (scaffold)"
-	if h := hints(f.tree, Plugin{}); len(h) > 0 && f.Source.Kind != SingleFile {
+	dir := f.tree
+	if f.Source.Kind == Directory {
+		dir = f.Source.Path // the author's own
+	}
+	h := hints(dir, Plugin{Name: filepath.Base(dir)})
+	switch {
+	case len(h) == 0 || f.Source.Kind == SingleFile:
+	case f.Source.Kind == Directory:
+		fix = "perhaps it has to be built first: " + strings.Join(h, "; ")
+	default:
 		fix = "perhaps it has to be built first: get it yourself, build it, and install the directory or the program"
 	}
 	return &SourceError{why: f.Source.Text + ": no plugin was found there", fix: fix}

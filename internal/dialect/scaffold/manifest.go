@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -33,6 +34,9 @@ func parseManifest(result json.RawMessage) (*manifest, error) {
 		return nil, fmt.Errorf("the manifest is not an object: %w", err)
 	}
 	m := &manifest{toolNames: make(map[string]string)}
+	if w.Name == nil && w.MCP != nil {
+		return nil, errors.New("it answers as an MCP server does: use --dialect mcp to try it, and [[mcp]] in config.toml to run it")
+	}
 	if err := m.readName(w.Name); err != nil {
 		return nil, err
 	}

@@ -51,6 +51,8 @@ type manifestJSON struct {
 	Hooks       json.RawMessage `json:"hooks"`
 	Tools       json.RawMessage `json:"tools"`
 	Priority    json.RawMessage `json:"priority"`
+
+	MCP json.RawMessage `json:"protocolVersion"` // not part of scaffold: only an MCP server has it
 }
 
 type toolJSON struct {
