@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -117,7 +118,7 @@ func unpackTar(ctx context.Context, s *sink, r io.Reader) error {
 			return hostile(h.Name, "the archive has too many entries")
 		}
 		if err := s.tarEntry(h, archive); err != nil {
-			return err
+			return damaged(err)
 		}
 	}
 }
@@ -165,10 +166,20 @@ func unpackZip(ctx context.Context, s *sink, f *os.File, size int64) error {
 		}
 		read += int64(min(entry.CompressedSize64, uint64(size)))
 		if err := s.zipEntry(entry); err != nil {
-			return err
+			return damaged(err)
 		}
 	}
 	return nil
+}
+
+// damaged blames the archive for an entry that cannot be decompressed or ends too early. It returns
+// other errors unchanged.
+func damaged(err error) error {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	if corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zip.ErrChecksum) {
+		return badSource("get the archive again: it is damaged, or not whole", "%v; nothing was installed", err)
+	}
+	return err
 }
 
 // mostDirectory limits the list at the end of a zip archive, which is read into memory as a whole.

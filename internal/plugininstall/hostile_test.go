@@ -161,7 +161,12 @@ func TestHostileArchives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		refused(t, archiveFile(t, "x.tar.gz", data[:len(data)/2]))
+		short := archiveFile(t, "x.tar.gz", data[:len(data)/2])
+		refused(t, short)
+		_, err = newHouse(t).install(short, PlaceOptions{})
+		if e, ok := errors.AsType[*SourceError](err); !ok || !strings.Contains(e.Fix(), "not whole") {
+			t.Errorf("an archive that was cut short says %v", err)
+		}
 		refused(t, archiveFile(t, "x.zip", []byte("PK\x03\x04abc")))
 	})
 	t.Run("a hole that is larger than the archive", func(t *testing.T) { refused(t, sparseTar(t)) })
