@@ -41,8 +41,12 @@ func (h *Host) logLeftOut(e *entry, wired bool) {
 	if wired {
 		level = slog.LevelInfo
 	}
-	h.setup().Logger.Log(context.Background(), level, "plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect,
-		"err", e.err, dialect.FindingKey, true)
+	message, fix := splitFix(e.err)
+	attrs := []any{"plugin", e.info.Name, "dialect", e.found.Dialect, "err", message, dialect.FindingKey, true}
+	if fix != "" {
+		attrs = append(attrs, "fix", fix)
+	}
+	h.setup().Logger.Log(context.Background(), level, "plugin left out", attrs...)
 }
 
 // logPassedOver logs the scripts that no dialect accepts because they cannot be executed, and the
