@@ -65,22 +65,13 @@ func (a *app) runPluginValidate(ctx context.Context, target string) error {
 		return !code
 	})
 	opts.NoSearch, opts.Paths = true, []string{path}
-	opened := false
-	err = a.withOptions(ctx, opts, func(host *pluginhost.Host) error {
-		opened = true
+	return a.withOptions(ctx, opts, func(host *pluginhost.Host) error {
 		if code {
 			return a.validateCode(ctx, host, path)
 		}
 		return a.validate(host, host.Plugins()[0].Name) // Open fails if there is no plugin at the path
 	})
-	if !opened && errors.Is(err, pluginhost.ErrNotFound) {
-		return withFix(err, noPluginFix)
-	}
-	return err
 }
-
-// noPluginFix is the fix for a path at which there is no plugin.
-const noPluginFix = "name a plugin's file or directory, or a plugin by its name"
 
 // isPath reports whether target is a path, not the name of a plugin: it contains a slash, or
 // exists.
