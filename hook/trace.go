@@ -75,8 +75,8 @@ func (s *Step) After() json.RawMessage {
 	return s.after.JSON()
 }
 
-// Began returns when the first hook was called, or the zero time if none was. At a Notify point that
-// need not be the first step.
+// Began returns when the first hook was called, or the zero time if none was. At a Notify point the
+// first call may be any of the steps.
 func (o *Outcome) Began() time.Time {
 	var first time.Time
 	for i := range o.Steps {

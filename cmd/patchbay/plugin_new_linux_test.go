@@ -11,8 +11,8 @@ import (
 )
 
 // TestPluginNewAsksAtATerminal: what the command line does not say is asked for, a name that will
-// not do is asked for again, the reason is shown whole on a narrow terminal, and nothing of the form
-// is left on the screen.
+// not do is asked for again, the reason is shown whole on a narrow terminal, and nothing of the
+// form is left on the screen.
 func TestPluginNewAsksAtATerminal(t *testing.T) {
 	home := t.TempDir()
 	master, slave := openPair(t)

@@ -87,8 +87,8 @@ func TestSpansOfATurn(t *testing.T) {
 	}
 }
 
-// TestSpansThatOverlap checks that the spans of a notify point overlap and that none begins before its
-// event.
+// TestSpansThatOverlap checks that the spans of a notify point overlap, and that none begins before
+// its event.
 func TestSpansThatOverlap(t *testing.T) {
 	e := event("t", hook.ActionSkip)
 	e.Outcome.Point = hook.TurnDone

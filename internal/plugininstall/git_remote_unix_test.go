@@ -63,7 +63,7 @@ func TestRemoteGit(t *testing.T) {
 		t.Errorf("ssh was called with %q, %v", said, err)
 	}
 	if _, err := newHouse(t).install("https://"+server+"/owner/repo.git@v1", PlaceOptions{}); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("a server with a certificate that nobody vouches for: %v", err)
+		t.Errorf("a server with an unknown certificate: %v", err)
 	}
 }
 
