@@ -1,10 +1,12 @@
 package blocks
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -182,11 +184,22 @@ func (p place) unlimited() bool {
 }
 
 func readBlock(path string) ([]byte, error) {
-	data, err := plainfile.Read(path, maxBlock)
-	if large, ok := errors.AsType[*plainfile.SizeError](err); ok {
-		return nil, fmt.Errorf("%w, more than a block can have", large)
+	f, err := plainfile.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	return data, err
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxBlock {
+		return nil, fmt.Errorf("%s: %d bytes are more than a block can have", path, info.Size())
+	}
+	var b bytes.Buffer
+	b.Grow(int(info.Size()) + bytes.MinRead) // enough for it to see the end without growing
+	_, err = b.ReadFrom(io.LimitReader(f, maxBlock))
+	return b.Bytes(), err
 }
 
 // find returns a block of the stream, or nil if its file is missing.
