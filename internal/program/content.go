@@ -128,3 +128,9 @@ func (d *diagnosis) foreign(head []byte) (why, fix string) {
 	}
 	return "is neither a program nor a script: it has no #! line", "begin the file with a line like #!/bin/sh"
 }
+
+// isText reports whether a file that begins with head is a text, and not the code of a machine.
+func isText(head []byte) bool {
+	control := func(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' }
+	return len(head) > 0 && bytes.IndexFunc(head, control) < 0
+}

@@ -55,20 +55,25 @@ func Diagnose(path string, env []string, err error) *StartError {
 	return &StartError{Path: path, Why: why, Fix: fix, Err: err}
 }
 
-// Uninterpreted says why the interpreter of a script would not start in an environment, or that the
-// file is empty. It returns nil if the file is something else, or if no problem is visible. A
-// script that env runs does start, and env fails only then. Uninterpreted finds that out before.
+// Uninterpreted says why the interpreter of a script would not start in an environment, that a text
+// has no #! line, or that the file is empty. It returns nil if the file is something else, or if no
+// problem is visible. A script that env runs does start, and env fails only then. Uninterpreted
+// finds that out before.
 func Uninterpreted(path string, env []string) *StartError {
 	d := diagnosis{path: path, env: env}
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
 		return &StartError{Path: path, Why: emptyFile, Fix: reinstall, Err: syscall.ENOEXEC}
 	}
 	head := Head(path)
+	look, cause := d.script, error(fs.ErrNotExist)
 	if !bytes.HasPrefix(head, []byte("#!")) {
-		return nil
+		look, cause = d.foreign, syscall.ENOEXEC
+		if !isText(head) { // the system may have an interpreter for it
+			return nil
+		}
 	}
-	if why, fix := d.script(head); why != "" {
-		return &StartError{Path: path, Why: why, Fix: fix, Err: fs.ErrNotExist}
+	if why, fix := look(head); why != "" {
+		return &StartError{Path: path, Why: why, Fix: fix, Err: cause}
 	}
 	return nil
 }

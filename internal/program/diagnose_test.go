@@ -76,6 +76,30 @@ func TestDiagnoseThroughEnv(t *testing.T) {
 	}
 }
 
+// TestUninterpreted: what is visible before a start is reported then. A file that is no text may be
+// a program that only the kernel knows.
+func TestUninterpreted(t *testing.T) {
+	for text, why := range map[string]string{
+		"":                          "is an empty file",
+		"echo hello\n":              "is neither a program nor a script: it has no #! line",
+		"\xef\xbb\xbf#!/bin/sh\n":   "a byte order mark stands before its #! line",
+		"#!/opt/none/ruby\n":        "its interpreter /opt/none/ruby does not exist",
+		"#!/bin/sh\necho fine\n":    "",
+		"\x00asm\x01\x00\x00\x00":   "",
+		elf.ELFMAG + "\x02\x01\x01": "",
+	} {
+		path := filepath.Join(t.TempDir(), "plug")
+		writeFile(t, path, text, 0o755)
+		got := ""
+		if e := Uninterpreted(path, []string{"PATH=/usr/bin:/bin"}); e != nil {
+			got = e.Why
+		}
+		if got != why {
+			t.Errorf("%q: %q, want %q", text, got, why)
+		}
+	}
+}
+
 func TestDiagnoseNoexec(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("none", dir, "tmpfs", unix.MS_NOEXEC, "size=64k"); err != nil {

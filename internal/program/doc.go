@@ -15,7 +15,7 @@
 //	                    │    ├─► elf                machine, loader
 //	                    │    └─► foreign            a program for another system, or no program
 //	                    └─► fromError               reasons that the file does not show
-//	Uninterpreted ─► script                         the same before anything is started
+//	Uninterpreted ─► script, foreign                the same before anything is started
 //
 //	Interpreter, Loader, Head, IsShim, ReadEnv, SearchPath   parts of this for package sandbox
 //

@@ -88,6 +88,8 @@ func TestBroken(t *testing.T) {
 			dialect.Broken, []string{"mine-plugin-p", "its interpreter no-such-interpreter is not in the PATH"}, "install no-such-interpreter"},
 		{"interpreter missing, by its path", func(r *rig) string { return r.interpreted("#!/no/such/interpreter\n") },
 			dialect.Broken, []string{"its interpreter /no/such/interpreter does not exist"}, "install it, or change the #! line"},
+		{"no #! line", func(r *rig) string { return r.interpreted("import sys\n") },
+			dialect.Broken, []string{"mine-plugin-p", "it has no #! line"}, "begin the file with a line like #!"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			r := newRig(t)
