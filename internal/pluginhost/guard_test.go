@@ -152,7 +152,7 @@ func TestFilesThatAreNoPlugin(t *testing.T) {
 			h.config("[plugins.guard]\nenabled = false\n")
 		}, hook.ToolBefore, ""},
 		{"a text is not a script", func(h house) { h.write(scaffoldGuard, "read me\n", 0o644) }, hook.ToolBefore, ""},
-		{"a link to nothing in scaffold's folder", nowhere(scaffoldGuard), hook.ToolBefore, "is a link to /no/such/file, which does not exist; reinstall the plugin"},
+		{"a link to nothing in scaffold's folder", nowhere(scaffoldGuard), hook.ToolBefore, `is a link to /no/such/file, which does not exist" finding=true fix="reinstall the plugin"`},
 		{"a link to nothing in python's folder", nowhere(pythonGuard), hook.ToolBefore, "cannot be read: "},
 		{"scaffold's folder is a file", func(h house) { h.write(".local/scaffold/plugins", "", 0o644) }, hook.ToolBefore, "its plugins cannot be listed: "},
 		{"mine's folder is a file", func(h house) { h.write(".local/share/mine/plugins", "", 0o644) }, hook.CommandBefore, "its plugins cannot be listed: "},
