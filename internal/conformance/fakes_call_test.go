@@ -77,6 +77,8 @@ func dotagentInfo_(fault string) {
 		name = "somebody"
 	case "fields":
 		version = "1"
+	case "kinds-text":
+		kinds = `"sink"`
 	case "kinds":
 		kinds = `["sink","notifier"]`
 	case "schema":

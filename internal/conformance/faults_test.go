@@ -162,6 +162,7 @@ func faults() []fault {
 			fault{name: "name", want: "!info.name"},
 			fault{name: "other-name", want: "?info.name"},
 			fault{name: "fields", want: "!info.fields"},
+			fault{name: "kinds-text", want: "!info.kinds"},
 			fault{name: "kinds", want: "!info.kinds"},
 			fault{name: "schema", want: "!info.schema"},
 			fault{name: "schema-any", want: "?config.refused"},
@@ -256,6 +257,37 @@ func TestPlantedFaults(t *testing.T) {
 		t.Run(d+"/fine", func(t *testing.T) {
 			t.Parallel()
 			(&fault{dialect: d, name: "fine"}).test(t)
+		})
+	}
+}
+
+// TestOneCheckAlone checks that each check has the same result alone as in a whole run. If a check
+// uses what another one reads, the other one must be made too.
+func TestOneCheckAlone(t *testing.T) {
+	for _, d := range []string{"dotagent", "scaffold"} { // their checks read one another's findings
+		t.Run(d, func(t *testing.T) {
+			t.Parallel()
+			target := install(t, d, "fine")
+			run := func(only ...string) []Result {
+				o := Options{Environ: os.Environ(), Only: only, Log: testLog(t), within: func(string, time.Duration) time.Duration { return mostTime }}
+				report, err := Run(t.Context(), target, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return report.Checks
+			}
+			sums := make(map[string]bool) // these make a whole run, also alone
+			for _, c := range Checks(d) {
+				sums[c.ID] = c.sums
+			}
+			for _, c := range run() {
+				if sums[c.ID] {
+					continue
+				}
+				if alone := run(c.ID); len(alone) != 1 || alone[0].Status != c.Status {
+					t.Errorf("%s: %s %q in a whole run, and %+v alone", c.ID, c.Status, c.Message, alone)
+				}
+			}
 		})
 	}
 }

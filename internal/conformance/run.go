@@ -84,7 +84,7 @@ func (b *bench) choose(checks []Check) error {
 	b.made = make(map[string]bool)
 	for _, c := range slices.Backward(checks) {
 		b.made[c.ID] = b.made[c.ID] || b.wanted[c.ID]
-		for _, id := range c.needs {
+		for _, id := range slices.Concat(c.needs, c.after) {
 			b.made[id] = b.made[id] || b.made[c.ID]
 		}
 	}
