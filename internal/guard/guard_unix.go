@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// init turns a process that was started as the guardian into it, before main can run. See the
+// init runs the guardian, if the process was started under its name, before main can run. See the
 // package comment for why this is an init function.
 func init() {
 	if len(os.Args) != 2 || os.Args[0] != Name {

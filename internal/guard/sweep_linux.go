@@ -82,9 +82,9 @@ func processes() []int {
 	return pids
 }
 
-// limitOf returns a process's RLIMIT_RTTIME. The system call is some thirty times cheaper than the
-// file, but it is refused for processes with other user or group ids (ssh-agent is setgid). All
-// users can read the file.
+// limitOf returns a process's RLIMIT_RTTIME. The system call is some thirty times cheaper than
+// reading /proc/PID/limits, but it is refused for processes with other user or group ids (ssh-agent
+// is setgid). All users can read the file.
 func limitOf(pid int) (uint64, bool) {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &limit); err == nil {
@@ -150,8 +150,9 @@ func readProc(pid int, name string) ([]byte, bool) {
 
 // Unmark removes an outer host's mark from a guardian. A host that is itself a plugin has such a
 // mark, and its guardian inherits it. The guardian would then be killed at the moment when it is
-// needed. Any process can lower the limit. The host does it as soon as there is a guardian, which
-// takes time to start. The guardian also does it itself, in case the host ended before.
+// needed. Any process can lower the limit, and so lose the mark. The host lowers that of the
+// guardian right after starting it. The guardian, which takes time to start, also lowers it itself,
+// in case the host ended before.
 func Unmark(pid int) {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &limit); err == nil && limit.Max != unix.RLIM_INFINITY {

@@ -208,7 +208,6 @@ func (m *message) rpcError() error {
 
 // appendRequest appends a request. "id" is the last key, so that shell plugins can match it with
 // sed: docs/protocols/scaffold.md, row S49.
-
 func appendRequest(dst []byte, method string, params []byte, id uint64) []byte {
 	dst = appendCall(dst, method, params)
 	dst = append(dst, `,"id":`...)

@@ -49,7 +49,7 @@ type Peer struct {
 	mu      sync.Mutex       // protects the fields below
 	pending map[uint64]*slot // calls under way, by id
 	last    uint64           // the last id issued; ids count from 1
-	clock   *time.Timer      // calls look every firstWait while a patient call has not been told; nil until the first patient call
+	clock   *time.Timer      // calls look every firstWait while a patient call waits for its reply alone; nil until the first patient call
 	ticking bool             // the clock is set
 	round   uint64           // how often look was called
 	given   forgotten        // calls given up without a reply
@@ -59,14 +59,16 @@ type Peer struct {
 // A slot is where a call waits. It belongs to the call. The goroutine that takes it out of pending
 // must fill it, once.
 type slot struct {
-	filled chan bool // true: the reply is there; before that perhaps false: the reply takes long. There is room for both
+	filled chan bool // gets true when the reply is there, and before that perhaps false: the reply takes long. It has room for both
 	result json.RawMessage
 	err    error
 
-	// For a patient call, while it is in pending. Protected by Peer.mu.
+	// A patient call has a distant deadline. It waits for the reply alone until look tells it that
+	// the reply takes long. The fields are used while the call is in pending, and protected by
+	// Peer.mu.
 	patient bool
 	since   uint64 // the round in which the call began
-	told    bool   // it was told that the reply takes long
+	told    bool   // look has told it
 }
 
 func (s *slot) fill(result json.RawMessage, err error) {
@@ -172,10 +174,10 @@ func (p *Peer) tick() {
 	p.clock.Reset(firstWait)
 }
 
-// look tells patient calls that have waited between firstWait and twice that long that their reply
-// takes long. Until then they do not wait for their context, because a context with a deadline may
-// have to set a timer for that, and to allocate. One clock for all calls costs less than one for
-// each, since most are answered at once.
+// look tells every patient call whose reply takes long: longer than firstWait, and noticed before
+// twice that time. Until then the call does not wait for its context, because a context with a
+// deadline may have to set a timer for that, and to allocate. One clock for all calls costs less
+// than one for each, since most are answered at once.
 func (p *Peer) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,8 +198,8 @@ func (p *Peer) look() {
 	}
 }
 
-// await waits for the reply. A patient call first waits only for that, and then, like any other,
-// for its context too.
+// await waits for the reply or the end of the context. A patient call waits for the reply alone
+// until look tells it that the reply takes long.
 func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (json.RawMessage, error) {
 	for filled := s.patient && <-s.filled; !filled; {
 		select {

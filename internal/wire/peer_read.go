@@ -102,8 +102,8 @@ func (p *Peer) odd(id uint64, ok bool) NoiseKind {
 	return NoiseWrongID
 }
 
-// tooLarge handles a line over the limit. Its call may be known from its beginning, or else from
-// its end, once that has arrived.
+// tooLarge handles a line over the limit. If the beginning of the line does not have the id of its
+// call, tooLargeEnded looks for it at the end.
 func (p *Peer) tooLarge() {
 	head := peek(p.in.head)
 	id, ok := head.callID()
@@ -114,6 +114,7 @@ func (p *Peer) tooLarge() {
 	}
 }
 
+// tooLargeEnded is called when a line over the limit has ended.
 func (p *Peer) tooLargeEnded() {
 	if p.lost {
 		p.lost = false
@@ -121,7 +122,8 @@ func (p *Peer) tooLargeEnded() {
 	}
 }
 
-// oversized fails the call whose reply was over the limit. id may not be that of a call.
+// oversized fails the call whose reply was over the limit. If there is no call with that id, the
+// line is a noise.
 func (p *Peer) oversized(id uint64, ok bool) {
 	if ok {
 		if s := p.take(id); s != nil {

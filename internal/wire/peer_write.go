@@ -13,15 +13,15 @@ const (
 	maxRounds = 8       // how often a caller writes what others have added, before a goroutine takes over
 )
 
-// An outbox combines messages that callers send at the same moment into one write. A caller that
-// finds no other one writing writes without waiting, and also writes what others add meanwhile.
-// Only if the pipe is full does a goroutine take over, so that no caller waits for a plugin that
-// does not read.
+// An outbox combines messages that callers send at the same moment into one write. If no other
+// caller is writing, a caller writes its own message, and the messages that others add meanwhile.
+// It never waits: if the pipe is full, a goroutine takes over, so that no caller waits for a plugin
+// that does not read.
 //
 //	request, notification, answer ─ commit ─ write ─ (pipe full) drain
 type outbox struct {
 	w    *os.File
-	try  *try // w without waiting; nil: the system cannot. Used by the goroutine that writes
+	try  *try // writes to w without waiting; nil: the system cannot. Only the goroutine that writes uses it
 	max  int  // bytes per message
 	peer *Peer
 

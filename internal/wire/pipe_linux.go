@@ -11,7 +11,8 @@ const (
 )
 
 // growPipe makes room in the pipe for a large message, which would otherwise cost a wake-up for
-// every 64 KiB. A user with very many pipes is refused; then everything works, only slower.
+// every 64 KiB. The kernel refuses this to a user with very many pipes; then everything works, only
+// slower.
 func growPipe(f *os.File) {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -24,7 +24,7 @@ type Reader struct {
 	buf  []byte // buf[next:] was read and is not yet returned
 	next int
 	seen int    // there is no newline in buf[next:seen]
-	home []byte // the first buffer, while buf is one of the pool
+	home []byte // the first buffer, while buf is from the pool
 	over bool   // inside a line over the limit
 	head []byte // the beginning of the last line over the limit
 	tail []byte // its end, as far as it was read
@@ -149,9 +149,10 @@ func (r *Reader) fill(src io.Reader) error {
 	return io.ErrNoProgress
 }
 
-// makeRoom prepares the buffer for a read: it moves the rest to the front, and grows it if
-// necessary. A buffer too large to be kept goes to the pool after its line: no line of it is
-// borrowed any more, and a line that was kept has taken its buffer along.
+// makeRoom prepares the buffer for a read: it moves the rest to the front, and grows the buffer if
+// necessary. A buffer that is too large to be kept goes to the pool when all its lines have been
+// returned. None of them is borrowed any more, and keep has replaced the buffer if a large line in
+// it was kept.
 func (r *Reader) makeRoom() {
 	left := len(r.buf) - r.next
 	if left == 0 && cap(r.buf) > keepBuffer {
@@ -171,9 +172,10 @@ func (r *Reader) makeRoom() {
 	r.next = 0
 }
 
-// larger returns an empty buffer with more room than buf: one of the pool, or a new one twice as
-// large, up to the limit and one first buffer. Doubling from the first buffer on for each large
-// line would allocate four times its size and copy it once more.
+// larger returns an empty buffer with more room than buf: one from the pool, or a new one twice as
+// large, up to the limit and one first buffer. Without the pool, each large line would grow the
+// buffer again from its first size, which allocates four times the size of the line and copies it
+// once more.
 func (r *Reader) larger(left int) []byte {
 	size, most := max(firstBuffer, min(2*cap(r.buf), r.max+firstBuffer), left+firstBuffer/4), r.max+firstBuffer
 	if cap(r.buf) == 0 {

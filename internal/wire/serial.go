@@ -28,7 +28,7 @@ type Serial struct {
 
 	in    *Reader
 	src   io.Reader // r, or tryR
-	tryR  *try      // r, which sends the request when there is nothing to read; nil: the system cannot
+	tryR  *try      // reads r without waiting, and sends the request when there is nothing to read; nil: the system cannot
 	id    uint64    // of the last request; ids count from 1
 	given forgotten // calls given up without a reply
 	err   error     // why no call can succeed any more
@@ -109,11 +109,11 @@ func (s *Serial) lock(ctx context.Context) error {
 
 func (s *Serial) unlock() { <-s.turn }
 
-// exchange reads until it has the reply. It sends the request as soon as there is nothing left to
-// read. Whatever arrived before belongs to no call: without this, a plugin that once replied twice
-// would be one reply behind forever. Half a line is not discarded, because its rest may arrive with
-// the call. For a plugin that always returns the right ids this check is left out, which saves one
-// system call of four: its old replies are known by their ids.
+// exchange reads until it has the reply. It first discards the lines that arrived before the call,
+// and sends the request when there is nothing left to read. Otherwise a plugin that once replied
+// twice would be one reply behind forever. Half a line is kept, because its rest may arrive with
+// the call. A plugin that always returns the right ids gets the request at once, which saves one of
+// four system calls: its old replies are recognized by their ids.
 func (s *Serial) exchange(ctx context.Context) (message, error) {
 	drained := 0
 	for s.err == nil {
@@ -182,7 +182,8 @@ func (s *Serial) lastWords() (message, error) {
 	return message{}, io.EOF
 }
 
-// endCall stops the pump and the watch on the context, and drops the rest of the call.
+// endCall stops the pump and the watch on the context, and drops a request that was not sent and a
+// reply that is still held.
 func (s *Serial) endCall() {
 	if s.pump != nil {
 		s.stopPump()

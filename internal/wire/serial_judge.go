@@ -86,15 +86,16 @@ type held struct {
 	until time.Time // when it is accepted
 }
 
-// holdMost is how long Serial waits for a better reply, if the deadline allows it. A plugin costs
-// this wait at most once: after that its ids are not relied on.
+// holdMost is how long Serial waits for a better reply, if the deadline allows it. If none comes,
+// the plugin's ids are not relied on, so its next replies are not held, until echoesAfter of them
+// in a row had the right id.
 const holdMost = time.Second
 
 // errHeld ends the wait for a better reply.
 var errHeld = errors.New("no better reply has come")
 
 func (s *Serial) hold(m *message) {
-	until := s.held.until // that of the first one, so that the wait does not grow
+	until := s.held.until // the time of the first held reply, so that the wait does not grow
 	if s.held.line != nil {
 		s.dropHeld()
 	}

@@ -24,8 +24,8 @@ func (s *Serial) compose(method string, params []byte) error {
 	return nil
 }
 
-// nothingToRead is called by the source when the pipe is empty, which is when the request is sent.
-// It reports whether it was sent, and whether to wait for input.
+// nothingToRead sends the request, if it was not sent yet. The source calls it when the pipe is
+// empty. It reports whether the request was sent now, and whether to wait for input.
 func (s *Serial) nothingToRead() (sent, wait bool) {
 	if sent = s.unsent; sent {
 		s.transmit()

@@ -8,8 +8,8 @@ import (
 
 // firstWait is how long a call waits before it registers with its context (context.AfterFunc).
 // Registering allocates, and costs as much as scanning a message; most replies arrive before that.
-// So a cancelled call may notice this much later, and as much again if it lingered. A deadline is
-// always met exactly.
+// So a call may notice its cancellation up to firstWait late, or twice that if it lingered. A
+// deadline is always met exactly.
 const firstWait = 5 * time.Millisecond
 
 // arm sets a deadline so that a read wakes up within firstWait, or at the context's deadline if
@@ -20,7 +20,7 @@ func (s *Serial) arm(ctx context.Context) {
 	if s.tryR != nil {
 		s.tryR.deadline = deadline
 	}
-	if !ok && ctx.Done() == nil { // Done comes last: a context may have to set a timer for it
+	if !ok && ctx.Done() == nil { // Done is called last, because a context may have to set a timer for it
 		return
 	}
 	if s.armed && !(ok && deadline.Before(s.wake)) {
@@ -51,8 +51,8 @@ func (s *Serial) read(ctx context.Context) error {
 	}
 }
 
-// holdOn limits the wait for a better reply than the held one, if there is one, to half of the time
-// that is left.
+// holdOn sets how long a call with a held reply waits for a better one: holdMost, or half of the
+// time until its deadline if that is shorter. Without a held reply it does nothing.
 func (s *Serial) holdOn(ctx context.Context) error {
 	if s.held.line == nil || !s.held.until.IsZero() {
 		return nil
@@ -98,5 +98,5 @@ func (s *Serial) woken(ctx context.Context) error {
 }
 
 // interrupt wakes the reading goroutine. It may come late, when the next call already waits. That
-// call finds its own context in order and waits on.
+// call finds that its own context has not ended, and waits on.
 func (s *Serial) interrupt() { _ = s.r.SetReadDeadline(longAgo) }

@@ -170,7 +170,7 @@ func (s *server) flush() error {
 	return err
 }
 
-// asRPCError converts an error of the host's side for the answer.
+// asRPCError returns the error to answer with: err itself, or one with its text.
 func asRPCError(err error) *RPCError {
 	var rpc *RPCError
 	if errors.As(err, &rpc) {
