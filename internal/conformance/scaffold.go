@@ -92,7 +92,7 @@ func (s *scaffoldSuite) checks() []Check {
 			Rule: "A method that it does not know is answered with the error -32601.",
 			Fix:  `answer {"jsonrpc":"2.0","id":…,"error":{"code":-32601,"message":"Unknown method"}}`},
 		{ID: "scaffold.process.twice", Row: "S14", needs: []string{hello}, run: s.twice, Does: "runs a second process beside the first",
-			Rule: "A host has a process of the plugin for each project in use.",
+			Rule: "A host runs a process of the plugin for each project in use.",
 			Fix:  "keep apart what the processes write; use no fixed port and no lock that is held for ever"},
 		{ID: "scaffold.input.pieces", Row: "S15", needs: []string{hello}, run: s.inPieces, Does: "sends a request in three parts",
 			Rule: "A message is a line, however its bytes arrive.",
