@@ -43,9 +43,9 @@ func TestWrite(t *testing.T) {
 		mode       fs.FileMode
 	}{
 		{"a new file is the user's alone", "one", Options{}, 0o600},
-		{"the next takes its place", "two", Options{}, 0o600},
-		{"a mode is as it was asked for", "three", Options{Mode: 0o666}, 0o666},
-		{"nothing is a text too", "", Options{}, 0o600},
+		{"the next write replaces the file", "two", Options{}, 0o600},
+		{"the file has the mode of the options", "three", Options{Mode: 0o666}, 0o666},
+		{"a file may be empty", "", Options{}, 0o600},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			if err := Write(path, []byte(c.text), c.o); err != nil {
@@ -53,23 +53,23 @@ func TestWrite(t *testing.T) {
 			}
 			wants(t, path, c.text, c.mode)
 			if got := names(t, dir); got != "file" {
-				t.Errorf("there are %s", got)
+				t.Errorf("the directory contains %s", got)
 			}
 		})
 	}
-	t.Run("a name may be as long as names are", func(t *testing.T) {
+	t.Run("a name may have 255 bytes", func(t *testing.T) {
 		if err := Write(filepath.Join(dir, strings.Repeat("n", 255)), nil, Options{}); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("a directory that is not there is an error", func(t *testing.T) {
+	t.Run("a missing directory is an error", func(t *testing.T) {
 		if err := Write(filepath.Join(dir, "gone", "file"), nil, Options{}); !errors.Is(err, fs.ErrNotExist) {
 			t.Error(err)
 		}
 	})
 }
 
-// TestALinkIsReplaced: what a link leads to stays as it is.
+// TestALinkIsReplaced: the file that the link leads to stays as it is.
 func TestALinkIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	other, path := filepath.Join(dir, "other"), filepath.Join(dir, "file")
@@ -83,13 +83,13 @@ func TestALinkIsReplaced(t *testing.T) {
 	wants(t, other, "theirs", 0o600)
 }
 
-// TestWhatFailsChangesNothing: the old file stays, whole, and no draft is left.
-func TestWhatFailsChangesNothing(t *testing.T) {
+// TestAFailedWriteChangesNothing: the old file stays, whole, and no draft is left.
+func TestAFailedWriteChangesNothing(t *testing.T) {
 	no := errors.New("no")
 	for rule, o := range map[string]Options{
-		"the last look":   {Ready: func() error { return no }},
-		"the new owner":   {Prepare: func(*os.File) error { return no }},
-		"a draft is gone": {Prepare: func(f *os.File) error { return errors.Join(f.Close(), no) }},
+		"Ready fails":                {Ready: func() error { return no }},
+		"Prepare fails":              {Prepare: func(*os.File) error { return no }},
+		"the draft cannot be closed": {Prepare: func(f *os.File) error { return errors.Join(f.Close(), no) }},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			dir := t.TempDir()
@@ -102,27 +102,27 @@ func TestWhatFailsChangesNothing(t *testing.T) {
 			}
 			wants(t, path, "old", 0o600)
 			if got := names(t, dir); got != "file" {
-				t.Errorf("there are %s", got)
+				t.Errorf("the directory contains %s", got)
 			}
 		})
 	}
-	t.Run("a directory in its place", func(t *testing.T) {
+	t.Run("path is a directory", func(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "file")
 		if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if err := Write(path, []byte("new"), Options{}); err == nil {
-			t.Error("it was replaced")
+			t.Error("the directory was replaced")
 		}
 		if got := names(t, dir); got != "file" {
-			t.Errorf("there are %s", got)
+			t.Errorf("the directory contains %s", got)
 		}
 	})
 }
 
-// TestReadersSeeOneOrTheOther: a reader finds a whole file while files are replaced.
-func TestReadersSeeOneOrTheOther(t *testing.T) {
+// TestReadersSeeTheOldOrTheNewFile: a reader finds a whole file while files are replaced.
+func TestReadersSeeTheOldOrTheNewFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	texts := []string{strings.Repeat("a", 1<<16), strings.Repeat("b", 1<<16)}
 	if err := Write(path, []byte(texts[0]), Options{}); err != nil {
@@ -152,8 +152,9 @@ func TestReadersSeeOneOrTheOther(t *testing.T) {
 	}
 }
 
-// TestSystemsThatSyncNoDirectory: they say EINVAL, as for a pipe, which cannot be synced either.
-func TestSystemsThatSyncNoDirectory(t *testing.T) {
+// TestSystemsThatCannotFlushADirectory: they return EINVAL. A pipe, for which Linux returns the same,
+// stands in for the directory.
+func TestSystemsThatCannotFlushADirectory(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +168,7 @@ func TestSystemsThatSyncNoDirectory(t *testing.T) {
 	}
 }
 
-// TestWriteIn: a name below a root, and none that leads out of it.
+// TestWriteIn: it writes files below the root, and refuses a name that leads out of it.
 func TestWriteIn(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	root, err := os.OpenRoot(dir)
@@ -187,8 +188,7 @@ func TestWriteIn(t *testing.T) {
 	}
 }
 
-// TestAdopt: a draft that its writer kept takes the place of a file, and is gone under its own
-// name.
+// TestAdopt: the draft replaces the file, and its own name is gone.
 func TestAdopt(t *testing.T) {
 	dir := t.TempDir()
 	draft, path := filepath.Join(dir, "a.partial"), filepath.Join(dir, "a")
@@ -197,6 +197,6 @@ func TestAdopt(t *testing.T) {
 	}
 	wants(t, path, "new", 0o600)
 	if got := names(t, dir); got != "a" {
-		t.Errorf("there are %s", got)
+		t.Errorf("the directory contains %s", got)
 	}
 }

@@ -32,7 +32,7 @@ func TestFeatures(t *testing.T) {
 	features, elsewhere := New(e), New(e)
 	ctx := t.Context()
 
-	t.Run("the plugins flag is as the protocol has it, and off", func(t *testing.T) {
+	t.Run("the plugins flag has the text of the protocol, and is off", func(t *testing.T) {
 		got, err := features.Get(ctx, feature.Plugins)
 		if err != nil {
 			t.Fatal(err)

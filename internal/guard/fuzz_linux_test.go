@@ -21,7 +21,7 @@ func FuzzName(f *testing.F) {
 			t.Skip(err)
 		}
 		if finished(os.Getpid()) {
-			t.Errorf("called %q, a living process is taken for one that has ended", name)
+			t.Errorf("a running process named %q is taken for one that has ended", name)
 		}
 	})
 }

@@ -64,7 +64,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !holds(); {
 		if time.Now().After(end) {
-			t.Fatalf("still not so: %s", what)
+			t.Fatalf("waited in vain until %s", what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -84,19 +84,19 @@ func marked(m Mark) int {
 func TestSweep(t *testing.T) {
 	m := ours(t)
 
-	t.Run("kills what bears the mark, and its offspring", func(t *testing.T) {
+	t.Run("kills the marked process and its descendants", func(t *testing.T) {
 		shell(t, "trap '' TERM; setsid sleep 60 & env -i sleep 60 & wait", m.Value|1)
 		eventually(t, "three processes are up", func() bool { return marked(m) == 3 })
 		if left := Sweep(m); left != 0 || marked(m) != 0 {
 			t.Errorf("%d left, %d alive", left, marked(m))
 		}
 	})
-	t.Run("and no other process", func(t *testing.T) {
+	t.Run("kills no other process", func(t *testing.T) {
 		p := shell(t, "sleep 60", 0)
 		other := shell(t, "sleep 60", m.Value|2)
 		Sweep(Mark{Value: m.Value | 1, Mask: ^uint64(0)})
 		if finished(p.Pid) || finished(other.Pid) {
-			t.Error("a stranger was killed")
+			t.Error("a process with another mark, or none, was killed")
 		}
 		Sweep(m)
 	})
@@ -129,7 +129,7 @@ func TestSweep(t *testing.T) {
 		Sweep(m)
 		eventually(t, "it is dead", func() bool { return finished(p.Pid) })
 	})
-	t.Run("of the zero mark kills no process", func(t *testing.T) {
+	t.Run("kills no process for the zero mark", func(t *testing.T) {
 		p := shell(t, "sleep 60", 0)
 		if left := Sweep(Mark{}); left != 0 || finished(p.Pid) {
 			t.Errorf("%d left", left)
@@ -190,7 +190,7 @@ func TestLimitIsReadFromTheFileToo(t *testing.T) {
 		t.Errorf("%x, %v", limit, ok)
 	}
 	if limit, ok := readLimit(1 << 30); ok {
-		t.Errorf("%x of no process", limit)
+		t.Errorf("a process that does not exist has the limit %x", limit)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestGroupAlive(t *testing.T) {
 	p := shell(t, "sleep 60 & exit 0", 0)
 	eventually(t, "the leader has ended", func() bool { return finished(p.Pid) })
 	if !GroupAlive(p.Pid) {
-		t.Error("the member left behind is not seen")
+		t.Error("the group has a running member, which is not seen")
 	}
 	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
 	eventually(t, "the group is dead", func() bool { return !GroupAlive(p.Pid) })
@@ -209,10 +209,10 @@ func TestWatch(t *testing.T) {
 		name, text string
 		want       []int
 	}{
-		{"groups are named", "12\n34\n", []int{12, 34}},
-		{"and taken back", "12\n34\n-12\n", []int{34}},
+		{"groups are added", "12\n34\n", []int{12, 34}},
+		{"groups are removed again", "12\n34\n-12\n", []int{34}},
 		{"nonsense is passed over", "x\n0\n1\n-1\n\n12\n", []int{12}},
-		{"half a line is no name", "12\n3", []int{12}},
+		{"an incomplete last line is ignored", "12\n3", []int{12}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := slices.Sorted(maps.Keys(watch(strings.NewReader(test.text))))

@@ -17,7 +17,7 @@ func TestMark(t *testing.T) {
 	}
 	for _, bad := range []string{"", "/", "1", "1/", "/1", "x/1", "1/x", "1/11111111111111111"} {
 		if _, err := ParseMark(bad); err == nil {
-			t.Errorf("%q was read", bad)
+			t.Errorf("ParseMark(%q) returned no error", bad)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func TestAReplyThatIsTooDeepFailsItsCall(t *testing.T) {
 	})
 }
 
-func TestWhatAPluginSendsTooDeepIsNotPassedOn(t *testing.T) {
+func TestMessagesThatAreTooDeepAreNotPassedOn(t *testing.T) {
 	notified := make(chan string, 10)
 	p, f, heard := newPeer(t, PeerOptions{
 		OnNotify: func(method string, params json.RawMessage) { notified <- method },
@@ -96,9 +96,9 @@ func TestWhatAPluginSendsTooDeepIsNotPassedOn(t *testing.T) {
 	_ = p
 }
 
-// TestAPluginTakesWhatTheHostSends: the host's payloads may be deeper than those of plugins,
+// TestAPluginReadsDeepMessagesOfTheHost: the host's payloads may be deeper than those of plugins,
 // because it wraps them.
-func TestAPluginTakesWhatTheHostSends(t *testing.T) {
+func TestAPluginReadsDeepMessagesOfTheHost(t *testing.T) {
 	c := startChild(t, "serve")
 	p := NewPeer(c.r, c.w, PeerOptions{})
 	defer p.Close()

@@ -21,7 +21,7 @@ func TestCallID(t *testing.T) {
 		if got, ok := callID([]byte(id)); got != want && ok {
 			t.Errorf("callID(%s) = %d, %v; want %d", id, got, ok, want)
 		} else if want != 0 && !ok {
-			t.Errorf("callID(%s) is none", id)
+			t.Errorf("callID(%s) found no id", id)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func TestTailID(t *testing.T) {
 	}
 }
 
-func TestWhatIsSentIsOneLine(t *testing.T) {
+func TestAMessageIsSentOnOneLine(t *testing.T) {
 	id, value := []byte("\n7"), []byte("{\n\"a\":\n1}")
 	for _, line := range [][]byte{
 		appendReply(nil, id, value),
@@ -71,7 +71,7 @@ func TestErrorTexts(t *testing.T) {
 		}
 	}
 	if NoiseKind(99).String() != "unknown" || NoiseUnsent.String() != "unsent answer" {
-		t.Error("the names of noises are off by some")
+		t.Error("the names of noises do not match their kinds")
 	}
 }
 

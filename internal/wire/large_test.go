@@ -7,13 +7,13 @@ import (
 )
 
 func TestRoomFor(t *testing.T) {
-	t.Run("what a connection keeps is left as it is", func(t *testing.T) {
+	t.Run("a buffer that a connection keeps is returned as it is", func(t *testing.T) {
 		buf := append(make([]byte, 0, 100), "abc"...)
 		if got := roomFor(buf, 1000); cap(got) != 100 || string(got) != "abc" {
 			t.Errorf("%d bytes for %q", cap(got), got)
 		}
 	})
-	t.Run("a large one has room at once, and the same content", func(t *testing.T) {
+	t.Run("a large buffer has room at once, and the same content", func(t *testing.T) {
 		for range 3 { // a new buffer, and one from the pool
 			got := roomFor([]byte("abc"), 2*keepBuffer)
 			if cap(got) < 2*keepBuffer+3 || string(got) != "abc" {
@@ -22,7 +22,7 @@ func TestRoomFor(t *testing.T) {
 			release(append(got, bytes.Repeat([]byte("x"), 2*keepBuffer)...))
 		}
 	})
-	t.Run("a request fits into what it asks for", func(t *testing.T) {
+	t.Run("a request fits into its estimated size", func(t *testing.T) {
 		params := []byte(`{"a":"` + strings.Repeat("x", keepBuffer) + `"}`)
 		const method = "kaged.hook.on_session_start"
 		if n := len(appendRequest(nil, method, params, 1<<63)); n > requestSize(method, params) {

@@ -18,7 +18,7 @@ func newBrisk(t *testing.T) (*Serial, *far) {
 }
 
 func TestLinger(t *testing.T) {
-	t.Run("the call waits here for a quick plugin, and leaves a slow one to the poller", func(t *testing.T) {
+	t.Run("a call lingers for a quick plugin, and leaves a slow one to the poller", func(t *testing.T) {
 		s, f, _ := newSerial(t, Options{})
 		go func() {
 			f.read()
@@ -40,7 +40,7 @@ func TestLinger(t *testing.T) {
 			t.Error("still taken for brisk")
 		}
 	})
-	t.Run("cancelling ends it", func(t *testing.T) {
+	t.Run("cancelling ends a call that lingers", func(t *testing.T) {
 		s, f := newBrisk(t)
 		ctx, cancel := context.WithCancel(context.Background())
 		go func() {
@@ -51,7 +51,7 @@ func TestLinger(t *testing.T) {
 			t.Errorf("err = %v", err)
 		}
 	})
-	t.Run("closing ends it", func(t *testing.T) {
+	t.Run("closing ends a call that lingers", func(t *testing.T) {
 		s, f := newBrisk(t)
 		go func() {
 			f.read()
@@ -61,7 +61,7 @@ func TestLinger(t *testing.T) {
 			t.Errorf("err = %v", err)
 		}
 	})
-	t.Run("a plugin that dies ends it", func(t *testing.T) {
+	t.Run("a plugin that dies ends a call that lingers", func(t *testing.T) {
 		s, f := newBrisk(t)
 		go func() {
 			f.read()
@@ -73,7 +73,7 @@ func TestLinger(t *testing.T) {
 	})
 }
 
-func TestWhoLingers(t *testing.T) {
+func TestWhichCallsLinger(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func TestWindow(t *testing.T) {
 	w = newWindow(100)
 	for i := range 1000 {
 		if !w.take(start.Add(time.Duration(i) * 10 * time.Millisecond)) {
-			t.Fatalf("one of a steady hundred a second, the %dth, is dropped", i)
+			t.Fatalf("at a steady hundred a second, number %d is dropped", i)
 		}
 	}
 	if unlimited := newWindow(0); !unlimited.take(start) {
@@ -56,7 +56,7 @@ func note(t *testing.T) *message {
 	return &m
 }
 
-func TestDroppedIsToldOnceASecond(t *testing.T) {
+func TestDroppedIsReportedOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []int
 		var when []time.Duration
@@ -134,7 +134,7 @@ func TestSpacedNotificationsGiveTheirRoomBack(t *testing.T) {
 			synctest.Wait() // until it is passed on
 		}
 		if waiting := n.bytes.Load(); waiting != 0 {
-			t.Errorf("%d bytes are said to wait, and nothing waits", waiting)
+			t.Errorf("%d bytes are counted as waiting, but nothing waits", waiting)
 		}
 		n.end()
 		synctest.Wait()

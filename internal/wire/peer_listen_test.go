@@ -76,7 +76,7 @@ func TestPeerRequests(t *testing.T) {
 }
 
 func TestPeerNotifications(t *testing.T) {
-	t.Run("they come in order, and params are their own", func(t *testing.T) {
+	t.Run("they come in order, and each owns its params", func(t *testing.T) {
 		var got []string
 		all := make(chan struct{})
 		_, f, _ := newPeer(t, PeerOptions{OnNotify: func(method string, params json.RawMessage) {
@@ -94,7 +94,7 @@ func TestPeerNotifications(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("the last ones before the end are handed out", func(t *testing.T) {
+	t.Run("the last notifications before the end are handed out", func(t *testing.T) {
 		var got atomic.Int32
 		p, f, _ := newPeer(t, PeerOptions{OnNotify: func(string, json.RawMessage) { got.Add(1) }})
 		f.write(strings.Repeat(`{"method":"n"}`+"\n", 20))
@@ -105,7 +105,7 @@ func TestPeerNotifications(t *testing.T) {
 			t.Errorf("%d of 20 were handed out", got.Load())
 		}
 	})
-	t.Run("without a listener they are a noise", func(t *testing.T) {
+	t.Run("without OnNotify, notifications are noise", func(t *testing.T) {
 		_, f, heard := newPeer(t, PeerOptions{})
 		f.write(`{"method":"n"}` + "\n")
 		heard.wait(t, "unasked")

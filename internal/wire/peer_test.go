@@ -130,7 +130,7 @@ func TestPeerSize(t *testing.T) {
 			heard.wait(t, "")
 		})
 	}
-	t.Run("of two that are too large in a row each fails its own call", func(t *testing.T) {
+	t.Run("each of two large replies in a row fails its own call", func(t *testing.T) {
 		p, f, heard := newPeer(t, o)
 		first := start(soon(t), p, "m")
 		f.read()
@@ -144,7 +144,7 @@ func TestPeerSize(t *testing.T) {
 		}
 		heard.wait(t, "")
 	})
-	t.Run("where its id is not known the call ends with its context", func(t *testing.T) {
+	t.Run("if the id of a large reply is not known, its call ends with its context", func(t *testing.T) {
 		p, f, heard := newPeer(t, o)
 		ctx, cancel := context.WithCancel(context.Background())
 		done := start(ctx, p, "m")
@@ -198,7 +198,7 @@ func TestPeerEnd(t *testing.T) {
 			}
 		}
 		if answered != 1 {
-			t.Errorf("%d calls were answered by the last words", answered)
+			t.Errorf("%d calls were answered by the last message, want 1", answered)
 		}
 		<-p.Done()
 		if !errors.Is(p.Err(), ErrClosed) {
@@ -294,7 +294,7 @@ func TestPeerPluginThatDoesNotRead(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 	})
-	t.Run("nor does the end of its output", func(t *testing.T) {
+	t.Run("the end of its output does not wait for it", func(t *testing.T) {
 		p, f, _ := newPeer(t, PeerOptions{})
 		fillUp(t, p)
 		_ = f.w.Close()

@@ -60,7 +60,7 @@ func TestPeerWaits(t *testing.T) {
 		}
 		for end := time.Now().Add(patience); ticking(); time.Sleep(firstWait) {
 			if time.Now().After(end) {
-				t.Fatal("still")
+				t.Fatal("the clock still ticks")
 			}
 		}
 	})

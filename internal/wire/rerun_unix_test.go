@@ -10,5 +10,5 @@ import (
 
 // TestDepthAgain: the limits on depth hold for every user.
 func TestDepthAgain(t *testing.T) {
-	rerun.Tests(t, "TestAReplyThatIsTooDeepFailsItsCall", "TestWhatAPluginSendsTooDeepIsNotPassedOn", "TestAPluginTakesWhatTheHostSends")
+	rerun.Tests(t, "TestAReplyThatIsTooDeepFailsItsCall", "TestMessagesThatAreTooDeepAreNotPassedOn", "TestAPluginReadsDeepMessagesOfTheHost")
 }

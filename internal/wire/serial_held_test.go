@@ -30,10 +30,10 @@ func TestOddRepliesOfAPluginThatEchoesIDs(t *testing.T) {
 	const right = `{"id":4,"result":4}` + "\n"
 	tests := []struct{ rule, sent, want, noise string }{
 		{"an old reply that comes before the right one is passed over", `{"id":3,"result":3}` + "\n" + right, `4`, "stale reply"},
-		{"so are two of them", `{"id":3,"result":3}` + "\n" + `{"id":2,"result":2}` + "\n" + right, `4`, "stale reply, stale reply"},
-		{"so is one on the same line", `{"id":3,"result":3}` + right, `4`, "stale reply"},
-		{"an id never issued is passed over where the right one comes", `{"id":77,"result":7}` + "\n" + right, `4`, "stale reply"},
-		{"without an id it is taken at once", `{"id":null,"error":{"code":-32700,"message":"what?"}}` + "\n" + right, "error -32700: what?", "wrong id"},
+		{"two old replies before the right one are passed over", `{"id":3,"result":3}` + "\n" + `{"id":2,"result":2}` + "\n" + right, `4`, "stale reply, stale reply"},
+		{"an old reply on the line of the right one is passed over", `{"id":3,"result":3}` + right, `4`, "stale reply"},
+		{"a reply with an id never issued is passed over if the right one comes", `{"id":77,"result":7}` + "\n" + right, `4`, "stale reply"},
+		{"a reply without an id is taken at once", `{"id":null,"error":{"code":-32700,"message":"what?"}}` + "\n" + right, "error -32700: what?", "wrong id"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.rule, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestOddRepliesOfAPluginThatEchoesIDs(t *testing.T) {
 		mustCall(t, s, "4")
 		heard.wait(t, "stale reply")
 	})
-	t.Run("where none better comes it is taken, and from then on at once", func(t *testing.T) {
+	t.Run("a reply with another id is taken if no better one comes, and the next such reply at once", func(t *testing.T) {
 		s, f, heard := newEchoing(t)
 		f.play(`{"id":3,"result":"a"}`+"\n"+`{"id":77,"result":"b"}`+"\n", `{"id":77,"result":"c"}`+"\n")
 		ctx, cancel := context.WithTimeout(context.Background(), 10*firstWait)
@@ -74,7 +74,7 @@ func TestOddRepliesOfAPluginThatEchoesIDs(t *testing.T) {
 		mustCall(t, s, `"c"`)
 		heard.wait(t, "stale reply, wrong id, wrong id")
 	})
-	t.Run("it is taken when the plugin ends", func(t *testing.T) {
+	t.Run("a held reply is taken when the plugin ends", func(t *testing.T) {
 		s, f, _ := newEchoing(t)
 		go func() {
 			f.read()
@@ -83,7 +83,7 @@ func TestOddRepliesOfAPluginThatEchoesIDs(t *testing.T) {
 		}()
 		mustCall(t, s, "7")
 	})
-	t.Run("cancelling ends the wait for a better one", func(t *testing.T) {
+	t.Run("cancelling ends the wait for a better reply", func(t *testing.T) {
 		s, f, heard := newEchoing(t)
 		ctx, cancel := context.WithCancel(context.Background())
 		go func() {

@@ -42,7 +42,7 @@ func TestSerialSize(t *testing.T) {
 		mustCall(t, s, "1")
 		heard.wait(t, "too large")
 	})
-	t.Run("nor is a late reply that is too large", func(t *testing.T) {
+	t.Run("a late reply that is too large is not the call's reply", func(t *testing.T) {
 		s, f, heard := newSerial(t, Options{MaxReceive: limit})
 		timeOut(t, s)
 		f.read()
@@ -63,7 +63,7 @@ func TestSerialSize(t *testing.T) {
 		}
 		f.write(`{"id":1,"result":1}` + "\n")
 	})
-	t.Run("a large result is right, and what follows it", func(t *testing.T) {
+	t.Run("a large result and the next one are right", func(t *testing.T) {
 		s, f, _ := newSerial(t, Options{})
 		large := `"` + strings.Repeat("y", 3*keepBuffer) + `"`
 		f.play(`{"id":1,"result":`+large+`}`+"\n"+"trailing\n", `{"id":2,"result":2}`+"\n")

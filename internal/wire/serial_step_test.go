@@ -13,7 +13,7 @@ func TestSerialOutOfStep(t *testing.T) {
 		mustCall(t, s, "2")
 		heard.wait(t, "stale reply")
 	})
-	t.Run("nor one that comes between the calls", func(t *testing.T) {
+	t.Run("a second reply that comes between two calls does not answer the next", func(t *testing.T) {
 		s, f, heard := newSerial(t, Options{})
 		f.play(`{"id":1,"result":1}`+"\n", `{"id":2,"result":2}`+"\n")
 		mustCall(t, s, "1")
@@ -37,7 +37,7 @@ func TestSerialOutOfStep(t *testing.T) {
 		mustCall(t, s, "2")
 		heard.wait(t, "late reply")
 	})
-	t.Run("and before the next", func(t *testing.T) {
+	t.Run("a reply to a call that timed out is discarded before the next", func(t *testing.T) {
 		s, f, heard := newSerial(t, Options{})
 		timeOut(t, s)
 		f.read()

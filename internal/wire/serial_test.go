@@ -53,7 +53,7 @@ func TestSerialReply(t *testing.T) {
 		{"an id never issued is taken, with a warning", `{"id":77,"result":1}`, `1`, "wrong id"},
 		{"an id that is no number is taken, with a warning", `{"id":"abc","result":1}`, `1`, "wrong id"},
 		{"id null is taken, with a warning", `{"id":null,"result":1}`, `1`, "wrong id"},
-		{"no id is taken, with a warning", `{"result":1}`, `1`, "wrong id"},
+		{"a reply without an id is taken, with a warning", `{"result":1}`, `1`, "wrong id"},
 		{"garbage is passed over", "Loading…\n[1,2]\n{\"id\":1,\n\"result\":0}\n{\"id\":1,\"result\":1}", `1`, "garbage, garbage, garbage, garbage"},
 		{"a JSON log line is passed over", `{"level":"info","id":7}` + "\n" + `{"id":1,"result":1}`, `1`, "garbage"},
 		{"a notification is passed over", `{"method":"progress","params":{}}` + "\n" + `{"id":1,"result":1}`, `1`, "unasked"},
@@ -82,12 +82,12 @@ func TestSerialError(t *testing.T) {
 		rule, sent string
 		want       error
 	}{
-		{"an error is told", `{"id":1,"error":{"code":-32601,"message":"no \"m\"","data":{ "a":1 }}}`,
+		{"an error is returned", `{"id":1,"error":{"code":-32601,"message":"no \"m\"","data":{ "a":1 }}}`,
 			&RPCError{Code: -32601, Message: `no "m"`, Data: []byte(`{"a":1}`)}},
 		{"an error beats a result", `{"id":1,"result":1,"error":{"code":5,"message":"x"}}`, &RPCError{Code: 5, Message: "x"}},
 		{"an error may be a string", `{"id":1,"error":"broken"}`, &RPCError{Message: "broken"}},
 		{"an error may lack everything", `{"id":1,"error":{}}`, &RPCError{}},
-		{"a code that is no integer is none", `{"id":1,"error":{"code":1e99,"message":7}}`, &RPCError{}},
+		{"a code that is no integer is 0", `{"id":1,"error":{"code":1e99,"message":7}}`, &RPCError{}},
 		{"another kind of error is malformed", `{"id":1,"error":7}`,
 			&MalformedError{Line: `{"id":1,"error":7}`, Why: "error is neither an object nor a string"}},
 		{"neither result nor error is malformed", `{"id":1,"status":"ok"}`,
@@ -168,7 +168,7 @@ func TestSerialAnswersRequestsOfThePlugin(t *testing.T) {
 	}
 	heard.wait(t, "unasked")
 
-	t.Run("those of a plugin that does not read are dropped beyond a bound, and no line is broken", func(t *testing.T) {
+	t.Run("answers to a plugin that does not read are dropped beyond a limit, and no line is broken", func(t *testing.T) {
 		const asked = 20_000 // their answers are more than a pipe holds
 		s, f, heard := newSerial(t, Options{})
 		go func() {
@@ -201,7 +201,7 @@ func TestSerialAnswersRequestsOfThePlugin(t *testing.T) {
 			t.Errorf("%d of %d were answered", n, asked)
 		}
 	})
-	t.Run("also those asked between the calls", func(t *testing.T) {
+	t.Run("requests between the calls are answered too", func(t *testing.T) {
 		f.write(`{"id":5,"method":"host/ask"}` + "\n")
 		go func() { _, _ = s.Call(soon(t), "m", nil) }()
 		lines := f.read() + "\n" + f.read()
@@ -237,7 +237,7 @@ func TestSerialEnd(t *testing.T) {
 			t.Errorf("err = %v", err)
 		}
 	})
-	t.Run("half a line at the end is told", func(t *testing.T) {
+	t.Run("the error quotes half a line at the end", func(t *testing.T) {
 		s, f, _ := newSerial(t, Options{})
 		go func() {
 			f.read()
@@ -313,7 +313,7 @@ func TestSerialWithoutDeadlines(t *testing.T) {
 	f.play(`{"id":1,"result":1}`+"\n", `{"id":2,"result":2}`+"\n", `{"id":3,"result":3}`+"\n", `{"id":77,"result":7}`+"\n")
 	for _, want := range []string{"1", "2", "3", "7"} { // the last one is accepted at once: a better one is not waited for
 		if s.echoes() {
-			t.Error("a reply could be held that nothing would let go")
+			t.Error("a reply could be held, but no wait for a better one would end")
 		}
 		mustCall(t, s, want)
 	}

@@ -32,10 +32,10 @@ func TestServe(t *testing.T) {
 		{"an RPCError goes out as such", `{"method":"rpc","id":1}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such thing","data":[1]}}`},
 		{"another error is -32603", `{"method":"x","id":1}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"broken x"}}`},
 		{"a notification is not answered", `{"method":"echo","params":{}}`, ``},
-		{"nor one that fails", `{"method":"x","params":{}}`, ``},
-		{"an empty line is nothing", "\n\r\n", ``},
-		{"two on a line are two", `{"method":"none","id":1}{"method":"none","id":2}`, `{"jsonrpc":"2.0","id":1,"result":null}` + "\n" + `{"jsonrpc":"2.0","id":2,"result":null}`},
-		{"no method is -32600", `{"id":1}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"Invalid Request"}}`},
+		{"a notification that fails is not answered", `{"method":"x","params":{}}`, ``},
+		{"an empty line is ignored", "\n\r\n", ``},
+		{"two requests on a line get two replies", `{"method":"none","id":1}{"method":"none","id":2}`, `{"jsonrpc":"2.0","id":1,"result":null}` + "\n" + `{"jsonrpc":"2.0","id":2,"result":null}`},
+		{"a request without a method is -32600", `{"id":1}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"Invalid Request"}}`},
 	}
 	for _, tt := range tests {
 		for _, end := range []string{"\n", ""} {
@@ -61,7 +61,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("so is a request over the cap", func(t *testing.T) {
+	t.Run("a request over the cap is an error, and the next one is answered", func(t *testing.T) {
 		var out bytes.Buffer
 		huge := io.MultiReader(io.LimitReader(endless{}, serveMax+1), strings.NewReader("\n"+`{"method":"none","id":1}`+"\n"))
 		if err := Serve(huge, &out, answer); err != nil {
@@ -71,7 +71,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("an output that fails ends it", func(t *testing.T) {
+	t.Run("an output that fails ends Serve", func(t *testing.T) {
 		r, w := io.Pipe()
 		_ = r.Close()
 		if err := Serve(strings.NewReader(`{"method":"none","id":1}`+"\n"), w, answer); !errors.Is(err, io.ErrClosedPipe) {
