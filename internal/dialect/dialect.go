@@ -69,6 +69,7 @@ type Found struct {
 	Err      error     // why it is in this state
 	Problems []Problem // all faults of its manifest
 	Warnings []Problem // things that work differently from what its author may expect
+	Misspelt []Problem // those of Warnings that may hide a hook on which somebody relies: they are logged too
 	Info     *Info     // what it declares; nil: unknown until it is opened
 	File     string    // its manifest, absolute; "": it has none, or none that can be read
 	Sole     string    // a role that only one enabled plugin may have, e.g. "compactor"; "": no such role

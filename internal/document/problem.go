@@ -20,6 +20,8 @@ type Problem struct {
 	Key     string // dotted, e.g. plugins.git-context.timeout; empty for syntax errors
 	Message string // what is wrong
 	Fix     string // what to do about it; may be empty
+
+	Misspelt bool // an unknown key that differs from a known one by a typing error
 }
 
 // String returns the problem on one line, in the file:line:column format that editors understand.

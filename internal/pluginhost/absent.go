@@ -78,6 +78,26 @@ func (h *Host) logPassedOver(r *roster) {
 	}
 }
 
+// logMisspelt logs the misspelt keys in a plugin's manifest, each once. Such a key may be a hook that
+// is not called, so the plugin counts as one whose hooks are not known.
+func (h *Host) logMisspelt(f dialect.Found, d dialect.Dialect, names census) {
+	if len(f.Misspelt) == 0 || h.setup().NoStart {
+		return
+	}
+	e := &entry{found: f, names: namesOf(f), dialect: d, info: dialect.Info{Name: f.Name}}
+	e.found.Info = nil
+	if _, disabled := h.setup().sections(e.names, names).disabled(); disabled || !h.needed(e) {
+		return
+	}
+	for _, p := range f.Misspelt {
+		where := finding(SeverityWarning, e, f.Dialect, p).Where
+		if text := where + ": " + p.Message; !h.warned[text] {
+			h.warned[text] = true
+			h.setup().Logger.Warn(text, "plugin", f.Name, "dialect", f.Dialect, "fix", p.Fix, dialect.FindingKey, true)
+		}
+	}
+}
+
 // concerns reports whether a problem that belongs to no plugin keeps this host from a plugin that
 // it needs.
 func (h *Host) concerns(d dialect.Dialect, p dialect.Problem, names census) bool {

@@ -79,6 +79,10 @@ func TestAGuardThatCannotBeAsked(t *testing.T) {
 			false, "", `plugin left out" plugin=guard`, false},
 		{"its manifest cannot be read", func(h house) { h.write(guardFile, guardHead+"[[hooks\n", 0o644) },
 			false, "", "plugin left out", false},
+		{"the table of its hooks is misspelt", func(h house) {
+			h.write(guardFile, guardHead+strings.ReplaceAll(guardHooks, "[[hooks]]", "[[hook]]"), 0o644)
+			h.write(guardProg, "#!/bin/sh\n", 0o755)
+		}, false, "", `hook: unknown key, ignored" plugin=guard dialect=mine fix="did you mean \"hooks\"?"`, false},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			h := newHouse(t)

@@ -144,6 +144,7 @@ func (s *search) add(x sighting) {
 func (s *search) addEntry(x sighting) {
 	e := x.known
 	if e == nil {
+		s.host.logMisspelt(x.found, x.dialect, s.now.names)
 		e = s.entry(x)
 	}
 	if e != nil {

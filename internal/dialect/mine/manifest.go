@@ -38,6 +38,7 @@ type manifest struct {
 	unread          bool // the file declares hooks that are not in hooks, because they cannot be read
 	commands        []dialect.CommandDoc
 	permissions     permissions
+	misspelt        []dialect.Problem // keys that were ignored, and that resemble others: one may be a hook
 }
 
 // A registration is one entry of hooks.
@@ -75,6 +76,7 @@ func parseManifest(file string, data []byte) (m *manifest, problems, warnings []
 	m.readCommands(top.Tables("commands"))
 	m.readPermissions(top.Table("permissions"))
 	top.EndWarning()
+	m.misspelt = dialect.Problems(slices.DeleteFunc(slices.Clone(top.Warnings()), func(p document.Problem) bool { return !p.Misspelt }))
 	return m, dialect.Problems(top.Problems()), dialect.Problems(top.Warnings())
 }
 

@@ -108,7 +108,7 @@ func look(dir string, env dialect.Env) dialect.Found {
 		f.State, f.Err = dialect.Broken, dialect.FirstProblem(problems)
 		return f
 	}
-	f.Manifest, f.Info = m, m.info()
+	f.Manifest, f.Info, f.Misspelt = m, m.info(), m.misspelt
 	f.Info.Needs = m.permissions.needs(env)
 	if m.name == "" {
 		f.Info.Name = f.Name
