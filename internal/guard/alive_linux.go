@@ -7,14 +7,14 @@ func Alive(marks ...Mark) []int {
 	var found []int
 	for _, pid := range processes() {
 		limit, ok := limitOf(pid)
-		if ok && pid != os.Getpid() && bears(limit, marks) && !finished(pid) {
+		if ok && pid != os.Getpid() && hasAny(limit, marks) && !finished(pid) {
 			found = append(found, pid)
 		}
 	}
 	return found
 }
 
-func bears(limit uint64, marks []Mark) bool {
+func hasAny(limit uint64, marks []Mark) bool {
 	for _, m := range marks {
 		if m.On(limit) {
 			return true

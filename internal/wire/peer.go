@@ -52,7 +52,7 @@ type Peer struct {
 	clock   *time.Timer      // calls look every firstWait while a patient call waits for its reply alone; nil until the first patient call
 	ticking bool             // the clock is set
 	round   uint64           // how often look was called
-	given   forgotten        // calls given up without a reply
+	given   givenUp          // calls given up without a reply
 	err     error            // why the connection ended
 }
 
@@ -129,10 +129,10 @@ func (p *Peer) Notify(ctx context.Context, method string, params []byte) error {
 	return p.out.notification(method, params)
 }
 
-// Settle waits until all notifications that arrived before the last reply have been passed to
-// OnNotify, or ctx ends. Callers for whom that order matters call it after [Peer.Call]. OnNotify
-// must not call it.
-func (p *Peer) Settle(ctx context.Context) {
+// AwaitNotifications waits until all notifications that arrived before the last reply have been
+// passed to OnNotify, or ctx ends. Callers for whom that order matters call it after [Peer.Call].
+// OnNotify must not call it.
+func (p *Peer) AwaitNotifications(ctx context.Context) {
 	if p.notes != nil {
 		p.notes.awaitQueued(ctx)
 	}

@@ -30,7 +30,7 @@ type Serial struct {
 	src   io.Reader // r, or tryR
 	tryR  *try      // reads r without waiting, and sends the request when there is nothing to read; nil: the system cannot
 	id    uint64    // of the last request; ids count from 1
-	given forgotten // calls given up without a reply
+	given givenUp   // calls given up without a reply
 	err   error     // why no call can succeed any more
 
 	// Replies with another id: serial_judge.go.
@@ -130,7 +130,7 @@ func (s *Serial) exchange(ctx context.Context) (message, error) {
 			}
 			err = s.holdOn(ctx)
 		case s.in.err != nil:
-			return s.lastWords()
+			return s.endOutput()
 		case s.unsent && (s.tryR == nil || s.echoes() || drained > drainMax):
 			s.transmit()
 		default:
@@ -167,8 +167,8 @@ func (s *Serial) oversized() bool {
 	return true
 }
 
-// lastWords handles the end of the plugin's output. A last reply without a newline counts.
-func (s *Serial) lastWords() (message, error) {
+// endOutput handles the end of the plugin's output. A last reply without a newline counts.
+func (s *Serial) endOutput() (message, error) {
 	half := s.in.last()
 	if m, ok := s.judge(half, s.wanted()); ok {
 		return m, nil

@@ -293,15 +293,15 @@ func TestSerialIsForManyGoroutines(t *testing.T) {
 	callers.Wait()
 }
 
-func TestForgottenIsBounded(t *testing.T) {
-	var f forgotten
-	for id := range uint64(5 * maxForgotten) {
+func TestGivenUpIsBounded(t *testing.T) {
+	var f givenUp
+	for id := range uint64(5 * maxGivenUp) {
 		f.add(id + 1)
 	}
-	if len(f.ids) != maxForgotten {
+	if len(f.ids) != maxGivenUp {
 		t.Errorf("%d ids are kept", len(f.ids))
 	}
-	if f.take(1) || f.take(0) || !f.take(5*maxForgotten) || f.take(5*maxForgotten) {
+	if f.take(1) || f.take(0) || !f.take(5*maxGivenUp) || f.take(5*maxGivenUp) {
 		t.Error("the oldest was kept, or the newest was not, or was found twice")
 	}
 }

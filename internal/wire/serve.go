@@ -57,9 +57,9 @@ func serve(s *server) error {
 			s.fault(nil, codeInvalid, err.Error())
 			err = nil
 		case ok:
-			err = s.lineOf(line)
+			err = s.answerLine(line)
 		case s.in.err != nil:
-			return errors.Join(s.lineOf(s.in.last()), s.flush())
+			return errors.Join(s.answerLine(s.in.last()), s.flush())
 		default:
 			err = s.refill()
 		}
@@ -81,8 +81,8 @@ func (s *server) refill() error {
 // what other plugins sent.
 const mostNested = 10_000
 
-// lineOf answers every message on a line.
-func (s *server) lineOf(line []byte) error {
+// answerLine answers every message on a line.
+func (s *server) answerLine(line []byte) error {
 	for i := rawjson.Space(line, 0); i < len(line); i = rawjson.Space(line, i) {
 		m, err := scanEnvelope(line, i, mostNested)
 		if err != nil {

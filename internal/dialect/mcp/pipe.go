@@ -139,7 +139,7 @@ type pipe struct {
 
 func (c *pipe) send(ctx context.Context, method string, params json.RawMessage, _ *pending) (json.RawMessage, error) {
 	result, err := c.peer.Call(ctx, method, params)
-	c.peer.Settle(ctx) // notifications before the answer are handled before send returns
+	c.peer.AwaitNotifications(ctx) // notifications before the answer are handled before send returns
 	if err == nil {
 		return result, nil
 	}
