@@ -152,8 +152,8 @@ func TestReadersSeeTheOldOrTheNewFile(t *testing.T) {
 	}
 }
 
-// TestSystemsThatCannotFlushADirectory: they return EINVAL. A pipe, for which Linux returns the same,
-// stands in for the directory.
+// TestSystemsThatCannotFlushADirectory: they return EINVAL. A pipe stands in for the directory,
+// because flushing it returns the same error.
 func TestSystemsThatCannotFlushADirectory(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
