@@ -32,7 +32,7 @@ asks your plugins before and after tool calls, about prompts, and when sessions
 begin and end. HOST is one of ` + strings.Join(agentNames(), ", ") + `.
 
 Every other byte of the file stays as it is, and a copy of the old file is kept
-beside it. To install again changes nothing, or updates the entries.
+beside it. Installing again changes nothing, or updates the entries.
 
 Codex runs only hooks that you have approved. Approve them with /hooks in Codex,
 or install with --trust, which writes the approval for you.`,

@@ -53,11 +53,11 @@ func newJobRunCommand(a *app) *cobra.Command {
 		Long: `Run an agent now, as on its schedule: preflights, the agent, sinks and
 notifiers. Its output is shown as it comes.
 
-On a terminal, the command makes one attempt, and a failure counts as given up;
---attempts all makes all attempts of the manifest. Without a terminal, it makes
-all attempts; --once makes one. After a failed attempt it waits as long as the
-manifest says. A terminal shows a countdown, and Enter starts the next attempt
-at once.
+On a terminal, the command makes one attempt, and if that fails, the run has
+failed; --attempts all makes all attempts of the manifest. Without a terminal,
+it makes all attempts; --once makes one. After a failed attempt it waits as long
+as the manifest says. A terminal shows a countdown, and Enter starts the next
+attempt at once.
 
 Ctrl-C cancels the run, as ` + "`patchbay job cancel`" + ` does. A cancelled run does not
 count as a failure.

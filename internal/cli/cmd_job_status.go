@@ -24,8 +24,8 @@ func newJobStatusCommand(a *app) *cobra.Command {
 		Short: "Show all agents on one screen: what runs, what is next, what fails",
 		Long: `Show all agents on one screen: whether a daemon runs them, which run now, which
 is next, how the last run of each ended, and the streak. The streak counts runs
-with the same result in a row; failures count below zero. Agents that need your
-attention come first. On a terminal the list is cut to the height of the screen,
+with the same result in a row; it is negative for failures. Agents that need
+your attention come first. On a terminal the list is cut to the height of the screen,
 and says how many agents were left out; ` + "`patchbay job list`" + ` has all of them.`,
 		Example:     "  patchbay job status\n  watch patchbay job status\n  patchbay job status --json | jq .daemon",
 		Annotations: exits(exit{exitOK, "the overview was printed"}),

@@ -29,7 +29,7 @@ func newMCPInstallCommand(a *app) *cobra.Command {
 ` + strings.Join(mcpinstall.Hosts(), ", ") + `.
 
 One entry called patchbay is added to the agent's own file. Every other byte
-stays, and a copy of the old file is kept beside it. To install again changes
+stays, and a copy of the old file is kept beside it. Installing again changes
 nothing.`,
 		Example: `  patchbay mcp install claude
   patchbay mcp install codex --dry-run

@@ -27,7 +27,7 @@ func newPluginDevCommand(a *app) *cobra.Command {
 	var watch []string
 	cmd := &cobra.Command{
 		Use:   "dev PATH",
-		Short: "Run a plugin while you write it: restarts it on changes, shows everything",
+		Short: "Run a plugin while you write it: restart it on changes, and show all that it does",
 		Long: `Run the one plugin at PATH, a directory or a file of any dialect, installed or
 not. Whenever one of its files changes, the plugin is restarted. A mistake is
 shown with its line, and the next change tries again. Everything that happens is
@@ -36,8 +36,8 @@ stderr, its notifications, and what its sandbox denies.
 
 On a terminal, single keys send sample events and tool calls (f), edit and
 resend the last one (e), send it again (a), restart the plugin (r), open the log
-(l) and quit (q). Without a terminal, the same are commands on stdin, one on
-each line; the end of stdin quits. With --json every event is a line of JSON.
+(l) and quit (q). Without a terminal, commands on stdin do the same, one on each
+line; the end of stdin quits. With --json every event is a line of JSON.
 
   fire POINT [JSON]   call NAME [JSON]   again [JSON]   list   restart   quit
 

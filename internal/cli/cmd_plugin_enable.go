@@ -22,10 +22,11 @@ func (a *app) newSwitchCommand(verb, short string, on bool) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " NAME",
 		Short: short,
-		Long: short + `. The command writes enabled into the table
-[plugins.NAME] of config.toml. Every other byte of the file stays, and the old
-file is kept beside it. A running daemon follows at once; running events finish
-first.`,
+		Long: short + `.
+
+The command sets the key enabled in the table [plugins.NAME] of config.toml.
+Every other byte of the file stays, and the old file is kept beside it. A
+running daemon applies the change at once; running events finish first.`,
 		Example: "  patchbay plugin " + verb + " git-context\n  patchbay plugin " + verb + " kaged:notes --json",
 		Annotations: exits(exit{exitOK, "the plugin is " + verb + "d"}, exit{exitFailed, "the file cannot be written, or the daemon cannot reload"},
 			exit{exitNotFound, "no such plugin"}),

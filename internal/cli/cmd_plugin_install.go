@@ -44,7 +44,7 @@ loses no event.`,
   patchbay plugin install git@example.org:me/plugins.git --plugin notes
   patchbay plugin install ./my-plugin --dry-run --json`,
 		Annotations: exits(exit{exitOK, "the plugin was installed, or is installed already"}, exit{exitFailed, "the source cannot be fetched, or is not safe to unpack"},
-			exit{exitRefused, "another plugin has its place; see --force"}, exit{exitNotFound, "the source has no plugin, or none of that name"}),
+			exit{exitRefused, "another plugin is already there; see --force"}, exit{exitNotFound, "the source has no plugin, or none of that name"}),
 		Args: arguments("SOURCE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runPluginInstall(cmd.Context(), args[0], opts) },
 	}

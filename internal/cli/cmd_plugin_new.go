@@ -24,7 +24,7 @@ func newPluginNewCommand(a *app) *cobra.Command {
 	var opts pluginNewOptions
 	cmd := &cobra.Command{
 		Use:   "new [NAME]",
-		Short: "Write a new plugin that works, to begin with",
+		Short: "Write a new, working plugin to start from",
 		Long: `Write the directory ./NAME: a plugin that works, with its own tests and a
 README, for a dialect and a language. On a terminal, the command asks for what
 is missing. It needs no network: the packages that Go and Python plugins import

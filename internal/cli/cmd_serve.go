@@ -29,8 +29,8 @@ func newServeCommand(a *app) *cobra.Command {
 The daemon keeps the plugins running. It answers HTTP on 127.0.0.1:8000, or the
 address of [server] listen or --listen, and on a socket for your own programs.
 An address that is not a loopback address needs [server] token. Web pages of
-other sites and plugins in a sandbox cannot use it. MCP clients find the tools
-of plugins at /mcp.
+other sites, and plugins in a sandbox, cannot use the daemon. MCP clients find
+the tools of plugins at /mcp.
 
 The daemon also runs the agents of ` + "`patchbay job list`" + ` when they are due.
 
@@ -39,8 +39,8 @@ runs lose no event. If a file has an error, everything stays as it was, and the
 log, ` + "`/v1/doctor`" + ` and ` + "`/v1/health`" + ` report the error. Changes of [server] and
 [engine] take effect at the next start.
 
-A daemon that a hook of another agent has started (` + "`patchbay hook`" + `) gives its
-place to this one, and no event is lost.
+If a hook of another agent (` + "`patchbay hook`" + `) has started a daemon, that daemon
+ends and this one replaces it; no event is lost.
 
 When the daemon ends, turns get ten seconds to finish; turns that do not are
 stored as interrupted. The log goes to stderr and to a file: see ` + "`patchbay serve logs`" + `.

@@ -47,7 +47,7 @@ running.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&opts.here, "here", false, "list only sessions of this directory (--dir DIR: of that directory)")
+	f.BoolVar(&opts.here, "here", false, "list only sessions of this directory, or of the directory that --dir names")
 	f.StringVar(&opts.host, "host", "", "list only sessions from this `HOST`: chat, http, or another agent such as claude")
 	f.IntVarP(&opts.limit, "limit", "n", opts.limit, "show at most `N` sessions")
 	mustComplete(cmd, "host", sessionHosts()...)

@@ -44,8 +44,9 @@ The spans are sent to a collector over OTLP/HTTP, in JSON. Its address is
 or [telemetry] otlp in the configuration; /v1/traces is added to a base address.
 OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION, OTEL_SERVICE_NAME and
 OTEL_RESOURCE_ATTRIBUTES are used too. If the collector is busy, the command
-tries a few more times, when the collector says so. With --file, the spans are
-written to a new file, one request on each line; - is stdout.
+tries a few more times, after the pauses that the collector asks for. With
+--file, the spans are written to a new file, one request on each line; - is
+stdout.
 
 With --recording, the events are written to a file for ` + "`patchbay trace replay`" + `,
 as ` + "`patchbay trace record`" + ` writes it: what each plugin was given, was sent and

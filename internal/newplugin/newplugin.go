@@ -52,7 +52,7 @@ func Dialects() []Choice {
 	return []Choice{
 		{"scaffold", "hooks of an agent's turn, and tools: a program that keeps running"},
 		{"kaged", "tools, storage, session hooks: with a manifest, in a sandbox"},
-		{"mine", "hooks of commands: a program that is started for each"},
+		{"mine", "hooks of commands: a program that is started for each call"},
 		{"dotagent", "sinks, preflights and notifiers of scheduled agents"},
 		{"python", "hooks of an agent's turn: one Python file with decorators"},
 		{"mcp", "tools: a server for any MCP client"},
