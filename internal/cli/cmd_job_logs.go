@@ -129,11 +129,17 @@ func (a *app) endLogs(run *job.Run, lines int, f jobLogsFlags) error {
 		return a.printJSON(job.Line{Attempt: len(run.Attempts), Time: time.Now().UTC(), Stream: "note", Text: text})
 	case a.flags.json, f.raw && lines > 0:
 	case f.raw:
-		fmt.Fprintf(a.Err, "%s\n", render.Line(text))
+		a.tellf("%s\n", render.Line(text))
 	default:
-		a.printf("%s\n", a.screen().Paint(render.StyleDim, "· "+text))
+		a.remark(text)
 	}
 	return nil
+}
+
+// remark prints a remark of Patchbay among the lines of a run.
+func (a *app) remark(text string) {
+	o := a.screen()
+	a.printf("%s\n", render.Wrap(o.Paint(render.StyleDim, "· "+text), o.Width, "  "))
 }
 
 // whyNoOutput returns why a run has no output.
@@ -212,7 +218,7 @@ func (a *app) showLine(l job.Line) error {
 	case "stderr":
 		a.printf("%s\n", a.screen().Paint(render.StyleYellow, text))
 	case "note":
-		a.printf("%s\n", a.screen().Paint(render.StyleDim, "· "+text))
+		a.remark(text)
 	default:
 		a.printf("%s\n", text)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
@@ -29,6 +30,28 @@ func TestRunsOnANarrowScreen(t *testing.T) {
 			if name == "one bad" && !strings.Contains(got, want) {
 				t.Errorf("%d columns: no %q:\n%s", width, want, got)
 			}
+		}
+	}
+}
+
+// TestTheLastLineOfLogsIsWrapped: the remark that ends the logs of a run is broken at words.
+func TestTheLastLineOfLogsIsWrapped(t *testing.T) {
+	run := job.Run{ID: "disk-report/daily/20261116T192950.287Z-manual", Status: job.GivenUp, Most: 1, Attempts: []job.Attempt{{Error: "exit code 3: " + strings.Repeat("no space left ", 8)}}}
+	for _, raw := range []bool{false, true} {
+		c := newConsole(t, "NO_COLOR=1")
+		c.Width, c.OutTTY, c.ErrTTY, c.ErrWidth = 80, true, true, func() int { return 80 }
+		a := &app{IO: c.IO, out: &output{w: &c.out}}
+		if err := a.endLogs(&run, 0, jobLogsFlags{raw: raw}); err != nil {
+			t.Fatal(err)
+		}
+		got := c.out.String() + c.err.String()
+		for line := range strings.Lines(got) {
+			if utf8.RuneCountInString(strings.TrimSpace(line)) > 80 {
+				t.Errorf("raw %v: wider than the screen: %q", raw, line)
+			}
+		}
+		if text := strings.Join(strings.Fields(got), " "); !strings.Contains(text, strings.TrimSpace(run.Attempts[0].Error)) {
+			t.Errorf("raw %v: words were cut:\n%s", raw, got)
 		}
 	}
 }
