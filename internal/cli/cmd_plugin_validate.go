@@ -53,7 +53,11 @@ type validation struct {
 func (a *app) runPluginValidate(ctx context.Context, target string) error {
 	a.reportsPlugins = true
 	if !a.isPath(target) {
-		return a.withPlugin(ctx, target, func(host *pluginhost.Host) error { return a.validate(host, target) })
+		err := a.withPlugin(ctx, target, func(host *pluginhost.Host) error { return a.validate(host, target) })
+		if errors.Is(err, pluginhost.ErrNotFound) {
+			return cmp.Or(a.validateUnexecutable(ctx, target), err)
+		}
+		return err
 	}
 	path, err := a.pluginAt(target)
 	if err != nil {
@@ -96,6 +100,23 @@ func (a *app) validate(host *pluginhost.Host, name string) error {
 		return err
 	}
 	return v.failure()
+}
+
+// validateUnexecutable reports a script of that name which is no plugin because it is not
+// executable. It returns nil if there is none.
+func (a *app) validateUnexecutable(ctx context.Context, name string) error {
+	none := func(pluginhost.Candidate) bool { return false }
+	return a.withHost(ctx, none, func(host *pluginhost.Host) error {
+		for _, f := range host.Doctor() {
+			own := strings.TrimPrefix(f.Action.Plugin, f.Dialect+":")
+			if f.Action.Kind != pluginhost.ActionExecutable || name != own && name != f.Action.Plugin {
+				continue
+			}
+			v := &validation{Plugin: own, Dialect: f.Dialect, Errors: []problemJSON{{Path: f.Where, Message: f.Problem, Fix: f.Fix}}, Warnings: []problemJSON{}}
+			return cmp.Or(a.printValidation(v, nil), v.failure())
+		}
+		return nil
+	})
 }
 
 // failure returns the error of a command that has printed the errors.
