@@ -48,10 +48,17 @@ type termCanvas struct {
 	drawn   int       // the width for which live was drawn
 	resting time.Time // when the size counts as stable after a change
 	waiting []string  // finished lines that wait until then
+
+	size  func() (width, height int, err error) // asks the terminal; nil: out is none
+	other time.Time                             // since when the terminal has a size that was not reported
 }
 
 func newTermCanvas(out io.Writer) *termCanvas {
-	return &termCanvas{out: out, colors: colorprofile.TrueColor, width: assumedWidth, height: assumedHeight}
+	c := &termCanvas{out: out, colors: colorprofile.TrueColor, width: assumedWidth, height: assumedHeight}
+	if file, ok := out.(term.File); ok && term.IsTerminal(file.Fd()) {
+		c.size = func() (int, int, error) { return term.GetSize(file.Fd()) }
+	}
+	return c
 }
 
 // The modes of the terminal while we use it: they distinguish pastes from typing, and modified keys
@@ -67,10 +74,15 @@ func (c *termCanvas) profile(p colorprofile.Profile) {
 }
 
 func (c *termCanvas) draw(finished, live []string, cursor *tea.Cursor) {
-	if time.Now().Before(c.resting) {
+	if time.Now().Before(c.resting) || c.unreported() {
 		c.waiting = append(c.waiting, finished...)
 		return
 	}
+	c.paint(finished, live, cursor)
+}
+
+// paint is draw without a wait.
+func (c *termCanvas) paint(finished, live []string, cursor *tea.Cursor) {
 	finished, c.waiting = append(c.waiting, finished...), nil
 	live = live[max(len(live)-c.height, 0):]
 	if c.taken && !c.stale && len(finished) == 0 && slices.Equal(live, c.live) && sameCursor(cursor, c.cursor) {
@@ -188,6 +200,27 @@ func (c *termCanvas) clear() {
 // reports every 250 ms while the user drags a border.
 const restTime = 300 * time.Millisecond
 
+// reportTime limits the wait for the report of a size that the terminal already has. A busy machine
+// reports late.
+const reportTime = 5 * time.Second
+
+// unreported reports whether the terminal has a new size that resize will set soon. The terminal
+// has then wrapped its lines already, so that the live part is no longer where it was drawn.
+func (c *termCanvas) unreported() bool {
+	if !c.taken || c.size == nil {
+		return false
+	}
+	width, height, err := c.size()
+	if err != nil || width <= 0 || height <= 0 || width == c.width && height == c.height { // 0: it does not know its size
+		c.other = time.Time{}
+		return false
+	}
+	if c.other.IsZero() {
+		c.other = time.Now()
+	}
+	return time.Since(c.other) < reportTime
+}
+
 // A restedMsg redraws everything.
 type restedMsg struct{}
 
@@ -205,7 +238,7 @@ func (c *termCanvas) resize(width, height int) tea.Cmd {
 func (c *termCanvas) rest() {
 	c.resting = time.Time{}
 	if len(c.waiting) > 0 {
-		c.draw(nil, c.live, c.cursor)
+		c.paint(nil, c.live, c.cursor)
 	}
 }
 

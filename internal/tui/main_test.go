@@ -21,6 +21,8 @@ const (
 	historyEnv = "TUI_TEST_HISTORY"
 	offlineEnv = "TUI_TEST_OFFLINE"
 	pastEnv    = "TUI_TEST_PAST" // how many messages the conversation has
+
+	pidSuffix = ".pid" // beside the gate is a file with the id of the process
 )
 
 func TestMain(m *testing.M) {
@@ -35,6 +37,10 @@ func program() int {
 	defer stop()
 	c := newScripted()
 	c.gate = os.Getenv(gateEnv)
+	if err := os.WriteFile(c.gate+pidSuffix, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		return 1
+	}
 	c.info.Offline = os.Getenv(offlineEnv) != ""
 	past, _ := strconv.Atoi(os.Getenv(pastEnv))
 	for i := range past {

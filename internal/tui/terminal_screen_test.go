@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -112,7 +114,7 @@ func TestAResizedTerminal(t *testing.T) {
 	term.keys("hello", "Enter")
 	term.sees("you said: hello")
 	for _, width := range []int{60, 40, 100} {
-		term.tmux("resize-window", "-x", fmt.Sprint(width), "-y", "30")
+		term.resize(width, 30)
 		rule := strings.Repeat("─", width-1) // around the input
 		term.until("an input as wide as the screen", func(s string) bool { return strings.Count(s, "\n"+rule+"\n") == 2 })
 	}
@@ -127,7 +129,7 @@ func TestAResizeWhileAnAnswerComes(t *testing.T) {
 	term.keys("letter", "Enter")
 	term.sees("letter line 006")
 	for _, size := range [][2]int{{60, 12}, {100, 40}, {80, 16}} {
-		term.tmux("resize-window", "-x", fmt.Sprint(size[0]), "-y", fmt.Sprint(size[1]))
+		term.resize(size[0], size[1])
 		rule := strings.Repeat("─", size[0]-1)
 		term.until("an input as wide as the screen", func(s string) bool { return strings.Count(s, "\n"+rule+"\n") == 2 })
 	}
@@ -138,6 +140,53 @@ func TestAResizeWhileAnAnswerComes(t *testing.T) {
 		term.once(fmt.Sprintf("letter line %03d", i))
 	}
 	term.once("the letter ends", "Ask anything")
+}
+
+// TestANewSizeIsSeenBeforeItIsReported: a terminal wraps its lines before its new size is reported.
+// Nothing is drawn in between, and the finished lines are drawn later.
+func TestANewSizeIsSeenBeforeItIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := newTermCanvas(&out)
+		width, height := 80, 24
+		c.size = func() (int, int, error) { return width, height, nil }
+		c.resize(80, 24)
+		drawn := func(finished string, want ...string) {
+			t.Helper()
+			out.Reset()
+			c.draw([]string{finished}, []string{"live", "prompt"}, nil)
+			if len(want) == 0 && out.Len() > 0 {
+				t.Errorf("%s: %q was written", finished, out.String())
+			}
+			for _, text := range want {
+				if strings.Count(out.String(), text) != 1 {
+					t.Errorf("%s: %q was not written once: %q", finished, text, out.String())
+				}
+			}
+		}
+		drawn("first", "first", "live")
+		width, height = 40, 12
+		drawn("second")
+		c.resize(40, 12)
+		drawn("third")
+		time.Sleep(restTime)
+		drawn("fourth", "second", "third", "fourth", "live")
+		width = 60 // and this is never reported
+		drawn("fifth")
+		time.Sleep(reportTime)
+		drawn("sixth", "fifth", "sixth", "live")
+		width = 40
+		drawn("seventh", "seventh")
+		width = 60
+		drawn("eighth")
+		out.Reset()
+		if c.release(); strings.Count(out.String(), "eighth") != 1 {
+			t.Errorf("at the end a line was lost: %q", out.String())
+		}
+		width, height = 0, 0 // it does not know its size
+		drawn("ninth", "ninth", "live")
+		drawn("tenth", "tenth", "live")
+	})
 }
 
 func TestAResumedConversationIsSeenAtItsEnd(t *testing.T) {

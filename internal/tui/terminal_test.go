@@ -58,6 +58,32 @@ func (term *terminal) tmux(args ...string) string {
 	return string(out)
 }
 
+// resize sets the size of the terminal while the program is stopped. Otherwise text could be on its
+// way that was drawn for the old size, which no program can prevent.
+func (term *terminal) resize(width, height int) {
+	term.t.Helper()
+	var pid []byte
+	term.until("the id of the program", func(string) bool {
+		var err error
+		pid, err = os.ReadFile(term.path("gate") + pidSuffix)
+		return err == nil && len(pid) > 0
+	})
+	signal := func(name string) {
+		if out, err := exec.Command("kill", name, string(pid)).CombinedOutput(); err != nil {
+			term.t.Errorf("kill %s %s: %v: %s", name, pid, err, out)
+		}
+	}
+	signal("-STOP")
+	defer signal("-CONT")
+	last := ""
+	term.until("all that was drawn", func(s string) bool {
+		same := s == last
+		last = s
+		return same
+	})
+	term.tmux("resize-window", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height))
+}
+
 func (term *terminal) keys(keys ...string) {
 	term.t.Helper()
 	for _, k := range keys {
@@ -195,11 +221,11 @@ func TestTerminal(t *testing.T) {
 		}},
 		{"a narrow window is drawn anew", func(t *testing.T) {
 			id := func(s string) bool { return strings.Contains(s, "· ses_01test ") } // in the status line, if there is room
-			term.tmux("resize-window", "-x", "40", "-y", "20")
+			term.resize(40, 20)
 			term.until("a short status", func(s string) bool { return !id(s) })
 			term.keys("narrow", "Enter")
 			term.sees("you said: narrow")
-			term.tmux("resize-window", "-x", "120", "-y", "30")
+			term.resize(120, 30)
 			term.until("a long status", id)
 		}},
 		{"Ctrl-C leaves, and the terminal is as it was", func(t *testing.T) {
