@@ -105,6 +105,28 @@ func (h *hookHome) guard(config string) {
 	}
 }
 
+// guarded waits until the guard has answered in a project. A busy machine may start it too slowly;
+// it is then left out, and asked again later.
+func (h *hookHome) guarded(project string) {
+	h.t.Helper()
+	h.until("the guard answers", func() bool {
+		got := h.ask(project, "PreToolUse", h.preToolUse(project, "first", "rm -rf /"))
+		return strings.Contains(got.stdout, "guard says no in "+project)
+	})
+}
+
+// stopDaemon makes the daemon hang.
+func (h *hookHome) stopDaemon() {
+	h.t.Helper()
+	pid := h.daemon()
+	if pid <= 1 {
+		h.t.Fatal("there is no daemon")
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
 const closedGuard = "[plugins.guard]\non_failure = \"deny\"\ntimeout = \"2s\"\n"
 
 func (h *hookHome) state(name string) string {
@@ -415,9 +437,7 @@ func TestNobodyToAsk(t *testing.T) {
 	t.Run("a closed plugin and no daemon", func(t *testing.T) {
 		h := newHookHome(t)
 		h.guard(closedGuard)
-		if got := h.ask("one", "PreToolUse", h.preToolUse("one", "s", "ls")); !got.silent() {
-			t.Fatalf("%+v", got)
-		}
+		h.guarded("one")
 		h.endDaemon()
 		got := h.askBy(alone(t), claude, "one", h.preToolUse("one", "s", "ls"), "PATH=/nonexistent")
 		if !got.denied() || !strings.Contains(got.stdout, "plugin guard") || !strings.Contains(got.stdout, "PATCHBAY_HOOK=off") ||
@@ -477,7 +497,7 @@ func TestNobodyToAsk(t *testing.T) {
 	t.Run("an event that cannot be read", func(t *testing.T) {
 		h := newHookHome(t)
 		h.guard(closedGuard)
-		h.ask("one", "PreToolUse", h.preToolUse("one", "s", "ls"))
+		h.guarded("one")
 		if got := h.ask("one", "PreToolUse", "{ this is no event"); !got.denied() {
 			t.Errorf("%+v", got)
 		}
@@ -493,6 +513,7 @@ func TestHangingHooks(t *testing.T) {
 	t.Run("a plugin", func(t *testing.T) {
 		h := newHookHome(t)
 		h.guard("[plugins.guard]\ntimeout = \"1s\"\n")
+		h.guarded("one")
 		if got := h.ask("one", "PreToolUse", h.preToolUse("one", "s", "HANG")); !got.silent() {
 			t.Errorf("an open one: %+v", got)
 		}
@@ -500,6 +521,7 @@ func TestHangingHooks(t *testing.T) {
 	t.Run("a plugin that has to agree", func(t *testing.T) {
 		h := newHookHome(t)
 		h.guard(closedGuard)
+		h.guarded("one")
 		if got := h.ask("one", "PreToolUse", h.preToolUse("one", "s", "HANG")); !got.denied() || !strings.Contains(got.stdout, "guard") {
 			t.Errorf("%+v", got)
 		}
@@ -507,11 +529,8 @@ func TestHangingHooks(t *testing.T) {
 	t.Run("a daemon, at an event that may take no time", func(t *testing.T) {
 		h := newHookHome(t)
 		h.guard(closedGuard)
-		h.ask("one", "PreToolUse", h.preToolUse("one", "s", "ls"))
-		pid := h.daemon()
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		h.guarded("one")
+		h.stopDaemon()
 		end := fmt.Sprintf(`{"session_id":"s","hook_event_name":"SessionEnd","cwd":%q,"reason":"other"}`, filepath.Join(h.home, "one"))
 		got := h.ask("one", "SessionEnd", end)
 		if !got.silent() {
@@ -529,10 +548,8 @@ func TestHangingHooks(t *testing.T) {
 		}
 		h := newHookHome(t)
 		h.guard(closedGuard)
-		h.ask("one", "PreToolUse", h.preToolUse("one", "s", "ls"))
-		if err := syscall.Kill(h.daemon(), syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		h.guarded("one")
+		h.stopDaemon()
 		got := h.ask("one", "PreToolUse", h.preToolUse("one", "s", "ls"))
 		if !got.denied() || !strings.Contains(got.stdout, "plugin guard") {
 			t.Errorf("%+v", got)
