@@ -30,8 +30,41 @@ func (h *Host) wireAbsent(r *roster) {
 		if d, ok := e.dialect.(dialect.Declarer); ok && e.state == dialect.Broken {
 			e.absent, whole = d.Declared(e.found, e.unavailable())
 		}
+		if !whole && e.state == dialect.Broken && e.failureEndsEvents() {
+			e.absent, whole = allPoints{e.dialect.Points(), e.unavailable()}, true
+		}
 		h.logLeftOut(e, whole)
 	}
+}
+
+// failureEndsEvents reports whether the configuration wants events to end if the plugin fails.
+func (e *entry) failureEndsEvents() bool {
+	own := first(e.own, func(p config.Plugin) config.OnFailure { return p.OnFailure })
+	return own == config.FailDeny || own == config.FailAbort
+}
+
+// allPoints is the wiring of a plugin whose hooks are not known and whose failure must end events:
+// a hook at each point of its dialect, which fails with why. Otherwise an event would go on without
+// the plugin although the operator has forbidden that.
+type allPoints struct {
+	points []hook.Point
+	why    error
+}
+
+func (a allPoints) Hooks() []hook.Hook {
+	var hooks []hook.Hook
+	for _, p := range a.points {
+		hooks = append(hooks, a.at("any", p))
+	}
+	return hooks
+}
+
+func (a allPoints) Connect(name string, point hook.Point) (hook.Hook, error) {
+	return a.at(name, point), nil
+}
+
+func (a allPoints) at(name string, point hook.Point) hook.Hook {
+	return hook.Hook{Name: name, Point: point, Call: func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, a.why }}
 }
 
 // logLeftOut logs that a plugin is left out. If all its hooks are wired, the level is only info,

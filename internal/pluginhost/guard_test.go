@@ -178,6 +178,45 @@ func TestFilesThatAreNoPlugin(t *testing.T) {
 	}
 }
 
+// TestOnFailureOfAPluginThatDoesNotStart: if the configuration says that events end when the plugin
+// fails, they end too if it does not start, although its hooks are not known then.
+func TestOnFailureOfAPluginThatDoesNotStart(t *testing.T) {
+	const toolCall = `{"tool":"shell","call_id":"1","arguments":{"cmd":"true"}}`
+	scaffold := func(h house) { h.write(".local/scaffold/plugins/guard", "#!/bin/sh\nexit 1\n", 0o755) }
+	unreadable := func(h house) { h.write(guardFile, "[plugin\n", 0o644) }
+	for _, c := range []struct {
+		rule, setting string
+		install       func(h house)
+		point         hook.Point
+		payload       string
+		verdict       hook.Verdict // "": the event fails
+	}{
+		{"scaffold, deny", "deny", scaffold, hook.ToolBefore, toolCall, hook.Deny},
+		{"scaffold, abort", "abort", scaffold, hook.TurnInput, `{"message":"hello"}`, ""},
+		{"scaffold, skip", "skip", scaffold, hook.ToolBefore, toolCall, hook.Continue},
+		{"a point of another dialect", "deny", scaffold, hook.CommandBefore, gitCommand, hook.Continue},
+		{"mine, with a manifest that cannot be read", "deny", unreadable, hook.CommandBefore, gitCommand, hook.Deny},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			h := newHouse(t)
+			c.install(h)
+			h.config("[plugins.guard]\non_failure = \"" + c.setting + "\"\n")
+			host, _ := h.logged(nil)
+			out, err := host.Fire(t.Context(), c.point, json.RawMessage(c.payload))
+			switch {
+			case c.verdict == "":
+				if e, ok := errors.AsType[*hook.Error](err); !ok || e.Kind != hook.Unavailable || e.Plugin != "guard" {
+					t.Errorf("%v", err)
+				}
+			case err != nil || out.Verdict != c.verdict:
+				t.Errorf("%+v, %v", out, err)
+			case c.verdict == hook.Deny && !strings.Contains(out.Reason, "guard"):
+				t.Errorf("the reason is %q", out.Reason)
+			}
+		})
+	}
+}
+
 // TestADisabledGuardIsNotAsked: disabling a broken plugin ends the refusals that it causes.
 func TestADisabledGuardIsNotAsked(t *testing.T) {
 	h := newHouse(t)
