@@ -111,8 +111,8 @@ func (h *Host) logPassedOver(r *roster) {
 	}
 }
 
-// logMisspelt logs the misspelt keys in a plugin's manifest, each once. Such a key may be a hook that
-// is not called, so the plugin counts as one whose hooks are not known.
+// logMisspelt logs the misspelt keys in a plugin's manifest, each once. Such a key may be a hook
+// that is not called, so the plugin counts as one whose hooks are not known.
 func (h *Host) logMisspelt(f dialect.Found, d dialect.Dialect, names census) {
 	if len(f.Misspelt) == 0 || h.setup().NoStart {
 		return
