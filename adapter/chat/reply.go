@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/adapter"
@@ -162,7 +163,7 @@ func (r *run) receive(d model.Delta) {
 }
 
 func retryText(retry *model.Retry) string {
-	text := fmt.Sprintf("attempt %d in %s", retry.Attempt, retry.After)
+	text := fmt.Sprintf("attempt %d in %s", retry.Attempt, retry.After.Round(10*time.Millisecond))
 	if retry.Err != nil {
 		text = retry.Err.Error() + ": " + text
 	}
