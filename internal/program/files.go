@@ -1,6 +1,11 @@
 package program
 
-import "sync"
+import (
+	"os"
+	"sync"
+
+	"github.com/patchbay-dev/patchbay/internal/filestate"
+)
 
 // maxFiles bounds the cache of program files. If it is full, it is emptied.
 const maxFiles = 1024
@@ -19,23 +24,27 @@ type files struct {
 }
 
 type knownFile struct {
-	id identity
+	state filestate.State
 	file
 }
 
 // look returns the data about a file, from the cache if the file has not changed.
 func (f *files) look(path string) file {
-	id, ok := identify(path)
-	if !ok {
+	info, err := os.Stat(path)
+	if err != nil {
+		return readFile(path)
+	}
+	state := filestate.Of(info)
+	if !state.Certain() {
 		return readFile(path)
 	}
 	f.mu.Lock()
 	known := f.known[path]
 	f.mu.Unlock()
-	if known.id == id {
+	if known.state == state {
 		return known.file
 	}
-	known = knownFile{id: id, file: readFile(path)}
+	known = knownFile{state: state, file: readFile(path)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.known == nil || len(f.known) >= maxFiles {

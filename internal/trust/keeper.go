@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/filestate"
 )
 
 // A Policy says what is done about plugins that are new or have changed.
@@ -71,7 +73,7 @@ type Keeper struct {
 
 	mu    sync.Mutex // protects the fields below
 	lock  *Lock
-	stamp string // of the lock's file, when it was read
+	state filestate.State // of the lock's file, when it was read
 }
 
 // Open reads the lock.
@@ -98,20 +100,20 @@ func (k *Keeper) Book() Book { return Book{Lock: k.o.Path, Texts: k.o.Texts, Sec
 
 // current returns the lock on disk. It reads the file again only if it was replaced.
 func (k *Keeper) current() (*Lock, error) {
-	stamp := ""
+	var state filestate.State
 	if info, err := os.Stat(k.o.Path); err == nil {
-		stamp = fmt.Sprintf("%d %d %s", info.Size(), info.ModTime().UnixNano(), identity(info))
+		state = filestate.Of(info)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.lock != nil && stamp == k.stamp {
+	if k.lock != nil && state == k.state {
 		return k.lock, nil
 	}
 	l, err := Load(k.o.Path)
 	if err != nil {
 		return nil, err
 	}
-	k.lock, k.stamp = l, stamp
+	k.lock, k.state = l, state
 	return l, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/internal/filestate"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
@@ -82,10 +83,11 @@ func Take(roots []Root) ([]File, error) {
 func stampOf(roots []Root) (stamp string, newest time.Time, err error) {
 	h := sha256.New()
 	err = walk(roots, func(v visited) error {
-		if at := touched(v.info); at.After(newest) {
+		state := filestate.Of(v.info)
+		if at := state.Last(); at.After(newest) {
 			newest = at
 		}
-		fmt.Fprintf(h, "%q %q %v %d %d %s\n", v.name, v.target, v.info.Mode(), v.info.Size(), v.info.ModTime().UnixNano(), identity(v.info))
+		fmt.Fprintf(h, "%q %q %v %v\n", v.name, v.target, v.info.Mode(), state)
 		return nil
 	})
 	return hex.EncodeToString(h.Sum(nil)), newest, err

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
+	"github.com/patchbay-dev/patchbay/internal/filestate"
 )
 
 // sealFile describes the files at the last clean stop. It exists only while no server runs.
@@ -44,8 +45,8 @@ type sealedFile struct {
 }
 
 func sealedAs(info fs.FileInfo) sealedFile {
-	changed, inode := changeTimeAndInode(info)
-	return sealedFile{info.Size(), info.ModTime().UnixNano(), changed, inode}
+	s := filestate.Of(info)
+	return sealedFile{s.Size, s.Modified, s.Changed, s.Inode}
 }
 
 // blocks returns the sizes of the blocks that were not empty.

@@ -1,8 +1,0 @@
-//go:build !linux && !darwin
-
-package blocks
-
-import "io/fs"
-
-// changeTimeAndInode returns zeros: this system does not tell them.
-func changeTimeAndInode(fs.FileInfo) (changed int64, inode uint64) { return 0, 0 }
