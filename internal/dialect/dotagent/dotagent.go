@@ -23,6 +23,7 @@ const Name = "dotagent"
 type Dialect struct {
 	info, validate, grace time.Duration
 	system                string // the third place of docs/protocols/dotagent.md, row D21
+	listings              listings
 }
 
 // New returns the dialect.
@@ -83,10 +84,14 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	return p, nil
 }
 
-// Examine reports the plugins that are hidden by another one of the same name.
+// Examine reports the folders for plugins that cannot be read, and the plugins that are hidden by
+// another one of the same name.
 func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
-	first := make(map[string]string)
 	var problems []dialect.Problem
+	for _, dir := range d.ownFolders(env) {
+		problems = append(problems, dialect.ExaminePlace(dir)...)
+	}
+	first := make(map[string]string)
 	for _, s := range d.sightings(env) {
 		switch {
 		case !s.hidden:
@@ -111,7 +116,7 @@ func (d *Dialect) sightings(env dialect.Env) []sighting {
 	var all []sighting
 	met := make(map[string]bool)
 	for _, dir := range apart(d.folders(env)) {
-		for _, file := range filesIn(dir) {
+		for _, file := range d.listings.filesIn(dir) {
 			name, ok := pluginName(file)
 			path := filepath.Join(dir, file)
 			if info, err := os.Stat(path); !ok || err == nil && info.IsDir() {
@@ -175,23 +180,6 @@ func unique(folders []string) []string {
 		}
 	}
 	return out
-}
-
-// filesIn lists the files of a folder that have a plugin's name. It returns nil if the folder does
-// not exist. It reads only the names: $PATH has thousands of files.
-func filesIn(dir string) []string {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	if err != nil {
-		return nil
-	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, filePrefix) })
-	slices.Sort(names)
-	return names
 }
 
 // pluginName returns the <name> of dotagent-plugin-<name>.

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/filestate"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
@@ -99,6 +101,46 @@ func TestAFolderWithTwoNamesIsReadOnce(t *testing.T) {
 	}
 	if all := d.sightings(env); len(all) != 1 || all[0].path != want {
 		t.Errorf("sightings %+v, want %s alone", all, want)
+	}
+}
+
+// TestListingsNoticeChanges: a folder that has not changed is not read again. A plugin that is
+// added or removed is noticed, even if the folder is given its old time.
+func TestListingsNoticeChanges(t *testing.T) {
+	dir := t.TempDir()
+	one := write(t, filepath.Join(dir, "dotagent-plugin-one"), 0o755)
+	info, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := filestate.Of(info)
+	if !state.Certain() {
+		t.Skip("this system does not report when a folder was changed, so listings are not remembered")
+	}
+	remembered := func() *listings {
+		return &listings{known: map[string]listing{dir: {state, []string{"remembered"}}}}
+	}
+	unchanged := remembered()
+	if got := unchanged.filesIn(dir); !slices.Equal(got, []string{"remembered"}) {
+		t.Errorf("unchanged: %q", got)
+	}
+	write(t, filepath.Join(dir, "dotagent-plugin-two"), 0o755)
+	if err := os.Chtimes(dir, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	added := remembered()
+	if got := added.filesIn(dir); !slices.Equal(got, []string{"dotagent-plugin-one", "dotagent-plugin-two"}) {
+		t.Errorf("after a plugin was added: %q", got)
+	}
+	if len(added.known) != 0 {
+		t.Error("a folder that has just changed is remembered")
+	}
+	if err := os.Remove(one); err != nil {
+		t.Fatal(err)
+	}
+	removed := remembered()
+	if got := removed.filesIn(dir); !slices.Equal(got, []string{"dotagent-plugin-two"}) {
+		t.Errorf("after a plugin was removed: %q", got)
 	}
 }
 

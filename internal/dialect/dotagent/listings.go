@@ -1,0 +1,74 @@
+package dotagent
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/filestate"
+)
+
+// listings remembers which plugins are in a folder for as long as the folder does not change. A
+// host searches at its start, before each turn and for each report, and $PATH has folders with
+// thousands of files.
+type listings struct {
+	mu    sync.Mutex // protects known
+	known map[string]listing
+}
+
+// A listing is the content of a folder at one moment.
+type listing struct {
+	folder filestate.State
+	files  []string // those with a plugin's name, sorted
+}
+
+// settled is how old the last change of a folder must be before its listing is remembered. Within
+// the resolution of the clock, which is two seconds on the coarsest file systems, a second change
+// would leave the same time.
+const settled = 3 * time.Second
+
+// filesIn lists the files of a folder that have a plugin's name. It returns nil if the folder
+// cannot be read; see Examine.
+func (l *listings) filesIn(dir string) []string {
+	info, err := os.Stat(dir) // before the folder is read: a change after that is noticed the next time
+	if err != nil {
+		return nil
+	}
+	folder := filestate.Of(info)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if old, ok := l.known[dir]; ok && old.folder == folder {
+		return old.files
+	}
+	delete(l.known, dir)
+	files, err := readFiles(dir)
+	if err != nil {
+		return nil
+	}
+	if folder.Certain() && time.Since(folder.Last()) > settled {
+		if l.known == nil {
+			l.known = make(map[string]listing)
+		}
+		l.known[dir] = listing{folder, files}
+	}
+	return files
+}
+
+// readFiles lists the files of a folder that have a plugin's name. It reads only names, no
+// metadata.
+func readFiles(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, filePrefix) })
+	slices.Sort(names)
+	return slices.Clone(names), nil // without the room of the thousands that were deleted
+}
