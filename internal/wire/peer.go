@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -38,6 +39,7 @@ type Peer struct {
 	r, w     *os.File
 	in       *Reader       // used only by the reading goroutine
 	lost     bool          // likewise: the line being discarded is over the limit, and its call is not known yet
+	endless  atomic.Bool   // the plugin writes a line over the limit that has not ended
 	notes    *notifier     // nil: there is no OnNotify
 	requests chan struct{} // holds a token for each request being answered
 	out      outbox
@@ -210,7 +212,7 @@ func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (js
 				if p.opts.OnGivenUp != nil {
 					p.opts.OnGivenUp(id, method)
 				}
-				return nil, fmt.Errorf("no reply to %q: %w", method, ctx.Err())
+				return nil, p.noReply(ctx, method)
 			}
 			filled = <-s.filled // the reply has arrived at the same moment
 		}
@@ -219,6 +221,15 @@ func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (js
 	s.result, s.err = nil, nil
 	p.slots.Put(s)
 	return result, err
+}
+
+// noReply returns the error of a call whose context has ended. While a plugin writes a line without
+// an end, no reply can arrive, and more time would not help.
+func (p *Peer) noReply(ctx context.Context, method string) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && p.endless.Load() {
+		return fmt.Errorf("no reply to %q: %w, and the line has not ended", method, p.in.tooLarge())
+	}
+	return fmt.Errorf("no reply to %q: %w", method, ctx.Err())
 }
 
 // giveUp removes a call. It returns false if its reply has arrived already.

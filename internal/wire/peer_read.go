@@ -24,8 +24,10 @@ func (p *Peer) readAll() error {
 		line, ok, err := p.in.line()
 		switch {
 		case err != nil:
+			p.endless.Store(p.in.over)
 			p.tooLarge()
 		case ok && line == nil:
+			p.endless.Store(false)
 			p.tooLargeEnded()
 		case ok:
 			p.line(line)

@@ -156,6 +156,20 @@ func TestPeerSize(t *testing.T) {
 			t.Errorf("err = %v", got.err)
 		}
 	})
+	t.Run("a call that gets no reply because a large line does not end says so", func(t *testing.T) {
+		p, f, heard := newPeer(t, o)
+		f.write(`{"method":"log","params":"` + large)
+		heard.wait(t, "too large")
+		_, err := p.Call(never(t), "m", nil)
+		if !errors.Is(err, ErrTooLarge) || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("in the middle of the line: %v", err)
+		}
+		f.write(`"}` + "\n" + `{"method":"log"}` + "\n")
+		heard.wait(t, "too large, unasked")
+		if _, err := p.Call(never(t), "m", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after its end: %v", err)
+		}
+	})
 	t.Run("a notification that is too large is a noise at once", func(t *testing.T) {
 		_, f, heard := newPeer(t, o)
 		f.write(`{"method":"log","params":"` + large) // its end is still to come
