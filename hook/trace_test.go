@@ -93,6 +93,6 @@ func TestADiffIsBounded(t *testing.T) {
 		answer("a", ToolBefore, Reply{Set: raw("arguments", `{"a":[],"b":2}`)}))
 	diff := out.Steps[0].Diff()
 	if len(diff) != 2 || diff[0].Path != "/arguments/a" || diff[1].Path != "/arguments/b" {
-		t.Errorf("%d changes, first at %s; want the list as one, and b", len(diff), diff[0].Path)
+		t.Errorf("%d changes, first at %s; want one change for the list, and one for b", len(diff), diff[0].Path)
 	}
 }
