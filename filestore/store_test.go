@@ -17,7 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// Plugin is what Options.Storage wants.
+// Plugin has the type of Options.Storage.
 var _ = patchbay.Options{Storage: New("").Plugin}
 
 func TestWhatWasPutIsFound(t *testing.T) {
@@ -130,7 +130,7 @@ func TestReadingMakesNothing(t *testing.T) {
 	}
 	wantKeys(t, b, "")
 	if _, err := os.Stat(filepath.Dir(dir)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("something was made: %v", err)
+		t.Errorf("a directory was created: %v", err)
 	}
 }
 

@@ -26,7 +26,7 @@ func AppendQuoted(dst, text []byte) []byte {
 	return appendQuoted(slices.Grow(dst, quotedSize(text)), text)
 }
 
-// long is the length from which it pays to count the escapes before allocating. JSON in a string
+// long is the length from which counting the escapes before allocating saves time. JSON in a string
 // would otherwise be allocated twice.
 const long = 1 << 10
 
@@ -134,7 +134,8 @@ func stringBody(v []byte) (body []byte, t traits, ok bool) {
 	return v[i+1 : end-1], t, true
 }
 
-// verbatim reports whether the body of a valid string is its own meaning: no escapes, valid UTF-8.
+// verbatim reports whether the body of a valid string needs no decoding: it has no escapes and is
+// valid UTF-8.
 func (t traits) verbatim(body []byte) bool {
 	return t == 0 || t&escaped == 0 && utf8.Valid(body)
 }
