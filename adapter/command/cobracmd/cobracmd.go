@@ -112,7 +112,7 @@ func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Co
 	known, others := newFlags(r.target, r.typed, c.Flags)
 	r.target.RunE = func(cmd *cobra.Command, args []string) error {
 		r.target.RunE = own
-		if err := setFlags(cmd, known); err != nil { // over those that were typed
+		if err := setFlags(cmd, known); err != nil { // replaces the values that were typed
 			return err
 		}
 		flags := changedFlags(cmd)
