@@ -120,7 +120,7 @@ func (s sample) judge(t testing.TB, a codehook.Answer) verdict {
 	return v
 }
 
-// quiet returns the answer for no opinion.
+// quiet reports whether an answer has no opinion.
 func (s sample) quiet(a codehook.Answer) bool {
 	want := map[codehook.Agent]string{codehook.Cursor: "{}\n", codehook.OpenCode: "{\"id\":7}\n"}[s.agent]
 	return a == codehook.Answer{Stdout: want}
@@ -284,7 +284,7 @@ func judgeOne(t *testing.T, s sample, b behaviour) {
 	want := b.want[s.what]
 	if want == nil {
 		if !s.quiet(r.Answer) {
-			t.Errorf("an opinion: %+v\nnotes: %q", r.Answer, r.Notes)
+			t.Errorf("the answer has an opinion: %+v\nnotes: %q", r.Answer, r.Notes)
 		}
 		return
 	}
@@ -354,7 +354,7 @@ func TestOutOfTime(t *testing.T) {
 				t.Errorf("%s, %T: %+v, notes %q", s.name, c.host, r.Answer, r.Notes)
 			}
 			if l, knows := c.host.(late); knows && c.shut && !strings.Contains(r.Answer.Stdout+r.Answer.Stderr, l.closed[0]+" has to agree") {
-				t.Errorf("%s: who has to agree is not said: %+v", s.name, r.Answer)
+				t.Errorf("%s: the answer does not name the plugin that has to agree: %+v", s.name, r.Answer)
 			}
 		}
 	}
