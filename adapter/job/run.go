@@ -46,7 +46,7 @@ type Runner struct {
 	clock Clock
 	once  sync.Once
 
-	mu      sync.Mutex // protects under
+	mu      sync.Mutex // protects tracked
 	tracked map[*trackedRun]struct{}
 }
 
@@ -97,7 +97,7 @@ type claim struct {
 // has it or had it.
 var errNotOurs = errors.New("not ours to do")
 
-// claimTries bounds how often a claim ends the run of a process that has died and tries again. Each
+// claimTries limits how often a claim ends the run of a process that has died and tries again. Each
 // time another process may begin the next run first.
 const claimTries = 3
 
