@@ -177,9 +177,9 @@ func flat(code string) string {
 	return b.String()
 }
 
-// TestDirsLeaveTheUserAlone: with Dirs, neither the user's plugins nor the user's configuration are
-// used.
-func TestDirsLeaveTheUserAlone(t *testing.T) {
+// TestDirsIgnoreTheUsersFiles: with Dirs, neither the user's plugins nor the user's configuration
+// are used.
+func TestDirsIgnoreTheUsersFiles(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(home, ".local/scaffold/plugins/theirs"), shout)
 	write(t, filepath.Join(home, ".config/patchbay/config.toml"), "this is = not TOML\n")
@@ -227,9 +227,9 @@ func TestDirsWithAConfigFile(t *testing.T) {
 	}
 }
 
-// TestPointsOfOnesOwn: a point of the program calls the plugins of the built-in point that it is
-// like, in the mode of that point. Points and connections that are invalid are refused.
-func TestPointsOfOnesOwn(t *testing.T) {
+// TestOwnPoints: a point of the program calls the plugins of the built-in point that it is like, in
+// the mode of that point. Points and connections that are invalid are refused.
+func TestOwnPoints(t *testing.T) {
 	ask := func(answer hook.Reply) func(context.Context, *hook.Event) (hook.Reply, error) {
 		return func(_ context.Context, ev *hook.Event) (hook.Reply, error) {
 			answer.Notes = []string{string(ev.Point)}
@@ -363,8 +363,8 @@ func TestPendingCallsAreNamed(t *testing.T) {
 	}
 }
 
-// TestInfoIsWhole: the public types have every field that the command prints.
-func TestInfoIsWhole(t *testing.T) {
+// TestInfoHasEveryField: the public types have every field that the command prints.
+func TestInfoHasEveryField(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "shout"), shout)
 	write(t, filepath.Join(dir, "broken"), "#!/nowhere/at/all\n")

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// TestSleepsAreForSomething: a test that sleeps until something has probably happened fails on a
-// busy machine. A sleep must be the pause of a polling loop, or run on the clock of
-// testing/synctest, or have a comment on its line that says why the test needs time to pass.
-func TestSleepsAreForSomething(t *testing.T) {
+// TestSleepsHaveAReason: a test that sleeps until something has probably happened fails on a busy
+// machine. A sleep must be the pause of a polling loop, or run on the clock of testing/synctest, or
+// have a comment on its line that says why the test needs time to pass.
+func TestSleepsHaveAReason(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

@@ -93,9 +93,9 @@ func wallCalls(t *testing.T, path string, calls *int) []string {
 // longAgo is the time after the clock was set back by years.
 var longAgo = time.Date(2001, 9, 9, 1, 46, 40, 0, time.UTC)
 
-// TestAFileThatIsOlderThanBeforeIsNewToo: a new version of a plugin is noticed even if the clock
-// was set back before it was written.
-func TestAFileThatIsOlderThanBeforeIsNewToo(t *testing.T) {
+// TestAFileWithAnOlderTimeIsNoticed: a new version of a plugin is noticed even if the clock was set
+// back before it was written.
+func TestAFileWithAnOlderTimeIsNoticed(t *testing.T) {
 	t.Run("a python plugin is loaded again", func(t *testing.T) {
 		plugtest.NeedTool(t, "python3")
 		p := start(t, &row{}, plugtest.Python, works())

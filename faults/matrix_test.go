@@ -25,12 +25,12 @@ type row struct {
 
 // A cell is the expected result of a misbehaviour in one dialect.
 type cell struct {
-	kind     hook.Kind // of the call's error; empty if the call works
-	words    []string  // the words that the error, or the log, must contain
-	isBroken bool      // the plugin is left out, with the words as the reason
-	isUnborn bool      // the plugin is left out without having been started
-	isLost   bool      // the plugin does not work afterwards
-	why      string    // why the row does not apply
+	kind         hook.Kind // of the call's error; empty if the call works
+	words        []string  // the words that the error, or the log, must contain
+	isBroken     bool      // the plugin is left out, with the words as the reason
+	isNotStarted bool      // the plugin is left out without having been started
+	isLost       bool      // the plugin does not work afterwards
+	why          string    // why the row does not apply
 }
 
 // works: the call is answered, or no failure is visible, and the plugin works afterwards.
@@ -46,8 +46,8 @@ func broken(words ...string) cell { return cell{words: words, isBroken: true} }
 // none: why the row does not apply to this dialect.
 func none(why string) cell { return cell{why: why} }
 
-// unborn: the plugin is left out without having been started.
-func (c cell) unborn() cell { c.isUnborn = true; return c }
+// notStarted: the plugin is left out without having been started.
+func (c cell) notStarted() cell { c.isNotStarted = true; return c }
 
 // lost: the plugin does not work afterwards.
 func (c cell) lost() cell { c.isLost = true; return c }
@@ -64,7 +64,7 @@ var (
 	noHandshake = none("the host asks the plugin nothing before the first call")
 	noTools     = none("the dialect has no tools")
 	noHealth    = none("the dialect has no health check")
-	noFarewell  = none("the dialect has no message before the end")
+	noShutdown  = none("the dialect has no message before the end")
 	noWire      = none("a plugin cannot write to the wire; its output goes to its log")
 	noIDs       = none("each call has its own process, which sends one reply without an id")
 	oneInFlight = none("one request at a time: replies cannot be out of order")
@@ -96,7 +96,7 @@ var matrix = []row{
 	{moment: plugtest.WhenTold, act: "crash",
 		scaffold: works(), kaged: works(), mine: perCall, dotagent: perCall, python: works()},
 	{moment: plugtest.InShutdown, act: "crash",
-		scaffold: works(), kaged: works(), mine: works(), dotagent: noFarewell, python: noFarewell},
+		scaffold: works(), kaged: works(), mine: works(), dotagent: noShutdown, python: noShutdown},
 
 	// Hanging, in each call.
 	{moment: plugtest.InHandshake, act: "hang",
@@ -110,7 +110,7 @@ var matrix = []row{
 	{moment: plugtest.InHealth, act: "hang",
 		scaffold: noHealth, kaged: says("no answer to health.check within 5s"), mine: works(), dotagent: noHealth, python: noHealth},
 	{moment: plugtest.InShutdown, act: "hang",
-		scaffold: works(), kaged: works(), mine: works(), dotagent: noFarewell, python: noFarewell},
+		scaffold: works(), kaged: works(), mine: works(), dotagent: noShutdown, python: noShutdown},
 	{moment: plugtest.InHook, act: "silence",
 		scaffold: fails(hook.Timeout, brief.String()), kaged: fails(hook.Timeout, brief.String()), mine: fails(hook.Timeout, brief.String()),
 		dotagent: fails(hook.Timeout, brief.String()), python: none("a function returns, or hangs")},
@@ -165,7 +165,7 @@ var matrix = []row{
 		scaffold: broken("initialize", "10485760"), kaged: broken("initialize", "4194304"), mine: works(),
 		dotagent: broken("4194304"), python: none("a file's metadata is read by the runner")},
 	{moment: plugtest.InHandshake, act: "many-tools", loud: true,
-		scaffold: works(), kaged: broken("manifest").unborn(), mine: noTools, dotagent: noTools, python: noTools},
+		scaffold: works(), kaged: broken("manifest").notStarted(), mine: noTools, dotagent: noTools, python: noTools},
 
 	// Processes that ignore requests to end, and processes that their plugin leaves behind.
 	{moment: plugtest.AtStart, act: "stubborn",

@@ -36,7 +36,7 @@ func run(t *testing.T, r *row, dialect string, c cell) {
 	}
 	p.neighbour()
 	p.close()
-	if !p.isUnborn && !plugtest.ReadFaults(p, p.home).Acted {
+	if !p.isNotStarted && !plugtest.ReadFaults(p, p.home).Acted {
 		p.Error("the plugin did not misbehave")
 	}
 }
@@ -48,7 +48,7 @@ func (p *play) meetOpening() {
 	p.neighbour()
 	switch {
 	case p.isBroken:
-		p.left()
+		p.wantLeftOut()
 	case p.kind != "":
 		p.judge(stepErr(p.fire()), string(p.point))
 	}

@@ -235,8 +235,8 @@ func (p *play) info() pluginhost.PluginInfo {
 	return pluginhost.PluginInfo{}
 }
 
-// left checks that the culprit is left out, with the reason, and that this is logged.
-func (p *play) left() {
+// wantLeftOut checks that the culprit is left out, with the reason, and that this is logged.
+func (p *play) wantLeftOut() {
 	p.Helper()
 	info := p.info()
 	if info.State != dialect.Broken || info.Error == nil {
@@ -244,7 +244,7 @@ func (p *play) left() {
 		return
 	}
 	p.names(*info.Error, p.words...)
-	if !p.isUnborn {
+	if !p.isNotStarted {
 		p.names(p.log.String(), p.plugin)
 	}
 }

@@ -39,7 +39,7 @@ func wantNamed(t *testing.T, err error, path string) {
 	}
 }
 
-func TestForeignFilesArePassedOver(t *testing.T) {
+func TestForeignFilesAreIgnored(t *testing.T) {
 	b, dir := planted(t)
 	for _, name := range []string{"k-%4", "k-%zz.json", "k-A.json", "k-.json", "README", ".DS_Store"} {
 		write(t, filepath.Join(dir, name), "?")

@@ -57,9 +57,9 @@ func TestKilledWriters(t *testing.T) {
 	}
 }
 
-// TestALeftoverIsSwept: the next change removes the temporary file of a writer that was killed
+// TestALeftoverIsRemoved: the next change removes the temporary file of a writer that was killed
 // before the rename.
-func TestALeftoverIsSwept(t *testing.T) {
+func TestALeftoverIsRemoved(t *testing.T) {
 	b := New(t.TempDir()).Plugin("writer", patchbay.StorageQuota{}).(*bucket)
 	put(t, b, "key1", "1")
 	dir := filepath.Join(b.store, dirName(b.plugin))

@@ -138,9 +138,9 @@ func TestNoRecordDuringAChange(t *testing.T) {
 	wantInOrder(t, b)
 }
 
-// TestALockThatWasRemovedIsNone: a writer must not go on with a lock file that was removed or
+// TestARemovedLockFileLocksNothing: a writer must not go on with a lock file that was removed or
 // replaced while it waited, nor write through a link.
-func TestALockThatWasRemovedIsNone(t *testing.T) {
+func TestARemovedLockFileLocksNothing(t *testing.T) {
 	b := New(t.TempDir()).Plugin("notes", patchbay.StorageQuota{}).(*bucket)
 	put(t, b, "a", "1")
 	d, err := b.openDir()

@@ -359,7 +359,7 @@ func TestFailuresWithoutATable(t *testing.T) {
 	}
 }
 
-func TestAHookIsNotAskedAboutWhatDoesNotConcernIt(t *testing.T) {
+func TestAHookThatDoesNotMatchIsNotCalled(t *testing.T) {
 	only := func(plugin string, p Point, command string) Hook {
 		h := answer(plugin, p, Reply{Set: set("command", "git")})
 		h.Match = func(ev *Event) bool { c, _ := ev.Payload.String("command"); return c == command }
@@ -382,7 +382,7 @@ func TestAHookIsNotAskedAboutWhatDoesNotConcernIt(t *testing.T) {
 	}
 }
 
-func TestFireRefusesNonsense(t *testing.T) {
+func TestFireRefusesUnknownPointsAndBadPayloads(t *testing.T) {
 	var b Bus
 	if _, err := b.Fire(t.Context(), "no.such", nil); !errors.Is(err, ErrUnknownPoint) {
 		t.Errorf("unknown point: %v", err)
@@ -430,7 +430,7 @@ func TestAlters(t *testing.T) {
 	}
 }
 
-func TestQueuesAreToldInOrder(t *testing.T) {
+func TestHooksOfAQueueAreCalledInOrder(t *testing.T) {
 	var b Bus
 	var mu sync.Mutex
 	var told []string

@@ -40,9 +40,9 @@ func TestATraceIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// TestATraceTellsWhenItsStepsStarted: start times survive being written and read, also those of
-// steps that ran at once. A trace without them lays its steps end to end.
-func TestATraceTellsWhenItsStepsStarted(t *testing.T) {
+// TestATraceHasTheStartsOfItsSteps: start times survive being written and read, also those of steps
+// that ran at once. A trace without them lays its steps end to end.
+func TestATraceHasTheStartsOfItsSteps(t *testing.T) {
 	at := func(us int) time.Time { return time.Unix(1_700_000_000, 0).Add(time.Duration(us) * time.Microsecond) }
 	for name, c := range map[string]struct {
 		point   Point

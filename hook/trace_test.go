@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTraceTellsWhoChangedWhat(t *testing.T) {
+func TestTraceShowsWhatEachPluginChanged(t *testing.T) {
 	h := answer("tagger", ToolBefore, Reply{
 		Set:  raw("arguments", `{"cmd":"ls -l","n":[1,3],"new":true}`),
 		Sent: json.RawMessage(`{"tool_name":"shell"}`), Received: json.RawMessage(`{"action":"continue"}`)})

@@ -142,9 +142,9 @@ func TestSyntaxErrorSaysWhere(t *testing.T) {
 	}
 }
 
-// TestStringsEndWhereTheyEnd: every special byte is found at every distance from the start and the
+// TestTheEndOfAStringIsFound: every special byte is found at every distance from the start and the
 // end of the eight-byte words.
-func TestStringsEndWhereTheyEnd(t *testing.T) {
+func TestTheEndOfAStringIsFound(t *testing.T) {
 	for _, length := range []int{1, 7, 8, 9, 31, 32, 33, 40, 63, 64, 65, 80} {
 		for at := range length {
 			for c := range 256 {
@@ -378,7 +378,7 @@ func TestQuoteAndTextAreStringAndUnquote(t *testing.T) {
 	}
 }
 
-func TestLongTextIsQuotedInOnePieceOfMemory(t *testing.T) {
+func TestLongTextIsQuotedWithOneAllocation(t *testing.T) {
 	text := []byte(strings.Repeat(`{"a":"b\\n"}`+"\n", 1000))
 	if n := testing.AllocsPerRun(10, func() { rawjson.Quote(text) }); n > 1 {
 		t.Errorf("%v allocations", n)

@@ -54,7 +54,7 @@ func appendQuoted(dst, src []byte) []byte {
 		if t == 0 {
 			dst = append(dst, src[i:end]...)
 		} else {
-			dst = appendMended(dst, src[i:end])
+			dst = appendRepaired(dst, src[i:end])
 		}
 		if end == len(src) {
 			return append(dst, '"')
@@ -64,9 +64,9 @@ func appendQuoted(dst, src []byte) []byte {
 	}
 }
 
-// appendMended appends a run without characters that JSON requires to be escaped. It replaces
+// appendRepaired appends a run without characters that JSON requires to be escaped. It replaces
 // invalid UTF-8, and escapes U+2028 and U+2029.
-func appendMended(dst, run []byte) []byte {
+func appendRepaired(dst, run []byte) []byte {
 	for len(run) > 0 {
 		r, n := utf8.DecodeRune(run)
 		switch {

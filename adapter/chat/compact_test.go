@@ -346,7 +346,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestMend(t *testing.T) {
+func TestRepairToolCalls(t *testing.T) {
 	calls := func(ids ...string) model.Message {
 		m := message(model.Assistant, "")
 		for _, id := range ids {

@@ -132,7 +132,7 @@ func TestInterrupt(t *testing.T) {
 	})
 }
 
-func TestFarewell(t *testing.T) {
+func TestTheWaitAtTurnDoneIsLimited(t *testing.T) {
 	// told returns how long the agent waits at turn.done for a plugin that never answers.
 	told := func(t *testing.T, interruptAfter time.Duration) (took time.Duration) {
 		ctx, interrupt := context.WithCancel(t.Context())

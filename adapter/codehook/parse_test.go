@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// TestWhatIsRead: session, turn, call and directories are read from the fields of each agent.
-func TestWhatIsRead(t *testing.T) {
+// TestFieldsOfEvents: session, turn, call and directories are read from the fields of each agent.
+func TestFieldsOfEvents(t *testing.T) {
 	type read struct {
 		session, request, call, dir, root, prompt string
 		begins, ends, last                        bool
@@ -56,8 +56,8 @@ func TestWhatIsRead(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoEvent: invalid data is an error, and the answer to it is no opinion.
-func TestWhatIsNoEvent(t *testing.T) {
+// TestInvalidEvents: invalid data is an error, and the answer to it is no opinion.
+func TestInvalidEvents(t *testing.T) {
 	deep := `{"hook_event_name":"Stop","x":` + strings.Repeat("[", rawjson.MaxForeign) + strings.Repeat("]", rawjson.MaxForeign) + "}"
 	for _, c := range []struct{ name, agent, event, data, want string }{
 		{"no JSON", "cursor", "preToolUse", "hello", "not a JSON object"},
@@ -197,8 +197,8 @@ func TestRewrittenInput(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatAreNone: a call is denied if a plugin leaves invalid arguments.
-func TestArgumentsThatAreNone(t *testing.T) {
+// TestInvalidArgumentsAreDenied: a call is denied if a plugin leaves invalid arguments.
+func TestInvalidArgumentsAreDenied(t *testing.T) {
 	for _, s := range samples(t, filepath.Join("testdata", "events")) {
 		for _, args := range []string{`"text"`, `null`, `[1]`, `7`} {
 			if s.what != "call" {
@@ -212,9 +212,9 @@ func TestArgumentsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestCopilotTakesSoMuch: context is cut to the size that Copilot CLI accepts, at the end of a
+// TestContextForCopilotIsCut: context is cut to the size that Copilot CLI accepts, at the end of a
 // character, with a note.
-func TestCopilotTakesSoMuch(t *testing.T) {
+func TestContextForCopilotIsCut(t *testing.T) {
 	data := `{"hook_event_name":"SessionStart"}`
 	r := parse(t, codehook.Copilot, "", data).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.SessionStart: set("inject", `"`+strings.Repeat("ä", 9000)+`"`)}))
 	o, err := one(r.Answer.Stdout)
@@ -224,8 +224,8 @@ func TestCopilotTakesSoMuch(t *testing.T) {
 	}
 }
 
-// TestCursorTakesSomeFields: a change that Cursor would ignore is denied.
-func TestCursorTakesSomeFields(t *testing.T) {
+// TestChangesThatCursorIgnoresAreDenied: a change that Cursor would ignore is denied.
+func TestChangesThatCursorIgnoresAreDenied(t *testing.T) {
 	for _, c := range []struct {
 		tool, input, args string
 		runs              bool

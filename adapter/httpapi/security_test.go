@@ -128,7 +128,7 @@ func unreached(t *testing.T) http.Handler {
 
 func port(addr string) string { return addr[strings.LastIndex(addr, ":")+1:] }
 
-func TestFriendsComeIn(t *testing.T) {
+func TestAllowedRequests(t *testing.T) {
 	s := serve(t, Options{Hosts: []string{"Patchbay.example", "behind.example:9999"}})
 	p := port(s.addr)
 	friends := []struct {

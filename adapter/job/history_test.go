@@ -197,9 +197,9 @@ func TestTicksAreTakenOnce(t *testing.T) {
 	}
 }
 
-// TestMend: if a process died after it wrote the end of a run into the history, but before it
-// updated the page, reap updates the page.
-func TestMend(t *testing.T) {
+// TestReapUpdatesThePage: if a process died after it wrote the end of a run into the history, but
+// before it updated the page, reap updates the page.
+func TestReapUpdatesThePage(t *testing.T) {
 	s, p := openStore(t)
 	r, m, told := newRunner(s)
 	c, err := claimAt(t.Context(), r, m, 10)

@@ -89,11 +89,11 @@ func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt,
 	}}
 	a := attempt{runner: r, manifest: m, schedule: s, run: &run, number: 1, dryRun: true, out: out}
 	result := a.make(ctx)
-	var tellings []Report
+	var reports []Report
 	for _, n := range merge(applyResult(&run, &State{}, result, s.Retry.Backoff)) {
-		tellings = append(tellings, Report{Notice: n, Manifest: m, Run: &run, Output: out.tail()})
+		reports = append(reports, Report{Notice: n, Manifest: m, Run: &run, Output: out.tail()})
 	}
-	return result, tellings
+	return result, reports
 }
 
 // errSkipped ends the wait for an attempt that is made early.

@@ -122,9 +122,9 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestSweepIsCareful: with a page that was tampered with, no directory is removed that does not
+// TestRemoveTmpIsCareful: with a page that was tampered with, no directory is removed that does not
 // belong to an attempt.
-func TestSweepIsCareful(t *testing.T) {
+func TestRemoveTmpIsCareful(t *testing.T) {
 	r, m, _ := newRunner(nil)
 	for name, change := range map[string]func(*hold, string){
 		"another directory":       func(h *hold, dir string) { h.Tmp = dir },

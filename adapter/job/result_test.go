@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestSettle checks the events of each result, and their order.
-func TestSettle(t *testing.T) {
+// TestApplyResult checks the events of each result, and their order.
+func TestApplyResult(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	backoff := []time.Duration{5 * time.Minute, 15 * time.Minute}
 	for _, c := range []struct {

@@ -169,9 +169,9 @@ func TestDryRun(t *testing.T) {
 	var lines []string
 	r.runner.Watch = func(_ string, l job.Line) { lines = append(lines, l.Text) }
 	m := r.loaded.Manifests[0]
-	attempt, tellings := r.runner.DryRun(t.Context(), m, &m.Schedules[0])
-	if attempt.Result != job.OK || len(tellings) != 1 || tellings[0].Event != job.Success {
-		t.Errorf("%+v, %+v", attempt, tellings)
+	attempt, reports := r.runner.DryRun(t.Context(), m, &m.Schedules[0])
+	if attempt.Result != job.OK || len(reports) != 1 || reports[0].Event != job.Success {
+		t.Errorf("%+v, %+v", attempt, reports)
 	}
 	if !slices.Contains(lines, "dry: true, []") {
 		t.Errorf("%q", lines)

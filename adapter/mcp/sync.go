@@ -71,12 +71,12 @@ func (s *Server) sync(n news) {
 			}
 		}
 	}
-	s.shownBefore(add)
+	s.addAll(add)
 	s.shown = now
 }
 
-// shownBefore runs the functions that add tools and offers.
-func (s *Server) shownBefore(add map[Kind][]func()) {
+// addAll runs the functions that add tools and offers.
+func (s *Server) addAll(add map[Kind][]func()) {
 	for _, list := range add {
 		for _, do := range list {
 			do()

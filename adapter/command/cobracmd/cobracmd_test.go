@@ -167,7 +167,7 @@ func TestAFlagOfAPluginThatCobraRefuses(t *testing.T) {
 	}
 }
 
-func TestCobrasOwnErrorsAndHelpAreCobras(t *testing.T) {
+func TestCobraReportsItsOwnErrorsAndHelp(t *testing.T) {
 	if _, h, err := execute(t, "todo add"); err == nil || !strings.Contains(err.Error(), "accepts 1 arg") || len(h.fired) != 2 {
 		t.Errorf("%v, fired %q", err, h.fired)
 	}
@@ -182,9 +182,9 @@ func TestCobrasOwnErrorsAndHelpAreCobras(t *testing.T) {
 	}
 }
 
-// TestAFailureBeforeCobraIsAskedIsTold: if a plugin fails, also before Cobra is called, the error
-// is printed once.
-func TestAFailureBeforeCobraIsAskedIsTold(t *testing.T) {
+// TestAPluginsFailureIsPrintedOnce: if a plugin fails, also before Cobra is called, the error is
+// printed once.
+func TestAPluginsFailureIsPrintedOnce(t *testing.T) {
 	for _, point := range []hook.Point{hook.CommandValidate, hook.CommandBefore} {
 		h := new(host)
 		broken := plugin(point, "", "")
