@@ -102,8 +102,8 @@ const sdkWhy = "the SDK is the plugins' side of the protocols, in its own module
 // dialects is the folder of the plugin protocols.
 const dialects = "internal/dialect"
 
-// A bar forbids the folders that match from to import the folders that match barred. Folders are
-// relative to the module; the root is ".".
+// A bar forbids some folders to import others: from matches the folder that imports, barred the
+// folder that it must not import. Folders are relative to the module; the root is ".".
 type bar struct {
 	from   func(dir string) bool
 	barred func(from, to string) bool
@@ -341,7 +341,8 @@ func (f source) moduleImports() []string {
 	return dirs
 }
 
-// uses returns the uses of names of pkg or, if there are no names, the import of pkg.
+// uses returns the names of pkg that the file uses. Without names it returns pkg itself, if the
+// file imports it.
 func (f source) uses(pkg string, names []string) []string {
 	local := ""
 	for _, spec := range f.ast.Imports {
@@ -424,7 +425,7 @@ func parseSource(t *testing.T, name, text string) source {
 func importPath(spec *ast.ImportSpec) string {
 	p, err := strconv.Unquote(spec.Path.Value)
 	if err != nil {
-		return spec.Path.Value // the parser has let it pass: compare it as it is
+		return spec.Path.Value // the parser accepted it: compare the path as it is written
 	}
 	return p
 }
@@ -460,20 +461,20 @@ func spoke(hub, dir string) string {
 // heavy lists packages that a program which embeds Patchbay must not link.
 var heavy = map[string]string{
 	"github.com/nats-io/":       "the engine is a server: 20 MB and half of the build; plugin storage is an interface",
-	"charm.land/":               "a terminal is the command's affair, not the library's",
-	"github.com/charmbracelet/": "a terminal is the command's affair, not the library's",
-	"github.com/spf13/":         "a command line is the program's own",
+	"charm.land/":               "only the command uses a terminal, not the library",
+	"github.com/charmbracelet/": "only the command uses a terminal, not the library",
+	"github.com/spf13/":         "a program that embeds Patchbay has its own command line",
 
-	"github.com/modelcontextprotocol/": "servers are spoken to with the library's own wire: see docs/decisions/0021-mcp.md",
+	"github.com/modelcontextprotocol/": "the library talks to MCP servers with internal/wire: see docs/decisions/0021-mcp.md",
 }
 
 // banned lists modules that the command must not need, directly or indirectly.
 var banned = map[string]string{
-	"github.com/openai/":     "half of the first build and a third of the program for one call: see docs/decisions/0016-model-clients.md",
-	"github.com/anthropics/": "half of the first build and a third of the program for one call: see docs/decisions/0016-model-clients.md",
+	"github.com/openai/":     "it is half of the first build and a third of the program, for one call: see docs/decisions/0016-model-clients.md",
+	"github.com/anthropics/": "it is half of the first build and a third of the program, for one call: see docs/decisions/0016-model-clients.md",
 	"google.golang.org/grpc": "nothing here speaks gRPC, and it weighs 10 MB",
 	module + "/sdk/":         sdkWhy,
-	"github.com/prometheus/": "a tenth of the program, and a millisecond at each start, for ten numbers: see docs/decisions/0020-metrics.md",
+	"github.com/prometheus/": "it is a tenth of the program, and a millisecond at each start, for ten numbers: see docs/decisions/0020-metrics.md",
 }
 
 // testsOnly lists packages that only tests may use.
@@ -524,12 +525,12 @@ func TestTheSDKNeedsNothing(t *testing.T) {
 // slow lists packages that patchbay-hook must not link. An agent waits for it at each event, and
 // loading these packages takes longer than the daemon's answer.
 var slow = map[string]string{
-	"net/http":                        "one request is spoken by hand",
-	"github.com/spf13/":               "two words of a command line are read by hand",
-	"github.com/BurntSushi/":          "the configuration is the daemon's affair",
-	"github.com/pelletier/":           "the configuration is the daemon's affair",
-	"github.com/goccy/":               "the configuration is the daemon's affair",
-	"gopkg.in/":                       "the configuration is the daemon's affair",
+	"net/http":                        "patchbay-hook writes its one request without it",
+	"github.com/spf13/":               "patchbay-hook reads the two words of its command line without it",
+	"github.com/BurntSushi/":          "only the daemon reads the configuration",
+	"github.com/pelletier/":           "only the daemon reads the configuration",
+	"github.com/goccy/":               "only the daemon reads the configuration",
+	"gopkg.in/":                       "only the daemon reads the configuration",
 	module + "/internal/sandbox/jail": "it looks at the machine before main",
 }
 
@@ -570,7 +571,7 @@ func TestLightnessCanFail(t *testing.T) {
 	}
 	got = tooHeavy(files, "cmd/patchbay", testsOnly)
 	if len(got) != 1 || !strings.Contains(got[0], "internal/z → internal/w → github.com/santhosh-tekuri/jsonschema/v6/kind") {
-		t.Errorf("what tests may use: got %q", got)
+		t.Errorf("the packages for tests only: got %q", got)
 	}
 	got = bannedModules("require (\n\tgithub.com/a/b v1.0.0\n\tgoogle.golang.org/grpc v1.64.1 // indirect\n)\nrequire github.com/openai/openai-go/v3 v3.0.0\n")
 	if len(got) != 2 {
@@ -677,5 +678,5 @@ func constant(e ast.Expr) (string, error) {
 		b, err := constant(e.Y)
 		return a + b, err
 	}
-	return "", fmt.Errorf("the expression is no constant")
+	return "", fmt.Errorf("the expression is not a constant")
 }

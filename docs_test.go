@@ -118,9 +118,9 @@ func TestLinksOfTheGuides(t *testing.T) {
 				target = filepath.Join(filepath.Dir(guide), file)
 			}
 			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s: %s leads nowhere", guide, m[1])
+				t.Errorf("%s: the link %s leads to no file", guide, m[1])
 			} else if anchor != "" && !slices.Contains(anchors(t, target), anchor) {
-				t.Errorf("%s: %s has no such heading", guide, m[1])
+				t.Errorf("%s: the link %s names a heading that does not exist", guide, m[1])
 			}
 		}
 	}

@@ -162,7 +162,7 @@ func TestTheEmbeddingPage(t *testing.T) {
 	for _, block := range blocks {
 		code, _, _ := strings.Cut(block, "```")
 		if !strings.Contains(compiled, flat(code)) {
-			t.Errorf("this is nowhere compiled:\n%s", code)
+			t.Errorf("no file with Examples contains this code:\n%s", code)
 		}
 	}
 }
@@ -177,9 +177,9 @@ func flat(code string) string {
 	return b.String()
 }
 
-// TestDirsLeaveTheUserAlone: with Dirs, neither the user's plugins nor the user's configuration are
-// used.
-func TestDirsLeaveTheUserAlone(t *testing.T) {
+// TestDirsIgnoreTheUsersFiles: with Dirs, neither the user's plugins nor the user's configuration
+// are used.
+func TestDirsIgnoreTheUsersFiles(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(home, ".local/scaffold/plugins/theirs"), shout)
 	write(t, filepath.Join(home, ".config/patchbay/config.toml"), "this is = not TOML\n")
@@ -199,7 +199,7 @@ func TestDirsLeaveTheUserAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := names(host); got != "late:ready shout:ready" {
-		t.Errorf("after a second one was put there: %s", got)
+		t.Errorf("after a second plugin was added: %s", got)
 	}
 
 	_, err := patchbay.Open(t.Context(), &patchbay.Options{Environ: environ, Dir: home})
@@ -207,7 +207,7 @@ func TestDirsLeaveTheUserAlone(t *testing.T) {
 		t.Error("without Dirs the user's configuration is not read")
 	}
 	if got := names(open(t, &patchbay.Options{Environ: environ, Dir: home, Dirs: []string{dir}, Dialects: []string{"kaged"}})); got != "" {
-		t.Errorf("with another dialect alone: %s", got)
+		t.Errorf("with only another dialect: %s", got)
 	}
 	if _, err := patchbay.Open(t.Context(), &patchbay.Options{Dirs: []string{dir}, Dialects: []string{"cagged"}}); !errors.Is(err, patchbay.ErrNoDialect) {
 		t.Errorf("a dialect that does not exist: %v", err)
@@ -227,9 +227,9 @@ func TestDirsWithAConfigFile(t *testing.T) {
 	}
 }
 
-// TestPointsOfOnesOwn: which plugins are called at the program's own points, in which mode, and
-// which payloads are refused.
-func TestPointsOfOnesOwn(t *testing.T) {
+// TestOwnPoints: a point of the program calls the plugins of the built-in point that it is like, in
+// the mode of that point. Points and connections that are invalid are refused.
+func TestOwnPoints(t *testing.T) {
 	ask := func(answer hook.Reply) func(context.Context, *hook.Event) (hook.Reply, error) {
 		return func(_ context.Context, ev *hook.Event) (hook.Reply, error) {
 			answer.Notes = []string{string(ev.Point)}
@@ -268,7 +268,7 @@ func TestPointsOfOnesOwn(t *testing.T) {
 	}{
 		{patchbay.Point{Name: "a", Like: "tool.befor"}, "tool.befor"},
 		{patchbay.Point{Name: hook.ToolBefore, Like: hook.ToolBefore}, "taken"},
-		{patchbay.Point{Like: hook.ToolBefore}, "none"},
+		{patchbay.Point{Like: hook.ToolBefore}, "empty"},
 		{patchbay.Point{Name: "a", Like: hook.ToolBefore, Schema: json.RawMessage(`{"type": 7}`)}, "schema"},
 	} {
 		_, err := patchbay.Open(t.Context(), &patchbay.Options{Dirs: []string{}, Points: []patchbay.Point{c.point}})
@@ -277,11 +277,12 @@ func TestPointsOfOnesOwn(t *testing.T) {
 		}
 	}
 	if _, err := patchbay.Open(t.Context(), &patchbay.Options{Dirs: []string{}, Connect: []patchbay.Connection{{Plugin: "x", Hook: "y", Point: "z"}}}); err == nil {
-		t.Error("a connection to a point that does not exist is taken")
+		t.Error("a connection to a point that does not exist is accepted")
 	}
 }
 
-// TestPluginsOfFunctions: tools, panics and errors of plugins made of functions, and invalid ones.
+// TestPluginsOfFunctions: plugins made of functions can offer tools, return errors and panic. One
+// with an invalid name is broken.
 func TestPluginsOfFunctions(t *testing.T) {
 	host := open(t, &patchbay.Options{Dirs: []string{}, Plugins: []patchbay.Plugin{
 		{Name: "sums", Description: "Adds", Tools: []patchbay.ToolFunc{
@@ -362,8 +363,8 @@ func TestPendingCallsAreNamed(t *testing.T) {
 	}
 }
 
-// TestInfoIsWhole: the public types have every field that the command prints.
-func TestInfoIsWhole(t *testing.T) {
+// TestInfoHasEveryField: the public types have every field that the command prints.
+func TestInfoHasEveryField(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "shout"), shout)
 	write(t, filepath.Join(dir, "broken"), "#!/nowhere/at/all\n")

@@ -29,7 +29,7 @@ while IFS= read -r line; do
 done
 `
 
-// exampleHome returns options for a home directory with that one plugin.
+// exampleHome returns options for a home directory with the plugin shout.
 func exampleHome() (options *patchbay.Options, remove func()) {
 	home, err := os.MkdirTemp("", "patchbay-example-")
 	if err != nil {

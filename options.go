@@ -14,7 +14,7 @@ import (
 // Options configure a host. With the zero value, and with nil, [Open] reads the user's
 // configuration file and searches the default places of each protocol.
 type Options struct {
-	// Logger receives the stderr of plugins and warnings about them. Nil discards it.
+	// Logger receives the stderr of plugins and warnings about them. Nil discards both.
 	Logger *slog.Logger
 	// Dir is the working directory of the host and its plugins. Empty: the directory of the
 	// process.

@@ -23,10 +23,10 @@ type Host struct {
 	host *pluginhost.Host
 }
 
-// Open finds plugins, starts them and returns when each is ready or has failed. The failure of a
-// plugin is no error of Open: [Host.Plugins] lists the plugin with the reason. ctx limits the
-// opening, not the life of the host. With nil options, Open reads the user's configuration file and
-// searches the default places of each protocol.
+// Open finds plugins, starts them and returns when each is ready or has failed. Open returns no
+// error if a plugin fails: [Host.Plugins] lists the plugin with the reason. ctx limits the opening,
+// not the life of the host. With nil options, Open reads the user's configuration file and searches
+// the default places of each protocol.
 func Open(ctx context.Context, opts *Options) (*Host, error) {
 	h, err := pluginhost.Open(ctx, opts.inner())
 	if err != nil {

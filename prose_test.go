@@ -16,11 +16,11 @@ import (
 	"testing"
 )
 
-// A wording is a way of writing that a reader has to solve, and the reason to write otherwise.
+// A wording is a phrase that readers stumble over, and the reason to avoid it.
 type wording struct {
-	hints   []string // every match contains one of them, in lower case; looking for them is quick
+	hints   []string // every match contains one of them, in lower case; searching for them first is fast
 	pattern *regexp.Regexp
-	allowed *regexp.Regexp // uses that are right, or nil
+	allowed *regexp.Regexp // correct uses of the pattern, or nil
 	why     string
 }
 
@@ -75,7 +75,8 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// TestProseCanFail: each entry of the list finds its words, and none complains about plain ones.
+// TestProseCanFail: each entry of the list finds its words, and no entry complains about plain
+// text.
 func TestProseCanFail(t *testing.T) {
 	for _, text := range []string{
 		"nil: nobody watches", "whoever asks", "words know not who keeps them", "a file is none that is read",
@@ -94,7 +95,7 @@ func TestProseCanFail(t *testing.T) {
 	}
 }
 
-// complaints lists what is wrong with the words of a text.
+// complaints returns a complaint for each wording that the text contains.
 func complaints(text string) []string {
 	var out []string
 	lower := strings.ToLower(text)
@@ -113,13 +114,13 @@ func complaints(text string) []string {
 	return out
 }
 
-// around returns a part of text in its length of a line, with found in it.
+// around returns found with up to 40 bytes of text on each side.
 func around(text, found string) string {
 	at := strings.Index(text, found)
 	return strings.ToValidUTF8(text[max(0, at-40):min(len(text), at+len(found)+40)], "")
 }
 
-// A passage is a text to be read at once: a comment, a message, a paragraph.
+// A passage is one text that people read: a comment, a message, a paragraph.
 type passage struct{ place, text string }
 
 // repositoryProse returns every passage of the repository that people read.
@@ -155,7 +156,7 @@ var repositoryFiles = sync.OnceValues(func() ([]file, error) {
 			return err
 		case d.IsDir() && name != "." && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || slices.Contains([]string{"testdata", "node_modules", "dist", "bin"}, base)):
 			return filepath.SkipDir
-		case d.IsDir() || name == "prose_test.go": // which quotes what it looks for
+		case d.IsDir() || name == "prose_test.go": // this file quotes the wordings
 			return nil
 		}
 		if !slices.Contains([]string{".go", ".md", ".py", ".js", ".ts", ".svelte", ".sh", ".toml", ".yaml"}, filepath.Ext(name)) {
@@ -329,10 +330,12 @@ func brokenCitations(t *testing.T, text string) []string {
 	return out
 }
 
-// directive matches the comments that must not be broken: for tools, addresses, drawings and tables.
+// directive matches the comments that must stay on one line: for tools, addresses, drawings and
+// tables.
 var directive = regexp.MustCompile(`^//(?:go:|line |nolint|lint:|\t| *\|)|https?://\S{40,}`)
 
-// TestCommentWidth: comments are filled to one width. What an Example prints is compared as it is.
+// TestCommentWidth: comments are filled to one width. The output of an Example may be wider,
+// because the test compares it as it is.
 func TestCommentWidth(t *testing.T) {
 	for _, f := range readRepository(t, ".go") {
 		output := false
@@ -341,7 +344,7 @@ func TestCommentWidth(t *testing.T) {
 			line = strings.TrimSpace(line)
 			output = strings.HasPrefix(line, "//") && (output || strings.HasPrefix(line, "// Output:"))
 			if strings.HasPrefix(line, "//") && !output && columns > commentWidth && !directive.MatchString(line) {
-				t.Errorf("%s:%d: a comment of %d columns; %d are enough", f.name, i+1, columns, commentWidth)
+				t.Errorf("%s:%d: a comment of %d columns; the limit is %d", f.name, i+1, columns, commentWidth)
 			}
 		}
 	}

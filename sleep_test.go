@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// TestSleepsAreForSomething: a test that sleeps until something has probably happened fails on a
-// busy machine. A sleep must be the pause of a polling loop, or run on the clock of
-// testing/synctest, or have a comment on its line that says why the test needs time to pass.
-func TestSleepsAreForSomething(t *testing.T) {
+// TestSleepsHaveAReason: a test that sleeps until something has probably happened fails on a busy
+// machine. A sleep must be the pause of a polling loop, or run on the clock of testing/synctest, or
+// have a comment on its line that says why the test needs time to pass.
+func TestSleepsHaveAReason(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -25,7 +25,7 @@ func TestSleepsAreForSomething(t *testing.T) {
 		}
 		bare, err := bareSleeps(path, nil)
 		for _, at := range bare {
-			t.Errorf("%s: a bare time.Sleep: wait for what it waits for, or say in its line why it needs the time", at)
+			t.Errorf("%s: a time.Sleep without a reason: wait until the thing has happened, or say in a comment on this line why time must pass", at)
 		}
 		return err
 	})
@@ -82,8 +82,8 @@ func bareSleeps(path string, source any) (places []token.Position, err error) {
 	return places, nil
 }
 
-// paced reports whether the nodes are in a loop of the same function, or on a clock of
-// testing/synctest.
+// paced reports whether a sleep below these nodes is in a loop of its function, or runs on the
+// clock of testing/synctest.
 func paced(above []ast.Node) bool {
 	inFunction := true
 	for i := len(above) - 1; i >= 0; i-- {
@@ -95,7 +95,7 @@ func paced(above []ast.Node) bool {
 		case *ast.FuncLit:
 			inFunction = false
 		case *ast.FuncDecl:
-			return hasBubble(n) // a table of functions that run in it
+			return hasBubble(n) // the sleep may be in a table of functions that run in the bubble
 		case *ast.CallExpr:
 			if name, ok := n.Fun.(*ast.Ident); isCall(n, "synctest", "Test") || ok && name.Name == "inBubble" {
 				return true

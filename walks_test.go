@@ -34,13 +34,13 @@ func TestTheWalksAreTrue(t *testing.T) {
 	}
 }
 
-// TestWalksCanFail: a name that does not exist is found; file formats, points and sentences are no
+// TestWalksCanFail: a name that does not exist is found; file formats, points and sentences are not
 // names of code.
 func TestWalksCanFail(t *testing.T) {
 	known := declarations(t)
 	for _, name := range namesIn("`Host.Vanish`, `nowhere.go`, `hook.Nothing`") {
 		if known[name] {
-			t.Errorf("%s is said to exist", name)
+			t.Errorf("%s does not exist, but was found", name)
 		}
 	}
 	if got := namesIn("`Host.Fire` and `hook/call.go`, `config.toml`, `tool.before`, `patchbay tool call x`"); !slices.Equal(got, []string{"Host.Fire", "hook/call.go"}) {

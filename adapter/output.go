@@ -22,13 +22,13 @@ func Told(r ToolResult) string {
 	return text + "error: " + CutMiddle(r.Error, MaxOutput/16)
 }
 
-// CutMiddle shortens a text to about most bytes: it keeps the beginning and the end, and says how
+// CutMiddle shortens a text to about limit bytes: it keeps the beginning and the end, and says how
 // much is missing. It does not split a character.
-func CutMiddle(text string, most int) string {
-	if len(text) <= most {
+func CutMiddle(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	head, tail := most/2, len(text)-most/2
+	head, tail := limit/2, len(text)-limit/2
 	for head > 0 && !startsRune(text[head]) {
 		head--
 	}

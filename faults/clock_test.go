@@ -36,11 +36,11 @@ var toWall = []string{"Unix", "UnixNano", "UnixMilli", "UnixMicro", "UTC", "Loca
 var known = map[string]string{
 	"internal/dialect/kaged/notifications.go UTC": "a timestamp for people, never compared",
 	"internal/dialect/mine/plugin.go UTC":         "a timestamp for the plugin to read, never compared",
-	"internal/dialect/mine/translate.go UTC":      "the same, out of a payload",
+	"internal/dialect/mine/translate.go UTC":      "the same, from a payload",
 	"internal/dialect/dotagent/call.go Truncate":  "of a duration, for an error's text",
-	"internal/dialect/python/refresh.go ModTime":  "compared for equality alone: a file of yesterday is another file too",
+	"internal/dialect/python/refresh.go ModTime":  "only compared for equality: an older time is a change too",
 	"internal/program/shim.go ModTime":            "the same",
-	"internal/wire/pipe.go Unix":                  "a deadline that has passed, whenever now is",
+	"internal/wire/pipe.go Unix":                  "a deadline that has passed, whatever the clock shows",
 }
 
 func TestNothingThatTimesPluginsGoesByTheWallClock(t *testing.T) {
@@ -54,7 +54,7 @@ func TestNothingThatTimesPluginsGoesByTheWallClock(t *testing.T) {
 			for _, name := range wallCalls(t, path, &calls) {
 				at := filepath.ToSlash(strings.TrimPrefix(path, ".."+string(filepath.Separator))) + " " + name
 				if known[at] == "" {
-					t.Errorf("%s leaves the monotonic clock behind; if that is harmless, list it with the reason", at)
+					t.Errorf("%s drops the monotonic reading; if that is harmless, add it to known, with the reason", at)
 				}
 			}
 			return nil
@@ -64,7 +64,7 @@ func TestNothingThatTimesPluginsGoesByTheWallClock(t *testing.T) {
 		}
 	}
 	if calls < 1000 {
-		t.Errorf("only %d calls were looked at: the folders have moved", calls)
+		t.Errorf("only %d calls were examined: the list of folders is out of date", calls)
 	}
 }
 
@@ -93,9 +93,9 @@ func wallCalls(t *testing.T, path string, calls *int) []string {
 // longAgo is the time after the clock was set back by years.
 var longAgo = time.Date(2001, 9, 9, 1, 46, 40, 0, time.UTC)
 
-// TestAFileThatIsOlderThanBeforeIsNewToo: a new version of a plugin is noticed even if the clock
-// was set back before it was written.
-func TestAFileThatIsOlderThanBeforeIsNewToo(t *testing.T) {
+// TestAFileWithAnOlderTimeIsNoticed: a new version of a plugin is noticed even if the clock was set
+// back before it was written.
+func TestAFileWithAnOlderTimeIsNoticed(t *testing.T) {
 	t.Run("a python plugin is loaded again", func(t *testing.T) {
 		plugtest.NeedTool(t, "python3")
 		p := start(t, &row{}, plugtest.Python, works())
@@ -130,7 +130,7 @@ func TestAFileThatIsOlderThanBeforeIsNewToo(t *testing.T) {
 		}
 		writeOld(t, path, "name: late\nversion: 1.0.0\nkaged_api: 1\ndescription: late\ncommand: [./kaged-plugin-well]\nhooks: [on_session_start]\n")
 		if got := state(); got != dialect.Ready {
-			t.Errorf("fixed long ago it is %s: %v", got, p.host.Doctor())
+			t.Errorf("with a whole manifest of the past it is %s: %v", got, p.host.Doctor())
 		}
 		p.close()
 	})

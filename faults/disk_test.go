@@ -54,14 +54,14 @@ func TestAFullDiskLosesNothingThatWasStored(t *testing.T) {
 	free := fill(t, disk)
 	err := putUntilFull(t, store)
 	if err == nil {
-		t.Fatal("a full disk took everything")
+		t.Fatal("every value was stored on a full disk")
 	}
 	if !strings.Contains(err.Error(), "no space") {
 		t.Errorf("the error does not say that the disk is full: %v", err)
 	}
 	wantStored(t, store)
 	free()
-	eventually(t, "room to be found again", func() bool {
+	eventually(t, "a value to be stored again", func() bool {
 		return store.Plugin("p", storage.Quota{}).Put(t.Context(), "after", json.RawMessage(`1`)) == nil
 	})
 	closeEngine(t, e)

@@ -71,8 +71,8 @@ func descriptors(t testing.TB) []string {
 	return open
 }
 
-// wantDescriptors checks that there are no more descriptors than before. The collector may close a
-// pipe a moment after Close has returned, if its goroutine has just ended.
+// wantDescriptors checks that there are no more descriptors than before. It waits, because the
+// garbage collector may close a pipe a moment after Close has returned.
 func wantDescriptors(t *testing.T, before []string) {
 	t.Helper()
 	var now []string
@@ -139,6 +139,6 @@ func (g *gauge) end(t *testing.T) {
 		t.Errorf("the heap grew from %d to %d MiB", g.before>>20, now>>20)
 	}
 	if peak > g.before+mostPeak {
-		t.Errorf("the heap of %d MiB grew to %d MiB meanwhile", g.before>>20, peak>>20)
+		t.Errorf("the heap of %d MiB grew to %d MiB during the fault", g.before>>20, peak>>20)
 	}
 }

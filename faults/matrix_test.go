@@ -25,12 +25,12 @@ type row struct {
 
 // A cell is the expected result of a misbehaviour in one dialect.
 type cell struct {
-	kind     hook.Kind // of the call's error; empty if the call works
-	words    []string  // that the error, or the log, must contain
-	isBroken bool      // the plugin is left out, for that reason
-	isUnborn bool      // without having been started
-	isLost   bool      // it does not work afterwards
-	why      string    // why the row does not apply
+	kind         hook.Kind // of the call's error; empty if the call works
+	words        []string  // the words that the error, or the log, must contain
+	isBroken     bool      // the plugin is left out, with the words as the reason
+	isNotStarted bool      // the plugin is left out without having been started
+	isLost       bool      // the plugin does not work afterwards
+	why          string    // why the row does not apply
 }
 
 // works: the call is answered, or no failure is visible, and the plugin works afterwards.
@@ -46,8 +46,8 @@ func broken(words ...string) cell { return cell{words: words, isBroken: true} }
 // none: why the row does not apply to this dialect.
 func none(why string) cell { return cell{why: why} }
 
-// unborn: the plugin is left out without having been started.
-func (c cell) unborn() cell { c.isUnborn = true; return c }
+// notStarted: the plugin is left out without having been started.
+func (c cell) notStarted() cell { c.isNotStarted = true; return c }
 
 // lost: the plugin does not work afterwards.
 func (c cell) lost() cell { c.isLost = true; return c }
@@ -60,15 +60,15 @@ const levels = "the limit of 1000 levels"
 
 // The reasons why some rows do not apply to some dialects.
 var (
-	perCall     = none("a process a call: none lives between calls")
-	noHandshake = none("nothing is asked before the first call")
+	perCall     = none("each call has its own process, and none runs between calls")
+	noHandshake = none("the host asks the plugin nothing before the first call")
 	noTools     = none("the dialect has no tools")
-	noHealth    = none("the dialect asks for no health")
-	noFarewell  = none("the dialect says no farewell")
-	noWire      = none("a plugin does not hold the wire; what it prints goes to its log")
-	noIDs       = none("a process a call: replies have no ids, and one is all there is")
-	oneInFlight = none("one request in flight: there is no order to get wrong")
-	oneOrigin   = none("its start is its loading: the next row")
+	noHealth    = none("the dialect has no health check")
+	noShutdown  = none("the dialect has no message before the end")
+	noWire      = none("a plugin cannot write to the wire; its output goes to its log")
+	noIDs       = none("each call has its own process, which sends one reply without an id")
+	oneInFlight = none("one request at a time: replies cannot be out of order")
+	oneOrigin   = none("a plugin starts when it is loaded: see the next row")
 )
 
 var matrix = []row{
@@ -81,8 +81,8 @@ var matrix = []row{
 		dotagent: broken("exit 7", "boom"), python: broken("exit code 7")},
 	{moment: plugtest.AfterHandshake, act: "crash",
 		scaffold: works(), kaged: works(), mine: noHandshake, dotagent: perCall, python: works()},
-	{moment: plugtest.AfterHandshake, act: "crash-always", // one restart each, with growing pauses
-		scaffold: works().lost(), kaged: works().lost(), mine: noHandshake, dotagent: perCall, python: none("its fellows have nothing else to run in")},
+	{moment: plugtest.AfterHandshake, act: "crash-always", // it is restarted after each crash, with growing pauses
+		scaffold: works().lost(), kaged: works().lost(), mine: noHandshake, dotagent: perCall, python: none("all plugins run in the process that crashes")},
 	{moment: plugtest.InHook, act: "crash",
 		scaffold: fails(hook.Crash, "exit code 7", "boom"), kaged: fails(hook.Crash, "exit code 7", "boom"),
 		mine: fails(hook.Crash, "boom"), dotagent: fails(hook.Crash, "exit 7", "boom"), python: fails(hook.Crash, "exit code 7")},
@@ -96,7 +96,7 @@ var matrix = []row{
 	{moment: plugtest.WhenTold, act: "crash",
 		scaffold: works(), kaged: works(), mine: perCall, dotagent: perCall, python: works()},
 	{moment: plugtest.InShutdown, act: "crash",
-		scaffold: works(), kaged: works(), mine: works(), dotagent: noFarewell, python: noFarewell},
+		scaffold: works(), kaged: works(), mine: works(), dotagent: noShutdown, python: noShutdown},
 
 	// Hanging, in each call.
 	{moment: plugtest.InHandshake, act: "hang",
@@ -110,7 +110,7 @@ var matrix = []row{
 	{moment: plugtest.InHealth, act: "hang",
 		scaffold: noHealth, kaged: says("no answer to health.check within 5s"), mine: works(), dotagent: noHealth, python: noHealth},
 	{moment: plugtest.InShutdown, act: "hang",
-		scaffold: works(), kaged: works(), mine: works(), dotagent: noFarewell, python: noFarewell},
+		scaffold: works(), kaged: works(), mine: works(), dotagent: noShutdown, python: noShutdown},
 	{moment: plugtest.InHook, act: "silence",
 		scaffold: fails(hook.Timeout, brief.String()), kaged: fails(hook.Timeout, brief.String()), mine: fails(hook.Timeout, brief.String()),
 		dotagent: fails(hook.Timeout, brief.String()), python: none("a function returns, or hangs")},
@@ -133,7 +133,7 @@ var matrix = []row{
 		dotagent: fails(hook.Garbled, levels), python: fails(hook.Refused, "returned list")},
 	{moment: plugtest.InHook, act: "deep-valid",
 		scaffold: fails(hook.Garbled, levels), kaged: fails(hook.Garbled, levels), mine: fails(hook.Garbled, levels),
-		dotagent: fails(hook.Garbled, levels), python: none("the row above")},
+		dotagent: fails(hook.Garbled, levels), python: none("the same as the row above")},
 	{moment: plugtest.InTool, act: "deep-valid",
 		scaffold: fails(hook.Garbled, levels), kaged: fails(hook.Garbled, levels), mine: noTools, dotagent: noTools, python: noTools},
 	{moment: plugtest.InHandshake, act: "deep-valid",
@@ -165,7 +165,7 @@ var matrix = []row{
 		scaffold: broken("initialize", "10485760"), kaged: broken("initialize", "4194304"), mine: works(),
 		dotagent: broken("4194304"), python: none("a file's metadata is read by the runner")},
 	{moment: plugtest.InHandshake, act: "many-tools", loud: true,
-		scaffold: works(), kaged: broken("manifest").unborn(), mine: noTools, dotagent: noTools, python: noTools},
+		scaffold: works(), kaged: broken("manifest").notStarted(), mine: noTools, dotagent: noTools, python: noTools},
 
 	// Processes that ignore requests to end, and processes that their plugin leaves behind.
 	{moment: plugtest.AtStart, act: "stubborn",
@@ -195,7 +195,7 @@ var matrix = []row{
 	{moment: plugtest.InHook, act: "wrong-id",
 		scaffold: works(), kaged: fails(hook.Timeout, brief.String()), mine: noIDs, dotagent: noIDs, python: noWire},
 
-	// Its surroundings.
+	// A full disk, and a plugin's files that change.
 	{moment: plugtest.InHook, act: "disk-full",
 		scaffold: fails(hook.Crash, "no space left"), kaged: fails(hook.Crash, "no space left"), mine: fails(hook.Crash, "no space left"),
 		dotagent: fails(hook.Crash, "no space left"), python: fails(hook.Refused, "No space left")},
@@ -251,7 +251,7 @@ func each(t *testing.T, loud bool, atOnce int) {
 // one plays a cell, or skips it with the reason.
 func one(t *testing.T, r *row, c column) {
 	if c.why != "" {
-		t.Skip("no meaning here: " + c.why)
+		t.Skip("the row does not apply: " + c.why)
 	}
 	if c.dialect == plugtest.Python {
 		plugtest.NeedTool(t, "python3")

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// meetings bring each moment about. After each of them the neighbour has answered.
+// meetings brings each moment about. Each function returns after the neighbour has answered.
 var meetings = map[plugtest.Moment]func(*play){
 	plugtest.AtStart:        (*play).meetOpening,
 	plugtest.InHandshake:    (*play).meetOpening,
@@ -36,8 +36,8 @@ func run(t *testing.T, r *row, dialect string, c cell) {
 	}
 	p.neighbour()
 	p.close()
-	if !p.isUnborn && !plugtest.ReadFaults(p, p.home).Acted {
-		p.Error("the plugin never came to misbehave")
+	if !p.isNotStarted && !plugtest.ReadFaults(p, p.home).Acted {
+		p.Error("the plugin did not misbehave")
 	}
 }
 
@@ -48,7 +48,7 @@ func (p *play) meetOpening() {
 	p.neighbour()
 	switch {
 	case p.isBroken:
-		p.left()
+		p.wantLeftOut()
 	case p.kind != "":
 		p.judge(stepErr(p.fire()), string(p.point))
 	}
@@ -98,7 +98,8 @@ func (p *play) meetTool() {
 	})
 }
 
-// meetHealth: kaged plugins are asked at intervals and restarted, plugins of mine only on request.
+// meetHealth: the host checks kaged plugins at intervals and restarts them. It checks plugins of
+// mine only on request.
 func (p *play) meetHealth() {
 	p.beside("its health to be bad", func() bool {
 		if err := p.host.CheckHealth(p.Context(), p.dialect+":"+p.plugin); err != nil {

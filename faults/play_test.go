@@ -20,7 +20,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// patience bounds every wait for something that must happen, on a machine that may be busy.
+// patience limits each wait for something that must happen. It is long, because the machine may be
+// busy.
 const patience = time.Minute
 
 // A stage says how plugins of a dialect are called.
@@ -153,14 +154,14 @@ func (p *play) fire() *hook.Step {
 		return nil
 	}
 	if _, err := json.Marshal(out.Trace()); err != nil {
-		p.Errorf("the trace is lost: %v", err)
+		p.Errorf("the trace cannot be encoded: %v", err)
 	}
 	step := stepOf(out, p.plugin, p.dialect)
 	if step == nil {
-		p.Error("it was not asked")
+		p.Error("the culprit was not called")
 	}
 	if step != nil && step.Err != nil && p.point == hook.JobPreflight && out.Verdict != hook.Deny {
-		p.Errorf("a gate opened by accident: %s after %v", out.Verdict, step.Err)
+		p.Errorf("the gate opened after a failure: %s after %v", out.Verdict, step.Err)
 	}
 	return step
 }
@@ -200,8 +201,7 @@ func (p *play) names(err string, words ...string) {
 	}
 }
 
-// recovers waits until the culprit and its fellow work again. Until then every error must be of the
-// known kinds.
+// recovers waits until the culprit and its fellow work again.
 func (p *play) recovers() {
 	p.Helper()
 	var last error
@@ -235,16 +235,16 @@ func (p *play) info() pluginhost.PluginInfo {
 	return pluginhost.PluginInfo{}
 }
 
-// left checks that the culprit is left out, with the reason, and that this is logged.
-func (p *play) left() {
+// wantLeftOut checks that the culprit is left out, with the reason, and that this is logged.
+func (p *play) wantLeftOut() {
 	p.Helper()
 	info := p.info()
 	if info.State != dialect.Broken || info.Error == nil {
-		p.Errorf("it is %s: %v", info.State, info.Error)
+		p.Errorf("the culprit is %s: %v", info.State, info.Error)
 		return
 	}
 	p.names(*info.Error, p.words...)
-	if !p.isUnborn {
+	if !p.isNotStarted {
 		p.names(p.log.String(), p.plugin)
 	}
 }
@@ -277,7 +277,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) { // between polls
 		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("waited %v for %s", patience, what)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // A dir is an open directory of a plugin. All its files are reached through the open directory, so
-// that it cannot be replaced meanwhile.
+// that no other directory can take its place meanwhile.
 type dir struct {
 	root *os.Root
 	path string // for errors
@@ -122,23 +122,23 @@ func (d *dir) open(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// read reads a whole file. A file that is larger than most bytes is damaged.
-func (d *dir) read(name string, most int) ([]byte, error) {
-	content, err := d.head(name, most+1)
-	if err == nil && len(content) > most {
-		err = d.damaged(name, fmt.Errorf("it is larger than %d bytes", most))
+// read reads a whole file. A file that is larger than the limit is damaged.
+func (d *dir) read(name string, limit int) ([]byte, error) {
+	content, err := d.head(name, limit+1)
+	if err == nil && len(content) > limit {
+		err = d.damaged(name, fmt.Errorf("it is larger than %d bytes", limit))
 	}
 	return content, err
 }
 
-// head reads at most the first most bytes of a file.
-func (d *dir) head(name string, most int) ([]byte, error) {
+// head reads the start of a file, at most limit bytes.
+func (d *dir) head(name string, limit int) ([]byte, error) {
 	f, err := d.open(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, int64(most)))
+	return io.ReadAll(io.LimitReader(f, int64(limit)))
 }
 
 // usageOf returns the usage of a key's file. Anything but a regular file counts as nothing.

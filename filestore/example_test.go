@@ -29,7 +29,7 @@ func Example() {
 	}
 	defer host.Close()
 
-	// What the plugin "notes" keeps, seen by the program.
+	// The program can read and change the values of the plugin "notes".
 	notes := store.Plugin("notes", patchbay.StorageQuota{})
 	if err := notes.Put(ctx, "todo/1", json.RawMessage(`{"text":"water the garden"}`)); err != nil {
 		log.Fatal(err)

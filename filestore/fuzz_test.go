@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// FuzzKeyName: every key has a name that is safe on every file system, and a name is one key's
-// alone.
+// FuzzKeyName: every key has a name that is safe on every file system, and no two keys have the
+// same name.
 func FuzzKeyName(f *testing.F) {
 	for _, seed := range []string{"a", "../A\x00é.", strings.Repeat("%", 200), "k-%2e.json", "NUL", "\xff"} {
 		f.Add(seed)
@@ -59,7 +59,8 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzRecord: a record that is believed has no negative numbers, and survives being written again.
+// FuzzRecord: a record that decodeRecord accepts has no negative numbers, and is the same after it
+// was written and read again.
 func FuzzRecord(f *testing.F) {
 	for _, seed := range []string{"", `{"bytes":1,"keys":2,"changed":3}`, `{"bytes":-1}`, `{"keys":1e99}`, `null`, `{"bytes":1`} {
 		f.Add([]byte(seed))

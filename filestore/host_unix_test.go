@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// counterManifest and counter are a kaged plugin in shell. Its method counter.next stores one x
-	// more under a key that is a path, and answers with what was there before.
+	// counterManifest and counter are a kaged plugin in shell. Its method counter.next appends an x
+	// to the value of a key that is a path, and returns the value before.
 	counterManifest = `name: counter
 version: 1.0.0
 kaged_api: 1
@@ -41,7 +41,8 @@ done
 `
 )
 
-// TestAPluginFindsWhatItStored, in another host on the same directory.
+// TestAPluginFindsWhatItStored: another host on the same directory returns the values that a plugin
+// stored.
 func TestAPluginFindsWhatItStored(t *testing.T) {
 	plugins := t.TempDir()
 	if err := os.Mkdir(filepath.Join(plugins, "counter"), 0o755); err != nil {

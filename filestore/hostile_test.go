@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay"
 )
 
-// planted is a store with the key "good", and the directory of its plugin, in which tests put what
-// does not belong there.
+// planted returns a store with the key "good", and the directory of its plugin, into which the
+// tests put foreign files.
 func planted(t *testing.T) (b patchbay.Storage, dir string) {
 	t.Helper()
 	root := t.TempDir()
@@ -21,7 +21,7 @@ func planted(t *testing.T) (b patchbay.Storage, dir string) {
 	return b, filepath.Join(root, "p-notes")
 }
 
-// stillGood: other keys are not touched by what lies beside them.
+// stillGood checks that foreign files do not affect the key "good".
 func stillGood(t *testing.T, b patchbay.Storage) {
 	t.Helper()
 	put(t, b, "good", "1")
@@ -31,7 +31,7 @@ func stillGood(t *testing.T, b patchbay.Storage) {
 	}
 }
 
-// wantNamed: an error names the file that is at fault.
+// wantNamed checks that an error names the file that causes it, and says what to do.
 func wantNamed(t *testing.T, err error, path string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "remove") {
@@ -39,7 +39,7 @@ func wantNamed(t *testing.T, err error, path string) {
 	}
 }
 
-func TestForeignFilesArePassedOver(t *testing.T) {
+func TestForeignFilesAreIgnored(t *testing.T) {
 	b, dir := planted(t)
 	for _, name := range []string{"k-%4", "k-%zz.json", "k-A.json", "k-.json", "README", ".DS_Store"} {
 		write(t, filepath.Join(dir, name), "?")
@@ -51,15 +51,15 @@ func TestForeignFilesArePassedOver(t *testing.T) {
 func TestDamagedFilesAreNamed(t *testing.T) {
 	whole := string(encode("bad", json.RawMessage("12345")))
 	for rule, content := range map[string]string{
-		"empty":                "",
-		"no checksum":          "\"bad\"\n1",
-		"no newline":           `"bad" 00000000`,
-		"another key":          string(encode("good", json.RawMessage("1"))),
-		"cut off":              whole[:len(whole)-1],
-		"one digit changed":    strings.Replace(whole, "12345", "12346", 1),
-		"not JSON":             string(encode("bad", json.RawMessage("{"))),
-		"a key that is no key": string(encode("", json.RawMessage("1"))),
-		"too large":            string(encode("bad", json.RawMessage(`"`+strings.Repeat("x", maxFile)+`"`))),
+		"empty":             "",
+		"no checksum":       "\"bad\"\n1",
+		"no newline":        `"bad" 00000000`,
+		"another key":       string(encode("good", json.RawMessage("1"))),
+		"cut off":           whole[:len(whole)-1],
+		"one digit changed": strings.Replace(whole, "12345", "12346", 1),
+		"not JSON":          string(encode("bad", json.RawMessage("{"))),
+		"an invalid key":    string(encode("", json.RawMessage("1"))),
+		"too large":         string(encode("bad", json.RawMessage(`"`+strings.Repeat("x", maxFile)+`"`))),
 	} {
 		t.Run(rule, func(t *testing.T) {
 			b, dir := planted(t)
@@ -76,7 +76,8 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 	}
 }
 
-// A damaged file with a hashed name does not tell its key: List returns the others with the error.
+// The key of a damaged file with a hashed name is not known: List returns the other keys and an
+// error.
 func TestDamagedLongKeysAreNamed(t *testing.T) {
 	long := strings.Repeat("g", 300)
 	for rule, content := range map[string]string{
@@ -103,8 +104,8 @@ func TestDamagedLongKeysAreNamed(t *testing.T) {
 func TestLinksAreNotFollowed(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	write(t, outside, string(encode("bad", json.RawMessage(`"secret"`))))
-	for rule, target := range map[string]string{"out of the directory": outside, "within": keyName("good"), "nowhere": "nowhere"} {
-		t.Run("a key's file, "+rule, func(t *testing.T) {
+	for rule, target := range map[string]string{"a link out of the directory": outside, "a link to another key": keyName("good"), "a link to no file": "nowhere"} {
+		t.Run("a key's file is "+rule, func(t *testing.T) {
 			b, dir := planted(t)
 			path := filepath.Join(dir, keyName("bad"))
 			link(t, target, path)
@@ -119,7 +120,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 			wantValue(t, b, "bad", "2")
 			wantValue(t, b, "good", "1")
 		})
-		t.Run("the lock, "+rule, func(t *testing.T) {
+		t.Run("the lock is "+rule, func(t *testing.T) {
 			b, dir := planted(t)
 			path := filepath.Join(dir, lockName)
 			if err := os.Remove(path); err != nil {

@@ -24,7 +24,7 @@ func TestAPipeIsNotWaitedFor(t *testing.T) {
 	wantValue(t, b, "bad", "1")
 }
 
-// TestAgain: files are kept for every user and wherever the directory lies.
+// TestAgain: the store works for every user, wherever its directory is.
 func TestAgain(t *testing.T) {
 	rerun.Tests(t, "TestWhatWasPutIsFound", "TestModes", "TestQuota", "TestLinksAreNotFollowed", "TestKilledWriters")
 }

@@ -28,8 +28,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestKilledWriters kills writers without warning: what they had acknowledged must be there, and
-// nothing half done. The next change removes what they left and finds the plugin's usage.
+// TestKilledWriters kills writers with SIGKILL. Every value that they acknowledged must be stored,
+// and no value may be incomplete. The next change removes their temporary files and counts the
+// plugin's usage again.
 func TestKilledWriters(t *testing.T) {
 	const rounds, acks = 8, 20
 	dir := t.TempDir()
@@ -38,7 +39,7 @@ func TestKilledWriters(t *testing.T) {
 		for key, n := range killAfter(t, dir, acks+round) {
 			v, ok, err := b.Get(t.Context(), key)
 			if err != nil || !ok {
-				t.Fatalf("%.20s: acknowledged and gone: %v", key, err)
+				t.Fatalf("%.20s: acknowledged, but not stored: %v", key, err)
 			}
 			if got := checkWhole(t, v); got < n {
 				t.Errorf("%.20s: %d was acknowledged, %d is stored", key, n, got)
@@ -56,8 +57,9 @@ func TestKilledWriters(t *testing.T) {
 	}
 }
 
-// TestALeftoverIsSwept plants what a writer leaves that is killed before the rename.
-func TestALeftoverIsSwept(t *testing.T) {
+// TestALeftoverIsRemoved: the next change removes the temporary file of a writer that was killed
+// before the rename.
+func TestALeftoverIsRemoved(t *testing.T) {
 	b := New(t.TempDir()).Plugin("writer", patchbay.StorageQuota{}).(*bucket)
 	put(t, b, "key1", "1")
 	dir := filepath.Join(b.store, dirName(b.plugin))
@@ -69,7 +71,7 @@ func TestALeftoverIsSwept(t *testing.T) {
 	wantKeys(t, b, "", "key1", "key2")
 }
 
-// wantInOrder: nothing is left over, and the record is the truth.
+// wantInOrder checks that no temporary file is left, and that the record equals the counted usage.
 func wantInOrder(t *testing.T, b *bucket) {
 	t.Helper()
 	d, err := b.openDir()
@@ -133,7 +135,7 @@ func writeForever(dir string) {
 	}
 }
 
-// whole is a value that shows whether it is whole, and spans pages.
+// whole returns a value of several pages, which shows whether a part of it is missing.
 func whole(n int) json.RawMessage {
 	return fmt.Appendf(nil, `{"n":%d,"pad":"%s"}`, n, strings.Repeat("x", 10_000+n))
 }
@@ -165,7 +167,7 @@ func startWriter(t *testing.T, dir string) *writer {
 		t.Fatal(err)
 	}
 	w := &writer{cmd: cmd, acks: bufio.NewScanner(out)}
-	t.Cleanup(func() { // no test leaves a process behind; whether it had ended before is the test's affair
+	t.Cleanup(func() { // no test leaves a process behind; both calls fail if it has ended already
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
@@ -185,8 +187,8 @@ func (w *writer) end(t *testing.T) {
 	}
 }
 
-// killAfter lets a writer make that many acknowledged puts, kills it in the middle of the next, and
-// tells what it had acknowledged by the time it was dead.
+// killAfter starts a writer and kills it after that many acknowledged puts, during a later one. It
+// returns the last number that the writer acknowledged for each key.
 func killAfter(t *testing.T, dir string, puts int) map[string]int {
 	t.Helper()
 	w := startWriter(t, dir)
@@ -206,7 +208,7 @@ func killAfter(t *testing.T, dir string, puts int) map[string]int {
 		}
 	}
 	if err := w.cmd.Wait(); err == nil || len(acked) == 0 {
-		t.Fatalf("the writer was to be killed in mid-loop: %v, %d acknowledged", err, len(acked))
+		t.Fatalf("the writer was not killed while it wrote: %v, %d acknowledged", err, len(acked))
 	}
 	return acked
 }

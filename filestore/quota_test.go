@@ -24,7 +24,7 @@ func wantFull(t testing.TB, err error) {
 }
 
 func TestQuota(t *testing.T) {
-	t.Run("of bytes, to the last", func(t *testing.T) {
+	t.Run("the quota of bytes is exact", func(t *testing.T) {
 		b := New(t.TempDir()).Plugin("notes", patchbay.StorageQuota{Bytes: 1000})
 		put(t, b, "a", text(499))
 		wantFull(t, b.Put(t.Context(), "b", json.RawMessage(text(500))))
@@ -35,7 +35,7 @@ func TestQuota(t *testing.T) {
 		put(t, b, strings.Repeat("k", 300), text(189))
 		wantFull(t, b.Put(t.Context(), "c", json.RawMessage("1")))
 	})
-	t.Run("of keys", func(t *testing.T) {
+	t.Run("the number of keys is limited", func(t *testing.T) {
 		b := New(t.TempDir()).Plugin("notes", patchbay.StorageQuota{Keys: 2})
 		put(t, b, "a", "1")
 		put(t, b, "b", "1")
@@ -47,13 +47,13 @@ func TestQuota(t *testing.T) {
 		put(t, b, "c", "1")
 		wantKeys(t, b, "", "b", "c")
 	})
-	t.Run("of one plugin is not another's", func(t *testing.T) {
+	t.Run("each plugin has its own quota", func(t *testing.T) {
 		s := New(t.TempDir())
 		put(t, s.Plugin("notes", patchbay.StorageQuota{Keys: 1}), "a", "1")
 		put(t, s.Plugin("other", patchbay.StorageQuota{Keys: 1}), "a", "1")
 		wantFull(t, s.Plugin("notes", patchbay.StorageQuota{Keys: 1}).Put(t.Context(), "b", json.RawMessage("1")))
 	})
-	t.Run("that was lowered lets shrink", func(t *testing.T) {
+	t.Run("a value may shrink although the quota was lowered", func(t *testing.T) {
 		s := New(t.TempDir())
 		put(t, s.Plugin("notes", patchbay.StorageQuota{}), "a", text(100))
 		b := s.Plugin("notes", patchbay.StorageQuota{Bytes: 50})
@@ -62,7 +62,7 @@ func TestQuota(t *testing.T) {
 	})
 }
 
-// TestTheRecordIsTheTruth: whatever was done, the record is what counting finds.
+// TestTheRecordIsTheTruth: after each change the record equals the counted usage.
 func TestTheRecordIsTheTruth(t *testing.T) {
 	root := t.TempDir()
 	b := New(root).Plugin("notes", patchbay.StorageQuota{}).(*bucket)
@@ -97,7 +97,7 @@ func TestTheRecordIsTheTruth(t *testing.T) {
 	}
 }
 
-// TestARecordSavesCounting: where the record is whole, a Put does not go through all files.
+// TestARecordSavesCounting: with a valid record, a Put does not count all files.
 func TestARecordSavesCounting(t *testing.T) {
 	b := New(t.TempDir()).Plugin("notes", patchbay.StorageQuota{}).(*bucket)
 	put(t, b, "a", "1")
@@ -110,7 +110,7 @@ func TestARecordSavesCounting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.save(entry.Usage{Bytes: 7, Keys: 3}) // a lie, which counting would find
+	l.save(entry.Usage{Bytes: 7, Keys: 3}) // wrong numbers: counting would return others
 	used, err := l.load(t.Context())
 	l.close()
 	if err != nil || used != (entry.Usage{Bytes: 7, Keys: 3}) {
@@ -138,9 +138,9 @@ func TestNoRecordDuringAChange(t *testing.T) {
 	wantInOrder(t, b)
 }
 
-// TestALockThatWasRemovedIsNone: a writer that waited for a lock file which is gone must not go
-// ahead, nor write through a link.
-func TestALockThatWasRemovedIsNone(t *testing.T) {
+// TestARemovedLockFileLocksNothing: a writer must not go on with a lock file that was removed or
+// replaced while it waited, nor write through a link.
+func TestARemovedLockFileLocksNothing(t *testing.T) {
 	b := New(t.TempDir()).Plugin("notes", patchbay.StorageQuota{}).(*bucket)
 	put(t, b, "a", "1")
 	d, err := b.openDir()
@@ -158,12 +158,12 @@ func TestALockThatWasRemovedIsNone(t *testing.T) {
 		do   func() error
 		want bool
 	}{
-		{"as it was", func() error { return nil }, true},
+		{"unchanged", func() error { return nil }, true},
 		{"moved, with a link to it", func() error {
 			return errors.Join(d.root.Rename(lockName, "moved"), d.root.Symlink("moved", lockName))
 		}, false},
-		{"gone", func() error { return d.root.Remove(lockName) }, false},
-		{"another", func() error { return d.root.WriteFile(lockName, nil, 0o600) }, false},
+		{"removed", func() error { return d.root.Remove(lockName) }, false},
+		{"replaced", func() error { return d.root.WriteFile(lockName, nil, 0o600) }, false},
 	} {
 		if err := c.do(); err != nil {
 			t.Fatal(err)
@@ -195,6 +195,6 @@ func TestAtOnce(t *testing.T) {
 		}
 	}
 	if keys := list(t, s.Plugin("notes", patchbay.StorageQuota{}), ""); kept != 15 || len(keys) != 15 {
-		t.Errorf("%d were acknowledged, %d are there", kept, len(keys))
+		t.Errorf("%d were acknowledged, %d are stored", kept, len(keys))
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// The errors of a plugin. Other errors come from the disk.
+// The errors that a plugin causes. Other errors come from the disk.
 var (
 	ErrKey   = entry.ErrKey   // the key is empty, longer than 512 bytes, or not UTF-8
 	ErrValue = entry.ErrValue // the value is larger than 4 MiB, or not JSON

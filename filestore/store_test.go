@@ -17,7 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// Plugin is what Options.Storage wants.
+// Plugin has the type of Options.Storage.
 var _ = patchbay.Options{Storage: New("").Plugin}
 
 func TestWhatWasPutIsFound(t *testing.T) {
@@ -119,7 +119,7 @@ func TestPluginsDoNotSeeEachOther(t *testing.T) {
 	}
 }
 
-func TestReadingMakesNothing(t *testing.T) {
+func TestReadingCreatesNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data", "storage")
 	b := New(dir).Plugin("notes", patchbay.StorageQuota{})
 	if _, ok, err := b.Get(t.Context(), "a"); ok || err != nil {
@@ -130,7 +130,7 @@ func TestReadingMakesNothing(t *testing.T) {
 	}
 	wantKeys(t, b, "")
 	if _, err := os.Stat(filepath.Dir(dir)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("something was made: %v", err)
+		t.Errorf("a directory was created: %v", err)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestCancelledCallsDoNothing(t *testing.T) {
 	wantValue(t, b, "a", "1")
 }
 
-func TestADirectoryThatCannotBe(t *testing.T) {
+func TestADirectoryThatCannotBeCreated(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "not a directory")
 	for _, dir := range []string{file, filepath.Join(file, "below"), ""} {

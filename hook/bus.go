@@ -34,9 +34,9 @@ func (b *Bus) Declare(p, like Point, doc string) error {
 	spec := like.spec()
 	switch {
 	case spec == nil:
-		return fmt.Errorf("point %q: %w %q, which it is to be like", p, ErrUnknownPoint, like)
+		return fmt.Errorf("point %q cannot be like %q: %w", p, like, ErrUnknownPoint)
 	case p == "" || b.spec(p) != nil:
-		return fmt.Errorf("point %q: that name is taken, or none", p)
+		return fmt.Errorf("point %q: the name is empty or already taken", p)
 	}
 	own := *spec
 	own.Point, own.Doc = p, doc
@@ -148,7 +148,7 @@ func (f *firing) fire(ctx context.Context, hooks []*Hook, payload json.RawMessag
 }
 
 // Wants reports whether an event at p with this payload would be sent to any hook. It looks only at
-// the payload: hooks that wait to be chosen by name do not count.
+// the payload: hooks that are called only if a [Choice] names them do not count.
 func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 	object, err := parsePayload(payload)
 	if err != nil {
@@ -203,7 +203,7 @@ func parsePayload(payload json.RawMessage) (Object, error) {
 
 // A firing is one event in progress. In the modes chain, first and gate one goroutine owns it. In
 // notify mode each goroutine owns its own steps, and the rest is read only. The first step is part
-// of the struct, because most points have one plugin: so an event costs one allocation.
+// of the struct, so that an event costs one allocation at points with one plugin, as most are.
 type firing struct {
 	failures FailureTable
 	spec     *Spec

@@ -179,7 +179,7 @@ func TestFirst(t *testing.T) {
 			t.Errorf("got %s by %q", out.Verdict, out.By)
 		}
 	})
-	t.Run("observers are told before and after, and do not answer", func(t *testing.T) {
+	t.Run("observers are called before and after the answer, and do not answer", func(t *testing.T) {
 		observer := func(name string) Hook {
 			h := answer(name, CompactBefore, Reply{Verdict: Stop, Set: set("summary", name)})
 			h.Observer = true
@@ -191,7 +191,7 @@ func TestFirst(t *testing.T) {
 			t.Errorf("got %s, asked %s", got, asked(out))
 		}
 	})
-	t.Run("a failure goes on to the next", func(t *testing.T) {
+	t.Run("after a failure the next hook is called", func(t *testing.T) {
 		out := fire(t, ToolResolve, `{}`, broken("a", ToolResolve, errors.New("boom")), answer("b", ToolResolve, Reply{Verdict: Stop}))
 		if out.By != "b" || out.Steps[0].Err == nil {
 			t.Errorf("got %+v", out)
@@ -206,20 +206,20 @@ func TestGate(t *testing.T) {
 			t.Errorf("got %s, asked %s", out.Verdict, asked(out))
 		}
 	})
-	t.Run("the first refusal stops it and carries its reason and suggestion", func(t *testing.T) {
+	t.Run("the first refusal ends the event with its reason and suggestion", func(t *testing.T) {
 		out := fire(t, JobPreflight, `{}`,
 			answer("a", JobPreflight, Reply{Verdict: Deny, Reason: "no disk", Suggest: "buy one"}), answer("b", JobPreflight, Reply{}))
 		if out.Verdict != Deny || out.Reason != "no disk" || out.Suggest != "buy one" || out.By != "a" || asked(out) != "a" {
 			t.Errorf("got %+v", out)
 		}
 	})
-	t.Run("a failure closes it", func(t *testing.T) {
+	t.Run("a failure closes the gate", func(t *testing.T) {
 		out := fire(t, JobPreflight, `{}`, broken("a", JobPreflight, errors.New("boom")), answer("b", JobPreflight, Reply{}))
 		if out.Verdict != Deny || !strings.Contains(out.Reason, "boom") || asked(out) != "a" {
 			t.Errorf("got %+v", out)
 		}
 	})
-	t.Run("stop closes it too", func(t *testing.T) {
+	t.Run("stop closes the gate too", func(t *testing.T) {
 		if out := fire(t, TurnBegin, `{}`, answer("a", TurnBegin, Reply{Verdict: Stop})); out.Verdict != Deny {
 			t.Errorf("got %s", out.Verdict)
 		}
@@ -290,7 +290,7 @@ func TestFailure(t *testing.T) {
 			t.Errorf("err %v, outcome %+v", err, out)
 		}
 	})
-	t.Run("the table goes by the kind that the dialect names", func(t *testing.T) {
+	t.Run("a failure of a dialect without a row in the table is skipped", func(t *testing.T) {
 		h := broken("a", CommandBefore, Failure(Outdated, errors.New("needs 2.0")))
 		h.Dialect = "mine"
 		out := fire(t, CommandBefore, `{}`, h, appends("b", CommandBefore, "command"))
@@ -305,7 +305,7 @@ func TestFailure(t *testing.T) {
 			t.Errorf("got %s, %s", out.Verdict, out.Steps[0].Action)
 		}
 	})
-	t.Run("a caller who gives up is told so and the chain ends", func(t *testing.T) {
+	t.Run("if the caller cancels, the chain ends and Fire returns the error", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		h := Hook{Plugin: "a", Point: TurnInput, Call: func(context.Context, *Event) (Reply, error) { cancel(); return Reply{}, nil }}
 		var b Bus
@@ -317,7 +317,7 @@ func TestFailure(t *testing.T) {
 			t.Errorf("err %v, asked %s, %s", err, asked(out), out.Verdict)
 		}
 	})
-	t.Run("the caller's own deadline is the caller's, not the plugin's fault", func(t *testing.T) {
+	t.Run("the caller's deadline ends the event, and is not a timeout of the plugin", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		h := Hook{Plugin: "a", Point: TurnInput, Timeout: time.Minute, Call: func(ctx context.Context, _ *Event) (Reply, error) {
@@ -355,11 +355,11 @@ func TestFailuresWithoutATable(t *testing.T) {
 		t.Errorf("a table that aborts, at a notify point: %s", got)
 	}
 	if got := all.failureAction(&Hook{OnFailure: ActionDeny}, Chain, Crash); got != ActionDeny {
-		t.Errorf("what the operator says does not count: %s", got)
+		t.Errorf("OnFailure does not come before the table: %s", got)
 	}
 }
 
-func TestAHookIsNotAskedAboutWhatDoesNotConcernIt(t *testing.T) {
+func TestAHookThatDoesNotMatchIsNotCalled(t *testing.T) {
 	only := func(plugin string, p Point, command string) Hook {
 		h := answer(plugin, p, Reply{Set: set("command", "git")})
 		h.Match = func(ev *Event) bool { c, _ := ev.Payload.String("command"); return c == command }
@@ -382,7 +382,7 @@ func TestAHookIsNotAskedAboutWhatDoesNotConcernIt(t *testing.T) {
 	}
 }
 
-func TestFireRefusesNonsense(t *testing.T) {
+func TestFireRefusesUnknownPointsAndBadPayloads(t *testing.T) {
 	var b Bus
 	if _, err := b.Fire(t.Context(), "no.such", nil); !errors.Is(err, ErrUnknownPoint) {
 		t.Errorf("unknown point: %v", err)
@@ -430,7 +430,7 @@ func TestAlters(t *testing.T) {
 	}
 }
 
-func TestQueuesAreToldInOrder(t *testing.T) {
+func TestHooksOfAQueueAreCalledInOrder(t *testing.T) {
 	var b Bus
 	var mu sync.Mutex
 	var told []string
@@ -460,7 +460,7 @@ func TestQueuesAreToldInOrder(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if got := strings.Join(told, " "); got != "slow second third" {
-		t.Errorf("told in the order %s", got)
+		t.Errorf("the queue was called in the order %s", got)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestATimeOutSaysTheTimeThatTheCallHad: of two nested calls, the error names the shorter timeout.
-func TestATimeOutSaysTheTimeThatTheCallHad(t *testing.T) {
+// TestATimeoutNamesTheShorterLimit: of two nested calls, the error names the shorter timeout.
+func TestATimeoutNamesTheShorterLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wait := func(ctx context.Context) (int, error) { <-ctx.Done(); return 0, ctx.Err() }
 		inner := func(d time.Duration) func(context.Context) (int, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestDeadline(t *testing.T) {
-	t.Run("ends at its time for one who waits", func(t *testing.T) {
+	t.Run("Done is closed at the deadline", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := withDeadline(t.Context(), time.Now().Add(time.Minute))
 			defer c.end()
@@ -20,7 +20,7 @@ func TestDeadline(t *testing.T) {
 			}
 		})
 	})
-	t.Run("is over at its time for one who only asks", func(t *testing.T) {
+	t.Run("Err reports the deadline without a call of Done", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := withDeadline(t.Context(), time.Now().Add(time.Minute))
 			defer c.end()
@@ -33,7 +33,7 @@ func TestDeadline(t *testing.T) {
 			}
 		})
 	})
-	t.Run("the caller's end is its end", func(t *testing.T) {
+	t.Run("it ends with the caller's context", func(t *testing.T) {
 		parent, cancel := context.WithCancel(t.Context())
 		waited, asked := withDeadline(parent, time.Now().Add(time.Hour)), withDeadline(parent, time.Now().Add(time.Hour))
 		defer waited.end()
@@ -53,7 +53,7 @@ func TestDeadline(t *testing.T) {
 			t.Errorf("deadline %s, want %s", at, want)
 		}
 	})
-	t.Run("one who waits after the end is not kept", func(t *testing.T) {
+	t.Run("Done is closed after end", func(t *testing.T) {
 		c := withDeadline(t.Context(), time.Now().Add(time.Hour))
 		c.end()
 		<-c.Done()

@@ -20,10 +20,10 @@ func TestTheDeepestEventHasATrace(t *testing.T) {
 	out := fire(t, ToolBefore, `{"tool":"shell","arguments":`+nested(maxPayload-1)+`}`, h)
 	text, err := json.Marshal(out.Trace())
 	if err != nil {
-		t.Fatalf("the trace is lost: %v", err)
+		t.Fatalf("the trace cannot be encoded: %v", err)
 	}
 	if err := rawjson.Check([]byte(`{"kind":"point","data":{"outcome":` + string(text) + `}}`)); err != nil {
-		t.Errorf("its record: %v", err)
+		t.Errorf("the record of the trace: %v", err)
 	}
 	fire(t, ToolBefore, string(out.Payload), h)
 }

@@ -51,7 +51,7 @@
 //
 // The [Outcome] has the verdict, the payload as the last hook left it, and one [Step] for each hook
 // that was called. Fire returns an error only in three cases: the point or the payload is invalid,
-// ctx has ended, or a plugin failed and the failure says that the event is aborted.
+// ctx has ended, or a plugin failed and the failure table aborts the event.
 //
 // # Failures
 //

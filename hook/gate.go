@@ -3,8 +3,8 @@ package hook
 import "context"
 
 // gate calls the hooks in order. The first refusal ends the event, with its reason and suggestion.
-// A plugin that fails also refuses the event, unless the failure table says otherwise: a gate never
-// opens because of a failure.
+// A plugin that fails also refuses the event, unless the failure table or the hook's OnFailure says
+// skip.
 func (f *firing) gate(ctx context.Context, hooks []*Hook) error {
 	for _, h := range hooks {
 		if !f.matches(h) {

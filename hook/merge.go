@@ -31,8 +31,8 @@ func (f *firing) merge(reply *Reply, step *Step) {
 	step.Changed = true
 }
 
-// join adds a value to the one that is there. Two texts are joined with a blank line between, two
-// lists end to end. Any other value replaces the old one.
+// join adds a value to the old one. Two texts are joined with a blank line between, two lists end
+// to end. Any other value except null replaces the old one.
 func join(old, add json.RawMessage) json.RawMessage {
 	if a, ok := rawjson.Unquote(old); ok {
 		if b, ok := rawjson.Unquote(add); ok {

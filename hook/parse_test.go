@@ -40,20 +40,20 @@ func TestATraceIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// TestATraceTellsWhenItsStepsStarted: start times survive being written and read, also those of
-// steps that ran at once. A trace without them lays its steps end to end.
-func TestATraceTellsWhenItsStepsStarted(t *testing.T) {
+// TestATraceHasTheStartsOfItsSteps: start times survive being written and read, also those of steps
+// that ran at once. A trace without them lays its steps end to end.
+func TestATraceHasTheStartsOfItsSteps(t *testing.T) {
 	at := func(us int) time.Time { return time.Unix(1_700_000_000, 0).Add(time.Duration(us) * time.Microsecond) }
 	for name, c := range map[string]struct {
 		point   Point
 		started []int // microseconds
-		strip   bool  // whether the trace is one of an earlier version
+		strip   bool  // the trace has no start times, as in earlier versions
 		want    []int // microseconds after the earliest
 	}{
-		"with a pause":                 {TurnInput, []int{0, 900}, false, []int{0, 900}},
-		"at once, the second is first": {TurnDone, []int{30, 5}, false, []int{25, 0}},
-		"earlier version":              {TurnInput, []int{0, 900}, true, []int{0, 100}},
-		"earlier version, at once":     {TurnDone, []int{30, 5}, true, []int{0, 0}},
+		"with a pause":                     {TurnInput, []int{0, 900}, false, []int{0, 900}},
+		"at once, the second starts first": {TurnDone, []int{30, 5}, false, []int{25, 0}},
+		"earlier version":                  {TurnInput, []int{0, 900}, true, []int{0, 100}},
+		"earlier version, at once":         {TurnDone, []int{30, 5}, true, []int{0, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := Outcome{Point: c.point, Verdict: Continue}
@@ -104,6 +104,6 @@ func TestAskAsksOneHook(t *testing.T) {
 		t.Errorf("asked %v, got %s, %v", asked, out.Payload, err)
 	}
 	if out, err = b.Ask(t.Context(), hooks[2], nil); err != nil || len(out.Steps) != 0 {
-		t.Errorf("a hook that has nothing to do with the event left %v, %v", out.Steps, err)
+		t.Errorf("a hook that does not match the event has the steps %v, %v", out.Steps, err)
 	}
 }

@@ -20,7 +20,7 @@ func TestRecentCalls(t *testing.T) {
 	}
 	c.recordDuration(200 * time.Hour)
 	if got := c.Recent(); got[recentCalls-1] != 1<<32-1 {
-		t.Errorf("a call without end: %d", got[recentCalls-1])
+		t.Errorf("a call of 200 hours: %d", got[recentCalls-1])
 	}
 	var counted Counters
 	if _, err := Do(t.Context(), &Call{Counters: &counted}, func(context.Context) (int, error) { return 0, nil }); err != nil {

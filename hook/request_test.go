@@ -25,11 +25,11 @@ func TestChoice(t *testing.T) {
 		rule, want string
 		choice     []string
 	}{
-		{"none of the dialect where none is named", "k s", nil},
+		{"no plugin of the dialect if the choice names none", "k s", nil},
 		{"the order of the choice, in the dialect's place", "k b a s", []string{"b", "a"}},
 		{"priority goes before the order of the choice", "c k a s", []string{"a", "c"}},
-		{"a name that is not there changes nothing", "k a s", []string{"nobody", "a"}},
-		{"by the other name of a plugin", "k b a s", []string{"b-file", "a"}},
+		{"a name that no plugin has changes nothing", "k a s", []string{"nobody", "a"}},
+		{"by the alias of a plugin", "k b a s", []string{"b-file", "a"}},
 		{"a name of another dialect changes nothing", "k s", []string{"k"}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestChoiceTimeout(t *testing.T) {
 		start := time.Now()
 		out, _ := b.Fire(WithChoice(t.Context(), Choice{Dialect: "test", Plugins: []string{"slow"}, Timeout: time.Second}), TurnInput, nil)
 		if took := time.Since(start); took != time.Second || out.Steps[0].Err == nil {
-			t.Errorf("given up after %v: %v", took, out.Steps[0].Err)
+			t.Errorf("the call ended after %v: %v", took, out.Steps[0].Err)
 		}
 	})
 }

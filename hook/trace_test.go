@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTraceTellsWhoChangedWhat(t *testing.T) {
+func TestTraceShowsWhatEachPluginChanged(t *testing.T) {
 	h := answer("tagger", ToolBefore, Reply{
 		Set:  raw("arguments", `{"cmd":"ls -l","n":[1,3],"new":true}`),
 		Sent: json.RawMessage(`{"tool_name":"shell"}`), Received: json.RawMessage(`{"action":"continue"}`)})
@@ -93,6 +93,6 @@ func TestADiffIsBounded(t *testing.T) {
 		answer("a", ToolBefore, Reply{Set: raw("arguments", `{"a":[],"b":2}`)}))
 	diff := out.Steps[0].Diff()
 	if len(diff) != 2 || diff[0].Path != "/arguments/a" || diff[1].Path != "/arguments/b" {
-		t.Errorf("%d changes, first at %s; want the list as one, and b", len(diff), diff[0].Path)
+		t.Errorf("%d changes, first at %s; want one change for the list, and one for b", len(diff), diff[0].Path)
 	}
 }

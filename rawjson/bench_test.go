@@ -34,7 +34,8 @@ func BenchmarkCheck64KiBString(b *testing.B) {
 	}
 }
 
-// BenchmarkCheck64KiBOfLines has a line break in every line, after which the search starts again.
+// BenchmarkCheck64KiBOfLines checks a text of short lines. The search starts again after each
+// newline.
 func BenchmarkCheck64KiBOfLines(b *testing.B) {
 	doc := rawjson.String(strings.Repeat("the quick brown fox jumps over the lazy dog while no one at all is looking\n", 860))
 	b.SetBytes(int64(len(doc)))

@@ -17,7 +17,7 @@
 //
 // JSON is valid if encoding/json accepts it: RFC 8259, at most 10,000 levels including the
 // outermost, and UTF-8 inside strings is not checked. A plugin may send at most [MaxForeign]
-// levels, which the functions whose names end in Within check: so the host can wrap its values in
-// messages and records and stays within the limit of encoding/json. Invalid UTF-8 is not refused:
-// [Parse] and [Clean] replace it by U+FFFD, byte for byte as encoding/json does.
+// levels. The functions whose names end in Within check this, so that the host can wrap the
+// plugin's values in messages and records and stay within the limit of encoding/json. Invalid UTF-8
+// is not refused: [Parse] and [Clean] replace it by U+FFFD, byte for byte as encoding/json does.
 package rawjson

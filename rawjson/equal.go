@@ -2,9 +2,9 @@ package rawjson
 
 import "bytes"
 
-// Equal tells whether two compact JSON values mean the same, without decoding them: strings may be
-// escaped otherwise, and the fields of an object may be there in another order. Numbers are
-// compared as they are written. No value at all equals nothing but itself, not even null.
+// Equal reports whether two compact JSON values mean the same, without decoding them. Strings may
+// be escaped differently, and the fields of an object may be in another order. Numbers are compared
+// as they are written. An empty slice equals only another empty slice, not null.
 //
 // It returns false if the comparison would take too long: for objects with a repeated name, and for
 // objects whose fields are in another order at very many levels.
@@ -73,7 +73,7 @@ func sameString(a, b []byte, t traits) bool {
 
 func (c *comparison) lists(i, j int) (endA, endB int, same bool) {
 	for first := true; ; first = false {
-		i, j = i+1, j+1 // over the bracket, or the comma
+		i, j = i+1, j+1 // past the bracket or the comma
 		closedA, closedB := at(c.a, i) == ']', at(c.b, j) == ']'
 		if first && (closedA || closedB) {
 			return i + 1, j + 1, closedA && closedB
@@ -96,7 +96,7 @@ func (c *comparison) lists(i, j int) (endA, endB int, same bool) {
 func (c *comparison) objects(i, j int) (endA, endB int, same bool) {
 	startA, startB := i, j
 	for first := true; ; first = false {
-		i, j = i+1, j+1 // over the brace, or the comma
+		i, j = i+1, j+1 // past the brace or the comma
 		closedA, closedB := at(c.a, i) == '}', at(c.b, j) == '}'
 		if first && (closedA || closedB) {
 			return i + 1, j + 1, closedA && closedB
@@ -104,7 +104,7 @@ func (c *comparison) objects(i, j int) (endA, endB int, same bool) {
 		if i, j, same = c.strings(i, j); !same {
 			return c.unordered(startA, startB)
 		}
-		if i, j, same = c.values(i+1, j+1); !same { // over the colon
+		if i, j, same = c.values(i+1, j+1); !same { // past the colon
 			return i, j, false
 		}
 		switch next := at(c.a, i); {

@@ -85,14 +85,14 @@ func FuzzEqual(f *testing.F) {
 		}
 		a, b = Clean(a), Clean(b)
 		if Equal(a, b) && !reflect.DeepEqual(decoded(t, a), decoded(t, b)) {
-			t.Errorf("%s and %s are not the same", a, b)
+			t.Errorf("Equal(%s, %s) = true, but encoding/json decodes them to different values", a, b)
 		}
 		again, err := json.Marshal(decoded(t, a))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(a) < 200 && !repeats(a) && !Equal(a, again) {
-			t.Errorf("%s and %s are the same", a, again)
+			t.Errorf("Equal(%s, %s) = false, but encoding/json wrote one from the other", a, again)
 		}
 	})
 }

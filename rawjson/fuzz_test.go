@@ -66,10 +66,10 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("Parse(%q).JSON() = %q", data, got)
 		}
 		if plain && !o.Is(rawjson.Compact(data)) {
-			t.Fatalf("Parse(%q) is not itself", data)
+			t.Fatalf("Parse(%q).Is returned false for its compact form", data)
 		}
 		if again, err := rawjson.Parse(rawjson.Clean(data)); o.Is(data) && (err != nil || !reflect.DeepEqual(o, again) || !bytes.Equal(rawjson.Clean(data), data)) {
-			t.Fatalf("Parse(%q) is taken for compact", data)
+			t.Fatalf("Parse(%q).Is returned true for the data, which is not compact", data)
 		}
 	})
 }

@@ -64,7 +64,7 @@ func TestEveryLevelCounts(t *testing.T) {
 		t.Errorf("10,000 levels: %v", err)
 	}
 	if _, err := rawjson.Parse([]byte(`{"a":` + deep + "}")); err == nil {
-		t.Error("Parse took 10,001 levels, which encoding/json does not")
+		t.Error("Parse accepted 10,001 levels, which encoding/json refuses")
 	}
 }
 
@@ -142,9 +142,9 @@ func TestSyntaxErrorSaysWhere(t *testing.T) {
 	}
 }
 
-// TestStringsEndWhereTheyEnd: every special byte is found at every distance from the start and the
+// TestTheEndOfAStringIsFound: every special byte is found at every distance from the start and the
 // end of the eight-byte words.
-func TestStringsEndWhereTheyEnd(t *testing.T) {
+func TestTheEndOfAStringIsFound(t *testing.T) {
 	for _, length := range []int{1, 7, 8, 9, 31, 32, 33, 40, 63, 64, 65, 80} {
 		for at := range length {
 			for c := range 256 {
@@ -247,7 +247,7 @@ func TestObject(t *testing.T) {
 			t.Errorf("the original became %s", o.JSON())
 		}
 	})
-	t.Run("no object is an empty one", func(t *testing.T) {
+	t.Run("a nil object is an empty one", func(t *testing.T) {
 		if got := rawjson.Object(nil).JSON(); string(got) != "{}" {
 			t.Errorf("got %s", got)
 		}
@@ -285,7 +285,7 @@ func TestCompact(t *testing.T) {
 		}
 	}
 	if got := rawjson.Compact([]byte("{ x")); string(got) != "{ x" {
-		t.Errorf("what is not JSON came back as %q", got)
+		t.Errorf("invalid JSON was returned as %q", got)
 	}
 }
 
@@ -352,11 +352,11 @@ func TestObjectIs(t *testing.T) {
 			t.Errorf("%q is not its own JSON", doc)
 		}
 		if changed := o.With(rawjson.Field{Name: "a", Value: []byte("2")}); changed.Is([]byte(doc)) {
-			t.Errorf("%q with another value is taken for it", doc)
+			t.Errorf("%q with another value: Is returned true for the old text", doc)
 		}
 	}
 	if (rawjson.Object{{Name: "a"}}).Is([]byte(`{"a":}`)) || (rawjson.Object{}).Is(nil) || (rawjson.Object{}).Is([]byte(`{`)) {
-		t.Error("what is no JSON is taken for it")
+		t.Error("Is returned true for invalid JSON")
 	}
 }
 
@@ -378,7 +378,7 @@ func TestQuoteAndTextAreStringAndUnquote(t *testing.T) {
 	}
 }
 
-func TestLongTextIsQuotedInOnePieceOfMemory(t *testing.T) {
+func TestLongTextIsQuotedWithOneAllocation(t *testing.T) {
 	text := []byte(strings.Repeat(`{"a":"b\\n"}`+"\n", 1000))
 	if n := testing.AllocsPerRun(10, func() { rawjson.Quote(text) }); n > 1 {
 		t.Errorf("%v allocations", n)

@@ -26,7 +26,7 @@ func AppendQuoted(dst, text []byte) []byte {
 	return appendQuoted(slices.Grow(dst, quotedSize(text)), text)
 }
 
-// long is the length from which it pays to count the escapes before allocating. JSON in a string
+// long is the length from which counting the escapes before allocating saves time. JSON in a string
 // would otherwise be allocated twice.
 const long = 1 << 10
 
@@ -54,7 +54,7 @@ func appendQuoted(dst, src []byte) []byte {
 		if t == 0 {
 			dst = append(dst, src[i:end]...)
 		} else {
-			dst = appendMended(dst, src[i:end])
+			dst = appendRepaired(dst, src[i:end])
 		}
 		if end == len(src) {
 			return append(dst, '"')
@@ -64,9 +64,9 @@ func appendQuoted(dst, src []byte) []byte {
 	}
 }
 
-// appendMended appends a run without characters that JSON requires to be escaped. It replaces
+// appendRepaired appends a run without characters that JSON requires to be escaped. It replaces
 // invalid UTF-8, and escapes U+2028 and U+2029.
-func appendMended(dst, run []byte) []byte {
+func appendRepaired(dst, run []byte) []byte {
 	for len(run) > 0 {
 		r, n := utf8.DecodeRune(run)
 		switch {
@@ -134,7 +134,8 @@ func stringBody(v []byte) (body []byte, t traits, ok bool) {
 	return v[i+1 : end-1], t, true
 }
 
-// verbatim reports whether the body of a valid string is its own meaning: no escapes, valid UTF-8.
+// verbatim reports whether the body of a valid string needs no decoding: it has no escapes and is
+// valid UTF-8.
 func (t traits) verbatim(body []byte) bool {
 	return t == 0 || t&escaped == 0 && utf8.Valid(body)
 }

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// On a large payload nothing takes as long as searching the ends of its strings. This search reads
-// blocks of 64 bytes, several times as fast as words; the rest at the end is searched by words.
+// In a large payload, most of the time goes into searching for the ends of strings. This search
+// reads blocks of 64 bytes, which is several times as fast as reading words. Fewer bytes at the end
+// are searched by words.
 
 const block = 64
 

@@ -25,7 +25,7 @@ func suspect(w uint64) uint64 { return ((w ^ flip) - blanks) | ((w ^ slants) - o
 func special(w uint64) uint64 { return suspect(w) &^ w & highs }
 
 // traits describes a string: any of the high bits means bytes above 0x7F, the lowest bit means
-// escapes. 0 is a string that is its own meaning.
+// escapes. 0 is a string that needs no decoding.
 type traits uint64
 
 const escaped traits = 1
@@ -106,7 +106,7 @@ func lowest(w, m uint64) (n int, before uint64) {
 	return shift / 8, w & (1<<shift - 1)
 }
 
-// escape returns the length of the escape at data[i], where a string should go on.
+// escape returns the length of the escape at data[i]. Anything else there is an error.
 func escape(data []byte, i int) (size int, err error) {
 	if at(data, i) != '\\' {
 		return 0, unexpected(data, i, "in a string")

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// afterTurnTimeout and afterInterruptTimeout bound the time that plugins have at the end of a turn.
+// afterTurnTimeout and afterInterruptTimeout limit the time that plugins have at the end of a turn.
 // The first is the longest time that a protocol allows for a hook (docs/protocols/kaged.md, row
 // K46). The second applies once the user has interrupted the turn, and is the shortest such time
 // (docs/protocols/scaffold.md, row S41).

@@ -23,7 +23,7 @@ func TestFinal(t *testing.T) {
 			t.Errorf("result %q, transcript %q, shown %+v", result.Text, b.transcript(), shown)
 		}
 	})
-	t.Run("it is skipped on empty text", func(t *testing.T) {
+	t.Run("turn.final is not fired for an empty answer", func(t *testing.T) {
 		b := newBed(t, say(""))
 		b.run("hi")
 		if slices.Contains(b.fired, string(hook.TurnFinal)) {
@@ -54,7 +54,7 @@ func TestFinal(t *testing.T) {
 }
 
 func TestDone(t *testing.T) {
-	t.Run("it has the text, the tools, the time and no error", func(t *testing.T) {
+	t.Run("turn.done has the text, the tools, the time and no error", func(t *testing.T) {
 		b := newBed(t, say("", call("1", "look", `{}`)), say("seen"))
 		b.says("look", "a tree")
 		done := b.tap(hook.TurnDone)
@@ -71,7 +71,7 @@ func TestDone(t *testing.T) {
 			t.Errorf("text %s, error %s", done.field(0, "text"), done.field(0, "error"))
 		}
 	})
-	t.Run("it has the error of a turn that failed", func(t *testing.T) {
+	t.Run("turn.done has the error of a turn that failed", func(t *testing.T) {
 		b := newBed(t, fail(errors.New("boom")))
 		done := b.tap(hook.TurnDone)
 		if _, err := b.try(t.Context(), "hi"); err == nil || done.field(0, "error") != `"boom"` || done.field(0, "tools") != "[]" {
@@ -128,7 +128,7 @@ func TestSteps(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	t.Run("they come in order, with session, turn and time", func(t *testing.T) {
+	t.Run("events come in order, with session, turn and time", func(t *testing.T) {
 		b := newBed(t, say("let me", call("1", "look", `{}`)), say("seen it"))
 		b.tool("look", func(_ context.Context, c Call) (ToolResult, error) {
 			c.Progress("looking")

@@ -91,7 +91,7 @@ func TestStrategies(t *testing.T) {
 		}
 	})
 	t.Run("if the model fails, the oldest messages are removed, and the event says so", func(t *testing.T) {
-		for name, reply := range map[string]play{"an error": fail(errors.New("overloaded")), "nothing said": say(" ")} {
+		for name, reply := range map[string]play{"an error": fail(errors.New("overloaded")), "an empty reply": say(" ")} {
 			b := newTalk(t, reply)
 			c := b.compacted(StrategySummarize)
 			if told := b.of(Compacted); c.Strategy != StrategyDrop || len(told) != 1 || !strings.Contains(told[0].Text, "dropped instead") || told[0].Compaction.Strategy != StrategyDrop {
@@ -247,7 +247,7 @@ func TestAutomaticCompaction(t *testing.T) {
 			t.Errorf("%d tokens are left", model.Estimate(asked))
 		}
 	})
-	t.Run("a short one is not", func(t *testing.T) {
+	t.Run("a short conversation is not compacted", func(t *testing.T) {
 		b := newTalk(t)
 		if b.run("and now?"); len(b.log.Compactions()) != 0 {
 			t.Errorf("%+v", b.log.Compactions())
@@ -263,7 +263,7 @@ func TestAutomaticCompaction(t *testing.T) {
 			t.Errorf("%d compactions", len(b.log.Compactions()))
 		}
 	})
-	t.Run("a conversation that the model finds too long is compacted once and asked again", func(t *testing.T) {
+	t.Run("a conversation that the model finds too long is compacted once and sent again", func(t *testing.T) {
 		tooLong := fail(fmt.Errorf("400: %w", model.ErrTooLong))
 		b := newTalk(t, tooLong, say("answer"))
 		b.Compact.Strategy = StrategyDrop
@@ -324,7 +324,7 @@ func TestSplit(t *testing.T) {
 		keep, budget int
 		gone, kept   string
 	}{
-		{"the last ones stay", talk(2), 2, 0, "user: q1\nassistant: a1", "user: q2\nassistant: a2"},
+		{"the last messages stay", talk(2), 2, 0, "user: q1\nassistant: a1", "user: q2\nassistant: a2"},
 		{"all stay if there are few", talk(1), 5, 0, "", "user: q1\nassistant: a1"},
 		{"a result stays with its call", join(user("q1"), user("q2"), round("1", "one")), 1, 0,
 			"user: q1", "user: q2\nassistant:  ls{}\ntool: one"},
@@ -335,7 +335,7 @@ func TestSplit(t *testing.T) {
 		{"the last round stays, however long", join(user("q1"), round("1", "one"), round("2", long)), 10, 100,
 			"assistant:  ls{}\ntool: one", "user: q1\nassistant:  ls{}\ntool: " + long},
 		{"without a user's message the tail stays", round("1", "one"), 1, 0, "", "assistant:  ls{}\ntool: one"},
-		{"nothing at all", nil, 3, 0, "", ""},
+		{"an empty transcript", nil, 3, 0, "", ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			gone, kept := split(c.all, c.keep, c.budget)
@@ -346,7 +346,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestMend(t *testing.T) {
+func TestRepairToolCalls(t *testing.T) {
 	calls := func(ids ...string) model.Message {
 		m := message(model.Assistant, "")
 		for _, id := range ids {
@@ -365,7 +365,7 @@ func TestMend(t *testing.T) {
 		{"a second result is removed", []model.Message{calls("1"), result("1"), result("1")}, "assistant:  ls{}\ntool: 1"},
 		{"a call without its result gets one", []model.Message{calls("1", "2"), result("1"), message(model.User, "q")},
 			"assistant:  ls{} ls{}\ntool: 1\ntool: the result is no longer there (failed)\nuser: q"},
-		{"also at the end", []model.Message{calls("1")}, "assistant:  ls{}\ntool: the result is no longer there (failed)"},
+		{"a call without its result at the end gets one", []model.Message{calls("1")}, "assistant:  ls{}\ntool: the result is no longer there (failed)"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			if got := lines(repairToolCalls(c.in)); got != c.want {

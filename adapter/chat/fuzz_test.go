@@ -22,7 +22,7 @@ func FuzzArguments(f *testing.F) {
 			t.Errorf("%q became %q: %v", raw, c.Arguments, err)
 		}
 		if _, err := json.Marshal(c); err != nil {
-			t.Errorf("%q: cannot be kept: %v", raw, err)
+			t.Errorf("%q: the call cannot be encoded: %v", raw, err)
 		}
 	})
 }
@@ -72,20 +72,20 @@ func FuzzMessages(f *testing.F) {
 		for i, m := range repairToolCalls(messages) {
 			if m.Role == model.ToolRole {
 				if !open[m.ToolCallID] {
-					t.Fatalf("message %d of %q answers nothing", i, raw)
+					t.Fatalf("message %d of %q is a result without a call", i, raw)
 				}
 				delete(open, m.ToolCallID)
 				continue
 			}
 			if len(open) > 0 {
-				t.Fatalf("before message %d of %q calls are open", i, raw)
+				t.Fatalf("before message %d of %q calls have no result", i, raw)
 			}
 			for _, c := range m.ToolCalls {
 				open[c.ID] = true
 			}
 		}
 		if len(open) > 0 {
-			t.Fatalf("at the end of %q calls are open", raw)
+			t.Fatalf("at the end of %q calls have no result", raw)
 		}
 	})
 }

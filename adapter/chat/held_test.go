@@ -45,7 +45,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 				t.Errorf("result %q, shown %q", result.Text, b.shown())
 			}
 			if held := b.of(TextHeld); len(held) != 3 || held[2].Held != len("the secret word") || held[0].Text != "" {
-				t.Errorf("the wait is told by %+v", held)
+				t.Errorf("the events of the held text are %+v", held)
 			}
 		})
 	}
@@ -73,7 +73,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 			t.Errorf("%d pieces streamed, %d held", len(b.of(TextDelta)), len(b.of(TextHeld)))
 		}
 	})
-	t.Run("unless their failure discards the reply", func(t *testing.T) {
+	t.Run("plugins that only observe hold a reply if their failure discards it", func(t *testing.T) {
 		b := newBed(t, say("word by word"))
 		h := b.plug("archive", hook.TurnFinal, func(context.Context, *hook.Event) (hook.Reply, error) {
 			return hook.Reply{}, errors.New("the disk is full")
@@ -83,7 +83,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 			t.Errorf("shown %q", b.shown())
 		}
 	})
-	t.Run("nor do plugins that are not chosen for the session", func(t *testing.T) {
+	t.Run("plugins that are not chosen for the session hold nothing", func(t *testing.T) {
 		b := newBed(t, say("word by word"))
 		b.plug("upper", hook.TurnFinal, upper)
 		ctx := hook.WithChoice(t.Context(), hook.Choice{Dialect: "test", Plugins: []string{"other"}})
@@ -91,7 +91,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 			t.Errorf("%v, %d pieces streamed", err, len(b.of(TextDelta)))
 		}
 	})
-	t.Run("nor plugins at other points", func(t *testing.T) {
+	t.Run("plugins at other points hold nothing", func(t *testing.T) {
 		b := newBed(t, say("word by word"))
 		b.tap(hook.TurnInput)
 		b.tap(hook.TurnDone)
@@ -99,7 +99,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 			t.Errorf("%d pieces streamed", len(b.of(TextDelta)))
 		}
 	})
-	t.Run("a retry begins the count again", func(t *testing.T) {
+	t.Run("a retry counts the held text from zero", func(t *testing.T) {
 		b := newBed(t, func(_ context.Context, _ *model.Request, stream func(model.Delta)) (*model.Response, error) {
 			stream(model.Delta{Text: "the sec"})
 			stream(model.Delta{Retry: &model.Retry{Attempt: 2}})
@@ -134,11 +134,11 @@ func TestAnInterruptedTurnShowsNothingThatPluginsHaveNotSeen(t *testing.T) {
 		result, err := b.try(ctx, "hi")
 		silent(t, b, result, err)
 		if done.field(0, "text") != `""` {
-			t.Errorf("turn.done tells %s", done.field(0, "text"))
+			t.Errorf("turn.done has the text %s", done.field(0, "text"))
 		}
 	})
 	for _, point := range []hook.Point{hook.ModelReply, hook.TurnFinal} {
-		t.Run("while a plugin has it: "+string(point), func(t *testing.T) {
+		t.Run("while a plugin has the reply: "+string(point), func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
 			b := newBed(t, say("the secret"))
 			b.plug("slow", point, func(ctx context.Context, _ *hook.Event) (hook.Reply, error) {
@@ -150,7 +150,7 @@ func TestAnInterruptedTurnShowsNothingThatPluginsHaveNotSeen(t *testing.T) {
 			silent(t, b, result, err)
 		})
 	}
-	t.Run("nor does a turn that a plugin's failure ended", func(t *testing.T) {
+	t.Run("a turn that a plugin's failure ended shows nothing either", func(t *testing.T) {
 		b := newBed(t, say("the secret"))
 		b.plug("broken", hook.TurnFinal, func(context.Context, *hook.Event) (hook.Reply, error) {
 			return hook.Reply{}, errors.New("no")

@@ -117,7 +117,7 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("%v, context %v, error %s", err, alive, done.field(0, "error"))
 		}
 	})
-	t.Run("an observer under way is interrupted, and the text is stored", func(t *testing.T) {
+	t.Run("a running observer is interrupted, and the text is stored", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		b := newBed(t, say("the end"))
 		b.plug("slow", hook.TurnFinal, func(ctx context.Context, _ *hook.Event) (hook.Reply, error) {
@@ -132,7 +132,7 @@ func TestInterrupt(t *testing.T) {
 	})
 }
 
-func TestFarewell(t *testing.T) {
+func TestTheWaitAtTurnDoneIsLimited(t *testing.T) {
 	// told returns how long the agent waits at turn.done for a plugin that never answers.
 	told := func(t *testing.T, interruptAfter time.Duration) (took time.Duration) {
 		ctx, interrupt := context.WithCancel(t.Context())
@@ -159,7 +159,7 @@ func TestFarewell(t *testing.T) {
 			}
 		})
 	})
-	t.Run("and short after the user has interrupted the turn", func(t *testing.T) {
+	t.Run("the wait is shorter after the user has interrupted the turn", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			if took := told(t, time.Second); took != time.Second+afterInterruptTimeout {
 				t.Errorf("waited %s, want %s", took, time.Second+afterInterruptTimeout)

@@ -68,7 +68,7 @@ func TestProviders(t *testing.T) {
 			t.Errorf("asked with a name that providers refuse: %s", asked)
 		}
 	})
-	eachProvider(t, "arguments that are no JSON are told to the model", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "the model is told that its arguments are not JSON", func(t *testing.T, b *bed, srv *modeltest.Server) {
 		srv.Add(modeltest.Reply{Tools: []modeltest.Tool{{ID: "c1", Name: "read", Arguments: `{"path":`}}}, modeltest.Reply{Text: "sorry"})
 		b.echo("read")
 		result := b.run("read")
@@ -76,14 +76,14 @@ func TestProviders(t *testing.T) {
 			t.Errorf("%+v, asked %s", result, last(srv))
 		}
 	})
-	eachProvider(t, "an error in mid-stream is tried again, and what was streamed is void", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "after an error in mid-stream the model is called again, and the streamed text is discarded", func(t *testing.T, b *bed, srv *modeltest.Server) {
 		srv.Add(modeltest.Reply{Text: "half a", Error: "overloaded_error"}, modeltest.Reply{Text: "whole"})
 		result := b.run("hi")
 		if result.Text != "whole" || len(b.of(Retrying)) != 1 || b.transcript() != "user: hi\nassistant: whole" {
 			t.Errorf("%+v, %d retries, transcript %q", result, len(b.of(Retrying)), b.transcript())
 		}
 	})
-	eachProvider(t, "429 is tried again", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "after 429 the model is called again", func(t *testing.T, b *bed, srv *modeltest.Server) {
 		srv.Add(modeltest.Reply{Status: 429, Error: "rate_limit_error", Header: map[string]string{"Retry-After-Ms": "1"}}, modeltest.Reply{Text: "hello"})
 		if result := b.run("hi"); result.Text != "hello" || len(b.of(Retrying)) != 1 {
 			t.Errorf("%+v, %d retries", result, len(b.of(Retrying)))
@@ -96,7 +96,7 @@ func TestProviders(t *testing.T) {
 			t.Errorf("%+v, %v", result, err)
 		}
 	})
-	eachProvider(t, "an interrupted stream keeps what came", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "the text that arrived before an interruption is stored", func(t *testing.T, b *bed, srv *modeltest.Server) {
 		srv.Add(modeltest.Reply{Text: "once upon", Hang: true})
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()
@@ -111,7 +111,7 @@ func TestProviders(t *testing.T) {
 			t.Errorf("%+v, %v, transcript %q", result, err, b.transcript())
 		}
 	})
-	eachProvider(t, "an interrupted conversation can be gone on with", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "an interrupted conversation can be continued", func(t *testing.T, b *bed, srv *modeltest.Server) {
 		srv.Add(modeltest.Reply{Text: "I will", Tools: []modeltest.Tool{{ID: "c1", Name: "wait", Arguments: `{}`}}}, modeltest.Reply{Text: "gone on"})
 		ctx, interrupt := context.WithCancel(t.Context())
 		b.tool("wait", func(ctx context.Context, _ Call) (ToolResult, error) {

@@ -131,8 +131,8 @@ func (r *run) offerTools() []model.Tool {
 	return tools
 }
 
-// call calls the model. If the reply is interrupted, the part that arrived counts as said; if it
-// fails, nothing does.
+// call calls the model. If the reply is interrupted, the part that arrived counts as said. If the
+// call fails, nothing counts.
 func (r *run) call(ctx context.Context, request *model.Request) (*model.Response, error) {
 	r.heard.Reset()
 	r.held, r.waiting = r.holdsReplies(ctx), 0
@@ -143,8 +143,7 @@ func (r *run) call(ctx context.Context, request *model.Request) (*model.Response
 	return response, err
 }
 
-// receive passes on the reply while it arrives. Of a reply that is held it passes on only the
-// length.
+// receive passes on the reply while it arrives. If the reply is held, it passes on only the length.
 func (r *run) receive(d model.Delta) {
 	switch {
 	case d.Retry != nil:

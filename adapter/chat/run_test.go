@@ -238,7 +238,7 @@ func TestReply(t *testing.T) {
 			t.Errorf("%+v, transcript %q", result, b.transcript())
 		}
 		if shown := b.of(ModelReplied); len(shown) != 1 || shown[0].Text != "" {
-			t.Errorf("shown %+v: what was streamed is to be taken back", shown)
+			t.Errorf("shown %+v: the streamed text must be removed", shown)
 		}
 	})
 	t.Run("a provider that refuses to answer is an error", func(t *testing.T) {

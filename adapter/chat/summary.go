@@ -35,7 +35,7 @@ const (
 	bytesPerTok = 4        // approximate, for English text and code
 )
 
-// errOffline is returned by the offline model, which cannot summarize.
+// errOffline is returned for the offline model, which cannot summarize.
 var errOffline = errors.New("the offline model cannot summarize")
 
 // compactBuiltIn compacts without plugins.

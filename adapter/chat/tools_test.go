@@ -89,7 +89,7 @@ func TestToolBefore(t *testing.T) {
 			t.Errorf("%+v, transcript %+v", use, b.log.Messages())
 		}
 	})
-	t.Run("arguments that a plugin changed to something else than an object are not executed", func(t *testing.T) {
+	t.Run("the tool is not run if a plugin changed its arguments to a value that is not an object", func(t *testing.T) {
 		b := newToolBed(t, call("1", "ls", `{}`))
 		b.echo("ls")
 		b.answer("clumsy", hook.ToolBefore, hook.Reply{Set: raw("arguments", `[1]`)})
@@ -139,7 +139,7 @@ func TestToolResolve(t *testing.T) {
 			t.Errorf("%+v", use)
 		}
 	})
-	t.Run("a refusal is the result, and tool.after is not told", func(t *testing.T) {
+	t.Run("a refusal is the result, and tool.after is not fired", func(t *testing.T) {
 		b := newToolBed(t, call("1", "shell", `{}`))
 		b.echo("shell")
 		h := b.plug("broken", hook.ToolResolve, func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, errors.New("boom") })

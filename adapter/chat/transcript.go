@@ -168,8 +168,8 @@ func readMessages(raw json.RawMessage) ([]model.Message, error) {
 	return out, nil
 }
 
-// readRetained reads the messages that plugins retain. They are not next to their calls: a tool's
-// result becomes a message of the system, and calls are removed.
+// readRetained reads the messages that plugins retain. Results and calls are separated there, so a
+// tool's result becomes a message of the system, and calls are removed.
 func readRetained(raw json.RawMessage) ([]model.Message, error) {
 	if adapter.Missing(raw) {
 		return nil, nil

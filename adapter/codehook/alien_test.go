@@ -19,7 +19,7 @@ func TestOthersAtTheHooksOfClaude(t *testing.T) {
 			t.Errorf("%s: %v, %+v", s.name, m.Points(), m.NoOpinion())
 		}
 		if s.agent == codehook.Claude && s.what != "" && len(m.Points()) == 0 {
-			t.Errorf("%s is taken for another's", s.name)
+			t.Errorf("%s is taken for an event of another agent", s.name)
 		}
 	}
 }

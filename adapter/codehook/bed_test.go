@@ -17,7 +17,7 @@ type bed struct {
 	fired []hook.Event // the events that plugins received, in order
 }
 
-// plays is what a plugin does at a point.
+// plays is the function of a plugin at a point.
 type plays func(ev *hook.Event) (hook.Reply, error)
 
 // newBed returns a bed with one plugin, called guard, that plays these parts.

@@ -55,7 +55,7 @@ func (m *Moment) slot() slot {
 }
 
 // claudeSlots lists the tools whose result contains the text for the model, and where. For all
-// other tools Claude Code makes a text of its own.
+// other tools Claude Code writes the text itself.
 var claudeSlots = map[string][]slot{
 	"Bash": {terminal}, "BashOutput": {terminal}, "Read": {at("file", "content")}, "Grep": {at("content"), lines("filenames")}, "Glob": {lines("filenames")},
 	"WebFetch": {at("result")}, "Task": {content}, "Agent": {content},

@@ -170,7 +170,7 @@ func refusal(out *hook.Outcome) string {
 	}
 	text := what + out.By + ": " + or(out.Reason, "no reason given")
 	if broke(out) {
-		text = "not allowed, because a plugin failed that has to be asked: " + out.Reason
+		text = "not allowed, because a plugin that must agree failed: " + out.Reason
 	}
 	if out.Suggest != "" {
 		text += "\nSuggestion: " + out.Suggest

@@ -32,7 +32,7 @@ func FuzzAnswer(f *testing.F) {
 		r := m.Fire(t.Context(), host)
 		j := judge{agent: m.Agent, event: m.Event, answer: r.Answer}
 		if j.data, err = one(string(data)); err != nil {
-			t.Fatalf("%q was read, and is no JSON: %v", data, err)
+			t.Fatalf("%q was accepted, but is not JSON: %v", data, err)
 		}
 		v, err := j.check()
 		if err != nil {

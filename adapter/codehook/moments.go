@@ -29,7 +29,7 @@ func (f *firing) prompt() {
 	message := plain(fields, "message")
 	if message != f.Prompt {
 		if strings.TrimSpace(message) == "" {
-			f.wish.deny = "plugin " + changers(out) + " left nothing of the message"
+			f.wish.deny = "plugin " + changers(out) + " removed the whole message"
 			return
 		}
 		f.wish.message = &message
@@ -72,7 +72,7 @@ func (f *firing) answered(fields hook.Object, out *hook.Outcome) {
 		return
 	}
 	f.wish.deny = "answered by plugin " + out.By + " in the tool's place: " + resultOf(fields).told()
-	f.wish.note("%s takes no result in the place of a call: the call is denied, with the result as the reason", f.Agent.Title())
+	f.wish.note("%s accepts no result instead of a call: the call is denied, with the result as the reason", f.Agent.Title())
 }
 
 // rewritten puts a changed call into the wish.
@@ -81,11 +81,11 @@ func (f *firing) rewritten(tool string, args raw) {
 	switch {
 	case tool == f.call.tool && sameArgs:
 	case tool != f.call.tool:
-		what := "made another call of this one, and " + f.Agent.Title() + " has no way to run another tool"
+		what := "changed this call to another tool, and " + f.Agent.Title() + " cannot run another tool"
 		f.wish.deny = instead(f.wish.by, what, tool+" "+string(args))
 		f.wish.note("plugin %s %s: denied", f.wish.by, what)
 	case !isObject(args):
-		f.wish.deny = "plugin " + f.wish.by + " left arguments that are no object: " + string(args)
+		f.wish.deny = "plugin " + f.wish.by + " left arguments that are not an object: " + string(args)
 	default:
 		f.wish.input = f.call.back(args)
 	}
@@ -108,7 +108,7 @@ func (f *firing) after() {
 		text := now.told()
 		f.wish.result = &text
 	} else if now.success != was.success {
-		f.wish.note("%s cannot be told whether a call succeeded, beside its result", f.Agent.Title())
+		f.wish.note("%s accepts a new result, but not whether the call succeeded", f.Agent.Title())
 	}
 }
 
@@ -127,7 +127,7 @@ func (f *firing) reply() {
 		}
 		text = plain(fields, "text")
 		if calls := fields.Get("tool_calls"); !missing(calls) && string(calls) != "[]" {
-			f.wish.note("plugin %s added calls to a reply: %s makes its own", f.wish.by, f.Agent.Title())
+			f.wish.note("plugin %s added calls to a reply: %s ignores them", f.wish.by, f.Agent.Title())
 		}
 	}
 	if text != was {
@@ -168,14 +168,14 @@ func (f *firing) compaction() {
 	if f.event.kind == compactBefore {
 		_, out, ok := f.fire(hook.CompactBefore, object("messages", raw("[]"), "strategy", "summarize", "trigger", trigger))
 		if ok && out.Verdict == hook.Stop {
-			f.wish.note("plugin %s would compact the transcript: %s does it by itself", out.By, f.Agent.Title())
+			f.wish.note("plugin %s answered with a compacted transcript: %s ignores it", out.By, f.Agent.Title())
 		}
 		return
 	}
 	fields, _, ok := f.fire(hook.CompactAfter, object("messages_being_compacted", raw("[]"), "messages_remaining", raw("[]"),
 		"strategy", "summarize", "trigger", trigger, "summary", f.text("compact_summary")))
 	if ok && (!missing(fields.Get("inject")) || !missing(fields.Get("retain"))) {
-		f.wish.note("plugin %s would add to the transcript: after a compaction %s takes nothing", f.wish.by, f.Agent.Title())
+		f.wish.note("plugin %s added to the transcript: after a compaction %s ignores that", f.wish.by, f.Agent.Title())
 	}
 }
 

@@ -20,7 +20,7 @@ func Parse(in Input) (*Moment, error) {
 		return nil, fmt.Errorf("there is no agent %.40q: there are %s", in.Agent, list(Agents()))
 	}
 	if len(in.Data) > MaxInput {
-		return nil, fmt.Errorf("%s: %w: it has %d bytes, and %d is the most", in.Agent, errTooLong, len(in.Data), MaxInput)
+		return nil, fmt.Errorf("%s: %w: it has %d bytes, and the limit is %d", in.Agent, errTooLong, len(in.Data), MaxInput)
 	}
 	data, err := rawjson.ParseWithin(in.Data, rawjson.MaxForeign)
 	if err != nil {

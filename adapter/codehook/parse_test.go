@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// TestWhatIsRead: session, turn, call and directories are read from the fields of each agent.
-func TestWhatIsRead(t *testing.T) {
+// TestFieldsOfEvents: session, turn, call and directories are read from the fields of each agent.
+func TestFieldsOfEvents(t *testing.T) {
 	type read struct {
 		session, request, call, dir, root, prompt string
 		begins, ends, last                        bool
@@ -56,8 +56,8 @@ func TestWhatIsRead(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoEvent: invalid data is an error, and the answer to it is no opinion.
-func TestWhatIsNoEvent(t *testing.T) {
+// TestInvalidEvents: invalid data is an error, and the answer to it is no opinion.
+func TestInvalidEvents(t *testing.T) {
 	deep := `{"hook_event_name":"Stop","x":` + strings.Repeat("[", rawjson.MaxForeign) + strings.Repeat("]", rawjson.MaxForeign) + "}"
 	for _, c := range []struct{ name, agent, event, data, want string }{
 		{"no JSON", "cursor", "preToolUse", "hello", "not a JSON object"},
@@ -83,7 +83,7 @@ func TestWhatIsNoEvent(t *testing.T) {
 	}
 }
 
-// TestSilence: the events about which no plugin is called.
+// TestSilence: no plugin is called about these events.
 func TestSilence(t *testing.T) {
 	call := func(more string) string {
 		return `{"hook_event_name":"PreToolUse","transcript_path":"/t","tool_name":"Bash","tool_input":{"command":"ls"}` + more + `}`
@@ -99,10 +99,10 @@ func TestSilence(t *testing.T) {
 		{"a call", codehook.Claude, "", call(""), "", false},
 		{"of Cursor, by the payload", codehook.Claude, "", call(`,"cursor_version":"1"`), "", true},
 		{"of Cursor, by the environment", codehook.Claude, "", `{"hook_event_name":"PreToolUse","tool_name":"Bash"}`, "1.0", true},
-		{"in a terminal of Cursor's", codehook.Claude, "", call(""), "1.0", false},
+		{"in a terminal of Cursor", codehook.Claude, "", call(""), "1.0", false},
 		{"of Copilot CLI", codehook.Claude, "", `{"hook_event_name":"PreToolUse","tool_name":"Bash","timestamp":"2026"}`, "", true},
 		{"of Copilot CLI, the end of a turn", codehook.Claude, "", `{"hook_event_name":"Stop","transcript_path":"/home/ann/.copilot/x/events.jsonl","timestamp":"2026"}`, "", true},
-		{"of a Claude Code that tells the time", codehook.Claude, "", call(`,"timestamp":"2026"`), "", false},
+		{"of Claude Code, with a timestamp", codehook.Claude, "", call(`,"timestamp":"2026"`), "", false},
 		{"our own tool", codehook.Claude, "", strings.Replace(call(""), "Bash", "mcp__patchbay__words", 1), "", true},
 		{"another server's tool of our name", codehook.Claude, "", strings.Replace(call(`,"mcp_server":{"name":"other"}`), "Bash", "mcp__patchbay__words", 1), "", false},
 		{"our own tool in Codex", codehook.Codex, "", strings.Replace(call(""), "Bash", "mcp__patchbay__words", 1), "", true},
@@ -114,15 +114,15 @@ func TestSilence(t *testing.T) {
 		{"an empty prompt", codehook.Qwen, "", `{"hook_event_name":"UserPromptSubmit","prompt":"  "}`, "", true},
 		{"a title", codehook.OpenCode, "", `{"event":"experimental.chat.system.transform","input":{"sessionID":"s"},"output":{"system":["You are a title generator. You …"]}}`, "", true},
 		{"a subagent's session", codehook.OpenCode, "", `{"event":"event","input":{"event":{"type":"session.created","properties":{"info":{"id":"s","parentID":"p"}}}}}`, "", true},
-		{"an end of nothing", codehook.OpenCode, "", `{"event":"dispose","input":null,"output":null}`, "", true},
-		{"a compaction that may not be one", codehook.Gemini, "", `{"hook_event_name":"PreCompress","trigger":"auto"}`, "", true},
+		{"the end of a session without an id", codehook.OpenCode, "", `{"event":"dispose","input":null,"output":null}`, "", true},
+		{"before a call that may not compact", codehook.Gemini, "", `{"hook_event_name":"PreCompress","trigger":"auto"}`, "", true},
 		{"a compaction", codehook.Gemini, "", `{"hook_event_name":"PreCompress","trigger":"manual"}`, "", false},
 		{"a piece of a reply without text", codehook.Gemini, "", `{"hook_event_name":"AfterModel","llm_response":{"candidates":[{"content":{"parts":[]}}]}}`, "", true},
 		{"no candidates", codehook.Gemini, "", `{"hook_event_name":"AfterModel","llm_response":{"candidates":[]}}`, "", true},
 		{"our own denial", codehook.Cursor, "", `{"hook_event_name":"postToolUseFailure","tool_name":"Shell","failure_type":"permission_denied"}`, "", true},
 		{"the same call once more", codehook.Cursor, "", `{"hook_event_name":"beforeShellExecution","command":"ls"}`, "", true},
 		{"a permission", codehook.Copilot, "", `{"hookName":"permissionRequest","toolName":"bash"}`, "", true},
-		{"an event to come", codehook.Claude, "", `{"hook_event_name":"Tomorrow"}`, "", true},
+		{"an unknown event", codehook.Claude, "", `{"hook_event_name":"Tomorrow"}`, "", true},
 		{"no tool", codehook.Claude, "", `{"hook_event_name":"PreToolUse"}`, "", true},
 	} {
 		m, err := codehook.Parse(codehook.Input{Agent: c.agent, Event: c.event, Data: []byte(c.data), Environ: map[string]string{"CURSOR_VERSION": c.environ}})
@@ -179,14 +179,14 @@ func text(o rawjson.Object, name string) string { s, _ := o.String(name); return
 // plugin could not know are kept.
 func TestRewrittenInput(t *testing.T) {
 	for _, c := range []struct{ name, input, args, want string }{
-		{"written anew", `{"command":"ls","description":"d","timeout":5000,"run_in_background":true}`, `{"cmd":"pwd"}`, `{"command":"pwd","description":"d","run_in_background":true}`},
+		{"new arguments", `{"command":"ls","description":"d","timeout":5000,"run_in_background":true}`, `{"cmd":"pwd"}`, `{"command":"pwd","description":"d","run_in_background":true}`},
 		{"seconds become milliseconds", `{"command":"ls","timeout":5000}`, `{"cmd":"ls","timeout":1.25}`, `{"command":"ls","timeout":1250}`},
 		{"a number that stays keeps its spelling", `{"command":"ls","timeout":5.0e3}`, `{"cmd":"pwd","timeout":5}`, `{"command":"pwd","timeout":5.0e3}`},
 		{"whole milliseconds", `{"command":"ls","timeout":5000}`, `{"cmd":"ls","timeout":0.0016}`, `{"command":"ls","timeout":2}`},
 		{"an argument of ours is added", `{"command":"ls"}`, `{"cmd":"ls","timeout":2}`, `{"command":"ls","timeout":2000}`},
-		{"an unknown one is added", `{"command":"ls"}`, `{"cmd":"ls","other":[1]}`, `{"command":"ls","other":[1]}`},
+		{"an unknown argument is added", `{"command":"ls"}`, `{"cmd":"ls","other":[1]}`, `{"command":"ls","other":[1]}`},
 		{"the agent's own field is changed", `{"command":"ls","description":"d"}`, `{"cmd":"ls","description":"e"}`, `{"command":"ls","description":"e"}`},
-		{"a field that is called as one of ours", `{"command":"ls","cmd":"hidden"}`, `{"cmd":"pwd"}`, `{"command":"pwd","cmd":"hidden"}`},
+		{"a field with the name of one of ours", `{"command":"ls","cmd":"hidden"}`, `{"cmd":"pwd"}`, `{"command":"pwd","cmd":"hidden"}`},
 	} {
 		data := fmt.Sprintf(`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":%s}`, c.input)
 		r := parse(t, codehook.Claude, "", data).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.ToolBefore: set("arguments", c.args)}))
@@ -197,8 +197,8 @@ func TestRewrittenInput(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatAreNone: a call is denied if a plugin leaves invalid arguments.
-func TestArgumentsThatAreNone(t *testing.T) {
+// TestInvalidArgumentsAreDenied: a call is denied if a plugin leaves invalid arguments.
+func TestInvalidArgumentsAreDenied(t *testing.T) {
 	for _, s := range samples(t, filepath.Join("testdata", "events")) {
 		for _, args := range []string{`"text"`, `null`, `[1]`, `7`} {
 			if s.what != "call" {
@@ -212,9 +212,9 @@ func TestArgumentsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestCopilotTakesSoMuch: context is cut to the size that Copilot CLI accepts, at the end of a
+// TestContextForCopilotIsCut: context is cut to the size that Copilot CLI accepts, at the end of a
 // character, with a note.
-func TestCopilotTakesSoMuch(t *testing.T) {
+func TestContextForCopilotIsCut(t *testing.T) {
 	data := `{"hook_event_name":"SessionStart"}`
 	r := parse(t, codehook.Copilot, "", data).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.SessionStart: set("inject", `"`+strings.Repeat("ä", 9000)+`"`)}))
 	o, err := one(r.Answer.Stdout)
@@ -224,8 +224,8 @@ func TestCopilotTakesSoMuch(t *testing.T) {
 	}
 }
 
-// TestCursorTakesSomeFields: a change that Cursor would ignore is denied.
-func TestCursorTakesSomeFields(t *testing.T) {
+// TestChangesThatCursorIgnoresAreDenied: a change that Cursor would ignore is denied.
+func TestChangesThatCursorIgnoresAreDenied(t *testing.T) {
 	for _, c := range []struct {
 		tool, input, args string
 		runs              bool
@@ -268,7 +268,7 @@ func TestTheEndIsRefusedOnce(t *testing.T) {
 	}
 }
 
-// TestHowATurnEnded: what turn.done says about the end of a turn.
+// TestHowATurnEnded: turn.done has the answer of the turn, and why it failed.
 func TestHowATurnEnded(t *testing.T) {
 	for _, c := range []struct {
 		agent             codehook.Agent

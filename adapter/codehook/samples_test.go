@@ -120,7 +120,7 @@ func (s sample) judge(t testing.TB, a codehook.Answer) verdict {
 	return v
 }
 
-// quiet returns the answer for no opinion.
+// quiet reports whether an answer has no opinion.
 func (s sample) quiet(a codehook.Answer) bool {
 	want := map[codehook.Agent]string{codehook.Cursor: "{}\n", codehook.OpenCode: "{\"id\":7}\n"}[s.agent]
 	return a == codehook.Answer{Stdout: want}
@@ -219,14 +219,14 @@ func behaviours() []behaviour {
 		{name: "crash, closed", parts: everywhere(breaks(hook.Crash)), on: hook.ActionDeny, want: shut},
 		{name: "crash, abort", parts: everywhere(breaks(hook.Crash)), on: hook.ActionAbort, want: shut},
 		{name: "garble, closed", parts: everywhere(breaks(hook.Garbled)), on: hook.ActionDeny, want: shut},
-		{name: "slow", parts: everywhere(dawdles), on: hook.ActionSkip},
-		{name: "slow, closed", parts: everywhere(dawdles), on: hook.ActionDeny, want: shut},
+		{name: "slow", parts: everywhere(timesOut), on: hook.ActionSkip},
+		{name: "slow, closed", parts: everywhere(timesOut), on: hook.ActionDeny, want: shut},
 		{name: "odd values", parts: everywhere(set("arguments", `"text"`, "result", `{"a":[1]}`, "message", `12`, "dynamic_context", `[1]`, "inject", `{"x":1}`, "text", `true`,
 			"base_prompt", `null`, "tool_calls", `{}`, "error", `7`, "success", `"maybe"`)), any: true},
 	}
 }
 
-func dawdles(*hook.Event) (hook.Reply, error) {
+func timesOut(*hook.Event) (hook.Reply, error) {
 	return hook.Reply{}, hook.Failure(hook.Timeout, errors.New("timed out"))
 }
 
@@ -284,7 +284,7 @@ func judgeOne(t *testing.T, s sample, b behaviour) {
 	want := b.want[s.what]
 	if want == nil {
 		if !s.quiet(r.Answer) {
-			t.Errorf("an opinion: %+v\nnotes: %q", r.Answer, r.Notes)
+			t.Errorf("the answer has an opinion: %+v\nnotes: %q", r.Answer, r.Notes)
 		}
 		return
 	}
@@ -333,8 +333,8 @@ func (late) Fire(ctx context.Context, p hook.Point, _ any) (*hook.Outcome, error
 
 func (l late) Closed(hook.Point) []string { return l.closed }
 
-// unknowing is such a host without the method Closed.
-type unknowing struct{ codehook.Host }
+// withoutClosed is such a host without the method Closed.
+type withoutClosed struct{ codehook.Host }
 
 // TestOutOfTime: if time runs out, only events to which a plugin must agree are denied.
 func TestOutOfTime(t *testing.T) {
@@ -347,14 +347,14 @@ func TestOutOfTime(t *testing.T) {
 		for _, c := range []struct {
 			host codehook.Host
 			shut bool
-		}{{late{closed: []string{"guard"}}, true}, {late{}, false}, {unknowing{late{}}, true}} {
+		}{{late{closed: []string{"guard"}}, true}, {late{}, false}, {withoutClosed{late{}}, true}} {
 			r := s.parse(t).Fire(ctx, c.host)
 			v := s.judge(t, r.Answer)
 			if v.denied != c.shut || len(r.Notes) == 0 || !c.shut && !s.quiet(r.Answer) {
 				t.Errorf("%s, %T: %+v, notes %q", s.name, c.host, r.Answer, r.Notes)
 			}
 			if l, knows := c.host.(late); knows && c.shut && !strings.Contains(r.Answer.Stdout+r.Answer.Stderr, l.closed[0]+" has to agree") {
-				t.Errorf("%s: who has to agree is not said: %+v", s.name, r.Answer)
+				t.Errorf("%s: the answer does not name the plugin that has to agree: %+v", s.name, r.Answer)
 			}
 		}
 	}

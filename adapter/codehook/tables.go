@@ -58,15 +58,15 @@ func (e event) spec() EventSpec {
 // How long agents wait. The slowest protocol of plugins allows a hook one minute. An agent that
 // ends does not wait long for the end of its session.
 const (
-	patience = 60 * time.Second
-	farewell = time.Second
+	patience    = 60 * time.Second
+	endPatience = time.Second
 )
 
 // on returns an event that `hook install` registers.
 func on(name string, k kind) event {
 	e := event{name: name, kind: k, points: kinds[k], timeout: patience, wanted: true}
 	if k == sessionEnd {
-		e.timeout = farewell
+		e.timeout = endPatience
 	}
 	return e
 }
@@ -98,7 +98,7 @@ func (e event) matching(matcher string) event {
 // Remarks that several agents share.
 const (
 	permissions  = "the user, or the agent's own rules, decide about permissions"
-	ownAffair    = "there is no point for it"
+	noPoint      = "there is no point for it"
 	subagents    = "the tool calls of a subagent have their own events"
 	eachCallOnce = "the same call has come as preToolUse"
 	eachEndOnce  = "the same call comes as postToolUse"
@@ -120,7 +120,7 @@ var claudes = []event{
 	on("SessionEnd", sessionEnd),
 	off("PermissionRequest", silent, permissions),
 	off("PermissionDenied", silent, permissions),
-	off("Notification", silent, ownAffair),
+	off("Notification", silent, noPoint),
 	off("SubagentStart", silent, subagents),
 	off("SubagentStop", silent, subagents),
 	off("PostToolBatch", silent, "each call has come as PostToolUse"),
@@ -154,8 +154,8 @@ var events = map[Agent][]event{
 		on("PreCompress", compactBefore).matching("manual").because("with the trigger `auto` it comes before every call to the model, and is ignored"),
 		on("SessionEnd", sessionEnd),
 		off("BeforeModel", silent, "it does not have the system prompt"),
-		off("BeforeToolSelection", silent, ownAffair),
-		off("Notification", silent, ownAffair),
+		off("BeforeToolSelection", silent, noPoint),
+		off("Notification", silent, noPoint),
 	},
 	Copilot: {
 		on("SessionStart", sessionStart),
@@ -177,14 +177,14 @@ var events = map[Agent][]event{
 		off("userPromptTransformed", silent, "the message has come as userPromptSubmitted"),
 		off("PermissionRequest", silent, permissions),
 		off("permissionRequest", silent, permissions),
-		off("Notification", silent, ownAffair),
-		off("notification", silent, ownAffair),
+		off("Notification", silent, noPoint),
+		off("notification", silent, noPoint),
 		off("SubagentStart", silent, subagents),
 		off("subagentStart", silent, subagents),
 		off("SubagentStop", silent, subagents),
 		off("subagentStop", silent, subagents),
-		off("ErrorOccurred", silent, ownAffair),
-		off("errorOccurred", silent, ownAffair),
+		off("ErrorOccurred", silent, noPoint),
+		off("errorOccurred", silent, noPoint),
 	},
 	Cursor: {
 		on("sessionStart", sessionStart),
@@ -204,10 +204,10 @@ var events = map[Agent][]event{
 		off("afterFileEdit", silent, eachEndOnce),
 		off("beforeTabFileRead", silent, "the editor reads it, not the agent"),
 		off("afterTabFileEdit", silent, "the editor changed it, not the agent"),
-		off("afterAgentThought", silent, ownAffair),
+		off("afterAgentThought", silent, noPoint),
 		off("subagentStart", silent, subagents),
 		off("subagentStop", silent, subagents),
-		off("workspaceOpen", silent, ownAffair),
+		off("workspaceOpen", silent, noPoint),
 	},
 	OpenCode: {
 		on("session.created", sessionStart).because("of `event`; nothing can be added to the session"),
@@ -221,14 +221,14 @@ var events = map[Agent][]event{
 		on("session.compacted", compactAfter).because("of `event`"),
 		on("dispose", sessionEnd).because("once for each session"),
 		off("session.deleted", sessionEnd, "of `event`; the session has been idle for long"),
-		off("chat.params", silent, ownAffair),
-		off("chat.headers", silent, ownAffair),
+		off("chat.params", silent, noPoint),
+		off("chat.headers", silent, noPoint),
 		off("command.execute.before", silent, "the result of a command is a message"),
 		off("shell.env", silent, eachOpenCode),
-		off("tool.definition", silent, ownAffair),
+		off("tool.definition", silent, noPoint),
 		off("experimental.chat.messages.transform", silent, "each message has come as chat.message"),
 		off("permission.ask", silent, permissions),
-		off("init", silent, ownAffair),
+		off("init", silent, noPoint),
 	},
 }
 

@@ -19,7 +19,7 @@ func TestThePagesTables(t *testing.T) {
 	page := string(data)
 	for name, table := range map[string]string{"events": eventTable(), "silence": silenceTable(), "ways": wayTable(), "words": wordTable()} {
 		if !strings.Contains(page, "\n"+table+"\n") {
-			t.Errorf("the page has not this table of %s:\n%s", name, table)
+			t.Errorf("the page does not have this table of %s:\n%s", name, table)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestTablesAreWhole(t *testing.T) {
 			}
 			seen[e.name] = true
 			if e.kind == silent && (e.wanted || e.remark == "" || len(e.points) > 0) {
-				t.Errorf("%s %s: silent for no reason, or not silent", a, e.name)
+				t.Errorf("%s %s: a silent event needs a remark, and must have no points", a, e.name)
 			}
 		}
 		if len(vocabulary[a]) == 0 {

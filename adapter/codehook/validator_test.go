@@ -137,7 +137,7 @@ func (j judge) document() (map[string]any, error) {
 	}
 	if j.answer.Stdout == "" {
 		if j.agent == codehook.Cursor || j.agent == codehook.OpenCode {
-			return nil, errors.New("nothing at all")
+			return nil, errors.New("the answer is empty")
 		}
 		return nil, nil
 	}
@@ -292,7 +292,7 @@ func cursorPermission(_ judge, o map[string]any) error {
 func cursorResult(j judge, o map[string]any) error {
 	name, _ := j.data["tool_name"].(string)
 	if o["updated_mcp_tool_output"] != nil && !strings.HasPrefix(name, "MCP:") {
-		return errors.New("updated_mcp_tool_output for a tool of Cursor's own")
+		return errors.New("updated_mcp_tool_output for Cursor's own tool")
 	}
 	return nil
 }

@@ -269,7 +269,7 @@ func (a *argument) back(v raw) raw {
 	return v
 }
 
-// counted changes a number. A value that is no number, or too large, stays unchanged.
+// counted changes a number. A value that is not a number, or is too large, stays unchanged.
 func counted(v raw, change func(float64) float64) raw {
 	n, err := strconv.ParseFloat(string(v), 64)
 	if err != nil || math.Abs(n) > 1e15 {

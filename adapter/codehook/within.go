@@ -2,21 +2,21 @@ package codehook
 
 import "fmt"
 
-// within reduces a wish to what the agent can do, according to ways. What it cannot do is denied or
-// added as context, and noted.
+// within reduces a wish to what the agent can do, according to ways. A change that the agent cannot
+// make is denied or added as context, and noted.
 func (m *Moment) within(w *wish) *wish {
 	switch {
 	case w.deny != "":
 		return m.denied(w)
 	case w.input != nil && !m.runs(w.input):
-		return m.instead(w, "rewrote this call, and "+m.Agent.Title()+" cannot run it so", m.call.host+" "+string(w.input))
+		return m.instead(w, "rewrote this call, and "+m.Agent.Title()+" cannot run the rewritten call", m.call.host+" "+string(w.input))
 	case w.message != nil && m.Agent.way(rewritePrompt) != does:
-		return m.instead(w, "rewrote this message, and "+m.Agent.Title()+" cannot take a rewritten one", *w.message)
+		return m.instead(w, "rewrote this message, and "+m.Agent.Title()+" cannot accept a rewritten one", *w.message)
 	}
 	m.withinResult(w)
 	m.withinContext(w)
 	if w.reply != nil && m.Agent.way(replaceReply) != does {
-		w.note("%s has shown the reply already: what plugin %s made of it is lost", m.Agent.Title(), w.by)
+		w.note("%s has shown the reply already: the version of plugin %s is lost", m.Agent.Title(), w.by)
 		w.reply = nil
 	}
 	return w
@@ -53,9 +53,9 @@ func (m *Moment) denied(w *wish) *wish {
 	switch m.Agent.way(asked) {
 	case does:
 	case maybe:
-		w.note("%s may pass over a refusal at %s: %s", m.Agent.Title(), m.Event, w.deny)
+		w.note("%s may ignore a refusal at %s: %s", m.Agent.Title(), m.Event, w.deny)
 	default:
-		w.note("%s cannot be told at %s: %s", m.Agent.Title(), m.Event, w.deny)
+		w.note("%s accepts no refusal at %s: %s", m.Agent.Title(), m.Event, w.deny)
 		out.deny = ""
 	}
 	return out
@@ -82,10 +82,10 @@ func (m *Moment) withinResult(w *wish) {
 	case does:
 		return
 	case tells:
-		w.context = "A plugin has this in the place of the tool's result: " + *w.result
-		w.note("%s cannot replace this result: what plugin %s made of it is told beside the original", m.Agent.Title(), w.by)
+		w.context = "A plugin replaces the tool's result with this: " + *w.result
+		w.note("%s cannot replace this result: the model gets the version of plugin %s beside the original", m.Agent.Title(), w.by)
 	default:
-		w.note("%s cannot replace this result: what plugin %s made of it is lost", m.Agent.Title(), w.by)
+		w.note("%s cannot replace this result: the version of plugin %s is lost", m.Agent.Title(), w.by)
 	}
 	w.result = nil
 }
@@ -99,9 +99,9 @@ func (m *Moment) withinContext(w *wish) {
 	switch m.Agent.way(asked) {
 	case does:
 	case maybe:
-		w.note("%s may pass over what plugin %s added at %s", m.Agent.Title(), w.by, m.Event)
+		w.note("%s may ignore the context that plugin %s added at %s", m.Agent.Title(), w.by, m.Event)
 	default:
-		w.note("%s takes nothing at %s: what plugin %s added is lost", m.Agent.Title(), m.Event, w.by)
+		w.note("%s accepts no context at %s: that of plugin %s is lost", m.Agent.Title(), m.Event, w.by)
 		w.context = ""
 	}
 }

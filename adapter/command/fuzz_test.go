@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// FuzzPayload: a command as plugins left it is taken over whole, and comes back the same, or not at
-// all.
+// FuzzPayload: a payload that plugins left is read as a whole or not at all, and a command that was
+// read is the same after it was written and read again.
 func FuzzPayload(f *testing.F) {
 	for _, seed := range []string{
 		`{"command":"todo.add","args":["a"],"flags":{"due":"x"},"result":{"n":1},"timestamp":"2026-01-15T10:30:00Z"}`, `{"args":null,"flags":null,"result":null}`, `{"args":[1]}`, `{"flags":{"a":1}}`, `null`, `{"COMMAND":"x"}`,

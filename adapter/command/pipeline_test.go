@@ -108,7 +108,7 @@ func TestStages(t *testing.T) {
 		}
 		j.check(t, "parse c b null", "execute c b,d null", "done c null")
 	})
-	t.Run("output is captured and transformed where a plugin wants it", func(t *testing.T) {
+	t.Run("output is captured and transformed if a plugin wants it", func(t *testing.T) {
 		var j journal
 		if err := runWith(t, &j, on(hook.CommandAfter, hook.Reply{Set: hook.Object{{Name: "result", Value: rawjson.String("new")}}})); err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestStages(t *testing.T) {
 		}
 		j.check(t, "parse c a null", `show c a "mine"`, `done c "mine"`)
 	})
-	t.Run("a refusal is an error with its reason, and still done", func(t *testing.T) {
+	t.Run("a refusal is an error with its reason, and command.done is fired", func(t *testing.T) {
 		var j journal
 		err := runWith(t, &j, on(hook.CommandBefore, hook.Reply{Verdict: hook.Deny, Reason: "no", Suggest: "ask"}))
 		refused, ok := errors.AsType[*Refused](err)
@@ -155,9 +155,9 @@ func TestStages(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
-	t.Run("a payload that is no command any more is an error", func(t *testing.T) {
+	t.Run("a payload that is not a command is an error", func(t *testing.T) {
 		var j journal
-		if err := runWith(t, &j, on(hook.CommandBefore, hook.Reply{Set: set("args", `"text"`)})); err == nil || !strings.Contains(err.Error(), "no command") {
+		if err := runWith(t, &j, on(hook.CommandBefore, hook.Reply{Set: set("args", `"text"`)})); err == nil || !strings.Contains(err.Error(), "not a command") {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -134,7 +134,7 @@ type TraceFilter struct {
 	Session string
 	Turn    string
 	Point   string
-	Plugin  string // that was asked
+	Plugin  string // one that was called
 	Host    string // where the session came from
 	Failed  bool   // only those in which a plugin failed
 	Brief   bool   // without payloads, and without what plugins were sent and answered

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// dial opens a connection of the test's own.
+// dial opens a raw connection to the server.
 func (s *server) dial(t *testing.T) net.Conn {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", s.addr, patience)
@@ -55,20 +55,20 @@ func TestBodies(t *testing.T) {
 		fmt.Fprintf(conn, saveHead+"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", s.addr, 2000, strings.Repeat("x", 2000))
 		readReply(t, conn).wantsDetail(t, 413, "at most 1000 bytes")
 	})
-	t.Run("the largest body there may be is read", func(t *testing.T) {
+	t.Run("the largest allowed body is read", func(t *testing.T) {
 		s := serve(t, Options{Limits: Limits{Body: 1000}})
 		head, tail := `{"name":"x","content":"`, `"}`
 		full := head + strings.Repeat("x", 1000-len(head)-len(tail)) + tail
 		s.do("POST", "/plugin/validate", full).wants(t, 200, `{"name":"x","hooks":[],"metadata":{"api":"1.0","name":"x"}}`)
 		s.do("POST", "/plugin/validate", full+" ").wantsDetail(t, 413, "too large")
 	})
-	t.Run("a body that does not come is not waited for", func(t *testing.T) {
+	t.Run("a body must arrive in time", func(t *testing.T) {
 		s := serve(t, Options{Limits: Limits{BodyTime: shortBodyTime}})
 		conn := s.dial(t)
 		fmt.Fprintf(conn, saveHead+"Content-Length: 10\r\n\r\n{", s.addr)
 		readReply(t, conn).wantsDetail(t, 408, "did not arrive within 50ms")
 	})
-	t.Run("nor is that of a request which is refused", func(t *testing.T) {
+	t.Run("the body of a refused request is not waited for", func(t *testing.T) {
 		s := serve(t, Options{})
 		conn := s.dial(t)
 		fmt.Fprintf(conn, saveHead+"Origin: http://evil.example\r\nContent-Length: 10\r\n\r\n{", s.addr)
@@ -80,7 +80,7 @@ func TestBodies(t *testing.T) {
 		s.do("POST", "/session/ses_a/message", `{"text":"late"}`).wants(t, 200,
 			`{"error":null,"session_id":"ses_a","skipped":false,"text":"echo: late","tools":[]}`)
 	})
-	t.Run("so does a turn on a server with a deadline of its own", func(t *testing.T) {
+	t.Run("a turn outlives the ReadTimeout of the server", func(t *testing.T) {
 		s := serve(t, Options{}, func(srv *http.Server) { srv.ReadTimeout = shortBodyTime })
 		s.do("POST", "/session", "")
 		if got := s.do("POST", "/session/ses_a/message", `{"text":"late"}`); got.status != 200 {
@@ -89,5 +89,5 @@ func TestBodies(t *testing.T) {
 	})
 }
 
-// shortBodyTime is a deadline that tests wait out.
+// shortBodyTime is a deadline that tests let pass.
 const shortBodyTime = 50 * time.Millisecond

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A described is a schema, as far as it tells what it is.
+// A described holds the parts of a schema that the tests check.
 type described struct {
 	Ref         string `json:"$ref"`
 	Type        any
@@ -23,7 +23,7 @@ type described struct {
 	AnyOf       []described
 }
 
-// made: it is of a kind that is described elsewhere, or a list of those.
+// made reports whether the value has its own schema, or is a list of such values.
 func (d described) made() bool {
 	return d.Ref != "" || d.Items != nil && d.Items.Ref != "" || len(d.AnyOf) > 0 && d.AnyOf[0].Ref != ""
 }
@@ -34,7 +34,7 @@ type body struct {
 	Example any
 }
 
-// fault says why the body has no example that fits its schema; "": it has one.
+// fault says why the body has no example that fits its schema, or returns "" if it has one.
 func (b body) fault(schemas map[string]described) string {
 	if b.Example == nil {
 		return "no example"
@@ -42,7 +42,7 @@ func (b body) fault(schemas map[string]described) string {
 	return misfit("the example", b.Example, *b.Schema, schemas)
 }
 
-// misfit says where a value is not of a schema; "": it is.
+// misfit says where a value does not fit a schema, or returns "" if it fits.
 func misfit(at string, v any, s described, schemas map[string]described) string {
 	if s.Ref != "" {
 		s = schemas[s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]]
@@ -90,7 +90,8 @@ func misfits(at string, v map[string]any, s described, schemas map[string]descri
 	return ""
 }
 
-// typeOf is the type of a value, in the words of JSON Schema. A number counts as what is wanted.
+// typeOf returns the type of a value, in the words of JSON Schema. A number is an integer if want
+// is "integer".
 func typeOf(v any, want any) string {
 	switch v.(type) {
 	case nil:
@@ -111,7 +112,7 @@ func typeOf(v any, want any) string {
 }
 
 // TestEverythingIsDescribed: each operation, parameter and field says what it is. Each has an
-// example: an operation's request and answers one that fits its schema.
+// example. The examples of requests and answers fit their schemas.
 func TestEverythingIsDescribed(t *testing.T) {
 	var doc struct {
 		Servers []struct{ URL string }
@@ -169,7 +170,7 @@ func TestEverythingIsDescribed(t *testing.T) {
 				}
 			}
 			for status, r := range op.Responses {
-				if !strings.HasSuffix(r.Description, ".") { // a sentence, where huma has the name of the status
+				if !strings.HasSuffix(r.Description, ".") { // a sentence; the default of huma is the name of the status
 					t.Errorf("%s %s: response %s: description %q", method, path, status, r.Description)
 				}
 				for kind, content := range r.Content {
@@ -202,7 +203,7 @@ func TestEverythingIsDescribed(t *testing.T) {
 		}
 	}
 	if p := doc.Components.Schemas["PluginDetail"].Properties; p["name"].Type != "string" || p["wiring"].Type != "array" {
-		t.Error("a plugin's details are not described with what a list of plugins has")
+		t.Error("PluginDetail does not have the fields of Plugin")
 	}
 }
 

@@ -47,7 +47,7 @@ func (f *fakeSources) Parse(_ context.Context, content string) (SourceCheck, err
 	return SourceCheck{OK: !strings.HasSuffix(content, "(")}, nil
 }
 
-// fakeSources knows Python by its decorators, and broken code by an open bracket at the end.
+// fakeSources finds hooks by their decorators. Code that ends with an open bracket is broken.
 type fakeSources struct {
 	mu    sync.Mutex // protects known
 	known map[string]Source
@@ -255,7 +255,7 @@ func (f *fakeSessions) Transcript(ctx context.Context, id string) ([]session.Ent
 type fakeTurns struct {
 	sessions *fakeSessions
 	started  chan struct{}
-	ended    chan error // what the context of each turn had come to, at its end
+	ended    chan error // the error of each turn's context, at its end
 }
 
 // The misbehaviours of a turn.
@@ -341,8 +341,8 @@ func (f *fakeInspect) Pipeline(context.Context) (Pipeline, error) { return Pipel
 
 func (f *fakeInspect) Turns(context.Context, TurnFilter) (TurnPage, error) { return TurnPage{}, nil }
 
-// Recording writes what it was asked, unless the turn is one that is not there, or breaks off in
-// the middle.
+// Recording writes its arguments. The turn "none" does not exist, and the turn "torn" fails after
+// the first write.
 func (f *fakeInspect) Recording(_ context.Context, session, turn string, to io.Writer) error {
 	if turn == "none" {
 		return ErrNoTurn
@@ -400,8 +400,7 @@ func (f *fakeEvents) add(kind, data string) {
 	f.more = make(chan struct{})
 }
 
-// addAt adds an event with an id of its own, which is its data too, and says which is the first
-// from then on.
+// addAt adds an event with this id, which is also its data, and sets the id of the first event.
 func (f *fakeEvents) addAt(id, first uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -44,9 +44,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.dispatch(resp, taken)
 }
 
-// refuse answers a request whose body was not read to its end. If the connection is kept, net/http
-// would first wait for the rest of the body; otherwise it would wait for up to 256 KiB, however
-// long they take.
+// refuse answers a request whose body was not read to its end. It closes the connection, because
+// net/http would otherwise wait for the rest of the body before the next request. It also ends
+// reading, because net/http waits for up to 256 KiB even of a connection that it closes.
 func refuse(w *response, r *http.Request, p *problem) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
@@ -64,8 +64,8 @@ func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 }
 
-// setPageHeaders sets the headers of the web pages. A link to another site does not tell it the
-// page's address, and a window of another site that opened the page cannot reach into it.
+// setPageHeaders sets the headers of the web pages. They hide the address of a page from other
+// sites that it links to, and keep a window of another site that opened the page from accessing it.
 func setPageHeaders(h http.Header) {
 	h.Del("Cache-Control") // the pages set it
 	h.Set("Referrer-Policy", "same-origin")

@@ -47,12 +47,12 @@ func FuzzBody(f *testing.F) {
 	h.(*front).gate.caller = func(_, _ netip.AddrPort) error { return nil } // there is no connection
 	local := context.WithValue(context.Background(), http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8000}))
 	f.Fuzz(func(t *testing.T, path string, body []byte) {
-		fake.features.on = map[string]bool{feature.Plugins: true} // each input finds the same
+		fake.features.on = map[string]bool{feature.Plugins: true} // each input begins with the same state
 		fake.sources.known = map[string]Source{"mine": {Name: "mine", Metadata: json.RawMessage(`{}`)}}
 		fake.sessions.known = map[string]session.Session{"ses_a": {ID: "ses_a"}}
 		r, err := http.NewRequestWithContext(local, http.MethodPost, "http://127.0.0.1:8000/"+strings.TrimPrefix(path, "/"), bytes.NewReader(body))
 		if err != nil {
-			return // net/http lets no such path through
+			return // net/http refuses such a path
 		}
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
@@ -65,7 +65,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// FuzzAuthorization: nothing but the token lets anybody in.
+// FuzzAuthorization: only requests with the token are authorized.
 func FuzzAuthorization(f *testing.F) {
 	for _, seed := range []string{"", "Bearer the-token", "bearer  the-token ", "Basic dXNlcjp0aGUtdG9rZW4=", "Basic OnRoZS10b2tlbg", "Bearer", "the-token", "Basic dGhlLXRva2Vu", "Bearer the-token2"} {
 		f.Add(seed)
@@ -79,13 +79,13 @@ func FuzzAuthorization(f *testing.F) {
 		_, password, basic := r.BasicAuth()
 		_, bearer, _ := strings.Cut(header, " ")
 		if strings.TrimSpace(bearer) != "the-token" && (!basic || strings.TrimSpace(password) != "the-token") {
-			t.Errorf("%q was let in", header)
+			t.Errorf("%q was accepted", header)
 		}
 	})
 }
 
-// FuzzPlace: a client that comes back with any event id begins within what there is, or is told
-// what is wrong with it.
+// FuzzPlace: for any event id, a stream begins within the events that exist, or the client gets a
+// short error.
 func FuzzPlace(f *testing.F) {
 	for _, seed := range []string{"", "0", "7", "18446744073709551615", "18446744073709551616", "-1", "x", " 7", "\x1b[2J"} {
 		f.Add(seed, seed)

@@ -25,7 +25,7 @@ type Yielder interface {
 // Requests that a daemon refuses.
 var (
 	ErrNoAgent       = errors.New("no such agent")
-	ErrOtherVersion  = errors.New("this daemon has another version: start your own, and it gives up its place")
+	ErrOtherVersion  = errors.New("this daemon has another version: start your own daemon, and this one gives up its place")
 	ErrOtherProtocol = errors.New("this daemon uses another version of this protocol")
 	ErrNoYield       = errors.New("this daemon does not give up its place")
 )

@@ -29,16 +29,16 @@ func TestHooks(t *testing.T) {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 	})
-	t.Run("it may be as long as a tool's result", func(t *testing.T) {
+	t.Run("an event may be as long as a tool's result", func(t *testing.T) {
 		long := strings.Replace(body, `{"a":1}`, `"`+strings.Repeat("x", 4<<20)+`"`, 1)
 		if got := s.do("POST", "/v1/hooks/claude", long); got.status != 200 {
 			t.Errorf("%d %.200s", got.status, got.body)
 		}
 		if got := s.do("POST", "/v1/daemon/yield", long); got.status != 413 {
-			t.Errorf("elsewhere: %d %.200s", got.status, got.body)
+			t.Errorf("on another route: %d %.200s", got.status, got.body)
 		}
 		if got := s.do("POST", "/v1/hooks/claude", strings.Replace(body, `{"a":1}`, `"`+strings.Repeat("x", hookBody)+`"`, 1)); got.status != 413 {
-			t.Errorf("longer than anything: %d %.200s", got.status, got.body)
+			t.Errorf("longer than the limit: %d %.200s", got.status, got.body)
 		}
 	})
 	t.Run("the status says what a client does next", func(t *testing.T) {

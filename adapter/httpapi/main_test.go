@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what must come; it is not a measure of anything.
+// patience limits each wait for something that must happen.
 const patience = time.Minute
 
 // A server is the API on a real listener, with a client for it.
@@ -32,7 +32,7 @@ type server struct {
 	*fake
 }
 
-// serve starts one. Options without a backend get the fake one.
+// serve starts a server. Options without a backend get the fake one.
 func serve(t *testing.T, o Options, tweaks ...func(*http.Server)) *server {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,7 +66,7 @@ func serveOn(t *testing.T, o Options, listener net.Listener, tweaks ...func(*htt
 	}()
 	network, address := listener.Addr().Network(), listener.Addr().String()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, address) // whatever name the test calls it by
+		return new(net.Dialer).DialContext(ctx, network, address) // under any host name that the test uses
 	}}
 	s.client = &http.Client{Transport: transport, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
@@ -91,7 +91,7 @@ type reply struct {
 	body   string
 }
 
-// A change is something about a request that a test wants otherwise.
+// A change modifies a request.
 type change func(*http.Request)
 
 func header(name, value string) change {
@@ -100,7 +100,8 @@ func header(name, value string) change {
 
 func host(name string) change { return func(r *http.Request) { r.Host = name } }
 
-// request makes a request as curl would: JSON where there is a body, nothing else.
+// request makes a request as curl would: with the content type JSON if there is a body, and no
+// other header.
 func (s *server) request(method, path, body string, changes ...change) *http.Request {
 	s.t.Helper()
 	var reader io.Reader

@@ -50,12 +50,12 @@ func TestOpenAPI(t *testing.T) {
 	if d.OpenAPI != "3.1.0" || d.Info.Version != "1.2.3" || d.Info.Title == "" {
 		t.Errorf("openapi %q of %q %q", d.OpenAPI, d.Info.Title, d.Info.Version)
 	}
-	t.Run("every reference leads somewhere", func(t *testing.T) {
+	t.Run("every reference names a schema that exists", func(t *testing.T) {
 		parts := strings.Split(text, `"$ref":"`)
 		for _, part := range parts[1:] {
 			ref, _, _ := strings.Cut(part, `"`)
 			if _, ok := d.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")]; !ok {
-				t.Errorf("%s leads nowhere", ref)
+				t.Errorf("%s names no schema", ref)
 			}
 		}
 		if len(parts) < 20 {
@@ -76,10 +76,10 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	})
-	t.Run("it says where events come", func(t *testing.T) {
+	t.Run("routes that stream events say so", func(t *testing.T) {
 		for _, op := range []operation{d.Paths["/v1/events"]["get"], d.Paths["/session/{id}/message"]["post"]} {
 			if _, ok := op.Responses["200"].Content["text/event-stream"]; !ok {
-				t.Errorf("%s does not", op.OperationID)
+				t.Errorf("%s does not say that it streams events", op.OperationID)
 			}
 		}
 	})
@@ -91,8 +91,8 @@ func TestOpenAPI(t *testing.T) {
 	checkOperations(t, d)
 }
 
-// checkOperations: each has a name of its own, its parameters, and the errors that any request can
-// end in.
+// checkOperations checks that each operation has a unique id, its path parameters, and the errors
+// that every request can get.
 func checkOperations(t *testing.T, d document) {
 	t.Helper()
 	var ids []string
@@ -144,13 +144,13 @@ func TestOpenAPISecurity(t *testing.T) {
 	}
 }
 
-// TestParts: the routes of a part that is not there do not exist.
+// TestParts: the routes of a part that is nil do not exist.
 func TestParts(t *testing.T) {
 	f := newFake()
 	d, _ := fetchDocument(t, Options{Backend: Backend{Features: f.features}})
 	for path := range d.Paths {
 		if !strings.HasPrefix(path, "/feature") && path != "/openapi.json" {
-			t.Errorf("there is %s", path)
+			t.Errorf("%s is described, but its part is nil", path)
 		}
 	}
 }

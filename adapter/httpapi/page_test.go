@@ -23,7 +23,7 @@ func TestCursor(t *testing.T) {
 		"of another list": Cursor("traces", "1"),
 		"with no place":   Cursor("runs", ""),
 		"a number":        "17",
-		"no base64":       "%%%",
+		"not base64":      "%%%",
 		"cut":             Cursor("runs", "12")[:4],
 		"padded":          Cursor("runs", "12345") + "=",
 	} {

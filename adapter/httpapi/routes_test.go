@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/feature"
 )
 
-// TestPlugins: rows P48, P58 and P59 of docs/protocols/python.md, and what the routes do with bad
+// TestPlugins tests rows P48, P58 and P59 of docs/protocols/python.md, and the answers to bad
 // input.
 func TestPlugins(t *testing.T) {
 	const save = `{"name":"footer","content":"@on_final\nasync def f(ctx, text): return text"}`
@@ -27,7 +27,7 @@ func TestPlugins(t *testing.T) {
 		s.do("POST", "/plugin/validate", save).wants(t, 200,
 			`{"name":"footer","hooks":["on_final"],"metadata":{"api":"1.0","name":"footer"}}`)
 	})
-	t.Run("once it is on, save makes and replaces", func(t *testing.T) {
+	t.Run("while the flag is on, save creates and replaces a plugin", func(t *testing.T) {
 		s := serve(t, Options{})
 		s.do("POST", "/feature/plugins/enable", "")
 		for range 2 {
@@ -36,13 +36,13 @@ func TestPlugins(t *testing.T) {
 		s.do("DELETE", "/plugin/footer", "").wants(t, 200, `{"deleted":"footer"}`)
 		s.do("DELETE", "/plugin/footer", "").wants(t, 404, `{"detail":"Plugin not found: footer"}`)
 	})
-	t.Run("what is not there is 404 by name", func(t *testing.T) {
+	t.Run("an unknown plugin is 404, with its name", func(t *testing.T) {
 		s := serve(t, Options{})
 		s.features.on[feature.Plugins] = true
 		s.do("GET", "/plugin/nope", "").wants(t, 404, `{"detail":"Plugin not found: nope"}`)
 		s.do("POST", "/plugin/nope/reload", "").wants(t, 404, `{"detail":"Plugin not found: nope"}`)
 	})
-	t.Run("code that is no plugin is 400, with the reason", func(t *testing.T) {
+	t.Run("invalid code is 400, with the reason", func(t *testing.T) {
 		s := serve(t, Options{})
 		s.features.on[feature.Plugins] = true
 		for _, path := range []string{"/plugin/save", "/plugin/validate"} {
@@ -58,7 +58,7 @@ func TestPlugins(t *testing.T) {
 		s.do("GET", "/plugin/bad", "").wants(t, 200,
 			`{"name":"bad","path":"","hooks":[],"metadata":{"error":"SyntaxError: line 1"},"content":"def f("}`)
 	})
-	t.Run("without flags nothing can be changed", func(t *testing.T) {
+	t.Run("without a store of flags nothing can be changed", func(t *testing.T) {
 		b := newFake().backend()
 		b.Features = nil
 		serve(t, Options{Backend: b}).do("POST", "/plugin/save", save).wants(t, 503, `{"detail":"`+detailFeatureOff+`"}`)
@@ -213,7 +213,7 @@ func TestRecording(t *testing.T) {
 		resp.Body.Close()
 	}
 	if err == nil || !strings.Contains(s.log.String(), "the disk is gone") {
-		t.Errorf("half a recording looks like a whole one: %v, log %s", err, s.log)
+		t.Errorf("an incomplete recording looks complete: %v, log %s", err, s.log)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestCalls(t *testing.T) {
 }
 
 func TestProblems(t *testing.T) {
-	t.Run("a route that is not there", func(t *testing.T) {
+	t.Run("an unknown route is 404", func(t *testing.T) {
 		s := serve(t, Options{})
 		s.do("GET", "/v1/nope", "").wants(t, 404, `{"detail":"Not found: /v1/nope"}`)
 		s.do("POST", "/nope", "").wants(t, 404, `{"detail":"Not found: /nope"}`)
@@ -277,7 +277,7 @@ func TestProblems(t *testing.T) {
 			t.Error("the log does not have the reason")
 		}
 	})
-	t.Run("so is an answer that cannot be encoded", func(t *testing.T) {
+	t.Run("an answer that cannot be encoded is an internal error", func(t *testing.T) {
 		serve(t, Options{}).do("GET", "/v1/traces?turn=unencodable", "").wants(t, 500, `{"detail":"`+detailInternal+`"}`)
 	})
 	t.Run("a request with a thousand faults gets a short answer", func(t *testing.T) {
@@ -305,7 +305,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("policy %q", csp)
 		}
 	})
-	t.Run("with web pages, they have what the API has not", func(t *testing.T) {
+	t.Run("web pages answer at all paths outside of the API", func(t *testing.T) {
 		web := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "page "+r.URL.Path) })
 		s := serve(t, Options{Web: web})
 		for _, path := range []string{"/", "/plugins/logger", "/assets/app.js"} {
@@ -318,14 +318,14 @@ func TestPages(t *testing.T) {
 		s.do("POST", "/plugins", "").wantsDetail(t, 404, "/plugins")
 		s.do("PUT", "/features", "").wantsDetail(t, 405, "GET, HEAD")
 	})
-	t.Run("metrics are the daemon's", func(t *testing.T) {
+	t.Run("the handler in Options answers /metrics", func(t *testing.T) {
 		metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
 		if got := serve(t, Options{Metrics: metrics}).do("GET", "/metrics", ""); got.status != 200 || got.body != "up 1\n" {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 		serve(t, Options{}).do("GET", "/metrics", "").wantsDetail(t, 404, "/metrics")
 	})
-	t.Run("answers are neither guessed at nor kept", func(t *testing.T) {
+	t.Run("browsers neither guess the type of an answer nor store it", func(t *testing.T) {
 		got := serve(t, Options{}).do("GET", "/features", "")
 		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"} {
 			if got.header.Get(name) != want {

@@ -58,7 +58,7 @@ func isLoopback(host string) bool {
 // No answer ever has Access-Control-Allow-Origin, so that no page of another origin may read it.
 type gate struct {
 	locked bool
-	token  [sha256.Size]byte // of the token: all have the same length, so that comparing leaks nothing
+	token  [sha256.Size]byte // the hash of the token: all hashes have the same length, so that comparing leaks nothing
 	hosts  map[string]bool   // in lower case
 
 	caller func(local, remote netip.AddrPort) error // returns why the calling process is refused, or nil

@@ -20,7 +20,8 @@ type call struct {
 	method, path string
 }
 
-// everyCall reads the routes from the document that is served, and adds what no document lists.
+// everyCall reads the routes from the document that is served, and adds paths that it does not
+// list.
 func everyCall(t *testing.T, s *server, changes ...change) []call {
 	t.Helper()
 	var doc struct {
@@ -107,8 +108,8 @@ func TestEveryRouteRefusesStrangers(t *testing.T) {
 	})
 }
 
-// everyPart is a backend with every route there is. Parts that have no fake would panic if anybody
-// got there.
+// everyPart is a backend with every route there is. Parts without a fake would panic if a request
+// reached them.
 func everyPart() Backend {
 	b := newFake().backend()
 	b.Plugins, b.Jobs, b.Daemon, b.Configuration = struct{ Plugins }{}, struct{ Jobs }{}, struct{ Daemon }{}, struct{ Configuration }{}
@@ -116,18 +117,18 @@ func everyPart() Backend {
 	return b
 }
 
-// unreached is what answers at /mcp and for the web pages: no stranger gets there.
+// unreached returns the handler of /mcp and of the web pages, which no refused request may reach.
 func unreached(t *testing.T) http.Handler {
 	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodOptions {
-			t.Errorf("%s %s was let in", r.Method, r.URL.Path)
+			t.Errorf("%s %s was not refused", r.Method, r.URL.Path)
 		}
 	})
 }
 
 func port(addr string) string { return addr[strings.LastIndex(addr, ":")+1:] }
 
-func TestFriendsComeIn(t *testing.T) {
+func TestAllowedRequests(t *testing.T) {
 	s := serve(t, Options{Hosts: []string{"Patchbay.example", "behind.example:9999"}})
 	p := port(s.addr)
 	friends := []struct {
@@ -137,7 +138,7 @@ func TestFriendsComeIn(t *testing.T) {
 		{"localhost", []change{host("localhost:" + p)}},
 		{"localhost in capitals", []change{host("LocalHost:" + p)}},
 		{"another loopback address", []change{host("127.1.2.3:" + p)}},
-		{"the sixth protocol's loopback", []change{host("[::1]:" + p)}},
+		{"the loopback address of IPv6", []change{host("[::1]:" + p)}},
 		{"a configured name with our port", []change{host("patchbay.example:" + p)}},
 		{"a configured name with its own port", []change{host("behind.example:9999")}},
 		{"its own origin", []change{header("Origin", "http://"+s.addr)}},
@@ -157,7 +158,7 @@ func TestFriendsComeIn(t *testing.T) {
 	}
 }
 
-// TestToken: where a token is set, nothing is to be had without it, health and metrics included.
+// TestToken: if a token is set, every route needs it, health and metrics included.
 func TestToken(t *testing.T) {
 	s := serve(t, Options{Backend: everyPart(), Token: config.NewSecret("open sesame"), Metrics: http.NotFoundHandler()})
 	bearer := header("Authorization", "Bearer open sesame")
@@ -173,21 +174,21 @@ func TestToken(t *testing.T) {
 		}
 	}
 	if got := s.do("GET", "/features", "", header("Authorization", "bearer open sesame")); got.status != 200 {
-		t.Errorf("the scheme's case matters: %d", got.status)
+		t.Errorf("the scheme in lower case: %d", got.status)
 	}
 	basic := func(r *http.Request) { r.SetBasicAuth("anybody", "open sesame") }
 	if got := s.do("GET", "/features", "", basic); got.status != 200 {
 		t.Errorf("basic: %d", got.status)
 	}
 	if got := s.do("GET", "/features", "", bearer, host("evil.example")); got.status != http.StatusForbidden {
-		t.Errorf("a token opens to any host: %d", got.status)
+		t.Errorf("the token with a foreign host: %d", got.status)
 	}
 	if strings.Contains(s.log.String(), "sesame") {
 		t.Error("the log has the token")
 	}
 }
 
-// TestCallers: without a token, it counts which process calls.
+// TestCallers: without a token, the calling process decides whether a request is allowed.
 func TestCallers(t *testing.T) {
 	inside, unknown := &doors.Refusal{Inside: true, Reason: "it is inside"}, &doors.Refusal{Reason: "no such process"}
 	start := func(t *testing.T, o Options, err error, tweaks ...func(*http.Server)) (*server, *atomic.Int32) {
@@ -204,7 +205,7 @@ func TestCallers(t *testing.T) {
 		})...)
 		return s, asked
 	}
-	t.Run("one in a sandbox is refused on every route", func(t *testing.T) {
+	t.Run("a caller in a sandbox is refused on every route", func(t *testing.T) {
 		s, _ := start(t, Options{}, inside)
 		for _, c := range everyCall(t, serve(t, Options{})) {
 			s.do(c.method, c.path, "").wantsDetail(t, 403, "Calls from inside a Patchbay sandbox are refused")
@@ -219,7 +220,7 @@ func TestCallers(t *testing.T) {
 		got.wantsDetail(t, 403, "Caller unknown: no such process")
 		got.wantsDetail(t, 403, "[server] token")
 	})
-	t.Run("others are served, and asked once for a connection", func(t *testing.T) {
+	t.Run("other callers are served, and checked once for each connection", func(t *testing.T) {
 		s, asked := start(t, Options{}, nil, func(srv *http.Server) { srv.ConnContext = ConnContext })
 		for range 3 {
 			if got := s.do("GET", "/features", ""); got.status != 200 {
@@ -230,7 +231,7 @@ func TestCallers(t *testing.T) {
 			t.Errorf("asked %d times", asked.Load())
 		}
 	})
-	t.Run("or with every request, where the server does not know connections", func(t *testing.T) {
+	t.Run("without ConnContext, the caller is checked for every request", func(t *testing.T) {
 		s, asked := start(t, Options{}, nil)
 		for range 3 {
 			s.do("GET", "/features", "")
@@ -239,7 +240,7 @@ func TestCallers(t *testing.T) {
 			t.Errorf("asked %d times", asked.Load())
 		}
 	})
-	t.Run("with a token it does not matter", func(t *testing.T) {
+	t.Run("with a token, the caller is not checked", func(t *testing.T) {
 		s, asked := start(t, Options{Token: config.NewSecret("open sesame")}, inside)
 		if got := s.do("GET", "/features", "", header("Authorization", "Bearer open sesame")); got.status != 200 || asked.Load() != 0 {
 			t.Errorf("%d %s, asked %d times", got.status, got.body, asked.Load())
@@ -247,8 +248,8 @@ func TestCallers(t *testing.T) {
 	})
 }
 
-// TestUnixSocket: every process that may open the file is allowed, by whatever name, but no page
-// may.
+// TestUnixSocket: every process that may open the socket is allowed, under any host name. Web pages
+// are not.
 func TestUnixSocket(t *testing.T) {
 	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	if err != nil {
@@ -293,7 +294,7 @@ func TestCheckListen(t *testing.T) {
 	}
 }
 
-// FuzzHost: what is let in as a host is loopback, ours, or configured, and has the right port.
+// FuzzHost: a host that is accepted is loopback, ours, or configured, and has the right port.
 func FuzzHost(f *testing.F) {
 	for _, seed := range []string{"localhost:8000", "127.0.0.1:8000", "[::1]:8000", "evil:8000", "[::1", "localhost:8000:8000", "", "[localhost]:8000", "x@localhost:8000"} {
 		f.Add(seed)
@@ -306,7 +307,7 @@ func FuzzHost(f *testing.F) {
 		name, port, err := net.SplitHostPort(strings.ToLower(hostport))
 		ours := name == "localhost" || name == "mine.example" || name == "192.0.2.1" || net.ParseIP(name).IsLoopback()
 		if err != nil || port != "8000" || !ours {
-			t.Errorf("%q was let in", hostport)
+			t.Errorf("%q was accepted", hostport)
 		}
 	})
 }

@@ -40,7 +40,7 @@ func (s *server) listen(method, path, body string, changes ...change) *listener 
 	return &listener{t: s.t, body: resp.Body, lines: bufio.NewReader(resp.Body), leave: cancel, head: resp.Header}
 }
 
-// next is the next message, its lines joined by |; "" at the end.
+// next returns the next message, its lines joined by |, or "" at the end.
 func (l *listener) next() string {
 	l.t.Helper()
 	var lines []string
@@ -58,7 +58,7 @@ func (l *listener) next() string {
 	}
 }
 
-// wants takes the next messages.
+// wants checks the next messages.
 func (l *listener) wants(messages ...string) {
 	l.t.Helper()
 	for _, want := range messages {
@@ -68,14 +68,14 @@ func (l *listener) wants(messages ...string) {
 	}
 }
 
-// within waits for something that must come.
+// within waits for something that must happen.
 func within[T any](t *testing.T, what string, c <-chan T) T {
 	t.Helper()
 	select {
 	case v := <-c:
 		return v
 	case <-time.After(patience):
-		t.Fatalf("%s: still waiting", what)
+		t.Fatalf("waited %v for %s", patience, what)
 		panic("unreachable")
 	}
 }
@@ -83,7 +83,7 @@ func within[T any](t *testing.T, what string, c <-chan T) T {
 const hello = "retry: 2000"
 
 func TestEvents(t *testing.T) {
-	t.Run("without an id, those to come", func(t *testing.T) {
+	t.Run("without an id, only new events are sent", func(t *testing.T) {
 		s := serve(t, Options{})
 		s.events.add("old", `1`)
 		l := s.listen("GET", "/v1/events", "")
@@ -91,7 +91,7 @@ func TestEvents(t *testing.T) {
 		s.events.add("new", `{"a":2}`)
 		l.wants("id: 2|event: new|data: {\"a\":2}")
 	})
-	t.Run("after an id, all that was missed", func(t *testing.T) {
+	t.Run("after an id, all later events are sent", func(t *testing.T) {
 		s := serve(t, Options{})
 		for i := range 4 {
 			s.events.add("e", fmt.Sprint(i))
@@ -100,13 +100,13 @@ func TestEvents(t *testing.T) {
 		s.listen("GET", "/v1/events?after=0", "").wants(hello, "id: 1|event: e|data: 0")
 		s.listen("GET", "/v1/events?after=1", "", header("Last-Event-ID", "3")).wants(hello, "id: 4|event: e|data: 3")
 	})
-	t.Run("of one session alone", func(t *testing.T) {
+	t.Run("only the events of one session are sent", func(t *testing.T) {
 		s := serve(t, Options{})
 		s.events.add("e", `{"session_id":"ses_a"}`)
 		s.events.add("e", `{"session_id":"ses_b"}`)
 		s.listen("GET", "/v1/events?after=0&session=ses_b", "").wants(hello, `id: 2|event: e|data: {"session_id":"ses_b"}`)
 	})
-	t.Run("what is gone is a gap", func(t *testing.T) {
+	t.Run("events that no longer exist are a gap", func(t *testing.T) {
 		s := serve(t, Options{})
 		s.events.first = 10
 		s.events.add("e", `0`)
@@ -114,7 +114,7 @@ func TestEvents(t *testing.T) {
 		s.listen("GET", "/v1/events?after=9", "").wants(hello, "id: 10|event: e|data: 0")
 		s.listen("GET", "/v1/events?after=99", "").wants(hello, `event: gap|data: {"after":99,"first":10,"last":10}`)
 	})
-	t.Run("what goes while a client follows is a gap, what was deleted is none", func(t *testing.T) {
+	t.Run("events that expire while a client follows are a gap, deleted ones are not", func(t *testing.T) {
 		s := serve(t, Options{})
 		s.events.add("e", `0`)
 		l := s.listen("GET", "/v1/events?after=0", "")
@@ -126,12 +126,12 @@ func TestEvents(t *testing.T) {
 		s.events.addAt(10, 7)
 		l.wants("id: 10|event: e|data: 10")
 	})
-	t.Run("an id that is none is refused", func(t *testing.T) {
+	t.Run("an invalid id is refused", func(t *testing.T) {
 		s := serve(t, Options{})
 		s.do("GET", "/v1/events?after=x", "").wantsDetail(t, 422, "query.after")
 		s.do("GET", "/v1/events", "", header("Last-Event-ID", "99999999999999999999")).wantsDetail(t, 422, "Not an event id")
 	})
-	t.Run("data is one line, whatever it is", func(t *testing.T) {
+	t.Run("data is always one line", func(t *testing.T) {
 		s := serve(t, Options{})
 		s.events.add("two\nlines", "{\n  \"a\":\r\n 1}")
 		s.events.add("e", "no\nJSON")
@@ -141,7 +141,7 @@ func TestEvents(t *testing.T) {
 		s := serve(t, Options{Limits: Limits{Heartbeat: time.Millisecond}})
 		s.listen("GET", "/v1/events", "").wants(hello, ": alive", ": alive")
 	})
-	t.Run("a client that leaves is not followed", func(t *testing.T) {
+	t.Run("a stream ends when its client leaves", func(t *testing.T) {
 		s := serve(t, Options{})
 		l := s.listen("GET", "/v1/events", "")
 		l.wants(hello)
@@ -165,13 +165,13 @@ func TestEvents(t *testing.T) {
 			t.Errorf("got %v, want a timeout", err)
 		}
 	})
-	t.Run("a client that reads takes what is larger than any buffer", func(t *testing.T) {
+	t.Run("an event that is larger than any buffer is sent whole", func(t *testing.T) {
 		s := serve(t, Options{})
 		big := `"` + strings.Repeat("x", 3*pieceSize+1) + `"`
 		s.events.add("big", big)
 		s.listen("GET", "/v1/events?after=0", "").wants(hello, "id: 1|event: big|data: "+big)
 	})
-	t.Run("there is an end to the number of streams", func(t *testing.T) {
+	t.Run("the number of streams is limited", func(t *testing.T) {
 		s := serve(t, Options{Limits: Limits{Streams: 1}})
 		l := s.listen("GET", "/v1/events", "")
 		l.wants(hello)
@@ -179,7 +179,7 @@ func TestEvents(t *testing.T) {
 		l.leave()
 		within(t, "the end of the stream", s.events.ended)
 	})
-	t.Run("the daemon's failure is told and logged", func(t *testing.T) {
+	t.Run("a failure of the daemon is sent and logged", func(t *testing.T) {
 		s := serve(t, Options{})
 		s.events.broken = errTurn
 		s.listen("GET", "/v1/events", "").wants(hello, `event: error|data: {"detail":"`+detailInternal+`"}`, "")
@@ -207,7 +207,7 @@ func TestTurnStreams(t *testing.T) {
 		s.do("POST", "/session/ses_z/message", `{"text":"hi"}`, events).wantsDetail(t, 404, detailNoSession)
 		s.do("POST", path, `{"text":"busy"}`, events).wantsDetail(t, 409, "a turn is running (pid 7)")
 	})
-	t.Run("a problem after it is the last event", func(t *testing.T) {
+	t.Run("a problem after the first event is the last event", func(t *testing.T) {
 		s := open(t, Options{})
 		s.listen("POST", path, `{"text":"break"}`).wants(started, `event: error|data: {"detail":"`+detailInternal+`"}`, "")
 	})
@@ -220,7 +220,7 @@ func TestTurnStreams(t *testing.T) {
 			t.Errorf("the turn's context: %v", err)
 		}
 	})
-	t.Run("so does one that does not stream", func(t *testing.T) {
+	t.Run("a client that leaves without streaming interrupts its turn too", func(t *testing.T) {
 		s := open(t, Options{})
 		ctx, leave := context.WithCancel(t.Context())
 		gone := make(chan error, 1)
@@ -252,7 +252,7 @@ func TestTurnStreams(t *testing.T) {
 		l := s.listen("POST", path, `{"text":"fall"}`)
 		l.wants(started)
 		if _, err := io.ReadAll(l.lines); err == nil {
-			t.Error("the stream ended as if it were whole")
+			t.Error("the stream ended as if it were complete")
 		}
 	})
 }

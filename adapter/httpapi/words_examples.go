@@ -63,11 +63,11 @@ func (m sampler) fill(content map[string]*huma.MediaType, given, text string) {
 	}
 }
 
-// deepest bounds examples of schemas that contain themselves.
+// deepest limits the depth of examples: some schemas contain themselves.
 const deepest = 6
 
-// example makes a value of a schema. An object has the fields that it must have; one that must have
-// none has all of them.
+// example makes a value of a schema. An object gets its required fields, or all fields if none is
+// required.
 func (m sampler) example(s *huma.Schema, depth int) any {
 	name := ""
 	if s.Ref != "" {

@@ -122,19 +122,19 @@ var mayBeNull = map[string]bool{
 // statusWords says what the statuses of errors mean here.
 func statusWords() map[int]string {
 	return map[int]string{
-		http.StatusBadRequest:            "The request is malformed: its detail says where.",
+		http.StatusBadRequest:            "The request is malformed: the detail says where.",
 		http.StatusUnauthorized:          "The token is missing or wrong.",
 		http.StatusForbidden:             "The request comes from a web page of another site, or names a host that is not allowed.",
 		http.StatusNotFound:              "Nothing has that name.",
 		http.StatusRequestTimeout:        "The body did not arrive in time.",
-		http.StatusConflict:              "The request is not possible in the present state: its detail says why.",
+		http.StatusConflict:              "The request is not possible in the present state: the detail says why.",
 		http.StatusRequestEntityTooLarge: "The body is too large.",
 		http.StatusUnsupportedMediaType:  "The body is not application/json.",
 		http.StatusUnprocessableEntity:   "A value is not allowed: the detail says where.",
 		http.StatusInternalServerError:   "An error in the daemon; its log has more.",
 		http.StatusNotImplemented:        "This daemon has another version.",
 		http.StatusBadGateway:            "The plugin answered with an error, or did not follow its protocol.",
-		http.StatusServiceUnavailable:    "The request is not possible at the moment: its detail says why.",
+		http.StatusServiceUnavailable:    "The request is not possible at the moment: the detail says why.",
 		http.StatusGatewayTimeout:        "The plugin did not answer in time.",
 		http.StatusInsufficientStorage:   "Nothing can be written: the disk is full.",
 	}

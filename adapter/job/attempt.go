@@ -302,7 +302,7 @@ func (a *attempt) makeDryTmp() (string, error) {
 
 // await reads the output of the program until the program exits or ctx ends.
 func (a *attempt) await(ctx context.Context, p *proc.Process) (int, error) {
-	_ = p.Stdin().Close() // it has none
+	_ = p.Stdin().Close() // the program gets no input
 	read := make(chan struct{})
 	go func() { // reads stdout until it ends or Stop closes it
 		defer close(read)
@@ -346,7 +346,7 @@ func (a *attempt) environ(tmp, heartbeat string) ([]string, error) {
 		"AGENT_ARGV="+string(argv), "AGENT_HEARTBEAT_FILE="+heartbeat), nil
 }
 
-// baseEnv lists the variables that hardly any program can do without.
+// baseEnv lists the variables that most programs need.
 var baseEnv = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"}
 
 // passesEnv reports whether the agent gets a variable of the host's environment.

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// cancelWait bounds how long [Runner.Cancel] waits for a run to end. The program of the run has
+	// cancelWait limits how long [Runner.Cancel] waits for a run to end. The program of the run has
 	// five seconds between SIGTERM and SIGKILL.
 	cancelWait = 15 * time.Second
 	cancelPoll = 20 * time.Millisecond // how often Cancel checks whether the run is over

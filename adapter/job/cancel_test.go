@@ -13,11 +13,11 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// stubborn says where its temporary directory is, leaves something there, and runs until it is
-// ended.
+// stubborn writes down the path of its temporary directory, leaves a file there, and runs until it
+// is ended.
 const stubborn = `echo "$AGENT_TMPDIR" > "$MARK/tmp"; touch "$AGENT_TMPDIR/left"; echo began; exec sleep 600`
 
-// canceller is another process on the same engine, as far as a runner can be one.
+// canceller returns a runner that acts as another process on the same engine.
 func (r *rig) canceller() *job.Runner {
 	return &job.Runner{Store: r.store, Owner: "somebody", Clock: r.clock}
 }
@@ -70,7 +70,7 @@ func (r *rig) cancelled(run job.Run, err error, streak int) {
 	}
 	kept, err := r.store.Run(t.Context(), run.ID)
 	if err != nil || kept.Status != job.Cancelled {
-		t.Errorf("kept: %+v, %v", kept, err)
+		t.Errorf("stored: %+v, %v", kept, err)
 	}
 	st := r.until(run.Agent+"/"+run.Schedule, func(st job.State) bool { return st.Active == "" })
 	if st.Streak != streak || st.Last != job.Cancelled || !st.NextAt.IsZero() {
@@ -84,7 +84,7 @@ func (r *rig) cancelled(run job.Run, err error, streak int) {
 }
 
 func TestCancel(t *testing.T) {
-	t.Run("a run that a person has made elsewhere", func(t *testing.T) {
+	t.Run("a manual run of another process", func(t *testing.T) {
 		r := newRig(t, time.Now())
 		r.agent("long", stubborn, hourly)
 		r.open()
@@ -100,7 +100,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%+v", run)
 		}
 		if _, err := r.canceller().Cancel(t.Context(), id); !errors.Is(err, job.ErrOver) {
-			t.Errorf("once more: %v", err)
+			t.Errorf("a second Cancel: %v", err)
 		}
 	})
 	t.Run("a run that a schedule has begun", func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestCancel(t *testing.T) {
 		r.cancelled(run, err, 0)
 		equal(t, "told", r.told, nil)
 	})
-	t.Run("a run that waits for its next attempt, with the command that made it", func(t *testing.T) {
+	t.Run("a run that waits for its next attempt while its command runs", func(t *testing.T) {
 		r := newRig(t, time.Now())
 		r.agent("fails", "exit 1", hourly)
 		r.open()
@@ -130,7 +130,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("told %q", r.told)
 		}
 	})
-	t.Run("a run that waits for its next attempt, with no runner", func(t *testing.T) {
+	t.Run("a run that waits for its next attempt without a runner", func(t *testing.T) {
 		r := newRig(t, time.Date(2026, 3, 2, 0, 30, 0, 0, time.UTC))
 		r.agent("fails", "exit 1", hourly)
 		r.open()
@@ -143,7 +143,7 @@ func TestCancel(t *testing.T) {
 		run, err := r.canceller().Cancel(t.Context(), id)
 		r.cancelled(run, err, 0)
 	})
-	t.Run("a run that is not there", func(t *testing.T) {
+	t.Run("a run that does not exist", func(t *testing.T) {
 		r := newRig(t, time.Now())
 		r.agent("long", stubborn, hourly)
 		r.open()

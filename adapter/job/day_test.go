@@ -23,7 +23,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// A fakeClock stands still until it is told to go on.
+// A fakeClock stands still until a test sets it.
 type fakeClock struct {
 	mu       sync.Mutex // protects the fields below
 	now      time.Time
@@ -76,7 +76,7 @@ func (c *fakeClock) soonest() time.Time {
 	return at
 }
 
-// set moves the clock and wakes whom it concerns.
+// set sets the clock and wakes the sleepers whose time has come.
 func (c *fakeClock) set(to time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *fakeClock) set(to time.Time) {
 	}
 }
 
-// jump sets the clock, and wakes everybody, as the system's does.
+// jump sets the clock and wakes all sleepers, as the system's clock does.
 func (c *fakeClock) jump(to time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +100,7 @@ func (c *fakeClock) jump(to time.Time) {
 	}
 }
 
-// A rig is everything that runs jobs, in a home of its own.
+// A rig has everything that is needed to run jobs, in its own home directory.
 type rig struct {
 	t       *testing.T
 	home    string
@@ -114,7 +114,7 @@ type rig struct {
 	secrets map[string]string
 
 	mu   sync.Mutex // protects told
-	told []string   // events, as the runner tells them, with the time of day
+	told []string   // the events that the runner reported, with the time of day
 }
 
 func newRig(t *testing.T, at time.Time) *rig {
@@ -133,7 +133,7 @@ func (r *rig) write(path, text string, mode os.FileMode) string {
 	return path
 }
 
-// open brings up the engine, the plugins and the runner.
+// open starts the engine, the plugins and the runner.
 func (r *rig) open() {
 	r.t.Helper()
 	t := r.t
@@ -165,7 +165,7 @@ func (r *rig) open() {
 	})
 }
 
-// schedule sets a scheduler to work.
+// schedule starts a scheduler.
 func (r *rig) schedule() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop, r.ended = cancel, make(chan struct{})
@@ -179,8 +179,8 @@ func (r *rig) schedule() {
 	r.t.Cleanup(func() { cancel(); <-r.ended })
 }
 
-// live lets time pass until then: each time that nothing is under way, the clock goes on to what is
-// due next.
+// live lets time pass until then. Whenever nothing is in progress, it sets the clock to the time at
+// which something is due next.
 func (r *rig) live(until time.Time) {
 	r.t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; {
@@ -200,8 +200,8 @@ func (r *rig) live(until time.Time) {
 	}
 }
 
-// next is when something is due, by what is written down; settled is false while something is under
-// way, or while the planner has not come to the same answer yet.
+// next returns when something is due next, according to the stored states. settled is false while
+// something is in progress, or if the planner does not yet sleep until the same time.
 func (r *rig) next(until time.Time) (next time.Time, settled bool) {
 	states, err := r.store.States(r.t.Context())
 	must(r.t, err)
@@ -227,7 +227,7 @@ func (r *rig) next(until time.Time) (next time.Time, settled bool) {
 			soonest(job.StaleAt(st, &m.Schedules[i]))
 		}
 	}
-	if !next.After(now) { // due, and not taken care of yet
+	if !next.After(now) { // due, but not handled yet
 		return next, false
 	}
 	return next, next.After(until) || r.clock.soonest().Equal(next)
@@ -247,8 +247,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// plugin installs a dotagent plugin in sh. What it is given on stdin is $payload, and its answer
-// what it prints.
+// plugin installs a dotagent plugin in sh. invoke gets the plugin's stdin as $payload, and prints
+// the answer.
 func (r *rig) plugin(name, kind, invoke string) {
 	r.write("plugins/dotagent-plugin-"+name, `#!/bin/sh
 case "$1" in
@@ -259,7 +259,7 @@ esac
 `, 0o755)
 }
 
-// lines are those of a file that plugins append to.
+// lines returns the lines of a file that plugins append to.
 func (r *rig) lines(path string) []string {
 	data, err := os.ReadFile(filepath.Join(r.home, path))
 	if err != nil {
@@ -268,7 +268,7 @@ func (r *rig) lines(path string) []string {
 	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
-// A mailbox is an HTTP endpoint that keeps what is sent to it.
+// A mailbox is an HTTP endpoint that stores the requests it gets.
 type mailbox struct {
 	*httptest.Server
 	mu    sync.Mutex // protects posts
@@ -358,7 +358,7 @@ config = { key = "${TOKEN}", list = ["$${x}"] }
 events = ["success", "recovered"]
 `
 
-// The agent fails in its sixth hour, and sleeps past its time at the beginning of its eighteenth.
+// The agent fails from 06:00 to 07:00, and takes longer than its timeout at 18:00.
 const dayAgent = `
 minute=$(( AGENT_START_EPOCH % 86400 / 60 ))
 echo "report of minute $minute"
@@ -367,16 +367,15 @@ echo "report of minute $minute"
 exit 0
 `
 
-// TestADay lives through a day in seconds: schedules, a failing agent, backoff, given up, stale, a
-// refused preflight, recovery and a time-out, with the exact events at real plugins and at real
-// endpoints.
+// TestADay plays a day in seconds: schedules, a failing agent, backoff, given up, stale, a refused
+// preflight, recovery and a timeout. It checks the exact events at real plugins and real endpoints.
 func TestADay(t *testing.T) {
 	r := newRig(t, time.Date(2026, 3, 2, 23, 59, 30, 0, time.UTC))
 	box := newMailbox(t)
 	r.secrets["HOOK"], r.secrets["TOKEN"] = box.URL, "hush"
 	r.write("agents/report/agent.toml", dayManifest, 0o644)
 	r.write("agents/report/agent.sh", dayAgent, 0o644)
-	// The preflight refuses once, where a file says so.
+	// The preflight refuses once if the file refuse exists.
 	r.plugin("vpn", "preflight", `if rm "$MARK/refuse" 2>/dev/null; then echo '{"ok":false,"error":"the VPN is down","suggest":"run: vpn up"}'; else echo '{"ok":true}'; fi`)
 	r.plugin("store", "sink", `printf '%s\n' "$payload" >> "$MARK/stored"; echo '{"ok":true}'`)
 	r.plugin("pager", "notify", `printf '%s\n' "$payload" | sed 's/.*"event":"\([a-z_]*\)".*/\1/' >> "$MARK/paged"; echo '{"ok":true}'`)
@@ -414,7 +413,7 @@ func TestADay(t *testing.T) {
 	r.checkRuns()
 }
 
-// checkMail looks at what came to the endpoints.
+// checkMail checks the requests to the endpoints.
 func (r *rig) checkMail(posts, want []string) {
 	t := r.t
 	t.Helper()
@@ -426,8 +425,8 @@ func (r *rig) checkMail(posts, want []string) {
 		}
 		return bodies
 	}
-	// A built-in notifier without events gets one message where two events happen at once: three
-	// times on this day.
+	// A built-in notifier without events gets one message if two events happen at once, which is
+	// three times on this day.
 	if slack := of("/slack"); len(slack) != len(want)-3 {
 		t.Errorf("slack was told %d times, want %d: %q", len(slack), len(want)-3, slack)
 	} else if !strings.Contains(slack[5], "vpn up") || !strings.Contains(slack[5], "the VPN is down") {
@@ -452,7 +451,7 @@ func (r *rig) checkMail(posts, want []string) {
 	}
 }
 
-// checkRuns looks at what was written down.
+// checkRuns checks the stored runs.
 func (r *rig) checkRuns() {
 	t := r.t
 	t.Helper()

@@ -25,11 +25,12 @@ type smallDisk struct {
 	engine       *engine.Engine
 	clock        *fakeClock
 	filling, ran string
-	full         string        // is there when the agent has filled the disk
-	told         chan struct{} // a result could not be written
+	full         string        // a file that exists when the agent has filled the disk
+	told         chan struct{} // receives a value if a result cannot be written
 }
 
-// newSmallDisk makes one. The agent notes that it ran, fills the disk, and does what then says.
+// newSmallDisk returns a smallDisk. The agent writes down that it ran, fills the disk, and runs the
+// shell command then.
 func newSmallDisk(t *testing.T, then string) *smallDisk {
 	t.Helper()
 	dir := plugtest.SmallDisk(t, "40m")
@@ -49,7 +50,7 @@ func newSmallDisk(t *testing.T, then string) *smallDisk {
 	return d
 }
 
-// schedule runs a scheduler until the test ends, and lets the agent's hour come.
+// schedule runs a scheduler until the test ends, and sets the clock to the agent's next tick.
 func (d *smallDisk) schedule() {
 	d.t.Helper()
 	s := job.NewScheduler(d.runner, func() []*job.Manifest { return []*job.Manifest{d.agent} })
@@ -78,8 +79,8 @@ func (d *smallDisk) await(holds func(job.State) bool) {
 	}
 }
 
-// silence waits until the disk is full, and uses up what room the last page of the file has in
-// which signs of life are written.
+// silence waits until the disk is full, and then fills the last page of the file that stores
+// heartbeats, so that no heartbeat can be written.
 func (d *smallDisk) silence() {
 	d.t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -90,14 +91,14 @@ func (d *smallDisk) silence() {
 	must(d.t, err)
 	for !errors.Is(err, engine.ErrDisk) {
 		if time.Now().After(deadline) {
-			d.t.Fatalf("there is still room for signs of life: %v", err)
+			d.t.Fatalf("there is still room for heartbeats: %v", err)
 		}
 		_, err = beats.Put(d.t.Context(), "another/schedule", []byte(strings.Repeat("x", 100)))
 	}
 }
 
-// makeRoom waits until a result could not be written, and makes room. The run succeeds then, and
-// was made once.
+// makeRoom waits until a result could not be written, and frees the disk. Then it checks that the
+// run succeeds and was made once.
 func (d *smallDisk) makeRoom() {
 	d.t.Helper()
 	select {
@@ -112,9 +113,8 @@ func (d *smallDisk) makeRoom() {
 	}
 }
 
-// TestAFullDiskDelaysTheResult: an attempt that ends while the disk is full is recorded when there
-// is room again, as what it was. It is not taken for the attempt of a process that died, and not
-// made twice.
+// TestAFullDiskDelaysTheResult: an attempt that ends while the disk is full is recorded with its
+// result when there is room again. It does not count as cut off, and is not made twice.
 func TestAFullDiskDelaysTheResult(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t, "exit 0")
@@ -126,9 +126,9 @@ func TestAFullDiskDelaysTheResult(t *testing.T) {
 // Until the disk is full, a busy machine must not be silent for so long.
 const silentBeat = 3 * time.Second
 
-// TestAFullDiskStopsNoProgram: a run that cannot say that it is alive, because the disk is full for
-// longer than it may be silent, goes on, and its result is recorded when there is room again. No
-// other process can have taken the run over meanwhile.
+// TestAFullDiskStopsNoProgram: if the disk is full, a run goes on even if it cannot write a
+// heartbeat for longer than is allowed. Its result is recorded when there is room again. No other
+// process can have taken the run over meanwhile.
 func TestAFullDiskStopsNoProgram(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t, "sleep 10; exit 0")
@@ -138,10 +138,10 @@ func TestAFullDiskStopsNoProgram(t *testing.T) {
 	d.makeRoom()
 }
 
-// TestAFullDiskDelaysARunByHand: a run by hand through the daemon is recorded when there is room
-// again. A command that waits for its run gets the error at once.
+// TestAFullDiskDelaysARunByHand: a manual run with Insist is recorded when there is room again.
+// Without Insist, RunNow returns the error at once.
 func TestAFullDiskDelaysARunByHand(t *testing.T) {
-	t.Run("insisted on", func(t *testing.T) {
+	t.Run("with Insist", func(t *testing.T) {
 		t.Parallel()
 		d := newSmallDisk(t, "sleep 10; exit 0")
 		d.runner.Store.SetBeat(silentBeat)
@@ -154,7 +154,7 @@ func TestAFullDiskDelaysARunByHand(t *testing.T) {
 		d.makeRoom()
 		must(t, <-ended)
 	})
-	t.Run("waited for", func(t *testing.T) {
+	t.Run("without Insist", func(t *testing.T) {
 		d := newSmallDisk(t, "exit 0")
 		if _, err := d.runner.RunNow(t.Context(), d.agent, &d.agent.Schedules[0], job.RunOptions{}); !errors.Is(err, engine.ErrDisk) {
 			t.Errorf("error %v; want one that says that the disk is full", err)
@@ -163,7 +163,7 @@ func TestAFullDiskDelaysARunByHand(t *testing.T) {
 	})
 }
 
-// countWarnings is a log that passes on that a result could not be written.
+// countWarnings returns a logger that sends a value to told if a result cannot be written.
 func countWarnings(told chan<- struct{}) *slog.Logger {
 	return slog.New(slog.NewTextHandler(warnings(told), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }

@@ -31,7 +31,8 @@ func FuzzOrder(f *testing.F) {
 	})
 }
 
-// FuzzPage reads the stored page of a schedule, and the state that the next look makes of it.
+// FuzzPage: a stored page that was read, damaged or not, is the same after it was written and read
+// again.
 func FuzzPage(f *testing.F) {
 	for _, seed := range []string{
 		`{"agent":"a","schedule":"s","since":"2026-01-02T03:04:05Z","active":"r","attempt":2,"streak":-3}`, `{}`, `{"streak":1e99}`, `{"last_tick":"x"}`, `{"last_status":"no such","attempt":-1}`,
@@ -42,7 +43,7 @@ func FuzzPage(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, _ := decodePage(data) // be it damaged: what could be read is a page all the same
+		s, _ := decodePage(data) // a damaged page is read as far as possible
 		text, err := json.Marshal(s)
 		if err != nil {
 			t.Fatalf("%q: %+v cannot be written: %v", data, s, err)
@@ -54,7 +55,7 @@ func FuzzPage(f *testing.F) {
 	})
 }
 
-// FuzzLines takes a batch of kept output apart: line by line, as it was put together.
+// FuzzLines: stored output has the same number of lines after it was read and written again.
 func FuzzLines(f *testing.F) {
 	f.Add(append(encodeLine(Line{Attempt: 1, Stream: stdout, Text: "a\nb"}), encodeLine(Line{Text: "\xff"})...))
 	f.Add([]byte(""))

@@ -32,7 +32,7 @@ type heartbeat struct {
 // isoForm is the layout in which dotagent writes a time.
 const isoForm = "2006-01-02T15:04:05-0700"
 
-// maxHeartbeat bounds how much of the file is read: agents can write to it, too.
+// maxHeartbeat limits how much of the file is read: agents can write to it, too.
 const maxHeartbeat = 64 << 10
 
 // noExitCode stands for a program that was stopped or did not start.

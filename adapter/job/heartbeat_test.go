@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// TestHeartbeat: the file is written before and after each run, and when the agent last succeeded
-// survives failures.
+// TestHeartbeat: the file is written before and after each run. A failure does not change the time
+// of the last success.
 func TestHeartbeat(t *testing.T) {
 	began := time.Date(2026, 11, 15, 6, 0, 0, 0, time.Local)
 	r := newRig(t, began)
@@ -72,7 +72,7 @@ func TestHeartbeat(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 
-	t.Run("a dry run leaves it alone", func(t *testing.T) {
+	t.Run("a dry run does not change the file", func(t *testing.T) {
 		before, err := os.ReadFile(path)
 		must(t, err)
 		for _, m := range r.loaded.Manifests {
@@ -88,15 +88,15 @@ func TestHeartbeat(t *testing.T) {
 		target := r.write("target.json", `{"last_success_at":1}`, 0o600)
 		must(t, os.Remove(path))
 		if err := os.Symlink(target, path); err != nil {
-			if runtime.GOOS == "windows" { // where making one takes a privilege
-				t.Skipf("this user may make no links: %v", err)
+			if runtime.GOOS == "windows" { // creating a link needs a privilege there
+				t.Skipf("this user cannot create links: %v", err)
 			}
 			t.Fatal(err)
 		}
 		r.clock.set(began.Add(2 * time.Hour))
 		_, after := run("7")
 		if after["last_success_at"] != nil {
-			t.Errorf("a link was believed: %v", after)
+			t.Errorf("the target of the link was read: %v", after)
 		}
 		if text, err := os.ReadFile(target); err != nil || string(text) != `{"last_success_at":1}` {
 			t.Errorf("the link was followed: %s, %v", text, err)
@@ -104,8 +104,8 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// TestOnFailureHearsOfARecovery: without events, the plugins of on_failure hear every event that is
-// not a plain success; and a sink that failed is not told as a failed attempt.
+// TestOnFailureHearsOfARecovery: a plugin of on_failure that lists no events gets every event
+// except success. The message about a failed sink says that the attempt succeeded.
 func TestOnFailureHearsOfARecovery(t *testing.T) {
 	r := newRig(t, time.Now())
 	r.agent("wobbly", `[ -e "$MARK/well" ] || { touch "$MARK/well"; exit 1; }`, "[[on_failure]]\nplugin = \"tell\"\n[[on_success]]\nplugin = \"bad\"\n"+hourly)

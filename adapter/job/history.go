@@ -31,9 +31,9 @@ func (p *parts) appendHistory(ctx context.Context, r *Run) error {
 	return err
 }
 
-// supersedes reports whether new counts instead of old, of two records of the same run in the order
-// in which they were written. The record with more attempts counts; if they have the same number,
-// the first.
+// supersedes reports whether the record new counts instead of the record old, which was written
+// before it for the same run. The record with more attempts counts; if both have the same number,
+// the old one.
 func supersedes(old, new *Run) bool { return len(new.Attempts) > len(old.Attempts) }
 
 // Run returns the run with an id, or [ErrNoRun].
@@ -113,7 +113,7 @@ func (p *parts) find(ctx context.Context, agent, id string, after uint64) (*Run,
 	}
 }
 
-// endedSince returns the sequence number after which the records of an agent ended at a time or
+// endedSince returns the sequence number after which all records of an agent ended at this time or
 // later. The records are in that order as far as the clocks agree, so endedSince is a binary
 // search.
 func (p *parts) endedSince(ctx context.Context, agent string, at time.Time) (uint64, error) {

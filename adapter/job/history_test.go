@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
-// openStore is a store on an engine of its own.
+// openStore returns a store on its own engine.
 func openStore(t *testing.T) (*Store, *parts) {
 	t.Helper()
 	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
@@ -33,7 +33,7 @@ func openStore(t *testing.T) (*Store, *parts) {
 
 var historyBegan = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// runAt is a run that is over, so many minutes after the beginning.
+// runAt returns a run that took a second, that many minutes after historyBegan.
 func runAt(agent string, minute int, status Status) *Run {
 	at := historyBegan.Add(time.Duration(minute) * time.Minute)
 	r := &Run{ID: runID(agent, "s", at, false), Agent: agent, Schedule: "s", Tick: at, Began: at, Ended: at.Add(time.Second), Status: status, Most: 1}
@@ -43,7 +43,7 @@ func runAt(agent string, minute int, status Status) *Run {
 	return r
 }
 
-// fileAll puts runs into the history, in this order.
+// fileAll appends runs to the history, in this order.
 func fileAll(t *testing.T, p *parts, runs ...*Run) {
 	t.Helper()
 	for _, r := range runs {
@@ -69,7 +69,7 @@ func TestHistory(t *testing.T) {
 			}
 		}
 	})
-	t.Run("one that is not there is not", func(t *testing.T) {
+	t.Run("a run that does not exist is not found", func(t *testing.T) {
 		for _, id := range []string{runAt("busy", minutes, "").ID, runAt("idle", 1, "").ID, runAt("nobody", 1, "").ID, "busy/s", "busy", "", "busy/s/yesterday"} {
 			if _, err := s.Run(t.Context(), id); !errors.Is(err, ErrNoRun) {
 				t.Errorf("%q: %v, want ErrNoRun", id, err)
@@ -114,24 +114,24 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// newRunner is a runner of an agent whose schedule is s, and what it tells.
+// newRunner returns a runner, an agent with the schedule s, and the events that the runner reports.
 func newRunner(s *Store) (*Runner, *Manifest, *[]Event) {
 	var told []Event
 	m := &Manifest{Agent: Agent{Name: "a", Monitor: true}, Schedules: []Schedule{{ID: "s", Retry: Retry{MaxRetries: 2}}}}
 	return &Runner{Store: s, Owner: "me", Report: func(t Report) { told = append(told, t.Event) }}, m, &told
 }
 
-// claimAt has a tick claimed.
+// claimAt claims a tick.
 func claimAt(ctx context.Context, r *Runner, m *Manifest, minute int) (*claim, error) {
 	return r.claim(ctx, newOrder(m, &m.Schedules[0], historyBegan.Add(time.Duration(minute)*time.Minute), false), m, &m.Schedules[0])
 }
 
-// die has the process that makes the active run be one that is no more.
+// die changes the page, so that the process that makes the active run no longer exists.
 func die(t *testing.T, p *parts) {
 	t.Helper()
 	err := p.update(t.Context(), "a", "s", time.Now(), func(pg *page) error {
 		pg.Hold.Holder = lease.Self()
-		pg.Hold.Holder.Start++ // another process had the number
+		pg.Hold.Holder.Start++ // as if another process had had this process id
 		return nil
 	})
 	if err != nil {
@@ -156,12 +156,12 @@ func TestTicksAreTakenOnce(t *testing.T) {
 		return fmt.Sprintf("%s %s %v", run.Status, run.Reason, err)
 	}
 	first := take(t, 10)
-	t.Run("one that is active is not taken again", func(t *testing.T) {
+	t.Run("an active tick is not taken again", func(t *testing.T) {
 		if first == nil || take(t, 10) != nil {
-			t.Error("not once")
+			t.Error("the tick was not taken exactly once")
 		}
 	})
-	t.Run("one that comes meanwhile is skipped, and recorded", func(t *testing.T) {
+	t.Run("a tick that comes meanwhile is skipped, and recorded", func(t *testing.T) {
 		if got := status(11); take(t, 11) != nil || status(11) != "skipped the previous run is still in progress: "+first.run.ID+" <nil>" {
 			t.Errorf("%s, then %s", got, status(11))
 		}
@@ -169,17 +169,17 @@ func TestTicksAreTakenOnce(t *testing.T) {
 	if err := first.trySaveResult(t.Context(), ok, ""); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("one that is over is not taken again", func(t *testing.T) {
+	t.Run("a tick whose run is over is not taken again", func(t *testing.T) {
 		if take(t, 10) != nil || take(t, 11) != nil || status(10) != "succeeded  <nil>" {
 			t.Errorf("taken again: %s", status(10))
 		}
 	})
-	t.Run("one that was overtaken is recorded as skipped", func(t *testing.T) {
+	t.Run("a tick that comes after a later one is recorded as skipped", func(t *testing.T) {
 		if take(t, 5) != nil || status(5) != "skipped "+errLate.Error()+" <nil>" {
 			t.Errorf("%s", status(5))
 		}
 	})
-	t.Run("a run that is somebody else's by now is not settled", func(t *testing.T) {
+	t.Run("a result is not saved if another process has taken over the run", func(t *testing.T) {
 		c := take(t, 12)
 		die(t, p)
 		if _, err := r.reap(t.Context(), m, &m.Schedules[0]); err != nil {
@@ -197,9 +197,9 @@ func TestTicksAreTakenOnce(t *testing.T) {
 	}
 }
 
-// TestMend: a process that died after the end of a run was in the history, and before the page said
-// so.
-func TestMend(t *testing.T) {
+// TestReapUpdatesThePage: if a process died after it wrote the end of a run into the history, but
+// before it updated the page, reap updates the page.
+func TestReapUpdatesThePage(t *testing.T) {
 	s, p := openStore(t)
 	r, m, told := newRunner(s)
 	c, err := claimAt(t.Context(), r, m, 10)
@@ -214,7 +214,7 @@ func TestMend(t *testing.T) {
 		t.Fatal(err)
 	}
 	if run, err := s.Run(t.Context(), done.ID); err != nil || run.Status != Running {
-		t.Errorf("a run that was heard of lately: %+v, %v", run, err)
+		t.Errorf("a run with a recent heartbeat: %+v, %v", run, err)
 	}
 	die(t, p)
 	if _, err := r.reap(t.Context(), m, &m.Schedules[0]); err != nil {
@@ -229,7 +229,8 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// TestOrdersAreForgotten: of a schedule's orders the scheduler remembers the last of each kind.
+// TestOrdersAreForgotten: for each schedule, the scheduler remembers only the last order of each
+// kind.
 func TestOrdersAreForgotten(t *testing.T) {
 	s, p := openStore(t)
 	r, m, _ := newRunner(s)

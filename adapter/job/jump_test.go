@@ -11,7 +11,7 @@ import (
 
 const everyTen = "[[schedules]]\nid = \"ten\"\ntype = \"interval\"\ninterval_minutes = 10\n"
 
-// ticks are the runs that there are of an agent, by the time of their ticks, in order.
+// ticks returns the runs of an agent, with the times of their ticks, in order.
 func (r *rig) ticks(agent string) []string {
 	r.t.Helper()
 	runs, err := r.store.Runs(r.t.Context(), agent, 0)
@@ -24,9 +24,9 @@ func (r *rig) ticks(agent string) []string {
 	return at
 }
 
-// TestTheClockIsSet: the clock jumps an hour forward, and then an hour back. Of the ticks that were
-// jumped over one is made up for, those that were not run yet run when their time comes again, and
-// none runs twice.
+// TestTheClockIsSet: the clock jumps an hour forward, and then an hour back. One run replaces all
+// ticks that were jumped over. After the jump back, ticks that have not run yet run at their time,
+// and no tick runs twice.
 func TestTheClockIsSet(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2026, 3, 2, hour, minute, 30, 0, time.UTC) }
 	r := newRig(t, at(0, 35))
@@ -47,7 +47,7 @@ func TestTheClockIsSet(t *testing.T) {
 }
 
 // TestTheClockIsSetInAWait: the clock is set back by an hour while a run waits for its next
-// attempt. The run waits no longer than its manifest says, also where the clock is set after the
+// attempt. The run waits no longer than its manifest says, even if the clock is set after the
 // planner has read it and before the planner sleeps.
 func TestTheClockIsSetInAWait(t *testing.T) {
 	start := time.Date(2026, 3, 2, 0, 59, 30, 0, time.UTC)

@@ -22,16 +22,16 @@ import (
 const (
 	heapEnv           = "PATCHBAY_TEST_JOB_HEAP"
 	leftoverSchedules = 20
-	leftoverFew       = 2  // ticks, after which everything is there once
+	leftoverFew       = 2  // ticks, after which every key and topic exists
 	leftoverMany      = 40 // more ticks
 	leftoverRemember  = time.Second
-	leftoverMost      = 64 // bytes that a run may leave behind. With a name of its own in the engine it would be some 170
+	leftoverMost      = 64 // bytes that a run may leave behind; with its own key in the engine it would be about 170
 )
 
-// TestRunsLeaveNothing: memory is bounded by the number of schedules, not of runs. What the engine
-// has a name for stays in memory, so that no run may have one. `make soak` also weighs it: what an
-// engine has in memory after many runs is what it had after few. It is opened anew for that, in a
-// process of its own: without its caches, and what it remembers for a while.
+// TestRunsLeaveNothing: memory grows with the number of schedules, not of runs. The engine holds
+// every key and topic in memory, so no run may have its own. `make soak` also measures the heap:
+// after many runs the engine uses as much memory as after few. Each measurement opens the engine in
+// a new process, without its caches and without the ids that it remembers for a while.
 func TestRunsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	l := newLeftover(t)
@@ -39,7 +39,7 @@ func TestRunsLeaveNothing(t *testing.T) {
 	names := l.names()
 	l.live(leftoverFew)
 	if now := l.names(); !slices.Equal(now, names) || len(names) < 3*leftoverSchedules {
-		t.Errorf("after more runs the engine has the names\n%q\nwant those it had\n%q", now, names)
+		t.Errorf("after more runs the engine has the keys and topics\n%q\nwant the same as before\n%q", now, names)
 	}
 	if !soak.Long() {
 		return
@@ -55,7 +55,7 @@ func TestRunsLeaveNothing(t *testing.T) {
 	}
 }
 
-// names are the keys and topics of all that the jobs keep in the engine.
+// names returns the keys and topics that jobs have in the engine.
 func (l *leftover) names() []string {
 	l.t.Helper()
 	e, err := engine.Open(l.t.Context(), engine.Options{Dir: l.dir, Remember: leftoverRemember})
@@ -103,7 +103,7 @@ func newLeftover(t *testing.T) *leftover {
 	return l
 }
 
-// live lets so many ticks pass.
+// live lets that many ticks pass.
 func (l *leftover) live(ticks int) {
 	l.t.Helper()
 	e, err := engine.Open(l.t.Context(), engine.Options{Dir: l.dir, Remember: leftoverRemember})
@@ -126,7 +126,7 @@ func (l *leftover) live(ticks int) {
 	must(l.t, e.Close())
 }
 
-// await waits until every schedule has come so far.
+// await waits until far is true for every schedule.
 func (l *leftover) await(s *job.Store, far func(job.State) bool) {
 	l.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
@@ -142,7 +142,7 @@ func (l *leftover) await(s *job.Store, far func(job.State) bool) {
 			return
 		}
 		if time.Now().After(deadline) {
-			l.t.Fatalf("%d of %d schedules have come so far: %+v", n, leftoverSchedules, states)
+			l.t.Fatalf("only %d of %d schedules are in the wanted state: %+v", n, leftoverSchedules, states)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func (l *leftover) await(s *job.Store, far func(job.State) bool) {
 // heap returns the bytes of heap that a process uses when it has just opened the engine.
 func (l *leftover) heap() int64 {
 	l.t.Helper()
-	time.Sleep(leftoverRemember) // until nothing has to be remembered, for which the engine would read it all
+	time.Sleep(leftoverRemember) // until the engine has no ids to remember, for which it would read all records
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), heapEnv+"="+l.dir)
 	cmd.Stderr = testWriter{l.t}
@@ -161,17 +161,17 @@ func (l *leftover) heap() int64 {
 	return n
 }
 
-// printHeap is that process.
+// printHeap is the program of that process.
 func printHeap(dir string) error {
 	e, err := engine.Open(context.Background(), engine.Options{Dir: dir, Remember: leftoverRemember})
 	if err != nil {
 		return err
 	}
-	least := uint64(1 << 60) // what others do meanwhile can only add to it, as does the engine while it checks its blocks
+	least := uint64(1 << 60) // the smallest of several values: other goroutines, such as the check of the engine's blocks, only add to it
 	for range 30 {
 		time.Sleep(100 * time.Millisecond)
 		runtime.GC()
-		runtime.GC() // what was in pools
+		runtime.GC() // frees the pools
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		least = min(least, m.HeapAlloc)

@@ -65,7 +65,7 @@ func TestListPages(t *testing.T) {
 	if got := pagesOf(t, s, "many03", 1); len(got) != 2 || got[0] != now[0] {
 		t.Errorf("of one agent: %v", got)
 	}
-	t.Run("a run that ends between two pages, or begins, moves no other", func(t *testing.T) {
+	t.Run("a run that ends between two pages does not move the others", func(t *testing.T) {
 		first, next, err := s.List(t.Context(), "", "", 10)
 		if err != nil || len(first) != 10 {
 			t.Fatal(first, err)
@@ -83,7 +83,7 @@ func TestListPages(t *testing.T) {
 			t.Errorf("%+v, %v", runs, err)
 		}
 	})
-	t.Run("what is no place is refused", func(t *testing.T) {
+	t.Run("an invalid place is refused", func(t *testing.T) {
 		for _, text := range []string{"x", "1", "1 x", "1 0", "1 -5", "1 5 x", "0 5", "2 5 ", "3 5 x", "0 99999999999999999999 x"} {
 			if _, _, err := s.List(t.Context(), "", text, 5); !errors.Is(err, ErrPlace) {
 				t.Errorf("%q: %v", text, err)

@@ -41,9 +41,9 @@ func warnOfHookEvents(t *document.Table, list string, h Hook) {
 	switch {
 	case len(h.Events) == 0:
 	case list == preflightList:
-		t.Warn("events", "take it out", "it has no effect: a preflight is called before every attempt")
+		t.Warn("events", "remove it", "it has no effect: a preflight is called before every attempt")
 	case list == onSuccessList && !h.Wants(Success):
-		t.Warn("events", "add \"success\", or take the list out", "plugin %s is never called: on_success is for success only", document.Cut(h.Plugin))
+		t.Warn("events", "add \"success\", or remove the list", "plugin %s is never called: on_success is for success only", document.Cut(h.Plugin))
 	case list == onFailureList:
 		warnOfUnsentEvents(t, "events", h.Events)
 	}
@@ -57,7 +57,7 @@ func warnOfUnsentEvents(t *document.Table, key string, events []Event) {
 		case BeforeRun:
 			t.WarnItem(key, i, "list \"attempt_failed\" to hear of it", "Patchbay never sends %q: a preflight that refuses is attempt_failed", e)
 		case DailySummary:
-			t.WarnItem(key, i, "take it out", "%q has no effect: only dotagent sends it", e)
+			t.WarnItem(key, i, "remove it", "%q has no effect: only dotagent sends it", e)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func readPlugin(t *document.Table, key string, s Security) string {
 	case strings.ContainsAny(name, "/\\\x00"):
 		t.Bad(key, "name the plugin, not its file", "%q cannot be a plugin's name", document.Cut(name))
 	case !s.AllowsPlugin(name):
-		t.Bad(key, "add it there, or take it out here", "security.allowed_plugins does not have %q", document.Cut(name))
+		t.Bad(key, "add it there, or remove it here", "security.allowed_plugins does not list %q", document.Cut(name))
 	}
 	return name
 }

@@ -17,7 +17,7 @@ import (
 // manifestFile is the file that makes a directory an agent.
 const manifestFile = "agent.toml"
 
-// maxAgents bounds how many agents are read from all directories together. People have a dozen, and
+// maxAgents limits how many agents are read from all directories together. People have a dozen, and
 // a directory with thousands of entries was configured by mistake.
 const maxAgents = 1000
 

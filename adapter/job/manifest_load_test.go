@@ -27,18 +27,18 @@ func writeFile(t testing.TB, path, text string) string {
 	return path
 }
 
-// link makes a symbolic link, where the system has them.
+// link creates a symbolic link. If the user may not, it skips the test.
 func link(t testing.TB, to, path string) {
 	t.Helper()
 	if err := os.Symlink(to, path); err != nil {
-		if runtime.GOOS != "windows" { // where making one takes a privilege
+		if runtime.GOOS != "windows" { // creating a link needs a privilege there
 			t.Fatal(err)
 		}
-		t.Skipf("this user may make no links: %v", err)
+		t.Skipf("this user cannot create links: %v", err)
 	}
 }
 
-// names are the agents that were found.
+// names returns the names of the agents that were found.
 func names(l Loaded) string {
 	list := make([]string, len(l.Manifests))
 	for i, m := range l.Manifests {
@@ -57,7 +57,7 @@ func TestLoadDirs(t *testing.T) {
 			t.Errorf("got %s, %v", names(l), l.Broken)
 		}
 	})
-	t.Run("a directory that is not there holds none", func(t *testing.T) {
+	t.Run("a directory that does not exist has no agents", func(t *testing.T) {
 		if l := LoadDirs([]string{filepath.Join(t.TempDir(), "none")}); l.Manifests != nil || l.Broken != nil {
 			t.Errorf("got %v", l)
 		}
@@ -75,7 +75,7 @@ func TestLoadDirs(t *testing.T) {
 			t.Errorf("got %v", l.Broken[0].Err)
 		}
 	})
-	t.Run("of two with one name the second is broken", func(t *testing.T) {
+	t.Run("of two agents with the same name the second is broken", func(t *testing.T) {
 		dir := t.TempDir()
 		writeAgent(t, filepath.Join(dir, "a"), "twin")
 		second := writeAgent(t, filepath.Join(dir, "b"), "twin")
@@ -85,7 +85,7 @@ func TestLoadDirs(t *testing.T) {
 			t.Errorf("got %s, %v\nwant %s", names(l), l.Broken, want)
 		}
 	})
-	t.Run("a name that a directory searched earlier has is hidden, and not broken", func(t *testing.T) {
+	t.Run("an agent is hidden, not broken, if a directory that is searched earlier has its name", func(t *testing.T) {
 		ours, theirs := t.TempDir(), t.TempDir()
 		writeAgent(t, filepath.Join(ours, "a"), "twin")
 		second := writeAgent(t, filepath.Join(theirs, "a"), "twin")
@@ -94,7 +94,7 @@ func TestLoadDirs(t *testing.T) {
 			t.Errorf("got %s, %v, %v", names(l), l.Broken, l.Hidden)
 		}
 	})
-	t.Run("what is no agent is passed over", func(t *testing.T) {
+	t.Run("entries that are not agents are ignored", func(t *testing.T) {
 		dir := t.TempDir()
 		writeFile(t, filepath.Join(dir, "README"), "")
 		writeFile(t, filepath.Join(dir, "notes", "x"), "")
@@ -147,12 +147,12 @@ func TestLoadDirsFollowsLinks(t *testing.T) {
 			t.Errorf("got %v", l)
 		}
 	})
-	t.Run("a file that two ways lead to is one agent", func(t *testing.T) {
+	t.Run("two paths to the same file are one agent", func(t *testing.T) {
 		if l := LoadDirs([]string{dir, elsewhere, dir}); names(l) != "linked" || l.Broken != nil {
 			t.Errorf("got %s, %v", names(l), l.Broken)
 		}
 	})
-	t.Run("a manifest that leads nowhere is broken", func(t *testing.T) {
+	t.Run("a manifest that is a link to no file is broken", func(t *testing.T) {
 		dir := t.TempDir()
 		if err := os.Mkdir(filepath.Join(dir, "a"), 0o700); err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("the fingerprint is the content's", func(t *testing.T) {
+	t.Run("the fingerprint depends only on the content", func(t *testing.T) {
 		dir := t.TempDir()
 		var prints []string
 		for _, name := range []string{"a", "b", "a"} {

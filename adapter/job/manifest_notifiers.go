@@ -32,7 +32,7 @@ func readNotifier(t *document.Table, s Security) Notifier {
 	}
 	if !slices.Contains(drivers, string(n.Driver)) {
 		if n.Driver != "" {
-			t.Bad("driver", nearest.Suggest(string(n.Driver), drivers), "%q is no driver", document.Cut(string(n.Driver)))
+			t.Bad("driver", nearest.Suggest(string(n.Driver), drivers), "%q is not a driver", document.Cut(string(n.Driver)))
 		}
 		return n // the other keys depend on the driver, so they cannot be checked
 	}
@@ -43,12 +43,12 @@ func readNotifier(t *document.Table, s Security) Notifier {
 	return n
 }
 
-// readNotifierTimeout reads how long a plugin may take. The other drivers have fixed bounds.
+// readNotifierTimeout reads how long a plugin may take. The other drivers have fixed limits.
 func readNotifierTimeout(t *document.Table, d Driver) time.Duration {
 	const key = "timeout_seconds"
 	timeout := readSeconds(t, key, 0)
 	if timeout != 0 && d != DriverPlugin {
-		t.Warn(key, "take it out", "it has no effect on the driver %s, which has a bound of its own", d)
+		t.Warn(key, "remove it", "it has no effect on the driver %s, which has its own limit", d)
 		return 0
 	}
 	return timeout

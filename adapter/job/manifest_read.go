@@ -15,7 +15,7 @@ const (
 	defaultStaleAfter = 120 * time.Minute
 )
 
-// The largest values. dotagent has no bounds; a larger value is most likely in the wrong unit.
+// The largest values. dotagent has no limits; a larger value is most likely in the wrong unit.
 const (
 	maxTimeout = 7 * 24 * time.Hour
 	maxRetries = 100
@@ -91,7 +91,7 @@ func readProgram(t *document.Table, m *Manifest) Program {
 	checkText(t, "command", written)
 	checkText(t, "working_dir", p.WorkingDir)
 	if written != "" && !allowsCommand(m.Security.AllowedCommands, m.Dir, written) {
-		t.Bad("command", "add it there, or run another", "security.allowed_commands does not have %q", document.Cut(written))
+		t.Bad("command", "add it there, or run another", "security.allowed_commands does not list %q", document.Cut(written))
 	}
 	t.End()
 	return p

@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-// minimal is the least a manifest can be.
+// minimal is the smallest valid manifest.
 const minimal = "[agent]\nname = \"a\"\n[run]\ncommand = \"true\"\n"
 
 func parse(t *testing.T, text string) *Manifest {
@@ -77,7 +77,7 @@ func TestEveryKey(t *testing.T) {
 	check("defaults", m.Defaults, defaults)
 
 	for i := range m.Schedules {
-		m.Schedules[i].timing = nil // TestNext and its like look at that
+		m.Schedules[i].timing = nil // TestNext and others check it
 	}
 	check("schedules", m.Schedules, []Schedule{
 		{ID: "weekly", Type: TypeCron, Weekdays: []int{1, 5}, Hours: []int{8, 20}, Minute: 30, Zone: berlin,
@@ -119,25 +119,25 @@ func TestComplaints(t *testing.T) {
 		{"an unknown key", "[agents]\n", "1:2: unknown key agents"},
 		{"an unknown key in a table", "[security]\nnetwrok = \"deny\"\n", `2:1: unknown key security.netwrok; did you mean "network"?`},
 		{"no command", "", `1:1: run.command: is required`},
-		{"less than no attempt", "[defaults]\nmax_retries = -1\n", "2:15: defaults.max_retries: -1 is out of range; write a number from 0 to 100"},
+		{"a negative number of attempts", "[defaults]\nmax_retries = -1\n", "2:15: defaults.max_retries: -1 is out of range; write a number from 0 to 100"},
 		{"too many retries", "[defaults]\nmax_retries = 101\n", "2:15: defaults.max_retries: 101 is out of range; write a number from 0 to 100"},
-		{"a backoff that is no list", "[defaults]\nretry_backoff_minutes = 5\n", "2:25: defaults.retry_backoff_minutes: must be an array, got a whole number"},
+		{"a backoff that is not a list", "[defaults]\nretry_backoff_minutes = 5\n", "2:25: defaults.retry_backoff_minutes: must be an array, got a whole number"},
 		{"a backoff below zero", "[defaults]\nretry_backoff_minutes = [5, -1]\n", "2:29: defaults.retry_backoff_minutes[1]: -1 is out of range; write a number from 0 to 527040"},
 		{"a variable without a name", "[env.extra]\n\"a=b\" = \"c\"\n", `2:9: env.extra."a=b": cannot be the name of a variable`},
 		{"a variable that is a number", "[env.extra]\nA = 1\n", "2:5: env.extra.A: must be a string, got a whole number"},
 
 		{"a schedule without id", "[[schedules]]\ntype = \"interval\"\ninterval_minutes = 1\n", "1:3: schedules[0].id: is required"},
 		{"a schedule without type", "[[schedules]]\nid = \"s\"\n", "1:3: schedules[0].type: is required"},
-		{"a type that is none", "[[schedules]]\nid = \"s\"\ntype = \"intervall\"\n", `3:8: schedules[0].type: must be one of cron, interval, expression, got "intervall"; did you mean "interval"?`},
+		{"an unknown type", "[[schedules]]\nid = \"s\"\ntype = \"intervall\"\n", `3:8: schedules[0].type: must be one of cron, interval, expression, got "intervall"; did you mean "interval"?`},
 		{"an id that is taken", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\n[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\n",
 			`6:6: schedules[1].id: "s" is taken by schedules[0]`},
 		{"an id with a slash", "[[schedules]]\nid = \"a/b\"\ntype = \"interval\"\ninterval_minutes = 1\n", `2:6: schedules[0].id: "a/b" cannot be a name`},
-		{"an interval of nothing", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 0\n", "4:20: schedules[0].interval_minutes: 0 is out of range; write a number from 1 to 527040"},
+		{"an interval of zero", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 0\n", "4:20: schedules[0].interval_minutes: 0 is out of range; write a number from 1 to 527040"},
 		{"no interval", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\n", "1:3: schedules[0].interval_minutes: is required"},
 		{"a key of another type", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\nhours = [1]\n", "5:1: unknown key schedules[0].hours"},
 		{"no hours", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\n", "1:3: schedules[0].hours: is required"},
-		{"hours of no length", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = []\n", "4:9: schedules[0].hours: an empty list means never"},
-		{"weekdays of no length", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nweekdays = []\n", "5:12: schedules[0].weekdays: an empty list means never"},
+		{"an empty list of hours", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = []\n", "4:9: schedules[0].hours: an empty list means never"},
+		{"an empty list of weekdays", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nweekdays = []\n", "5:12: schedules[0].weekdays: an empty list means never"},
 		{"a day beyond the week", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nweekdays = [0, 7]\n", "5:16: schedules[0].weekdays[1]: 7 is out of range; write a number from 0 to 6"},
 		{"an hour beyond the day", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [24]\n", "4:10: schedules[0].hours[0]: 24 is out of range; write a number from 0 to 23"},
 		{"a minute beyond the hour", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nminute = 60\n", "5:10: schedules[0].minute: 60 is out of range; write a number from 0 to 59"},
@@ -149,27 +149,27 @@ func TestComplaints(t *testing.T) {
 		{"a zero byte in an argument", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\nargs = [\"\\u0000\"]\n", "5:9: schedules[0].args[0]: must not contain a zero byte"},
 		{"a zero byte in a variable", "[env.extra]\nA = \"\\u0000\"\n", "2:5: env.extra.A: must not contain a zero byte"},
 		{"a zero byte in a path", "[security]\nfilesystem_writable = [\"\\u0000\"]\n", "2:24: security.filesystem_writable[0]: must not contain a zero byte"},
-		{"an unknown event", "[[on_failure]]\nplugin = \"p\"\nevents = [\"given_up\", \"recoverd\"]\n", `3:23: on_failure[0].events[1]: "recoverd" is no event; did you mean "recovered"?`},
-		{"a config that is no table", "[[preflight]]\nplugin = \"p\"\nconfig = 1\n", "3:10: preflight[0].config: must be a table, got a whole number"},
-		{"a config JSON cannot say", "[[preflight]]\nplugin = \"p\"\nconfig = { a = nan }\n", "3:10: preflight[0].config: NaN has no counterpart in JSON"},
+		{"an unknown event", "[[on_failure]]\nplugin = \"p\"\nevents = [\"given_up\", \"recoverd\"]\n", `3:23: on_failure[0].events[1]: "recoverd" is not an event; did you mean "recovered"?`},
+		{"a config that is not a table", "[[preflight]]\nplugin = \"p\"\nconfig = 1\n", "3:10: preflight[0].config: must be a table, got a whole number"},
+		{"a config that JSON cannot express", "[[preflight]]\nplugin = \"p\"\nconfig = { a = nan }\n", "3:10: preflight[0].config: NaN has no counterpart in JSON"},
 
 		{"a notifier without driver", "[[notifiers]]\n", "1:3: notifiers[0].driver: is required"},
-		{"an unknown driver", "[[notifiers]]\ndriver = \"slak\"\n", `2:10: notifiers[0].driver: "slak" is no driver; did you mean "slack"?`},
+		{"an unknown driver", "[[notifiers]]\ndriver = \"slak\"\n", `2:10: notifiers[0].driver: "slak" is not a driver; did you mean "slack"?`},
 		{"a key of another driver", "[[notifiers]]\ndriver = \"desktop\"\ntopic = \"t\"\n", "3:1: unknown key notifiers[0].topic"},
-		{"an urgency that is none", "[[notifiers]]\ndriver = \"desktop\"\nurgency = \"hihg\"\n", `3:11: notifiers[0].urgency: must be one of low, normal, critical, got "hihg"`},
-		{"a webhook that is no address", "[[notifiers]]\ndriver = \"slack\"\nwebhook_url = \"hunter2\"\n", "3:15: notifiers[0].webhook_url: not a web address; write https://HOST…"},
+		{"an unknown urgency", "[[notifiers]]\ndriver = \"desktop\"\nurgency = \"hihg\"\n", `3:11: notifiers[0].urgency: must be one of low, normal, critical, got "hihg"`},
+		{"a webhook that is not an address", "[[notifiers]]\ndriver = \"slack\"\nwebhook_url = \"hunter2\"\n", "3:15: notifiers[0].webhook_url: not a web address; write https://HOST…"},
 		{"a priority off the scale", "[[notifiers]]\ndriver = \"ntfy\"\ntopic = \"t\"\npriority = 6\n", "4:12: notifiers[0].priority: 6 is out of range; write a number from 1 to 5"},
 		{"no chat", "[[notifiers]]\ndriver = \"telegram\"\nbot_token = \"${T}\"\n", "1:3: notifiers[0].chat_id: is required"},
-		{"half of a pushover", "[[notifiers]]\ndriver = \"pushover\"\nuser = \"${U}\"\n", "1:3: notifiers[0].token: is required"},
+		{"pushover without a token", "[[notifiers]]\ndriver = \"pushover\"\nuser = \"${U}\"\n", "1:3: notifiers[0].token: is required"},
 		{"a rate below zero", "[[notifiers]]\ndriver = \"desktop\"\nrate_limit_minutes = -1\n", "3:22: notifiers[0].rate_limit_minutes: -1 is out of range; write a number from 0 to 527040"},
 
-		{"a network policy that is none", "[security]\nnetwork = \"maybe\"\n", `2:11: security.network: must be one of allow, deny, got "maybe"`},
+		{"an unknown network policy", "[security]\nnetwork = \"maybe\"\n", `2:11: security.network: must be one of allow, deny, got "maybe"`},
 		{"a host that is an address", "[security]\nnetwork = [\"https://example.com/\"]\n", `2:12: security.network[0]: "https://example.com/": want a host`},
 		{"a value in env_passthrough", "[security]\nenv_passthrough = [\"A=b\"]\n", `2:20: security.env_passthrough[0]: "A=b": want a variable's name or a glob, not a value`},
 		{"a preflight that allowed_plugins leaves out", "[[preflight]]\nplugin = \"p\"\n[security]\nallowed_plugins = [\"q\"]\n",
-			`2:10: preflight[0].plugin: security.allowed_plugins does not have "p"; add it there, or take it out here`},
+			`2:10: preflight[0].plugin: security.allowed_plugins does not list "p"; add it there, or remove it here`},
 		{"a notifier that allowed_plugins leaves out", "[[notifiers]]\ndriver = \"plugin\"\nname = \"p\"\n[security]\nallowed_plugins = [\"q\"]\n",
-			`3:8: notifiers[0].name: security.allowed_plugins does not have "p"`},
+			`3:8: notifiers[0].name: security.allowed_plugins does not list "p"`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			base, lines := minimal, after-1
@@ -191,7 +191,7 @@ func TestComplaints(t *testing.T) {
 				t.Errorf("got  %s\nwant %s\nall: %v", got, c.want, err)
 			}
 			if p.Fix == "" || strings.Contains(p.Message, p.Fix) {
-				t.Errorf("no fix of its own: %q, %q", p.Message, p.Fix)
+				t.Errorf("the fix is missing, or the message contains it: %q, %q", p.Message, p.Fix)
 			}
 			if strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("a secret is in %v", err)
@@ -239,7 +239,7 @@ func TestSlug(t *testing.T) {
 	}
 }
 
-// TestCommands: what is started, and whether it may be.
+// TestCommands: which program a command starts, and whether allowed_commands allows it.
 func TestCommands(t *testing.T) {
 	dir := filepath.Dir(testPath())
 	home := t.TempDir()
@@ -247,19 +247,19 @@ func TestCommands(t *testing.T) {
 	t.Setenv("USERPROFILE", home)
 	for _, c := range []struct{ rule, command, allowed, want string }{
 		{"a bare name is left to $PATH", "fish", ``, "fish"},
-		{"a relative path is the manifest's", "./agent.sh", ``, filepath.Join(dir, "agent.sh")},
-		{"without a dot, too", "bin/agent", ``, filepath.Join(dir, "bin", "agent")},
+		{"a relative path is relative to the manifest", "./agent.sh", ``, filepath.Join(dir, "agent.sh")},
+		{"a relative path without a dot, too", "bin/agent", ``, filepath.Join(dir, "bin", "agent")},
 		{"~ is home", "~/bin/agent", ``, filepath.Join(home, "bin", "agent")},
 		{"an allowed name", "fish", `"bash", "fish"`, "fish"},
 		{"an allowed path, however written", "./x/../agent.sh", `"agent.sh", "./agent.sh"`, filepath.Join(dir, "agent.sh")},
-		{"a name is no leave for a file of that name", "./fish", `"fish"`, ""},
-		{"nor the reverse", "fish", `"./fish"`, ""},
-		{"one that is not in the list", "fish", `"bash"`, ""},
+		{"an allowed name does not allow a file of that name", "./fish", `"fish"`, ""},
+		{"an allowed file does not allow a name", "fish", `"./fish"`, ""},
+		{"a command that is not in the list", "fish", `"bash"`, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			m, err := Parse(testPath(), fmt.Appendf(nil, "[agent]\nname = \"a\"\n[run]\ncommand = %q\n[security]\nallowed_commands = [%s]\n", c.command, c.allowed))
 			switch {
-			case c.want == "" && (err == nil || !strings.Contains(err.Error(), ":4:11: run.command: security.allowed_commands does not have")):
+			case c.want == "" && (err == nil || !strings.Contains(err.Error(), ":4:11: run.command: security.allowed_commands does not list")):
 				t.Errorf("got %v", err)
 			case c.want != "" && (err != nil || m.Run.Command != c.want):
 				t.Errorf("got %v, %v", m, err)
@@ -282,7 +282,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// TestNotifierIsNotShown: no way of printing a manifest shows what its notifiers know.
+// TestNotifierIsNotShown: printing a manifest does not show the secrets of its notifiers.
 func TestNotifierIsNotShown(t *testing.T) {
 	m := parse(t, minimal+"[env.extra]\nKEY = \"hunter2\"\n[[notifiers]]\ndriver = \"telegram\"\nbot_token = \"hunter2\"\nchat_id = \"1\"\n")
 	encoded, err := json.Marshal(m)
@@ -296,8 +296,8 @@ func TestNotifierIsNotShown(t *testing.T) {
 	}
 }
 
-// TestVariables: what stands for a variable is known when the message is sent, and not held against
-// anything before.
+// TestVariables: a setting that contains a variable is not checked, because its value is known only
+// when a message is sent.
 func TestVariables(t *testing.T) {
 	m := parse(t, minimal+"[[notifiers]]\ndriver = \"desktop\"\nurgency = \"${URGENCY}\"\n[[notifiers]]\ndriver = \"ntfy\"\ntopic = \"t\"\nbase_url = \"${NTFY}\"\n")
 	if m.Notifiers[0].Settings["urgency"] != "${URGENCY}" || m.Notifiers[1].Settings["base_url"] != "${NTFY}" {
@@ -308,10 +308,10 @@ func TestVariables(t *testing.T) {
 func TestWants(t *testing.T) {
 	some := Hook{Events: []Event{RunGivenUp}}
 	if !some.Wants(RunGivenUp) || some.Wants(Success) || !(Hook{}).Wants(Success) {
-		t.Error("a hook")
+		t.Error("Wants of a hook is wrong")
 	}
 	if n := (Notifier{Events: []Event{RunGivenUp}}); !n.Wants(RunGivenUp) || n.Wants(Success) || !(Notifier{}).Wants(GoneStale) {
-		t.Error("a notifier")
+		t.Error("Wants of a notifier is wrong")
 	}
 }
 
@@ -323,7 +323,8 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-// FuzzParse: no manifest makes the parser panic or hang, and one that is taken can be used.
+// FuzzParse: no manifest makes the parser panic or hang, and a manifest that is accepted can be
+// used.
 func FuzzParse(f *testing.F) {
 	full, err := os.ReadFile(filepath.Join("testdata", "full.toml"))
 	if err != nil {

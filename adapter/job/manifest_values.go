@@ -16,7 +16,7 @@ import (
 type span struct{ low, high int }
 
 // noZeroByte is the fix for a text that no system call accepts.
-const noZeroByte = `take out \u0000`
+const noZeroByte = `remove \u0000`
 
 // number reads a whole number within bounds.
 func number(t *document.Table, key string, fallback int, within span) int {
@@ -62,7 +62,7 @@ func readEvents(t *document.Table, key string) []Event {
 	list := make([]Event, len(names))
 	for i, name := range names {
 		if name != "" && !slices.Contains(events, name) {
-			t.BadItem(key, i, nearest.Suggest(name, events), "%q is no event", document.Cut(name))
+			t.BadItem(key, i, nearest.Suggest(name, events), "%q is not an event", document.Cut(name))
 		}
 		list[i] = Event(name)
 	}

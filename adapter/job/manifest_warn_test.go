@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// TestWarnings: what dotagent's users have written loads, and what has no effect is told with its
-// place.
+// TestWarnings: manifests of dotagent load. A warning with its place names each key that has no
+// effect.
 func TestWarnings(t *testing.T) {
 	const minimal = "[agent]\nname = \"a\"\n[run]\ncommand = \"true\"\n"
 	for _, c := range []struct{ rule, text, want string }{
-		{"a manifest without oddities has none", "", ""},
-		{"no retries are one attempt", "[defaults]\nmax_retries = 0\n", `6:15: defaults.max_retries: 0 counts as 1: it is the number of attempts, the first included; write 1`},
-		{"in a schedule too", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 5\nmax_retries = 0\n",
+		{"a plain manifest has no warnings", "", ""},
+		{"zero retries are one attempt", "[defaults]\nmax_retries = 0\n", `6:15: defaults.max_retries: 0 counts as 1: it is the number of attempts, the first included; write 1`},
+		{"zero retries in a schedule are one attempt", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 5\nmax_retries = 0\n",
 			`9:15: schedules[0].max_retries: 0 counts as 1: it is the number of attempts, the first included; write 1`},
-		{"an event of dotagent's own", "[[notifiers]]\ndriver = \"desktop\"\nevents = [\"success\", \"daily_summary\"]\n",
-			`7:22: notifiers[0].events[1]: "daily_summary" has no effect: only dotagent sends it; take it out`},
-		{"in on_failure too", "[[on_failure]]\nplugin = \"p\"\nevents = [\"daily_summary\"]\n",
-			`7:11: on_failure[0].events[0]: "daily_summary" has no effect: only dotagent sends it; take it out`},
-		{"a preflight is no event of a run", "[[on_failure]]\nplugin = \"p\"\nevents = [\"preflight\"]\n",
+		{"an event that only dotagent sends", "[[notifiers]]\ndriver = \"desktop\"\nevents = [\"success\", \"daily_summary\"]\n",
+			`7:22: notifiers[0].events[1]: "daily_summary" has no effect: only dotagent sends it; remove it`},
+		{"an event in on_failure that only dotagent sends", "[[on_failure]]\nplugin = \"p\"\nevents = [\"daily_summary\"]\n",
+			`7:11: on_failure[0].events[0]: "daily_summary" has no effect: only dotagent sends it; remove it`},
+		{"preflight is not an event of a run", "[[on_failure]]\nplugin = \"p\"\nevents = [\"preflight\"]\n",
 			`7:11: on_failure[0].events[0]: Patchbay never sends "preflight": a preflight that refuses is attempt_failed; list "attempt_failed" to hear of it`},
-		{"a sink that is never asked", "[[on_success]]\nplugin = \"p\"\nevents = [\"recovered\"]\n",
-			`7:10: on_success[0].events: plugin p is never called: on_success is for success only; add "success", or take the list out`},
+		{"a sink that is never called", "[[on_success]]\nplugin = \"p\"\nevents = [\"recovered\"]\n",
+			`7:10: on_success[0].events: plugin p is never called: on_success is for success only; add "success", or remove the list`},
 		{"a preflight's events", "[[preflight]]\nplugin = \"p\"\nevents = [\"success\"]\n",
-			`7:10: preflight[0].events: it has no effect: a preflight is called before every attempt; take it out`},
+			`7:10: preflight[0].events: it has no effect: a preflight is called before every attempt; remove it`},
 		{"a notifier's time", "[[notifiers]]\ndriver = \"desktop\"\ntimeout_seconds = 20\n",
-			`7:19: notifiers[0].timeout_seconds: it has no effect on the driver desktop, which has a bound of its own; take it out`},
-		{"a plugin's has an effect", "[[notifiers]]\ndriver = \"plugin\"\nname = \"p\"\ntimeout_seconds = 20\n", ""},
+			`7:19: notifiers[0].timeout_seconds: it has no effect on the driver desktop, which has its own limit; remove it`},
+		{"the time of a plugin has an effect", "[[notifiers]]\ndriver = \"plugin\"\nname = \"p\"\ntimeout_seconds = 20\n", ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), manifestFile)
@@ -43,7 +43,7 @@ func TestWarnings(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 			if m.Defaults.MaxRetries < 1 || len(m.Schedules) > 0 && m.Schedules[0].Retry.MaxRetries != 1 {
-				t.Errorf("no attempt at all: %+v, %+v", m.Defaults, m.Schedules)
+				t.Errorf("there would be no attempt: %+v, %+v", m.Defaults, m.Schedules)
 			}
 			if len(m.Notifiers) == 1 && m.Notifiers[0].Driver == DriverPlugin {
 				if h, err := m.Notifiers[0].Hook(); err != nil || h.Timeout != 20*time.Second {
@@ -78,6 +78,6 @@ func TestLevels(t *testing.T) {
 		}
 	}
 	if _, err := Parse(filepath.Join(t.TempDir(), manifestFile), []byte(minimal+"driver = \"ntfy\"\ntopic = \"t\"\npriority = \"hihg\"\n")); err == nil {
-		t.Error("a priority that there is not was taken")
+		t.Error("an unknown priority was accepted")
 	}
 }

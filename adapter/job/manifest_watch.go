@@ -135,16 +135,16 @@ func (w *watch) updateWatches() {
 			w.unwatch(old)
 		}
 	}
-	deaf := make(map[string]bool)
+	failed := make(map[string]bool)
 	for _, dir := range slices.Sorted(maps.Keys(want)) {
 		if err := w.system.Add(dir); err != nil {
-			deaf[dir] = true
+			failed[dir] = true
 			if !w.unwatched[dir] {
 				w.logger.Warn("cannot watch a directory; checking it at intervals instead", "path", dir, "err", err)
 			}
 		}
 	}
-	w.unwatched = deaf
+	w.unwatched = failed
 }
 
 func (w *watch) unwatch(dir string) {

@@ -13,15 +13,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-// watched is a watch under way, with its changes.
+// watched is a running watch, and the changes that it reports.
 type watched struct {
 	t       *testing.T
 	changes chan struct{}
 	dirs    []string
 }
 
-// startWatch starts a watch that ends with the test. Its looks are far apart, so that only what the
-// system tells counts.
+// startWatch starts a watch that ends with the test. Its checks are an hour apart, so that it
+// notices changes only by events of the system.
 func startWatch(t *testing.T, w *watch) *watched {
 	t.Helper()
 	if w.open == nil {
@@ -50,11 +50,11 @@ func (w *watched) next() {
 	select {
 	case <-w.changes:
 	case <-time.After(10 * time.Second):
-		w.t.Fatal("nothing was noticed")
+		w.t.Fatal("no change was noticed")
 	}
 }
 
-// until waits for changes until these agents are there.
+// until waits for changes until exactly these agents exist.
 func (w *watched) until(want string) {
 	w.t.Helper()
 	for names(LoadDirs(w.dirs)) != want {
@@ -84,7 +84,7 @@ func TestWatch(t *testing.T) {
 			w.until(name)
 		}
 	})
-	t.Run("an agent that comes", func(t *testing.T) {
+	t.Run("an agent that is added", func(t *testing.T) {
 		dir := t.TempDir()
 		w := startWatch(t, &watch{dirs: []string{dir}})
 		agent := filepath.Join(dir, "a")
@@ -95,7 +95,7 @@ func TestWatch(t *testing.T) {
 		w.next()
 		w.until("one")
 	})
-	t.Run("an agent that goes", func(t *testing.T) {
+	t.Run("an agent that is removed", func(t *testing.T) {
 		dir := t.TempDir()
 		writeAgent(t, filepath.Join(dir, "a"), "one")
 		w := startWatch(t, &watch{dirs: []string{dir}})
@@ -105,7 +105,7 @@ func TestWatch(t *testing.T) {
 		w.next()
 		w.until("")
 	})
-	t.Run("a directory that comes later, with those above it", func(t *testing.T) {
+	t.Run("a directory that is created later, with its parents", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "config", "patchbay", "agents")
 		w := startWatch(t, &watch{dirs: []string{dir}})
 		writeAgent(t, filepath.Join(dir, "a"), "one")
@@ -125,7 +125,7 @@ func TestWatch(t *testing.T) {
 		w.next()
 		w.until("two")
 	})
-	t.Run("what a link leads to", func(t *testing.T) {
+	t.Run("the target of a link", func(t *testing.T) {
 		dir, elsewhere := t.TempDir(), t.TempDir()
 		path := writeAgent(t, filepath.Join(elsewhere, "a"), "one")
 		if err := os.Mkdir(filepath.Join(dir, "a"), 0o700); err != nil {
@@ -137,7 +137,7 @@ func TestWatch(t *testing.T) {
 		w.next()
 		w.until("two")
 	})
-	t.Run("where the system does not tell, by looking", func(t *testing.T) {
+	t.Run("without events of the system, changes are noticed by checks", func(t *testing.T) {
 		dir := t.TempDir()
 		none := func() (*fsnotify.Watcher, error) { return nil, errors.New("too many open files") }
 		w := startWatch(t, &watch{dirs: []string{dir}, open: none, debounce: time.Hour, fast: 10 * time.Millisecond, slow: time.Hour})
@@ -147,7 +147,8 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestWatchIsQuiet: files of an agent's own, and a manifest that says what it said, are no changes.
+// TestWatchIsQuiet: other files of an agent, and a manifest that is written with the same content,
+// are not changes.
 func TestWatchIsQuiet(t *testing.T) {
 	dir := t.TempDir()
 	path := writeAgent(t, filepath.Join(dir, "a"), "one")
@@ -158,7 +159,7 @@ func TestWatchIsQuiet(t *testing.T) {
 	if err := errors.Join(os.Chtimes(path, now, now), os.Mkdir(filepath.Join(dir, "b"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	writeAgent(t, filepath.Join(dir, "c"), "two") // this one is
+	writeAgent(t, filepath.Join(dir, "c"), "two") // this is a change
 	w.next()
 	w.until("one two")
 	if len(w.changes) > 0 {
@@ -166,7 +167,7 @@ func TestWatchIsQuiet(t *testing.T) {
 	}
 }
 
-// TestWatchEndsWithItsContext is the exported entry, with a nil logger.
+// TestWatchEndsWithItsContext: Watch, with a nil logger, returns when its context ends.
 func TestWatchEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0

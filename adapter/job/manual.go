@@ -20,14 +20,14 @@ type RunOptions struct {
 	// when the wait ends.
 	Wait func(context.Context, Run) (skip <-chan struct{})
 
-	// Insist has results recorded as those of a schedule are: if the engine cannot write, the
+	// With Insist, results are recorded as those of a schedule are: if the engine cannot write, the
 	// runner tries again until it can. Without Insist, RunNow returns that error.
 	Insist bool
 }
 
-// RunNow makes a run with all its attempts now, whenever the schedule is due. It returns [ErrBusy],
-// and records nothing, if the previous run of the schedule is not over. If ctx ends, the run ends
-// as [Cancelled], which is not an error.
+// RunNow makes a run with all its attempts now, even if the schedule is not due. It returns
+// [ErrBusy], and records nothing, if the previous run of the schedule is not over. If ctx ends, the
+// run ends as [Cancelled], which is not an error.
 func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOptions) (Run, error) {
 	r.init()
 	p, err := r.Store.parts(ctx)
@@ -89,11 +89,11 @@ func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt,
 	}}
 	a := attempt{runner: r, manifest: m, schedule: s, run: &run, number: 1, dryRun: true, out: out}
 	result := a.make(ctx)
-	var tellings []Report
+	var reports []Report
 	for _, n := range merge(applyResult(&run, &State{}, result, s.Retry.Backoff)) {
-		tellings = append(tellings, Report{Notice: n, Manifest: m, Run: &run, Output: out.tail()})
+		reports = append(reports, Report{Notice: n, Manifest: m, Run: &run, Output: out.tail()})
 	}
-	return result, tellings
+	return result, reports
 }
 
 // errSkipped ends the wait for an attempt that is made early.

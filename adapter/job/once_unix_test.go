@@ -25,12 +25,12 @@ import (
 )
 
 const (
-	hurry     = 12 // minutes of the schedules in a minute of the test's
+	hurry     = 12 // minutes on the clock of the schedules in one real minute
 	daemonEnv = "PATCHBAY_TEST_JOB_DAEMON"
 	beat      = time.Second
 )
 
-// A hurriedClock runs faster than the world, alike in every process.
+// A hurriedClock runs faster than real time, and shows the same time in every process.
 type hurriedClock struct{ since time.Time }
 
 func (c hurriedClock) Now() time.Time { return c.since.Add(time.Since(c.since) * hurry) }
@@ -44,7 +44,7 @@ func (c hurriedClock) Sleep(ctx context.Context, _, until time.Time) {
 	}
 }
 
-// noPlugins is a host without any.
+// noPlugins is a host without plugins.
 type noPlugins struct{}
 
 func (noPlugins) Fire(_ context.Context, p hook.Point, _ any) (*hook.Outcome, error) {
@@ -66,7 +66,7 @@ func TestMain(m *testing.M) {
 	verify(m)
 }
 
-// beDaemon is one of the daemons: a scheduler in a process of its own.
+// beDaemon is the program of a daemon: it runs a scheduler.
 func beDaemon(home string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -89,8 +89,8 @@ func beDaemon(home string) error {
 	return job.NewScheduler(r, func() []*job.Manifest { return loaded.Manifests }).Run(ctx)
 }
 
-// The agent writes a line for each time that it runs, and complains where it already does. A file
-// says whose child has begun.
+// The agent writes a line each time it runs, and another line if its schedule is running already. A
+// file named after its parent process says that it has begun.
 const onceAgent = `
 exec 9>"$MARK/lock/$AGENT_SCHEDULE_ID"
 flock -n 9 || echo "$AGENT_SCHEDULE_ID" >> "$MARK/twice"
@@ -104,8 +104,9 @@ echo ended >> "$MARK/ended/$AGENT_SCHEDULE_ID"
 func schedules() int { return soak.Times(40, 200) }
 func kills() int     { return soak.Times(2, 6) }
 
-// TestEveryTickRunsOnce has two daemons on one engine, and one of them killed again and again: each
-// tick has one record, what ran is what the records say, and nothing ran twice at once.
+// TestEveryTickRunsOnce runs two daemons on one engine, and kills one or the other several times.
+// Each tick has one record, the agent ran as often as the records say, and no schedule ran twice at
+// once.
 func TestEveryTickRunsOnce(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "flock")
@@ -137,7 +138,7 @@ func TestEveryTickRunsOnce(t *testing.T) {
 	for round := range kills() {
 		victim := round % 2
 		r.awaitRun(daemons[victim].Process.Pid)
-		_ = daemons[victim].Process.Kill() // it lives: nothing else ends it
+		_ = daemons[victim].Process.Kill() // it is running: nothing else ends it
 		_ = daemons[victim].Wait()
 		daemons[victim] = start()
 	}
@@ -151,8 +152,8 @@ func TestEveryTickRunsOnce(t *testing.T) {
 	r.audit()
 }
 
-// awaitRun waits until an agent of this daemon begins to run: when it is killed then, it has work
-// under way.
+// awaitRun waits until an agent of this daemon begins to run. A daemon that is killed then has a
+// run in progress.
 func (r *rig) awaitRun(daemon int) {
 	r.t.Helper()
 	path := filepath.Join(r.home, "began", strconv.Itoa(daemon))
@@ -167,8 +168,8 @@ func (r *rig) awaitRun(daemon int) {
 	}
 }
 
-// awaitAll waits until every schedule has run once more, to its end: then the runs of all who were
-// killed have been found. A run that is still under way when the daemons end would count as
+// awaitAll waits until every schedule has run once more, to its end. By then the runs of all killed
+// daemons have been reaped. A run that is still in progress when the daemons end would count as
 // stopped.
 func (r *rig) awaitAll() {
 	r.t.Helper()
@@ -187,7 +188,7 @@ func (r *rig) awaitAll() {
 	}
 }
 
-// audit compares the records with what really ran.
+// audit compares the records with the lines that the agent wrote.
 func (r *rig) audit() {
 	t := r.t
 	t.Helper()
@@ -219,7 +220,7 @@ func (r *rig) audit() {
 		for _, a := range run.Attempts {
 			results[a.Result]++
 			switch a.Result {
-			case job.CutOff, job.Stopped: // it may have ended before it began to run
+			case job.CutOff, job.Stopped: // the program may not have started
 				c.cut++
 			case "":
 				c.open++

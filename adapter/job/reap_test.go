@@ -23,7 +23,7 @@ func needHolders(t *testing.T) {
 	}
 }
 
-// byHandAt has a run by hand claimed.
+// byHandAt claims a manual run.
 func byHandAt(t *testing.T, r *Runner, m *Manifest, minute int) *claim {
 	t.Helper()
 	o := newOrder(m, &m.Schedules[0], historyBegan.Add(time.Duration(minute)*time.Minute), true)
@@ -34,8 +34,8 @@ func byHandAt(t *testing.T, r *Runner, m *Manifest, minute int) *claim {
 	return c
 }
 
-// TestCrash: an attempt whose process was killed is on record as failed, its directory is removed,
-// the next run begins at once and without a record of having been refused, and its success is a
+// TestCrash: if a process was killed, its attempt is recorded as failed and its directory is
+// removed. The next manual run begins at once, without a skipped record, and its success is a
 // recovery.
 func TestCrash(t *testing.T) {
 	needHolders(t)
@@ -43,7 +43,7 @@ func TestCrash(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
 		manual bool
-		waits  bool // it died after a first failure, in the wait
+		waits  bool // the process died while it waited, after a first failure
 		told   string
 		status Status
 	}{
@@ -102,12 +102,12 @@ func TestCrash(t *testing.T) {
 			runs, err := s.Runs(t.Context(), "", 0)
 			for _, one := range runs {
 				if c.manual && one.Status == Skipped {
-					t.Errorf("a record of having been refused: %+v, %v", one, err)
+					t.Errorf("a skipped record: %+v, %v", one, err)
 				}
 			}
 		})
 	}
-	t.Run("one that somebody wanted to end has ended", func(t *testing.T) {
+	t.Run("a run whose cancellation is requested is cancelled", func(t *testing.T) {
 		s, p := openStore(t)
 		r, m, told := newRunner(s)
 		c, err := claimAt(t.Context(), r, m, 1)
@@ -122,9 +122,9 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestSweepIsCareful: a page that was tampered with does not have a directory removed that is none
-// of an attempt's.
-func TestSweepIsCareful(t *testing.T) {
+// TestRemoveTmpIsCareful: with a page that was tampered with, no directory is removed that does not
+// belong to an attempt.
+func TestRemoveTmpIsCareful(t *testing.T) {
 	r, m, _ := newRunner(nil)
 	for name, change := range map[string]func(*hold, string){
 		"another directory":       func(h *hold, dir string) { h.Tmp = dir },
@@ -147,13 +147,13 @@ func TestSweepIsCareful(t *testing.T) {
 	}
 }
 
-// TestDamagedPage: what is known of a schedule and cannot be read is damaged, not held. The rest of
-// it is kept, and somebody is told.
+// TestDamagedPage: a run that cannot be read does not block its schedule. The rest of the page is
+// kept, and the damage is logged.
 func TestDamagedPage(t *testing.T) {
 	for name, data := range map[string]string{
 		"garbage":              "\x00",
 		"a run without an id":  `{"agent":"a","schedule":"s","streak":3,"run":{"status":"running"}}`,
-		"a run that is no run": `{"agent":"a","schedule":"s","streak":3,"run":"x"}`,
+		"a run that is a text": `{"agent":"a","schedule":"s","streak":3,"run":"x"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, p := openStore(t)
@@ -178,8 +178,8 @@ func TestDamagedPage(t *testing.T) {
 	}
 }
 
-// TestClockJumps: the engine's clock jumps an hour either way. A run of another machine that gives
-// signs of life stays its own; one that has died is found out in the usual time.
+// TestClockJumps: the engine's clock jumps an hour either way. A run of another machine that writes
+// heartbeats is not reaped. A run that has died is reaped in the usual time.
 func TestClockJumps(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -196,11 +196,11 @@ func TestClockJumps(t *testing.T) {
 			clock.Jump(jump)
 			for start := time.Now(); time.Since(start) < 2*p.judge.TTL; time.Sleep(p.judge.Pause()) {
 				if verdict, err := r.reap(t.Context(), m, &m.Schedules[0]); err != nil || verdict == lease.Free {
-					t.Fatalf("a run that lives: %v, %v", verdict, err)
+					t.Fatalf("a run that is alive: %v, %v", verdict, err)
 				}
 			}
 			if alive.Err() != nil {
-				t.Errorf("it was given up: %v", context.Cause(alive))
+				t.Errorf("the run was given up: %v", context.Cause(alive))
 			}
 			stop()
 			cancel(nil)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestSettle is the order of events, rule by rule.
-func TestSettle(t *testing.T) {
+// TestApplyResult checks the events of each result, and their order.
+func TestApplyResult(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	backoff := []time.Duration{5 * time.Minute, 15 * time.Minute}
 	for _, c := range []struct {
@@ -24,15 +24,15 @@ func TestSettle(t *testing.T) {
 		{rule: "a success", number: 1, result: OK, want: []Event{Success}, status: Succeeded},
 		{rule: "success after a failure emits success, then recovered", state: State{Failing: true}, number: 2, result: OK,
 			want: []Event{Success, RunRecovered}, status: Succeeded},
-		{rule: "and after it had gone stale", state: State{Stale: true}, number: 1, result: OK, want: []Event{Success, RunRecovered}, status: Succeeded},
+		{rule: "success after stale emits success, then recovered", state: State{Stale: true}, number: 1, result: OK, want: []Event{Success, RunRecovered}, status: Succeeded},
 		{rule: "a failed sink does not undo the run", number: 1, result: OK, sinks: []string{"full"}, want: []Event{Success, AttemptFailed}, status: Succeeded},
 		{rule: "a failed attempt", number: 1, result: Failed, want: []Event{AttemptFailed}, status: Waiting, next: 5 * time.Minute},
-		{rule: "a refused one counts as an attempt", number: 2, result: Refused, want: []Event{AttemptFailed}, status: Waiting, next: 15 * time.Minute},
+		{rule: "a refused attempt counts", number: 2, result: Refused, want: []Event{AttemptFailed}, status: Waiting, next: 15 * time.Minute},
 		{rule: "a time-out emits timed_out in place of attempt_failed", number: 1, result: TimedOut, want: []Event{AttemptTimeout}, status: Waiting, next: 5 * time.Minute},
-		{rule: "one that was cut off counts as failed", number: 1, result: CutOff, want: []Event{AttemptFailed}, status: Waiting, next: 5 * time.Minute},
-		{rule: "one that was stopped by a planned end does not count, though it was the last", number: 3, result: Stopped, status: Waiting},
-		{rule: "one that was ended on purpose is neither a success nor a failure", state: State{Streak: 4}, number: 1, result: WasCancelled, status: Cancelled},
-		{rule: "nor does it fix what failed before", state: State{Streak: -2, Failing: true}, number: 2, result: WasCancelled, status: Cancelled},
+		{rule: "an attempt that was cut off counts as failed", number: 1, result: CutOff, want: []Event{AttemptFailed}, status: Waiting, next: 5 * time.Minute},
+		{rule: "an attempt that was stopped with its daemon does not count, even if it was the last", number: 3, result: Stopped, status: Waiting},
+		{rule: "a cancelled attempt is neither a success nor a failure", state: State{Streak: 4}, number: 1, result: WasCancelled, status: Cancelled},
+		{rule: "a cancelled attempt does not end a series of failures", state: State{Streak: -2, Failing: true}, number: 2, result: WasCancelled, status: Cancelled},
 		{rule: "the last failed attempt emits attempt_failed, then given_up", number: 3, result: Failed, want: []Event{AttemptFailed, RunGivenUp}, status: GivenUp},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestSentences: what a log says of events. A run that gave up is an error.
+// TestSentences: events are logged as sentences. A run that gave up is an error.
 func TestSentences(t *testing.T) {
 	run := &Run{ID: "a/daily/1", Agent: "a", Schedule: "daily"}
 	var text strings.Builder

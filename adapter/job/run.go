@@ -46,7 +46,7 @@ type Runner struct {
 	clock Clock
 	once  sync.Once
 
-	mu      sync.Mutex // protects under
+	mu      sync.Mutex // protects tracked
 	tracked map[*trackedRun]struct{}
 }
 
@@ -97,7 +97,7 @@ type claim struct {
 // has it or had it.
 var errNotOurs = errors.New("not ours to do")
 
-// claimTries bounds how often a claim ends the run of a process that has died and tries again. Each
+// claimTries limits how often a claim ends the run of a process that has died and tries again. Each
 // time another process may begin the next run first.
 const claimTries = 3
 
@@ -120,19 +120,19 @@ func (r *Runner) claim(ctx context.Context, o Order, m *Manifest, s *Schedule) (
 		if !errors.Is(err, ErrBusy) {
 			return c.orNil(err)
 		}
-		verdict, mendErr := r.reap(ctx, m, s)
-		if verdict == lease.Free && mendErr == nil && tries < claimTries {
+		verdict, reapErr := r.reap(ctx, m, s)
+		if verdict == lease.Free && reapErr == nil && tries < claimTries {
 			tries++
 			continue
 		}
 		if verdict == lease.Unsure && o.Manual && pause.For(ctx, p.judge.Pause()) == nil { // a person waits for the answer; a tick does not
 			continue
 		}
-		if left, ok := errors.AsType[*lease.LeftoverError](mendErr); ok {
-			err, mendErr = fmt.Errorf("%w: %w", ErrBusy, left), nil
+		if left, ok := errors.AsType[*lease.LeftoverError](reapErr); ok {
+			err, reapErr = fmt.Errorf("%w: %w", ErrBusy, left), nil
 		}
-		if mendErr != nil { // not known whether the run is alive: the queue delivers the order again
-			return nil, mendErr
+		if reapErr != nil { // not known whether the run is alive: the queue delivers the order again
+			return nil, reapErr
 		}
 		return nil, c.refuse(ctx, err)
 	}

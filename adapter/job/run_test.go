@@ -32,7 +32,7 @@ func (r *rig) now(name string, o job.RunOptions) (job.Run, error) {
 	return job.Run{}, nil
 }
 
-// printed are the lines of a run's stdout.
+// printed returns the lines of a run's stdout.
 func (r *rig) printed(id string) []string {
 	r.t.Helper()
 	var lines []string
@@ -73,7 +73,7 @@ func TestAgentEnvironment(t *testing.T) {
 		}
 		if dir, ok := strings.CutPrefix(line, "AGENT_TMPDIR="); ok {
 			if !has(dir) {
-				t.Errorf("its temporary directory was not there")
+				t.Errorf("its temporary directory did not exist")
 			}
 			if _, err := os.Stat(dir); err == nil {
 				t.Errorf("its temporary directory is left")
@@ -122,10 +122,10 @@ func TestRunNow(t *testing.T) {
 			t.Errorf("a sink gets the last 500 lines, not %.40q…", sunk.Message)
 		}
 		if n := len(r.printed(run.ID)); n != 600 {
-			t.Errorf("%d lines are kept, want all 600", n)
+			t.Errorf("%d lines are stored, want all 600", n)
 		}
 	})
-	t.Run("a preflight that is not there refuses", func(t *testing.T) {
+	t.Run("a preflight that is not installed refuses", func(t *testing.T) {
 		run, err := r.now("missing", job.RunOptions{Attempts: 1})
 		if err != nil || run.Attempts[0].Result != job.Refused || !strings.Contains(run.Attempts[0].Error, "plugin not found: nowhere") {
 			t.Errorf("%+v, %v", run, err)
@@ -155,7 +155,7 @@ func TestRunNow(t *testing.T) {
 			t.Errorf("an interrupted run: %+v", run)
 		}
 		if runs, err := r.store.Runs(t.Context(), "slow", 0); err != nil || len(runs) != 1 {
-			t.Errorf("a refused person leaves no record: %+v, %v", runs, err)
+			t.Errorf("a refused manual run must leave no record: %+v, %v", runs, err)
 		}
 		r.runner.Watch = nil
 	})
@@ -169,23 +169,23 @@ func TestDryRun(t *testing.T) {
 	var lines []string
 	r.runner.Watch = func(_ string, l job.Line) { lines = append(lines, l.Text) }
 	m := r.loaded.Manifests[0]
-	attempt, tellings := r.runner.DryRun(t.Context(), m, &m.Schedules[0])
-	if attempt.Result != job.OK || len(tellings) != 1 || tellings[0].Event != job.Success {
-		t.Errorf("%+v, %+v", attempt, tellings)
+	attempt, reports := r.runner.DryRun(t.Context(), m, &m.Schedules[0])
+	if attempt.Result != job.OK || len(reports) != 1 || reports[0].Event != job.Success {
+		t.Errorf("%+v, %+v", attempt, reports)
 	}
 	if !slices.Contains(lines, "dry: true, []") {
 		t.Errorf("%q", lines)
 	}
 	if _, err := os.Stat(filepath.Join(r.home, "kept")); err == nil {
-		t.Error("a sink was used")
+		t.Error("a sink was called")
 	}
 	if runs, err := r.store.Runs(t.Context(), "", 0); err != nil || len(runs) != 0 || len(r.told) != 0 {
-		t.Errorf("something was recorded or told: %v, %v, %v", runs, r.told, err)
+		t.Errorf("something was recorded or reported: %v, %v, %v", runs, r.told, err)
 	}
 }
 
-// TestPlannedStop: a scheduler that is told to end stops its agents. That is no failure of theirs:
-// the run goes on with the next scheduler, even where it was the last attempt, and nobody is told.
+// TestPlannedStop: a scheduler that is told to end stops its agents. That is not a failure: the
+// next scheduler continues the run, even after its last attempt, and no event is reported.
 func TestPlannedStop(t *testing.T) {
 	r := newRig(t, time.Date(2026, 3, 2, 0, 30, 0, 0, time.UTC))
 	r.agent("long", `if mkdir "$MARK/first" 2>/dev/null; then echo began; exec sleep 60; fi; echo done`, "[defaults]\nmax_retries = 1\n"+hourly)

@@ -60,7 +60,7 @@ func (s *Schedule) readCron(t *document.Table) {
 	s.Zone = readZone(t)
 	for _, key := range []string{"weekdays", "hours"} {
 		if v := t.Value(key); v.Kind() == document.List && v.Len() == 0 {
-			t.Bad(key, "write at least one, or take the schedule out", "an empty list means never")
+			t.Bad(key, "write at least one, or remove the schedule", "an empty list means never")
 		}
 	}
 	if !t.Has("hours") {

@@ -17,12 +17,12 @@ func zone(t testing.TB, name string) *time.Location {
 	return z
 }
 
-// expression is a schedule by a cron string.
+// expression returns a schedule with a cron expression.
 func expression(t testing.TB, text, zoneName string) *Schedule {
 	return &Schedule{Type: TypeExpression, Expression: text, Zone: zone(t, zoneName)}
 }
 
-// at is an instant, written as RFC 3339.
+// at parses an instant in the format of RFC 3339.
 func at(t testing.TB, text string) time.Time {
 	t.Helper()
 	instant, err := time.Parse(time.RFC3339, text)
@@ -32,7 +32,7 @@ func at(t testing.TB, text string) time.Time {
 	return instant
 }
 
-// ticks are the ticks of a schedule after one instant up to another.
+// ticks returns the ticks of a schedule after one instant, up to another.
 func ticks(s *Schedule, after, until time.Time) []string {
 	var list []string
 	for tick := s.Next(after); !tick.IsZero() && !tick.After(until); tick = s.Next(tick) {
@@ -48,7 +48,7 @@ func (s *Schedule) location() *time.Location {
 	return s.Zone
 }
 
-// TestDaylightSaving: what runs on the days on which clocks are changed.
+// TestDaylightSaving checks the ticks on days on which clocks are changed.
 func TestDaylightSaving(t *testing.T) {
 	type day struct{ zone, from, to string }                                                 // both in UTC
 	berlinSpring := day{"Europe/Berlin", "2026-03-28T22:59:00Z", "2026-03-29T04:00:00Z"}     // 02:00+01 becomes 03:00+02
@@ -69,11 +69,11 @@ func TestDaylightSaving(t *testing.T) {
 		{"a time in the gap runs when the gap ends", berlinSpring, "30 2 * * *", "29T03:00+02:00"},
 		{"and is not lost where midnight is long past", yorkSpring, "15 2 * * *", "08T03:00-04:00"},
 		{"the beginning of the gap is in it", berlinSpring, "0 2 * * *", "29T03:00+02:00"},
-		{"the end of the gap is not", berlinSpring, "0 3 * * *", "29T03:00+02:00"},
+		{"the end of the gap is not in it", berlinSpring, "0 3 * * *", "29T03:00+02:00"},
 		{"all times in the gap run once together", berlinSpring, "0,20,40 2 * * *", "29T03:00+02:00"},
 		{"together with the time at its end", berlinSpring, "30 2,3 * * *", "29T03:00+02:00 29T03:30+02:00"},
 		{"a gap of half an hour", howeSpring, "15 2 * * *", "04T02:30+11:00"},
-		{"what is beside a gap of half an hour is not touched", howeSpring, "45 1,2 * * *", "04T01:45+10:30 04T02:45+11:00"},
+		{"times beside a gap of half an hour do not change", howeSpring, "45 1,2 * * *", "04T01:45+10:30 04T02:45+11:00"},
 		{"a midnight that is left out", saoPaulo, "0 0 * * *", "03T00:00-03:00 04T01:00-02:00 05T00:00-02:00"},
 		{"on that weekday only", saoPaulo, "0 0 * * 0", "04T01:00-02:00"},
 		{"a day that is left out", apia, "0 8 * * *", "29T08:00-10:00 31T00:00+14:00 31T08:00+14:00"},
@@ -82,8 +82,8 @@ func TestDaylightSaving(t *testing.T) {
 		{"in New York too", yorkAutumn, "30 1 * * *", "01T01:30-04:00"},
 		{"the hour after it comes once", yorkAutumn, "0 2 * * *", "01T02:00-05:00"},
 		{"a half hour that comes twice", howeAutumn, "45 1 * * *", "05T01:45+11:00"},
-		{"its beginning", howeAutumn, "30 1 * * *", "05T01:30+11:00"},
-		{"what is before it", howeAutumn, "15 1 * * *", "05T01:15+11:00"},
+		{"the beginning of a half hour that comes twice", howeAutumn, "30 1 * * *", "05T01:30+11:00"},
+		{"a time before a half hour that comes twice", howeAutumn, "15 1 * * *", "05T01:15+11:00"},
 		{"every ten minutes of one hour stay six", berlinAutumn, "*/10 2 * * *",
 			"25T02:00+02:00 25T02:10+02:00 25T02:20+02:00 25T02:30+02:00 25T02:40+02:00 25T02:50+02:00"},
 		{"every other hour", berlinAutumn, "0 */2 * * *", "25T00:00+02:00 25T02:00+02:00 25T04:00+01:00"},
@@ -99,7 +99,7 @@ func TestDaylightSaving(t *testing.T) {
 				"04T17:00-02:00 04T18:00-02:00 04T19:00-02:00 04T20:00-02:00 04T21:00-02:00 04T22:00-02:00 04T23:00-02:00"},
 
 		{"UTC has no such days", greenwich, "30 2 * * *", "29T02:30Z"},
-		{"an interval knows no clocks", berlinAutumn, "@every 90m", "25T00:30+02:00 25T02:00+02:00 25T02:30+01:00 25T04:00+01:00"},
+		{"an interval does not depend on clocks", berlinAutumn, "@every 90m", "25T00:30+02:00 25T02:00+02:00 25T02:30+01:00 25T04:00+01:00"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := expression(t, c.expression, c.zone)
@@ -110,8 +110,9 @@ func TestDaylightSaving(t *testing.T) {
 	}
 }
 
-// TestOccasion holds a year of every zone with its own ideas against a clock that is watched minute
-// by minute: a reading happens when the clock first shows it or, having shown less, more.
+// TestOccasion compares a year of instantOf, in zones with different rules, with a clock that is
+// read every minute. The instant of a reading is when the clock first shows that reading or a later
+// one.
 func TestOccasion(t *testing.T) {
 	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "America/Nuuk", "UTC"} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +132,7 @@ func TestOccasion(t *testing.T) {
 	}
 }
 
-// TestNextFromWithin: the next tick is the same wherever in a changed hour one asks.
+// TestNextFromWithin checks the next tick after instants around a change of the clock.
 func TestNextFromWithin(t *testing.T) {
 	for _, c := range []struct{ rule, zone, expression, after, want string }{
 		{"before the gap", "Europe/Berlin", "30 2 * * *", "2026-03-29T00:59:59Z", "2026-03-29T01:00:00Z"},
@@ -166,10 +167,10 @@ func TestNext(t *testing.T) {
 		{"no weekdays is every day", Schedule{Type: TypeCron, Hours: []int{7}, Zone: berlin}, "2026-06-01T05:00:00Z", "2026-06-02T05:00:00Z"},
 		{"an interval counts from 1970", Schedule{Type: TypeInterval, Interval: 90 * time.Minute}, "1970-01-01T00:00:00Z", "1970-01-01T01:30:00Z"},
 		{"an interval counts back from 1970", Schedule{Type: TypeInterval, Interval: 90 * time.Minute}, "1969-12-31T23:59:00Z", "1970-01-01T00:00:00Z"},
-		{"an interval of a day is UTC's", Schedule{Type: TypeInterval, Interval: 24 * time.Hour}, "2026-06-01T00:00:00.1Z", "2026-06-02T00:00:00Z"},
+		{"an interval of a day begins at midnight in UTC", Schedule{Type: TypeInterval, Interval: 24 * time.Hour}, "2026-06-01T00:00:00.1Z", "2026-06-02T00:00:00Z"},
 		{"names of days", Schedule{Type: TypeExpression, Expression: "0 9 * * MON-THU", Zone: time.UTC}, "2026-06-01T09:00:00Z", "2026-06-02T09:00:00Z"},
 		{"a THU alone", Schedule{Type: TypeExpression, Expression: "0 9 * * THU", Zone: time.UTC}, "2026-06-01T09:00:00Z", "2026-06-04T09:00:00Z"},
-		{"either day will do, as in crontab(5)", Schedule{Type: TypeExpression, Expression: "0 0 13 * FRI", Zone: time.UTC}, "2026-06-01T00:00:00Z", "2026-06-05T00:00:00Z"},
+		{"either day matches, as in crontab(5)", Schedule{Type: TypeExpression, Expression: "0 0 13 * FRI", Zone: time.UTC}, "2026-06-01T00:00:00Z", "2026-06-05T00:00:00Z"},
 		{"7 is Sunday too", Schedule{Type: TypeExpression, Expression: "0 0 * * 7", Zone: time.UTC}, "2026-06-01T00:00:00Z", "2026-06-07T00:00:00Z"},
 		{"the last day of a month", Schedule{Type: TypeExpression, Expression: "0 0 L * *", Zone: time.UTC}, "2028-02-01T00:00:00Z", "2028-02-29T00:00:00Z"},
 		{"a leap day", Schedule{Type: TypeExpression, Expression: "0 0 29 2 *", Zone: time.UTC}, "2096-03-01T00:00:00Z", "2104-02-29T00:00:00Z"},
@@ -191,7 +192,7 @@ func TestNextIsLocalByDefault(t *testing.T) {
 	}
 }
 
-// TestBadExpressions: none is a panic, and each is a complaint with its place.
+// TestBadExpressions: an invalid expression never panics, and its error has the place.
 func TestBadExpressions(t *testing.T) {
 	for text, want := range map[string]string{
 		"nonsense":                              `"nonsense" is not a cron expression: `,
@@ -217,7 +218,7 @@ func TestBadExpressions(t *testing.T) {
 			t.Errorf("%.40q: got %v", text, err)
 		}
 		if err != nil && len(err.Error()) > 400 {
-			t.Errorf("%.40q: a complaint of %d bytes", text, len(err.Error()))
+			t.Errorf("%.40q: an error of %d bytes", text, len(err.Error()))
 		}
 	}
 }
@@ -229,20 +230,20 @@ func TestTwoZones(t *testing.T) {
 	}
 }
 
-// TestDue: a machine that slept runs once for all it slept through.
+// TestDue: a machine that slept runs once for all ticks that it slept through.
 func TestDue(t *testing.T) {
 	hourly := expression(t, "0 * * * *", "UTC")
 	for _, c := range []struct {
 		rule string
 		*Schedule
-		last, now, want string // want: empty is nothing due
+		last, now, want string // want is empty if nothing is due
 	}{
 		{"nothing before the next tick", hourly, "2026-06-01T08:00:00Z", "2026-06-01T08:59:59Z", ""},
 		{"at the tick", hourly, "2026-06-01T08:00:00Z", "2026-06-01T09:00:00Z", "2026-06-01T09:00:00Z"},
 		{"after it", hourly, "2026-06-01T08:00:00Z", "2026-06-01T09:10:00Z", "2026-06-01T09:00:00Z"},
 		{"the latest of many", hourly, "2026-06-01T08:00:00Z", "2026-06-04T09:10:00Z", "2026-06-04T09:00:00Z"},
 		{"the latest of a million", expression(t, "* * * * *", "UTC"), "2024-06-01T08:00:00Z", "2026-06-01T08:00:30Z", "2026-06-01T08:00:00Z"},
-		{"the latest of a crowd long ago", expression(t, "* * * 1 *", "UTC"), "2024-12-01T00:00:00Z", "2025-12-31T00:00:00Z", "2025-01-31T23:59:00Z"},
+		{"the latest of many long ago", expression(t, "* * * 1 *", "UTC"), "2024-12-01T00:00:00Z", "2025-12-31T00:00:00Z", "2025-01-31T23:59:00Z"},
 		{"the latest of a few", expression(t, "0 9 * * 1", "UTC"), "2026-05-01T00:00:00Z", "2026-06-07T00:00:00Z", "2026-06-01T09:00:00Z"},
 		{"of intervals", &Schedule{Type: TypeInterval, Interval: time.Hour}, "2026-06-01T08:30:00Z", "2026-06-02T08:30:00Z", "2026-06-02T08:00:00Z"},
 		{"a clock that was set back", hourly, "2026-06-01T08:00:00Z", "2026-06-01T07:30:00Z", ""},
@@ -262,7 +263,7 @@ func TestDue(t *testing.T) {
 	})
 }
 
-// TestRunID: every machine comes to the same name of a tick, whatever its zone.
+// TestRunID: every machine computes the same id for a tick, whatever its zone.
 func TestRunID(t *testing.T) {
 	tick := time.Date(2026, 6, 1, 8, 30, 0, 0, zone(t, "Europe/Berlin"))
 	for _, at := range []time.Time{tick, tick.In(zone(t, "America/New_York"))} {
@@ -272,7 +273,7 @@ func TestRunID(t *testing.T) {
 	}
 }
 
-// TestScheduleSlug: the original's $AGENT_SLUG, by its own examples.
+// TestScheduleSlug: Slug equals the $AGENT_SLUG of dotagent for the examples of dotagent.
 func TestScheduleSlug(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -292,8 +293,8 @@ func TestScheduleSlug(t *testing.T) {
 	}
 }
 
-// FuzzExpression: no expression panics or hangs, ticks go forward, and each is a time the clock of
-// its zone shows, or the end of a gap.
+// FuzzExpression: no expression panics or hangs, ticks go forward and fall on whole minutes, and
+// Next just before a tick returns that tick.
 func FuzzExpression(f *testing.F) {
 	for _, text := range []string{
 		"* * * * *", "30 2 * * *", "*/7 1-3,5 L * FRI#2", "0 0 29 2 *", "TZ= * * * * *", "TZ=Asia/Tokyo @daily", "@every 90m",

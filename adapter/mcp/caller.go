@@ -1,6 +1,6 @@
 package mcp
 
-//lint:file-ignore SA1019 Clients of the revisions before 2026-07-28 have logging, sampling and roots, and no other way for the same.
+//lint:file-ignore SA1019 Clients of the revisions before 2026-07-28 have logging, sampling and roots, and no other way to do the same.
 
 import (
 	"context"

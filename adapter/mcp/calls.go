@@ -97,7 +97,7 @@ func (s *Server) answer(ctx context.Context, call *adapter.ToolCall, r adapter.T
 			out.Meta = ours(out.Meta)
 			return &out, nil
 		}
-		s.log.Warn("a tool's result is passed on as a text: it is not what MCP says", "tool", call.Call.Name, "err", err)
+		s.log.Warn("a tool's result is not valid MCP, and is passed on as text", "tool", call.Call.Name, "err", err)
 	}
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: adapter.Told(r)}}, IsError: !r.Success}, nil
 }

@@ -1,6 +1,6 @@
 package mcp
 
-//lint:file-ignore SA1019 Clients of the revisions before 2026-07-28 have logging, sampling and roots, and no other way for the same.
+//lint:file-ignore SA1019 Clients of the revisions before 2026-07-28 have logging, sampling and roots, and no other way to do the same.
 
 import (
 	"context"
@@ -78,7 +78,7 @@ type Server struct {
 	log     *slog.Logger
 	sdk     *sdk.Server
 
-	news chan news // changes that are still to be handled
+	news chan news // changes that are not handled yet
 	stop func()
 	ctx  context.Context // ends with the server
 	end  context.CancelFunc
@@ -127,7 +127,7 @@ func (s *Server) Close() {
 	s.work.Wait()
 	for session := range s.sdk.Sessions() {
 		if err := session.Close(); err != nil {
-			s.log.Debug("a session did not end well", "err", err)
+			s.log.Debug("a session could not be closed", "err", err)
 		}
 	}
 }

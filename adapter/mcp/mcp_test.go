@@ -93,8 +93,8 @@ func echo(name string) adapter.Tool {
 		}}
 }
 
-// A client is an MCP client of a server with this host, over HTTP. It speaks the newest version,
-// unless old is set.
+// client returns an MCP client of a server with these options, over HTTP. It speaks the newest
+// version, unless old is set.
 func client(t *testing.T, o Options, old bool, opts *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	s := New(o)
@@ -199,7 +199,7 @@ func TestCalls(t *testing.T) {
 			t.Errorf("points %v", seen)
 		}
 		if len(events) != 5 || events[0].Tool.Call.Name != "echo" || !strings.HasPrefix(events[0].Session, "mcp") {
-			t.Errorf("told of %+v", events)
+			t.Errorf("observed %+v", events)
 		}
 	})
 }
@@ -226,7 +226,7 @@ func TestRaw(t *testing.T) {
 		return nil
 	}
 	if r, err := call(t, s, "picture", nil); err != nil || text(r) != "nothing to see" || len(r.Content) != 1 || r.StructuredContent != nil {
-		t.Errorf("what a plugin took out is there: %+v, %v", r, err)
+		t.Errorf("content that a plugin removed is still there: %+v, %v", r, err)
 	}
 }
 
@@ -262,7 +262,7 @@ func TestChanges(t *testing.T) {
 		select {
 		case <-told:
 		case <-time.After(patience):
-			t.Error("the client was not told")
+			t.Error("the client was not notified")
 		}
 	})
 }
@@ -318,7 +318,7 @@ func TestCancellation(t *testing.T) {
 			case <-ctx.Done():
 				ended <- ctx.Err()
 			case <-time.After(patience):
-				ended <- errors.New("it was never given up")
+				ended <- errors.New("the call was not cancelled")
 			}
 			return adapter.ToolResult{}, ctx.Err()
 		}}}}

@@ -39,7 +39,7 @@ func (s *Server) follow(ctx context.Context) {
 		case n := <-s.news:
 			if n.kind == Resource {
 				if err := s.sdk.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: n.uri}); err != nil {
-					s.log.Debug("clients were not told of a resource", "err", err)
+					s.log.Debug("clients were not notified of a changed resource", "err", err)
 				}
 				continue
 			}
@@ -71,12 +71,12 @@ func (s *Server) sync(n news) {
 			}
 		}
 	}
-	s.shownBefore(add)
+	s.addAll(add)
 	s.shown = now
 }
 
-// shownBefore runs the functions that add tools and offers.
-func (s *Server) shownBefore(add map[Kind][]func()) {
+// addAll runs the functions that add tools and offers.
+func (s *Server) addAll(add map[Kind][]func()) {
 	for _, list := range add {
 		for _, do := range list {
 			do()
@@ -94,7 +94,7 @@ func (s *Server) ifNew(kind Kind, name string, definition []byte, n news, do fun
 	}
 	return func() {
 		if err := guarded(do); err != nil {
-			s.log.Warn("it cannot be offered to MCP clients", "kind", kind, "name", name, "err", err)
+			s.log.Warn("not offered to MCP clients", "kind", kind, "name", name, "err", err)
 		}
 	}
 }

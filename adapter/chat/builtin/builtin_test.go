@@ -28,7 +28,7 @@ func TestTools(t *testing.T) {
 		return all, changing
 	}
 
-	t.Run("there are six, and three of them change things", func(t *testing.T) {
+	t.Run("there are six tools, and three of them change things", func(t *testing.T) {
 		all, changing := names(Tools(Options{Procs: procs}))
 		if !slices.Equal(all, []string{"shell", "read_file", "write_file", "edit_file", "list_files", "fetch"}) {
 			t.Error(all)
@@ -61,7 +61,7 @@ func TestTools(t *testing.T) {
 			}
 		}
 	})
-	t.Run("so is one that is not absolute", func(t *testing.T) {
+	t.Run("a working directory that is not absolute is an error", func(t *testing.T) {
 		b := newBench(t, Options{})
 		b.dir = "."
 		if r, err := b.try(t.Context(), "list_files", args{}); err == nil {
@@ -121,10 +121,10 @@ func TestArguments(t *testing.T) {
 			}
 		}
 	})
-	t.Run("and must be numbers", func(t *testing.T) {
+	t.Run("values that are not numbers are errors", func(t *testing.T) {
 		for _, raw := range []string{`"seven"`, `"NaN"`, `{}`, `[]`, `true`} {
 			if _, err := read(`{"path":"a","offset":` + raw + `}`); err == nil {
-				t.Errorf("%s was taken", raw)
+				t.Errorf("%s was accepted", raw)
 			}
 		}
 	})
@@ -151,7 +151,7 @@ func TestArguments(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("a missing one is named, with the unknown one that was given", func(t *testing.T) {
+	t.Run("a missing argument is named, with an unknown one that was given", func(t *testing.T) {
 		for raw, want := range map[string]string{
 			`{}`:                     `"path" is missing`,
 			``:                       `"path" is missing`,
@@ -193,7 +193,7 @@ func FuzzArguments(f *testing.F) {
 		}
 		var given map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &given); err != nil {
-			t.Errorf("%q was taken: %v", raw, err)
+			t.Errorf("%q was accepted: %v", raw, err)
 		}
 	})
 }

@@ -85,7 +85,7 @@ func guardTransport(given http.RoundTripper) http.RoundTripper {
 	t = t.Clone()
 	t.DialContext = (&net.Dialer{Timeout: dialTimeout, Control: checkDial}).DialContext
 	t.DialTLSContext = nil
-	//lint:ignore SA1019 it is deprecated, and dials all the same where somebody has set it
+	//lint:ignore SA1019 it is deprecated, but still dials if it is set
 	t.DialTLS = nil            //nolint:staticcheck // as above
 	t.DisableKeepAlives = true // the connections would never be closed
 	t.MaxResponseHeaderBytes = 256 << 10

@@ -12,9 +12,9 @@
 //	place ─► os.OpenRoot(working directory) ─► read, replace, edit, list
 //
 // The file tools reach nothing outside the session's working directory: every access goes through
-// an [os.Root]. The system call that would follow "..", an absolute path or a link that leads out
-// refuses it, also if a directory is exchanged meanwhile. The shell is not limited like that. It is
-// the user's own shell, and that is why the agent asks before it runs ([chat.Tool.Changes]).
+// an [os.Root]. An [os.Root] refuses "..", absolute paths and links that lead out, also if a
+// directory is exchanged meanwhile. The shell is not limited like that. It is the user's own shell,
+// and that is why the agent asks before it runs ([chat.Tool.Changes]).
 //
 // The output of a tool is limited and valid UTF-8. A note in square brackets says what was left out
 // and how to get it. If the arguments are wrong or something fails, the result says what to do

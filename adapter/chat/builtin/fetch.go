@@ -97,7 +97,7 @@ func (f *fetcher) fetch(ctx context.Context, _ chat.Call, args fetchArgs) (strin
 func parseURL(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxURL {
-		return nil, fmt.Errorf("the address has %s: %s is the most", size(int64(len(text))), size(maxURL))
+		return nil, fmt.Errorf("the address has %s, and the limit is %s", size(int64(len(text))), size(maxURL))
 	}
 	u, err := url.Parse(text)
 	if err != nil {

@@ -50,7 +50,7 @@ func TestFetch(t *testing.T) {
 		contains(t, b.ok("fetch", args{"url": u}), "# Head\n\nSee this ("+u+"/more)")
 		contains(t, b.ok("fetch", args{"url": u, "raw": true}), "<script>no()</script>")
 	})
-	t.Run("JSON and its kin are text", func(t *testing.T) {
+	t.Run("JSON and similar types are text", func(t *testing.T) {
 		for _, kind := range []string{"application/json", "application/problem+json", "image/svg+xml", "application/x-yaml"} {
 			contains(t, b.ok("fetch", args{"url": page(t, kind, `{"a":1}`)}), `{"a":1}`)
 		}
@@ -94,7 +94,7 @@ func TestFetch(t *testing.T) {
 		trusting := newBench(t, Options{HTTP: s.Client()})
 		contains(t, trusting.ok("fetch", args{"url": s.URL}), "private")
 	})
-	t.Run("the end of the call ends it", func(t *testing.T) {
+	t.Run("the request ends with the call", func(t *testing.T) {
 		asked := make(chan struct{})
 		u := server(t, func(_ http.ResponseWriter, r *http.Request) { close(asked); <-r.Context().Done() })
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -124,7 +124,7 @@ func TestFetchIsBounded(t *testing.T) {
 		}
 		contains(t, got, "[cut: the answer is longer than 1.0 MiB")
 	})
-	t.Run("an answer that is read whole and not shown whole says so", func(t *testing.T) {
+	t.Run("an answer that is not shown whole says so", func(t *testing.T) {
 		contains(t, b.ok("fetch", args{"url": page(t, "text/plain", strings.Repeat("x", 400<<10))}), "[cut: this is the beginning of 400.0 KiB]")
 	})
 	t.Run("an endless answer is abandoned", func(t *testing.T) {
@@ -168,10 +168,10 @@ func TestFetchRedirects(t *testing.T) {
 			fmt.Fprintf(w, "referer=%q cookie=%q authorization=%q", r.Referer(), r.Header.Get("Cookie"), r.Header.Get("Authorization"))
 		})
 	}
-	t.Run("five are followed", func(t *testing.T) {
+	t.Run("five redirects are followed", func(t *testing.T) {
 		contains(t, b.ok("fetch", args{"url": hops(t) + "/5"}), "/0?from=secret")
 	})
-	t.Run("six are not", func(t *testing.T) {
+	t.Run("six redirects are not followed", func(t *testing.T) {
 		b.fails("fetch", args{"url": hops(t) + "/6"}, "more than 5 redirects")
 	})
 	t.Run("neither Referer nor cookies are sent", func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestFetchRedirects(t *testing.T) {
 			t.Error(r.Error)
 		}
 	})
-	t.Run("each is checked", func(t *testing.T) {
+	t.Run("each redirect is checked", func(t *testing.T) {
 		for _, to := range []string{"http://169.254.169.254/latest", "http://[fe80::1]/", "file:///etc/passwd", "http://[::ffff:169.254.1.1]/"} {
 			u := server(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Location", to)
@@ -203,13 +203,13 @@ func TestFetchRedirects(t *testing.T) {
 func TestFetchRefusesAddresses(t *testing.T) {
 	b := newBench(t, Options{})
 
-	t.Run("link-local addresses and those of metadata services", func(t *testing.T) {
+	t.Run("link-local addresses and those of metadata services are refused", func(t *testing.T) {
 		for _, host := range []string{"169.254.169.254", "169.254.0.1:8080", "[fe80::1]", "[fe80::1%25eth0]", "[::ffff:169.254.169.254]",
 			"[64:ff9b::a9fe:a9fe]", "[fd00:ec2::254]", "100.100.100.200"} {
 			b.fails("fetch", args{"url": "http://" + host + "/latest/meta-data"}, "link-local or a cloud's metadata service")
 		}
 	})
-	t.Run("not loopback and private addresses", func(t *testing.T) {
+	t.Run("loopback and private addresses are not refused", func(t *testing.T) {
 		for _, addr := range []string{"127.0.0.1", "::1", "10.0.0.1", "192.168.1.1", "172.16.0.1", "fd12::1", "8.8.8.8", "2606:4700::1"} {
 			if refusesAddress(netip.MustParseAddr(addr)) {
 				t.Errorf("%s is refused", addr)

@@ -56,14 +56,14 @@ func TestLinks(t *testing.T) {
 		has(t, secret, "secret\n")
 		onlyThese(t, outside, "secret")
 	})
-	t.Run("a list shows where they lead and does not follow them", func(t *testing.T) {
+	t.Run("a list shows where links lead and does not follow them", func(t *testing.T) {
 		got := b.ok("list_files", args{"depth": 5})
 		contains(t, got, "out-file -> "+secret, "dir -> real\n", "real/f  7 B")
 		if strings.Contains(got, "dir/f") || strings.Contains(got, "out-dir/") {
 			t.Error(got)
 		}
 	})
-	t.Run("writing to a link writes to its target, and it stays a link", func(t *testing.T) {
+	t.Run("writing to a link writes to its target, and the link stays a link", func(t *testing.T) {
 		b.ok("write_file", args{"path": "file", "content": "new\n"})
 		has(t, filepath.Join(b.dir, "real/f"), "new\n")
 		b.ok("edit_file", args{"path": "file", "old": "new", "new": "newer"})
@@ -117,14 +117,14 @@ func TestSwapped(t *testing.T) {
 	}
 	close(stop)
 	if n := <-swaps; n == 0 {
-		t.Error("nothing was ever swapped")
+		t.Error("no swap succeeded")
 	}
 	onlyThese(t, outside, "f")
 	has(t, filepath.Join(outside, "f"), "outside\n")
 }
 
-// swap exchanges d for a link that leads out, and back, until it is stopped. It returns how often.
-// The tools create directories meanwhile, so that a step may find its work undone.
+// swap exchanges d for a link that leads out, and back, until it is stopped. It returns the number
+// of swaps. A step may fail, because the tools create directories meanwhile.
 func swap(dir, outside string, stop <-chan struct{}) (swaps int) {
 	d, kept := filepath.Join(dir, "d"), filepath.Join(dir, "kept")
 	for {

@@ -33,7 +33,7 @@ func TestList(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	t.Run("unless it is named", func(t *testing.T) {
+	t.Run("a skipped directory is listed if path names it", func(t *testing.T) {
 		contains(t, b.ok("list_files", args{"path": "node_modules", "depth": 2}), "node_modules/left/index.js")
 	})
 	t.Run("a pattern is searched for below", func(t *testing.T) {

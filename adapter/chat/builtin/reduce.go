@@ -13,8 +13,8 @@ const maxLink = 2000
 
 // pageText returns the text of an HTML page: headings, list items and table cells marked, and the
 // addresses of links in brackets after them. It reads the tags in order without building a tree, so
-// that the work is proportional to the size of the page, whatever its nesting. more: it stopped
-// because there was enough.
+// that the work is proportional to the size of the page, whatever its nesting. more reports whether
+// it stopped before the end because the text was long enough.
 func pageText(page string, base *url.URL) (text string, more bool) {
 	r := &reducer{tokens: html.NewTokenizer(strings.NewReader(page)), base: base}
 	for r.out.Len() <= shownMax {
@@ -43,7 +43,7 @@ type reducer struct {
 
 	breaks int    // line ends to write before the next word
 	space  bool   // a space to write before the next word
-	lead   string // what the next word is to be preceded by: a bullet, a heading's mark
+	lead   string // the text to write before the next word: a bullet, a heading's mark
 
 	pre    int    // depth of elements in which line ends count
 	hidden string // the element that is being skipped, or ""
@@ -73,7 +73,8 @@ var unseen = map[string]bool{
 	"canvas": true, "noframes": true, "noembed": true,
 }
 
-// open handles a start tag. alone: it is written <x/>, which matters only inside drawings.
+// open handles a start tag. alone is true for a tag written <x/>, which matters only for hidden
+// elements.
 func (r *reducer) open(alone bool) {
 	raw, attributes := r.tokens.TagName()
 	name := string(raw)

@@ -109,7 +109,7 @@ func checkCommand(cmd string) error {
 	case strings.ContainsRune(cmd, 0):
 		return errors.New("the command contains a NUL")
 	case len(cmd) > maxCommand:
-		return fmt.Errorf("the command has %s, and %s is the most: write it to a file first (write_file) and run that",
+		return fmt.Errorf("the command has %s, and the limit is %s: write it to a file first (write_file) and run that",
 			size(int64(len(cmd))), size(maxCommand))
 	}
 	return nil

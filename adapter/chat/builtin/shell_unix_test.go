@@ -58,10 +58,10 @@ func TestShell(t *testing.T) {
 			t.Error(r.Output)
 		}
 	})
-	t.Run("so is a signal", func(t *testing.T) {
+	t.Run("a signal is reported", func(t *testing.T) {
 		contains(t, b.fails("shell", args{"cmd": "kill -9 $$"}, "SIGKILL").Output, "[SIGKILL]")
 	})
-	t.Run("and a syntax error is part of the output", func(t *testing.T) {
+	t.Run("a syntax error is part of the output", func(t *testing.T) {
 		contains(t, b.fails("shell", args{"cmd": "echo 'open"}, "exit code").Output, "nterminated")
 	})
 	t.Run("an invalid command is refused", func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestShellOutput(t *testing.T) {
 			t.Errorf("streamed: %q", seen[max(0, len(seen)-20):])
 		}
 	})
-	t.Run("it is streamed while the command runs", func(t *testing.T) {
+	t.Run("output is streamed while the command runs", func(t *testing.T) {
 		b := newBench(t, Options{Environ: os.Environ()})
 		go func() {
 			eventually(t, "the first line is seen", func() bool { return b.streamed() == "begun\n" })
@@ -135,13 +135,13 @@ echo up
 while :; do sleep 1; done`
 
 func TestShellEnds(t *testing.T) {
-	t.Run("at its timeout, with all that it started", func(t *testing.T) {
+	t.Run("a command ends at its timeout, with all that it started", func(t *testing.T) {
 		b := newBench(t, Options{Environ: os.Environ()})
 		r := b.fails("shell", args{"cmd": stubborn, "timeout": 0.7}, "timed out after 700ms", "all that it started were ended")
 		contains(t, r.Output, "up\n[timed out")
 		b.allGone()
 	})
-	t.Run("with its call, with all that it started", func(t *testing.T) {
+	t.Run("a command ends with its call, with all that it started", func(t *testing.T) {
 		b := newBench(t, Options{Environ: os.Environ()})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -247,7 +247,7 @@ func TestCapture(t *testing.T) {
 		var seen strings.Builder
 		c := newCapture(func(text string) { <-release; seen.WriteString(text) })
 		for range 100 {
-			if _, err := c.Write(make([]byte, livePiece)); err != nil { // would never return
+			if _, err := c.Write(make([]byte, livePiece)); err != nil { // a Write that waits for the observer would never return
 				t.Fatal(err)
 			}
 		}

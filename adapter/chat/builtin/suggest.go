@@ -51,7 +51,7 @@ func sameWords(lines, wanted []string) (at int, ok bool) {
 // withoutSpace returns a line without its whitespace.
 func withoutSpace(line string) string { return strings.Join(strings.Fields(line), "") }
 
-// firstWords returns the first line that is not empty.
+// firstWords returns the first line that has more than two bytes without the space around it.
 func firstWords(lines []string) string {
 	for _, line := range lines {
 		if trimmed := strings.TrimSpace(line); len(trimmed) > 2 {

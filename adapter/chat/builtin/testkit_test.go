@@ -153,7 +153,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); {
 		if time.Now().After(end) {
-			t.Fatalf("still not so: %s", what)
+			t.Fatalf("waited %v until %s", patience, what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}

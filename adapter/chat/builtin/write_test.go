@@ -26,7 +26,7 @@ func TestWrite(t *testing.T) {
 		}
 		has(t, path, "x\n")
 	})
-	t.Run("it may be emptied", func(t *testing.T) {
+	t.Run("a file may be emptied", func(t *testing.T) {
 		path := b.put("f", "content")
 		if got := b.ok("write_file", args{"path": "f", "content": ""}); got != "replaced f: 0 lines, 0 bytes\n" {
 			t.Error(got)
@@ -107,7 +107,7 @@ func TestEdit(t *testing.T) {
 		b.fails("edit_file", args{"path": "f", "old": "aa", "new": "q"}, "old occurs 2 times")
 		has(t, path, "aaa")
 	})
-	t.Run("unless all is set", func(t *testing.T) {
+	t.Run("with all, old may occur several times", func(t *testing.T) {
 		path := b.put("f", "x y x\n1\n2\n3\n4\n5\n6\n7\n8\nx\n")
 		got := b.ok("edit_file", args{"path": "f", "old": "x", "new": "longer\nx", "all": true})
 		contains(t, got, "3 replacements", "@@ -1,4 +1,6 @@\n-x y x\n+longer\n+x y longer\n+x\n 1\n", "@@ -7,4 +9,5 @@\n 6\n 7\n 8\n-x\n+longer\n+x\n")
@@ -122,7 +122,7 @@ func TestEdit(t *testing.T) {
 		b.fails("edit_file", args{"path": "f", "old": "if x {\n    return 1", "new": "y"},
 			"lines 1 to 2 differ from it in whitespace only", `"if x {\n\treturn 1"`)
 	})
-	t.Run("otherwise the most similar line", func(t *testing.T) {
+	t.Run("without such a difference, the most similar line is named", func(t *testing.T) {
 		b.put("f", "alpha\nfunc main() { run(ctx, 1) }\nomega\n")
 		b.fails("edit_file", args{"path": "f", "old": "func main() { run(ctx, 2) }", "new": "y"},
 			"does not occur", "line 2", `"func main() { run(ctx, 1) }"`)
@@ -149,10 +149,10 @@ func TestEdit(t *testing.T) {
 func TestEditLineEnds(t *testing.T) {
 	for _, c := range []struct{ name, content, old, new, want string }{
 		{"the file's line ends are kept", "a\r\nb\r\nc\r\n", "a\nb", "x\ny", "x\r\ny\r\nc\r\n"},
-		{"also in new alone", "a\r\nb\r\n", "a", "x\ny", "x\r\ny\r\nb\r\n"},
-		{"and none is doubled", "a\r\nb\r\n", "a\r\nb", "x\r\ny", "x\r\ny\r\n"},
-		{"a file with both: as written", "a\r\nb\nc\n", "b\nc", "x\ny", "a\r\nx\ny\n"},
-		{"a file with both: as found", "a\r\nb\r\nc\n", "a\nb", "x\ny", "x\r\ny\r\nc\n"},
+		{"line ends in new alone are converted too", "a\r\nb\r\n", "a", "x\ny", "x\r\ny\r\nb\r\n"},
+		{"no line end is doubled", "a\r\nb\r\n", "a\r\nb", "x\r\ny", "x\r\ny\r\n"},
+		{"a file with both: old as written, if it occurs", "a\r\nb\nc\n", "b\nc", "x\ny", "a\r\nx\ny\n"},
+		{"a file with both: old with CRLF otherwise", "a\r\nb\r\nc\n", "a\nb", "x\ny", "x\r\ny\r\nc\n"},
 		{"a file without CR stays without", "a\nb\n", "a", "x\ny", "x\ny\nb\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -40,7 +40,7 @@ import (
 // of plugins that do not end the command are only logged, so give the host a logger.
 func Execute(ctx context.Context, root *cobra.Command, args []string, host command.Host) error {
 	target, rest, err := root.Find(args)
-	if err != nil || !target.Runnable() || passedOver(target) {
+	if err != nil || !target.Runnable() || addedByCobra(target) {
 		root.SetArgs(args)
 		return root.ExecuteContext(ctx) // Cobra's own errors, help and completion
 	}
@@ -53,8 +53,8 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, host comma
 	return err
 }
 
-// passedOver reports whether a command is one of those that Cobra adds itself.
-func passedOver(c *cobra.Command) bool {
+// addedByCobra reports whether a command is one of those that Cobra adds itself.
+func addedByCobra(c *cobra.Command) bool {
 	for ; c != nil; c = c.Parent() {
 		if c.Name() == "help" || c.Name() == "completion" || strings.HasPrefix(c.Name(), "__") {
 			return true
@@ -112,7 +112,7 @@ func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Co
 	known, others := newFlags(r.target, r.typed, c.Flags)
 	r.target.RunE = func(cmd *cobra.Command, args []string) error {
 		r.target.RunE = own
-		if err := setFlags(cmd, known); err != nil { // over those that were typed
+		if err := setFlags(cmd, known); err != nil { // replaces the values that were typed
 			return err
 		}
 		flags := changedFlags(cmd)

@@ -114,9 +114,9 @@ func TestPluginsChangeACommand(t *testing.T) {
 	}{
 		{"raw arguments before they are parsed", "todo add milk", "added milk [x]\n", plugin(hook.CommandValidate, "args", `["milk","--tags","x"]`)},
 		{"flags before they are parsed", "todo add milk", "added milk [v]\n", plugin(hook.CommandValidate, "flags", `{"tags":"v","unknown":"z"}`)},
-		{"flags before they are parsed, over those that were typed", "todo add milk --tags a", "added milk [v]\n", plugin(hook.CommandValidate, "flags", `{"tags":"v"}`)},
-		{"a flag that was typed and is left alone", "todo add milk --tags a", "added milk [a]\n", plugin(hook.CommandValidate, "flags", `{"tags":"a","mood":"good"}`)},
-		{"a flag that was typed after a dash-dash is none", "todo add -- --tags=a", "added --tags=a [v]\n", plugin(hook.CommandValidate, "flags", `{"tags":"v"}`)},
+		{"flags before they are parsed, instead of those that were typed", "todo add milk --tags a", "added milk [v]\n", plugin(hook.CommandValidate, "flags", `{"tags":"v"}`)},
+		{"a typed flag that no plugin changes", "todo add milk --tags a", "added milk [a]\n", plugin(hook.CommandValidate, "flags", `{"tags":"a","mood":"good"}`)},
+		{"a word after a dash-dash is not a flag", "todo add -- --tags=a", "added --tags=a [v]\n", plugin(hook.CommandValidate, "flags", `{"tags":"v"}`)},
 		{"a flag that is required may come from a plugin", "todo list", "ada []\n", plugin(hook.CommandValidate, "flags", `{"owner":"ada"}`)},
 		{"a list that was typed is replaced", "todo list --owner ada --only a", "ada [b,c]\n", plugin(hook.CommandValidate, "flags", `{"only":"b,c"}`)},
 		{"a list is replaced after it was parsed", "todo list --owner ada --only a", "ada [b,c]\n", plugin(hook.CommandBefore, "flags", `{"owner":"ada","only":"[b,c]"}`)},
@@ -133,7 +133,7 @@ func TestPluginsChangeACommand(t *testing.T) {
 	}
 }
 
-// TestTypedFlags: what plugins see of a command line that is not parsed yet.
+// TestTypedFlags: plugins see the flags of a command line before it is parsed.
 func TestTypedFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"todo add milk":                             `{}`,
@@ -149,7 +149,8 @@ func TestTypedFlags(t *testing.T) {
 	}
 }
 
-// TestFlagsOfPluginsReachTheLaterStages: those that the program does not know, too.
+// TestFlagsOfPluginsReachTheLaterStages: the later stages get all flags that a plugin adds, also
+// those that the program does not know.
 func TestFlagsOfPluginsReachTheLaterStages(t *testing.T) {
 	_, h, err := execute(t, "todo add milk", plugin(hook.CommandValidate, "flags", `{"tags":"v","mood":"good"}`))
 	want := `command.before "todo.add","args":["milk"],"flags":{"mood":"good","tags":"v"},"result":null`
@@ -158,7 +159,7 @@ func TestFlagsOfPluginsReachTheLaterStages(t *testing.T) {
 	}
 }
 
-// TestAFlagOfAPluginThatCobraRefuses is an error that names the flag.
+// TestAFlagOfAPluginThatCobraRefuses: the error names the flag.
 func TestAFlagOfAPluginThatCobraRefuses(t *testing.T) {
 	bad := plugin(hook.CommandValidate, "args", `["--tags"]`)
 	if _, _, err := execute(t, "todo add milk", bad); err == nil || !strings.Contains(err.Error(), "--tags") {
@@ -166,7 +167,7 @@ func TestAFlagOfAPluginThatCobraRefuses(t *testing.T) {
 	}
 }
 
-func TestCobrasOwnErrorsAndHelpAreCobras(t *testing.T) {
+func TestCobraReportsItsOwnErrorsAndHelp(t *testing.T) {
 	if _, h, err := execute(t, "todo add"); err == nil || !strings.Contains(err.Error(), "accepts 1 arg") || len(h.fired) != 2 {
 		t.Errorf("%v, fired %q", err, h.fired)
 	}
@@ -181,9 +182,9 @@ func TestCobrasOwnErrorsAndHelpAreCobras(t *testing.T) {
 	}
 }
 
-// TestAFailureBeforeCobraIsAskedIsTold: the program exits with an error, and somebody must have
-// said why.
-func TestAFailureBeforeCobraIsAskedIsTold(t *testing.T) {
+// TestAPluginsFailureIsPrintedOnce: if a plugin fails, also before Cobra is called, the error is
+// printed once.
+func TestAPluginsFailureIsPrintedOnce(t *testing.T) {
 	for _, point := range []hook.Point{hook.CommandValidate, hook.CommandBefore} {
 		h := new(host)
 		broken := plugin(point, "", "")
@@ -200,7 +201,7 @@ func TestAFailureBeforeCobraIsAskedIsTold(t *testing.T) {
 		root.SilenceErrors = false
 		err := Execute(t.Context(), root, []string{"todo", "add", "milk"}, h)
 		if !errors.Is(err, hook.Unavailable) || strings.Count(out.String(), "its program is missing") != 1 {
-			t.Errorf("%s: %v, told %q", point, err, out.String())
+			t.Errorf("%s: %v, printed %q", point, err, out.String())
 		}
 	}
 }
