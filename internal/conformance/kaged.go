@@ -102,7 +102,7 @@ func (s *kagedSuite) checks() []Check {
 		{ID: "kaged.input.huge", Row: "K19", needs: []string{pings}, run: s.huge, Does: "sends a request of 1 MiB",
 			Rule: "One JSON object a line, UTF-8, at most 4 MiB.",
 			Fix:  "read lines of up to 4 MiB; many readers of lines have a smaller limit that must be raised"},
-		{ID: "kaged.input.garbled", Row: "K20", needs: []string{twice}, run: s.garbled, Does: "sends lines that are no JSON",
+		{ID: "kaged.input.garbled", Row: "K20", needs: []string{twice}, run: s.garbled, Does: "sends lines that are not JSON",
 			Rule: "A plugin that crashes is restarted, after pauses that grow; until then its calls fail.",
 			Fix:  "pass over a line that you cannot parse, with a word on stderr"},
 		{ID: "kaged.shutdown.answer", Row: "K21", needs: []string{hello}, run: s.farewell, Does: "sends `shutdown`",

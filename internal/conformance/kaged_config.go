@@ -72,7 +72,7 @@ func (s *kagedSuite) initialize(t *trial) {
 	}
 	var err error
 	if s.welcome, err = rawjson.Parse(a.result); err != nil {
-		t.failf("initialize was answered with %s, where an object is due", shown(a.result))
+		t.failf("initialize was answered with %s instead of an object", shown(a.result))
 		return
 	}
 	if err := s.talking.tell("initialized", json.RawMessage(`{}`)); err != nil {

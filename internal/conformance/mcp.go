@@ -96,7 +96,7 @@ func (s *mcpSuite) checks() []Check {
 		{ID: "mcp.input.huge", Row: "C17", needs: []string{pings}, run: s.huge, Does: "sends a request of 1 MiB",
 			Rule: "One message has 16 MiB at most.",
 			Fix:  "read lines of any length; many readers of lines have a smaller limit that must be raised"},
-		{ID: "mcp.input.garbled", Row: "C18", needs: []string{"mcp.process.twice"}, run: s.garbled, Does: "sends lines that are no JSON",
+		{ID: "mcp.input.garbled", Row: "C18", needs: []string{"mcp.process.twice"}, run: s.garbled, Does: "sends lines that are not JSON",
 			Rule: "A server that exits is restarted, after pauses that grow.",
 			Fix:  "answer a line that you cannot parse with the error -32700, or pass it over"},
 		{ID: "mcp.stdin.end", Row: "C19", needs: []string{"mcp.process.twice"}, run: func(t *trial) { s.stdinEnd(t, mcpExit) }, Does: "closes stdin",
@@ -194,7 +194,7 @@ func (s *mcpSuite) initialize(t *trial) {
 	}
 	s.startup = a.took
 	if s.welcome, err = rawjson.Parse(a.result); err != nil {
-		t.failf("the handshake was answered with %s, where an object is due", shown(a.result))
+		t.failf("the handshake was answered with %s instead of an object", shown(a.result))
 		return
 	}
 	s.capabilities, _ = rawjson.Parse(s.welcome.Get("capabilities")) // if they are not an object there are none, which another check reports
@@ -231,7 +231,7 @@ func (s *mcpSuite) info(t *trial) {
 		t.failf("serverInfo is %s: it must have a name and a version", shown(raw))
 	}
 	if s.capabilities == nil {
-		t.failf("capabilities is %s, where an object is due", shown(s.welcome.Get("capabilities")))
+		t.failf("capabilities is %s instead of an object", shown(s.welcome.Get("capabilities")))
 	}
 	if hasName && name != "" {
 		t.passf("%s", name)

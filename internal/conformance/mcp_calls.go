@@ -140,7 +140,7 @@ func (s *mcpSuite) callTools(t *trial) {
 func (s *mcpSuite) toolResult(t *trial, what string, tool mcpTool, a *answer) {
 	o, err := rawjson.Parse(a.result)
 	if err != nil {
-		t.failf("%s is answered with %s, where an object is due", what, shown(a.result))
+		t.failf("%s is answered with %s instead of an object", what, shown(a.result))
 		return
 	}
 	if kind, _ := o.String("resultType"); kind != "" && kind != "complete" {

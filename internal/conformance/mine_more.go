@@ -102,7 +102,7 @@ func (s *mineSuite) unknown(t *trial) {
 }
 
 func (s *mineSuite) garbled(t *trial) {
-	for _, stdin := range []string{"", "this is no JSON", `{"protocol_version":"1.0.`} {
+	for _, stdin := range []string{"", "this is not JSON", `{"protocol_version":"1.0.`} {
 		r := s.end(t, stdin, mineLifecycle)
 		if t.failed() {
 			return

@@ -120,7 +120,7 @@ func (s *rpcSuite) unknownMethod(t *trial) {
 
 // garbled sends invalid lines, and checks that the next request is answered.
 func (s *rpcSuite) garbled(t *trial) {
-	for _, bad := range []string{"this is no JSON", `{"jsonrpc":"2.0","method":`, "\x00\xff\xfe", ""} {
+	for _, bad := range []string{"this is not JSON", `{"jsonrpc":"2.0","method":`, "\x00\xff\xfe", ""} {
 		d := s.mustLive(t, s.fresh)
 		if d == nil {
 			return

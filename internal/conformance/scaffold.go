@@ -100,7 +100,7 @@ func (s *scaffoldSuite) checks() []Check {
 		{ID: "scaffold.input.huge", Row: "S16", needs: []string{hello}, run: s.huge, Does: "sends a request of 1 MiB",
 			Rule: "A message has at most 10 MB; long ones must be answered too.",
 			Fix:  "read lines of any length; do not pass their text on as an argument of a program, whose length is bounded"},
-		{ID: "scaffold.input.garbled", Row: "S17", needs: []string{"scaffold.process.twice"}, run: s.garbled, Does: "sends lines that are no JSON",
+		{ID: "scaffold.input.garbled", Row: "S17", needs: []string{"scaffold.process.twice"}, run: s.garbled, Does: "sends lines that are not JSON",
 			Rule: "A plugin that crashes is not called until it is restarted.",
 			Fix:  "pass over a line that you cannot parse, with a word on stderr"},
 		{ID: "scaffold.shutdown.answer", Row: "S18", needs: []string{hello}, run: s.farewell, Does: "sends `shutdown`",
@@ -148,7 +148,7 @@ func (s *scaffoldSuite) initialize(t *trial) {
 	}
 	o, err := rawjson.Parse(a.result)
 	if err != nil {
-		t.failf("initialize was answered with %s, where an object is due", shown(a.result))
+		t.failf("initialize was answered with %s instead of an object", shown(a.result))
 		return
 	}
 	s.manifest = o

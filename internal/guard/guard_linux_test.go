@@ -211,7 +211,7 @@ func TestWatch(t *testing.T) {
 	}{
 		{"groups are added", "12\n34\n", []int{12, 34}},
 		{"groups are removed again", "12\n34\n-12\n", []int{34}},
-		{"nonsense is passed over", "x\n0\n1\n-1\n\n12\n", []int{12}},
+		{"nonsense is ignored", "x\n0\n1\n-1\n\n12\n", []int{12}},
 		{"an incomplete last line is ignored", "12\n3", []int{12}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

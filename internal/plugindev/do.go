@@ -68,7 +68,7 @@ func Parse(line string) (Command, error) {
 		return c, fmt.Errorf("%w: %s takes nothing behind it", ErrBadCommand, c.Verb)
 	}
 	if _, err := rawjson.Parse([]byte(rest)); err != nil {
-		return c, dialect.WithFix(fmt.Errorf("the payload is no JSON object: %w", err), `write it on one line, as in {"message":"hello"}`)
+		return c, dialect.WithFix(fmt.Errorf("the payload is not a JSON object: %w", err), `write it on one line, as in {"message":"hello"}`)
 	}
 	c.Payload = json.RawMessage(rest)
 	return c, nil

@@ -204,7 +204,7 @@ func (h *Host) logSkippedFailures(out *hook.Outcome) {
 		if s.Err == nil || s.Action != hook.ActionSkip || s.Err.Logged {
 			continue
 		}
-		h.setup().Logger.Warn("a hook failed and was passed over", "plugin", s.Plugin, "dialect", s.Dialect, "err", s.Err.Cause(),
+		h.setup().Logger.Warn("a hook failed and was skipped", "plugin", s.Plugin, "dialect", s.Dialect, "err", s.Err.Cause(),
 			"hook", s.Hook, "point", string(out.Point))
 	}
 }

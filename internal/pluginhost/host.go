@@ -422,7 +422,7 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// encodeObject is encode for arguments. nil becomes an empty object, and a value that is no object
+// encodeObject is encode for arguments. nil becomes an empty object, and a value that is not an object
 // is an error.
 func encodeObject(v any) (json.RawMessage, error) {
 	raw, err := encode(v)

@@ -159,7 +159,7 @@ func (r *reader) next() ([]byte, error) {
 func (r *reader) header(line []byte) error {
 	var h Header
 	if rawjson.CheckWithin(line, rawjson.MaxForeign) != nil || json.Unmarshal(line, &h) != nil || h.Type != typeHeader {
-		return errors.New(`it is no recording: the first line of one begins with {"type":"recording"`)
+		return errors.New(`it is not a recording: the first line of one begins with {"type":"recording"`)
 	}
 	if h.Version != Version {
 		return fmt.Errorf("it is a recording of version %d, and this patchbay reads version %d: record it again", h.Version, Version)

@@ -22,7 +22,7 @@ import (
 const partialSuffix = ".partial"
 
 // ErrNotOurs reports that the file exists and is not a recording. It is not overwritten.
-var ErrNotOurs = errors.New("the file is there and is no recording")
+var ErrNotOurs = errors.New("the file is there and is not a recording")
 
 // ErrBusy reports that another process records to the same file.
 var ErrBusy = errors.New("another command records to this file")

@@ -181,7 +181,7 @@ func TestPatternsThatOnlyECMAScriptHas(t *testing.T) {
 // TestCompileRefuses: schemas that would cost much time, or read files and addresses, are refused.
 func TestCompileRefuses(t *testing.T) {
 	for _, c := range []struct{ rule, schema, want string }{
-		{"what is no JSON", `{"type":`, "is not valid JSON: unexpected EOF"},
+		{"what is not JSON", `{"type":`, "is not valid JSON: unexpected EOF"},
 		{"what is no schema", `{"properties":{"a":{"type":"objekt"}}}`, "properties.a.type: must be one of "},
 		{"a file", `{"$ref":"file:///etc/passwd"}`, `$ref: refers to "file:///etc/passwd", outside of the schema`},
 		{"an address", `{"allOf":[{"$ref":"https://example.com/s.json"}]}`, `allOf.0.$ref: refers to "https://example.com/s.json", outside of the schema`},

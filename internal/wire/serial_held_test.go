@@ -29,10 +29,10 @@ func newEchoing(t *testing.T) (*Serial, *far, *noises) {
 func TestOddRepliesOfAPluginThatEchoesIDs(t *testing.T) {
 	const right = `{"id":4,"result":4}` + "\n"
 	tests := []struct{ rule, sent, want, noise string }{
-		{"an old reply that comes before the right one is passed over", `{"id":3,"result":3}` + "\n" + right, `4`, "stale reply"},
-		{"two old replies before the right one are passed over", `{"id":3,"result":3}` + "\n" + `{"id":2,"result":2}` + "\n" + right, `4`, "stale reply, stale reply"},
-		{"an old reply on the line of the right one is passed over", `{"id":3,"result":3}` + right, `4`, "stale reply"},
-		{"a reply with an id never issued is passed over if the right one comes", `{"id":77,"result":7}` + "\n" + right, `4`, "stale reply"},
+		{"an old reply that comes before the right one is ignored", `{"id":3,"result":3}` + "\n" + right, `4`, "stale reply"},
+		{"two old replies before the right one are ignored", `{"id":3,"result":3}` + "\n" + `{"id":2,"result":2}` + "\n" + right, `4`, "stale reply, stale reply"},
+		{"an old reply on the line of the right one is ignored", `{"id":3,"result":3}` + right, `4`, "stale reply"},
+		{"a reply with an id never issued is ignored if the right one comes", `{"id":77,"result":7}` + "\n" + right, `4`, "stale reply"},
 		{"a reply without an id is taken at once", `{"id":null,"error":{"code":-32700,"message":"what?"}}` + "\n" + right, "error -32700: what?", "wrong id"},
 	}
 	for _, tt := range tests {
@@ -52,7 +52,7 @@ func TestOddRepliesOfAPluginThatEchoesIDs(t *testing.T) {
 			}
 		})
 	}
-	t.Run("an old reply that came before the call is passed over", func(t *testing.T) {
+	t.Run("an old reply that came before the call is ignored", func(t *testing.T) {
 		s, f, heard := newEchoing(t)
 		f.write(`{"id":3,"result":3}` + "\n")
 		f.play(right)

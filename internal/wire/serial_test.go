@@ -51,16 +51,16 @@ func TestSerialReply(t *testing.T) {
 		{"error null beside a result is no error", `{"id":1,"result":1,"error":null}`, `1`, ""},
 		{"a reply may echo the method", `{"id":1,"method":"m","params":{},"result":1}`, `1`, ""},
 		{"an id never issued is taken, with a warning", `{"id":77,"result":1}`, `1`, "wrong id"},
-		{"an id that is no number is taken, with a warning", `{"id":"abc","result":1}`, `1`, "wrong id"},
+		{"an id that is not a number is taken, with a warning", `{"id":"abc","result":1}`, `1`, "wrong id"},
 		{"id null is taken, with a warning", `{"id":null,"result":1}`, `1`, "wrong id"},
 		{"a reply without an id is taken, with a warning", `{"result":1}`, `1`, "wrong id"},
-		{"garbage is passed over", "Loading…\n[1,2]\n{\"id\":1,\n\"result\":0}\n{\"id\":1,\"result\":1}", `1`, "garbage, garbage, garbage, garbage"},
-		{"a JSON log line is passed over", `{"level":"info","id":7}` + "\n" + `{"id":1,"result":1}`, `1`, "garbage"},
-		{"a notification is passed over", `{"method":"progress","params":{}}` + "\n" + `{"id":1,"result":1}`, `1`, "unasked"},
+		{"garbage is ignored", "Loading…\n[1,2]\n{\"id\":1,\n\"result\":0}\n{\"id\":1,\"result\":1}", `1`, "garbage, garbage, garbage, garbage"},
+		{"a JSON log line is ignored", `{"level":"info","id":7}` + "\n" + `{"id":1,"result":1}`, `1`, "garbage"},
+		{"a notification is ignored", `{"method":"progress","params":{}}` + "\n" + `{"id":1,"result":1}`, `1`, "unasked"},
 		{"a notification may have id null", `{"method":"progress","id":null}` + "\n" + `{"id":1,"result":1}`, `1`, "unasked"},
 		{"two messages may share a line", `{"method":"progress"}{"id":1,"result":1}`, `1`, "unasked"},
 		{"a second reply on the line is stale", `{"id":1,"result":1} {"id":1,"result":2}`, `1`, "stale reply"},
-		{"garbage after the reply is passed over", `{"id":1,"result":1}}`, `1`, "garbage"},
+		{"garbage after the reply is ignored", `{"id":1,"result":1}}`, `1`, "garbage"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.rule, func(t *testing.T) {
