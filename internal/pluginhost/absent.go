@@ -82,9 +82,8 @@ func (h *Host) logLeftOut(e *entry, wired bool) {
 	h.setup().Logger.Log(context.Background(), level, "plugin left out", attrs...)
 }
 
-// logPassedOver logs the scripts that no dialect accepts because they cannot be executed, and the
-// places whose plugins cannot be listed: each may be a plugin that somebody relies on. Each is
-// logged once.
+// logIgnored logs, once each, the scripts that no dialect accepts because they cannot be executed,
+// and the places whose plugins cannot be listed. Each may be a plugin on which a user relies.
 func (h *Host) logPassedOver(r *roster) {
 	chosen, err := h.setup().chosen()
 	if err != nil || h.setup().NoSearch || h.setup().Dirs != nil {
