@@ -84,7 +84,7 @@ func (h *Host) logLeftOut(e *entry, wired bool) {
 
 // logIgnored logs, once each, the scripts that no dialect accepts because they cannot be executed,
 // and the places whose plugins cannot be listed. Each may be a plugin on which a user relies.
-func (h *Host) logPassedOver(r *roster) {
+func (h *Host) logIgnored(r *roster) {
 	chosen, err := h.setup().chosen()
 	if err != nil || h.setup().NoSearch || h.setup().Dirs != nil {
 		return

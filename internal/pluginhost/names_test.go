@@ -79,7 +79,7 @@ func (h house) tokened() *pluginhost.Options {
 
 // TestGrantsGoByThePlace: secrets, variables and storage go to the plugin whose directory has the
 // name.
-func TestWhatGivesGoesByThePlace(t *testing.T) {
+func TestGrantsGoByThePlace(t *testing.T) {
 	const gifts, secret = "env = [\"TOKEN\"]\n", "key = \"secret\"\n"
 	for _, c := range []struct {
 		rule, config, secrets string
@@ -248,7 +248,7 @@ esac
 
 // TestRestrictionsApplyToAllWithTheName: a restriction applies to every plugin with the name, or
 // the plugin is not started.
-func TestWhatRestrictsHoldsForAllWhoBearTheName(t *testing.T) {
+func TestRestrictionsApplyToAllWithTheName(t *testing.T) {
 	const off, none = "enabled = false\n", "capabilities = []\n"
 	for _, c := range []struct {
 		rule, config string

@@ -35,7 +35,7 @@ func (h *Host) start(ctx context.Context, r *roster) {
 	r.skipSurplus()
 	r.learnOwnNames()
 	h.wireAbsent(r)
-	h.logPassedOver(r)
+	h.logIgnored(r)
 }
 
 // openAll opens plugins in parallel, a few at a time: with more, each would wait for the CPU while
