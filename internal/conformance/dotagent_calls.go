@@ -146,7 +146,7 @@ func (s *dotagentSuite) one(message string) call {
 
 func (s *dotagentSuite) huge(t *trial) {
 	if s.kinds[0] == "preflight" && len(s.kinds) == 1 {
-		t.skipf("a preflight is sent no message")
+		t.skipf("a preflight gets no message")
 		return
 	}
 	kind := s.kinds[len(s.kinds)-1]

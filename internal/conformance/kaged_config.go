@@ -91,7 +91,7 @@ func (s *kagedSuite) apiVersion(t *trial) {
 	var number float64
 	switch {
 	case dialect.Missing(v):
-		t.warnf("the answer to initialize has no api_version: taken for 1")
+		t.warnf("the answer to initialize has no api_version: 1 is assumed")
 	case json.Unmarshal(v, &number) != nil || number != 1:
 		t.failf("api_version is %s, and must be 1", shown(v))
 	}
@@ -193,7 +193,7 @@ func (s *kagedSuite) silent(t *trial) {
 	}
 	for _, method := range []string{"initialized", "conformance.no-such-notification"} {
 		if err := d.tell(method, json.RawMessage(`{}`)); err != nil {
-			t.failf("it ended over the notification %s", method)
+			t.failf("it ended after the notification %s", method)
 			s.dropLive()
 			return
 		}

@@ -131,7 +131,7 @@ func (s *mcpSuite) callTools(t *trial) {
 	case len(s.tools) == 0:
 		t.skipf("it has no tools")
 	case left > 0:
-		t.passf("%d calls; %d tools that say that they destroy were not called", calls, left)
+		t.passf("%d calls; %d tools that are marked as destructive were not called", calls, left)
 	default:
 		t.passf("%s", plural(calls, "call"))
 	}

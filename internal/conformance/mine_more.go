@@ -62,7 +62,7 @@ func (s *mineSuite) version(t *trial) {
 	message := strings.Replace(hookMessage(h.Stage, h.Mode, contexts(h)[0]), `"1.0.0"`, `"99.0.0"`, 1)
 	r := s.end(t, message, h.Timeout)
 	if !t.failed() && r.exit.Code == 0 {
-		t.warnf("it takes a call of protocol version 99.0.0 for one that it knows")
+		t.warnf("it accepts a call of protocol version 99.0.0")
 	}
 }
 

@@ -72,10 +72,10 @@ func TestFindCgroup(t *testing.T) {
 			"proc/self/cgroup":    "0::/user.slice/user.slice/patchbay.service\n"}, service, ""},
 		"one controller is enough": {map[string]string{service + "/cgroup.controllers": "pids\n"}, service, ""},
 
-		"not with version 1 alone":        {map[string]string{"proc/self/cgroup": "4:memory:/\n"}, "", "no cgroups of version 2"},
-		"not if it is not mounted":        {map[string]string{"proc/self/mountinfo": "1 1 8:1 / / rw - ext4 a rw\n"}, "", "not mounted"},
-		"not without a controller":        {map[string]string{service + "/cgroup.controllers": "hugetlb\n"}, "", "neither the memory nor the pids"},
-		"not outside of the mounted one":  {map[string]string{"proc/self/mountinfo": strings.Replace(mount, "%s", "/user", 1)}, "", "not below"},
+		"not with version 1 alone":          {map[string]string{"proc/self/cgroup": "4:memory:/\n"}, "", "no cgroups of version 2"},
+		"not if it is not mounted":          {map[string]string{"proc/self/mountinfo": "1 1 8:1 / / rw - ext4 a rw\n"}, "", "not mounted"},
+		"not without a controller":          {map[string]string{service + "/cgroup.controllers": "hugetlb\n"}, "", "neither the memory nor the pids"},
+		"not outside of the mounted one":    {map[string]string{"proc/self/mountinfo": strings.Replace(mount, "%s", "/user", 1)}, "", "not below"},
 		"not above the root of a namespace": {map[string]string{"proc/self/cgroup": "0::/../patchbay.service\n"}, "", "not below"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -76,7 +76,7 @@ func TestOutOfMemory(t *testing.T) {
 		"its own limit killed":                  {"low 0\nhigh 0\nmax 12\noom 1\noom_kill 3\noom_group_kill 1\n", true},
 		"another's shortage killed":             {"max 0\noom 0\noom_kill 1\n", false},
 		"the limit was reached, without a kill": {"max 40\noom 1\noom_kill 0\n", false},
-		"no counters":                       {"", false},
+		"no counters":                           {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -99,10 +99,10 @@ func TestSupport(t *testing.T) {
 		memory, processes string   // the mechanisms
 		notes             []string // expected in the notes of these two
 	}{
-		"a cgroup enforces both":                       {support(both, nil, countless), "cgroup", "cgroup", nil},
-		"a cgroup with one controller enforces one":    {support(half, nil, nil), "rlimit", "cgroup", []string{"lacks the controller"}},
-		"without a cgroup rlimits enforce both":        {support(nil, reason, nil), "rlimit", "rlimit", []string{"REASON", "shared memory", "all processes of this user"}},
-		"root's processes need a cgroup":               {support(nil, reason, errNoNprocForRoot), "rlimit", "", []string{"REASON", "root"}},
+		"a cgroup enforces both":                    {support(both, nil, countless), "cgroup", "cgroup", nil},
+		"a cgroup with one controller enforces one": {support(half, nil, nil), "rlimit", "cgroup", []string{"lacks the controller"}},
+		"without a cgroup rlimits enforce both":     {support(nil, reason, nil), "rlimit", "rlimit", []string{"REASON", "shared memory", "all processes of this user"}},
+		"root's processes need a cgroup":            {support(nil, reason, errNoNprocForRoot), "rlimit", "", []string{"REASON", "root"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := test.support

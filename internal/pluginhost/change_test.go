@@ -178,10 +178,10 @@ func TestChangeConfigIsBounded(t *testing.T) {
 	deep := set("config", strings.Repeat(`{"a":`, 9000)+"1"+strings.Repeat("}", 9000))
 	lists := set("config", `{"a":`+strings.Repeat("[", 9000)+strings.Repeat("]", 9000)+"}")
 	for rule, changes := range map[string][]pluginhost.ConfigChange{
-		"in one change":      {many(0, 400)},
-		"in several":         {many(0, 100), many(100, 100), many(200, 100)},
-		"nested deep": {deep},
-		"deep lists":         {lists},
+		"in one change": {many(0, 400)},
+		"in several":    {many(0, 100), many(100, 100), many(200, 100)},
+		"nested deep":   {deep},
+		"deep lists":    {lists},
 	} {
 		if _, err := host.PreviewConfig(changes); !errors.Is(err, pluginhost.ErrBadChange) || !strings.Contains(err.Error(), "by hand") {
 			t.Errorf("%s: %.200v", rule, err)

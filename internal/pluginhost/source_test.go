@@ -160,9 +160,9 @@ func TestCodeIsNotRunWithoutASandbox(t *testing.T) {
 		config string
 		system *sandbox.System
 	}{
-		"there is no sandbox":  {"", &sandbox.System{Namespaces: none, Landlock: none, Filter: none}},
-		"the sandbox is off":   {"sandbox = \"off\"\n", nil},
-		"both":                 {"sandbox = \"off\"\n", &sandbox.System{Namespaces: none, Landlock: none, Filter: none}},
+		"there is no sandbox": {"", &sandbox.System{Namespaces: none, Landlock: none, Filter: none}},
+		"the sandbox is off":  {"sandbox = \"off\"\n", nil},
+		"both":                {"sandbox = \"off\"\n", &sandbox.System{Namespaces: none, Landlock: none, Filter: none}},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			h := confinable(t)

@@ -87,12 +87,12 @@ func TestWhichCallsLinger(t *testing.T) {
 		others bool
 		want   bool
 	}{
-		"a brisk plugin":          {linger{brisk: true}, false, true},
-		"with enough time":        {linger{brisk: true, deadline: time.Now().Add(time.Hour)}, false, true},
-		"not for a slow plugin":   {linger{}, false, false},
-		"not if time is short":    {linger{brisk: true, deadline: time.Now().Add(longestLinger / 2)}, false, false},
-		"not if another does":     {linger{brisk: true}, true, false},
-		"not if time is up":       {linger{brisk: true, deadline: time.Now().Add(-time.Hour)}, false, false},
+		"a brisk plugin":        {linger{brisk: true}, false, true},
+		"with enough time":      {linger{brisk: true, deadline: time.Now().Add(time.Hour)}, false, true},
+		"not for a slow plugin": {linger{}, false, false},
+		"not if time is short":  {linger{brisk: true, deadline: time.Now().Add(longestLinger / 2)}, false, false},
+		"not if another does":   {linger{brisk: true}, true, false},
+		"not if time is up":     {linger{brisk: true, deadline: time.Now().Add(-time.Hour)}, false, false},
 	} {
 		lingering.Store(c.others)
 		if got := c.linger.wait(r.Fd()); got != c.want {

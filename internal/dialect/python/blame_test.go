@@ -95,7 +95,7 @@ func TestBlockedAt(t *testing.T) {
 		"the loop's stack goes first":                          {thread + fmt.Sprintf(loop, "  File \"/p/stubborn.py\", line 6 in f\n"), "stubborn.py:6 in f"},
 		"a thread is blamed if the loop runs no plugin's code": {thread + fmt.Sprintf(loop, ""), "patient.py:3 in wait"},
 		"a stack whose head is cut off":                        {"  File \"/p/stubborn.py\", line 6 in f\n  File \"patchbay/plugins/runner.py\", line 90 in run\n", "stubborn.py:6 in f"},
-		"a stack without a plugin":                                      {"Killed\n", "an unknown place"},
+		"a stack without a plugin":                             {"Killed\n", "an unknown place"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := blockedAt(c.stderr, isPlugin).String(); got != c.want {
