@@ -233,10 +233,10 @@ func TestSchemasOfAManifest(t *testing.T) {
 				`7:26: config_schema.$schema: refers to "https://example.org/draft", outside of the schema, which must be self-contained`}},
 		{rule: "a reference must lead somewhere",
 			text: "config_schema: {properties: {a: {$ref: '#/$defs/b'}}}", problems: []string{
-				`7:40: config_schema.properties.a.$ref: refers to "#/$defs/b", which is not there`}},
+				`7:40: config_schema.properties.a.$ref: refers to "#/$defs/b", which does not exist`}},
 		{rule: "a reference to an anchor must lead somewhere",
 			text: "config_schema: {$ref: '#here'}", problems: []string{
-				`7:23: config_schema.$ref: refers to "#here", which is not there`}},
+				`7:23: config_schema.$ref: refers to "#here", which does not exist`}},
 		{rule: "a reference must lead to a schema",
 			text: "config_schema:\n  $ref: '#/parts/a~1b'\n  parts:\n    a/b: {type: 5}", problems: []string{
 				`10:17: config_schema.parts["a/b"].type: must be one of "array", "boolean", "integer", "null", "number", "object", "string", or must be of type array, is number`}},
@@ -261,7 +261,7 @@ func TestSchemasOfAManifest(t *testing.T) {
 				"7:26: config_schema.maximum: JSON has no number for .inf"}},
 		{rule: "a number must not be too large",
 			text: "config_schema: {maximum: 1e999999999}", problems: []string{
-				"7:26: config_schema.maximum: the number is out of all bounds"}},
+				"7:26: config_schema.maximum: the number is too large or too small"}},
 		{rule: "a schema that allows no object is a warning", text: "config_schema: {type: array}", warnings: []string{
 			"7:23: config_schema.type: no value will fit: what is checked is always an object"}},
 		{rule: "a schema must not be too large",
