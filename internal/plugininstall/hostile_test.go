@@ -164,7 +164,7 @@ func TestHostileArchives(t *testing.T) {
 		short := archiveFile(t, "x.tar.gz", data[:len(data)/2])
 		refused(t, short)
 		_, err = newHouse(t).install(short, PlaceOptions{})
-		if e, ok := errors.AsType[*SourceError](err); !ok || !strings.Contains(e.Fix(), "not whole") {
+		if e, ok := errors.AsType[*SourceError](err); !ok || !strings.Contains(e.Fix(), "incomplete") {
 			t.Errorf("an archive that was cut short says %v", err)
 		}
 		refused(t, archiveFile(t, "x.zip", []byte("PK\x03\x04abc")))
