@@ -62,7 +62,8 @@ func TestDescriptorsAreGivenBack(t *testing.T) {
 	}
 }
 
-// TestAProcessCostsTheDescriptorsThatAreCounted: a process uses as many descriptors of the host as are counted for it.
+// TestAProcessCostsTheDescriptorsThatAreCounted: a process uses as many descriptors of the host as
+// are counted for it.
 func TestAProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 	g := newGroup(t)
 	hanging(t, g) // the guardian's descriptors come with the first process

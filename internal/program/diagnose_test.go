@@ -18,7 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestStartErrors: each subtest creates a file that does not start, starts it, and checks the error.
+// TestStartErrors: each subtest creates a file that does not start, starts it, and checks the
+// error.
 func TestStartErrors(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -59,7 +60,8 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// TestDiagnoseThroughEnv: these scripts start, and env fails with exit code 127 and its own message.
+// TestDiagnoseThroughEnv: these scripts start, and env fails with exit code 127 and its own
+// message.
 func TestDiagnoseThroughEnv(t *testing.T) {
 	for line, why := range map[string]string{
 		"#!/usr/bin/env nonesuch\n":    "its interpreter nonesuch is not in the PATH /usr/bin:/bin",
